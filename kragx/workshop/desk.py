@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.metrics import MetricSpec
 from kragx.workshop.folder.folder import Workshop
@@ -41,15 +41,23 @@ Plain = dict[str, Any]
 _ANY = NextForm()
 
 
-class UnknownError(DataError):
+class DeskError(KragxError):
+    """What somebody at the page reads; `code` names the page's own sentence for it, if any."""
+
+    def __init__(self, problem: str, *, code: str = "", field: str = "", remedy: str = "") -> None:
+        super().__init__(problem, field=field, remedy=remedy)
+        self.code = code
+
+
+class UnknownError(DeskError, DataError):
     """A question, a document or a person that does not exist."""
 
 
-class RefusedError(UsageError):
+class RefusedError(DeskError, UsageError):
     """What this person may not ask or do."""
 
 
-class ClashError(UsageError):
+class ClashError(DeskError, UsageError):
     """What does not fit what has happened meanwhile."""
 
 
@@ -186,7 +194,8 @@ class Desk:
                 is_other = other.uid != person.uid and other.state == person.state == "here"
                 if is_other and other.name == person.name:
                     remedy = "give each a name of their own"
-                    raise ClashError(f"{other.name!r} is here already", field="name", remedy=remedy)
+                    problem = f"{other.name!r} is here already"
+                    raise ClashError(problem, code="name", field="name", remedy=remedy)
             self.state.add([person])
             return self.people()
 
@@ -221,7 +230,8 @@ class Desk:
         """
         doc = self.documents.get(document)
         if doc is None:
-            raise UnknownError("the corpus has no such document", field="document")
+            problem = "the corpus has no such document"
+            raise UnknownError(problem, code="document", field="document")
         title = doc.metadata.get("title")
         return {
             "id": document,
@@ -313,14 +323,14 @@ class Desk:
         return {"progress": self._counts(person), "decides": self._decides()}
 
     def _decides(self) -> Plain:
-        outlook = self.queue.reckoning.outlook
-        words = outlook.words(self.workshop.settings.language)
-        return {
-            "state": outlook.state,
-            "about": outlook.about,
-            "outcome": outlook.outcome,
-            "words": words,
-        }
+        outlook = self.queue.reckoning.outlook  # without the names of those that may be best
+        names = ("state", "outcome", "about", "low", "high", "needed")
+        return {name: getattr(outlook, name) for name in names}
+
+    def leave(self, person: Person) -> Plain:
+        """Nobody looks any more at what a person was shown: it may be another's."""
+        self.queue.leave(person.uid)
+        return {"left": True}
 
     def judge(self, person: Person, form: JudgementForm) -> Plain:
         """Store what a person says of a pair; then what comes next.
@@ -359,7 +369,7 @@ class Desk:
             if undone is None:
                 history = self.state.history.get(person.uid)
                 if not history:
-                    raise ClashError("there is nothing to take back")
+                    raise ClashError("there is nothing to take back", code="undo")
                 newest = history[-1]
                 undone = Judgement(
                     uid=uid,
@@ -415,7 +425,8 @@ class Desk:
         if question is None:
             raise UnknownError("there is no such question", field="question")
         if question.state != "open":
-            raise ClashError("this question was dropped meanwhile", field="question")
+            problem = "this question was dropped meanwhile"
+            raise ClashError(problem, code="dropped", field="question")
         return question
 
     # -- questions -----------------------------------------------------------------------------
@@ -495,7 +506,8 @@ class Desk:
                 if other.text == form.text and (before is None or other.uid != before.uid):
                     if form.uid is None and other.person == person.uid:
                         return {"question": self._question(other, person)}  # sent again
-                    raise ClashError("another question has the same words", field="text")
+                    problem = "another question has the same words"
+                    raise ClashError(problem, code="text", field="text")
             fields = form.model_dump(exclude={"uid"}) | {"sources": tuple(form.sources)}
             if before is None:
                 question = Question(uid=form.uid or new_uid(), person=person.uid, **fields)
@@ -532,7 +544,8 @@ class Desk:
 
     def _may_change(self, person: Person, question: Question) -> None:
         if person.role != "owner" and question.person != person.uid:
-            raise RefusedError("a question is changed by who wrote it, and by the owner")
+            problem = "a question is changed by who wrote it, and by the owner"
+            raise RefusedError(problem, code="author")
 
     # -- what only the owner sees --------------------------------------------------------------
 
@@ -561,6 +574,11 @@ class Desk:
         with self.state.lock:
             people, rows = self.state.people, list(self.state.releases)
             coming = next_release(self.workshop, self.state, self.copies)
+        diff = coming.diff
+        changes: Plain | None = None
+        if diff is not None:
+            numbers = {state: len(diff.of(state)) for state in ("changed", "added", "dropped")}
+            changes = {"since": coming.previous, **numbers}
         return {
             "releases": [
                 {
@@ -576,7 +594,8 @@ class Desk:
                 "version": coming.version,
                 "questions": coming.n_questions,
                 "gold": coming.n_gold,
-                "lacks": list(coming.lacks),
+                "changes": changes,
+                "lacks": [vars(lack) for lack in coming.lacking],
                 "is_same": coming.is_same,
             },
         }
@@ -592,8 +611,8 @@ class Desk:
             self.workshop, self.state, self.copies, person=person.uid, **form.model_dump()
         )
         if outcome.version is None:
-            raise ClashError(f"nothing has changed since {outcome.file.name}")
-        return {"file": outcome.file.name, **self.releases()}
+            raise ClashError(f"nothing has changed since {outcome.file.name}", code="same")
+        return {"version": outcome.version, "file": outcome.file.name, **self.releases()}
 
     def agreement(self) -> Plain:
         """How far people agree, as alpha with its interval; values are None where undefined."""

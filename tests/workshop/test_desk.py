@@ -271,11 +271,15 @@ def test_a_release_is_written_and_listed(desk):
     assert coming["releases"] == []
     assert (coming["next"]["version"], coming["next"]["questions"]) == (1, 2)
     made = desk.release(owner, ReleaseForm(note="first"))
-    assert made["file"] == "gold_v1.jsonl"
+    assert (made["version"], made["file"]) == ("v1", "gold_v1.jsonl")
     assert [row["person"] for row in made["releases"]] == ["owner"]
     assert (desk.workshop.folder / "gold_v1.jsonl").exists()
     with pytest.raises(ClashError, match="nothing has changed"):
         desk.release(owner, ReleaseForm())
+    desk.put_question(owner, QuestionForm(text="배송비는 누가 내나요?"))
+    coming = desk.releases()["next"]
+    assert coming["lacks"] == [{"what": "not judged", "n": 1, "name": ""}]
+    assert coming["changes"] == {"since": "v1", "added": 0, "changed": 0, "dropped": 0}
 
 
 def test_progress_by_hand(desk, people):

@@ -2,8 +2,11 @@
 
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
+
+from kragx.workshop.releases.next import LACKS
 
 STATIC = files("kragx.workshop.web") / "static"
 SCRIPTS = {
@@ -35,6 +38,18 @@ def test_every_word_that_a_script_names_exists():
             for key in re.findall(r'"(\w+)"', inside.split(",")[0]):
                 if name != "words.js" and not re.search(rf'=== "{key}"', inside):
                     assert key in known, (name, key)
+
+
+def test_every_code_that_the_server_sends_has_a_sentence():
+    """What a release lacks, what decides, and errors that have a code."""
+    known = words("en").keys()
+    codes = {f"lack_{what.replace(' ', '_')}" for what in LACKS}
+    outcomes = ("decided", "undecided", "all", "retrievers", "answers", "questions", "pairs")
+    codes |= {f"outcome_{outcome}" for outcome in outcomes}
+    for source in Path(str(files("kragx.workshop"))).rglob("*.py"):
+        codes |= {f"error_{code}" for code in re.findall(r'\bcode ?= ?"(\w+)"', source.read_text())}
+    assert len([code for code in codes if code.startswith("error_")]) == 11
+    assert codes <= known
 
 
 @pytest.mark.parametrize("name", sorted(SCRIPTS))

@@ -20,36 +20,10 @@ PAIRS = 30
 _RANKS = np.array([1, 2, 4, 11])
 """Where classes of ranks begin; how often a document is relevant is counted by class."""
 
-_WORDS = {
-    "en": {
-        "decided": "No grade that is left can change which retriever is best.",
-        "undecided": "No grade that is left can tell the best retrievers apart; "
-        "more questions could.",
-        "open": "About {} more pairs decide it.",
-        "all": "The best retrievers are close: nearly all of the pairs that are left are needed.",
-        "retrievers": "There are no two retrievers to compare; all pairs are worth the same.",
-        "answers": "The retrievers are still being asked, or one has failed.",
-        "questions": "Too few questions yet to say when it is decided: {} are needed.",
-        "pairs": "Too little judged yet to say when it is decided: {} pairs are needed.",
-    },
-    "ko": {
-        "decided": "남은 등급이 어떻게 매겨져도 가장 좋은 검색기는 바뀌지 않습니다.",
-        "undecided": "남은 등급이 어떻게 매겨져도 가장 좋은 검색기들을 가릴 수 없습니다. "
-        "질문을 늘리면 가릴 수 있습니다.",
-        "open": "약 {}쌍을 더 판정하면 결정됩니다.",
-        "all": "가장 좋은 검색기들의 차이가 작아, 남은 쌍을 거의 다 판정해야 결정됩니다.",
-        "retrievers": "비교할 검색기가 둘 이상 없어 모든 쌍의 가치가 같습니다.",
-        "answers": "검색기에 아직 묻고 있거나, 실패한 검색기가 있습니다.",
-        "questions": "언제 결정될지 말하기에는 질문이 적습니다. {}개가 필요합니다.",
-        "pairs": "언제 결정될지 말하기에는 판정이 적습니다. {}쌍이 필요합니다.",
-    },
-}
 _NEARLY = 0.9
 
 _FIRST = 0.1
 """A question's first relevant document is worth as much as one that moves the difference by it."""
-
-_NEEDED = {"questions": QUESTIONS, "pairs": PAIRS}
 
 
 @dataclass(frozen=True)
@@ -77,7 +51,7 @@ class Outlook:
 
     @property
     def outcome(self) -> str:
-        """Which sentence says it: "decided", "undecided", "open", "all" or `why`."""
+        """Which sentence says it, on the page: "decided", "undecided", "open", "all" or `why`."""
         match self.state:
             case "unknown":
                 return self.why
@@ -85,10 +59,10 @@ class Outlook:
                 return "all" if (self.about or 0) >= _NEARLY * (self.left or 0) else "open"
         return "decided" if len(self.best) == 1 else "undecided"
 
-    def words(self, language: str) -> str:
-        """It in a sentence that names no retriever, in Korean or English."""
-        words = _WORDS["ko" if language == "ko" else "en"][self.outcome]
-        return words.format(_NEEDED.get(self.why, f"{self.about or 0:,}"))
+    @property
+    def needed(self) -> int | None:
+        """How many there have to be of what is too few."""
+        return {"questions": QUESTIONS, "pairs": PAIRS}.get(self.why)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ _STALE = 10
 """After so many rows more, and so great a share of them, what is dear is worked out anew."""
 
 Purpose = Literal["deciding", "random", "search", "conflict"]
-Why = Literal["no questions", "no documents", "all judged"]
+Why = Literal["no questions", "no documents", "all judged", "with others"]
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Queue:
             pair = self._leased(person, question, besides)
             pair = pair or self._chosen(person, question, set(besides))
             if pair is None:
-                return Nothing(self._why(question))
+                return Nothing(self._why(person, question))
             leases = self._leases.setdefault(person, {})
             leases.pop(pair, None)
             leases[pair] = now + LEASE
@@ -183,10 +183,21 @@ class Queue:
             return "search"
         return "random" if board.random[column] else "deciding"
 
-    def _why(self, question: str | None) -> Why:
+    def leave(self, person: str) -> None:
+        """Let others be shown what a person was being shown."""
+        with self.state.lock:
+            self._leases.pop(person, None)
+
+    def _why(self, person: str, question: str | None) -> Why:
         boards = list(self._boards(question))
         if not boards:
             return "no questions"
+        for board in boards:
+            for column, document in enumerate(board.documents):
+                if (board.question.uid, document) in self._shown and self._lacks(
+                    person, board, column
+                ):
+                    return "with others"
         return "all judged" if any(board.documents for board in boards) else "no documents"
 
     def _boards(self, question: str | None) -> Iterator[Board]:
@@ -229,12 +240,16 @@ class Queue:
         return done < self.plan.random * (self._n_judged() + 1)
 
     def _may_judge(self, person: str, board: Board, column: int) -> bool:
-        """Whether a pair lacks a judgement that this person could give."""
+        """Whether a pair lacks a judgement that nobody else is about to give."""
+        looking = self._shown.get((board.question.uid, board.documents[column]), set())
+        return self._lacks(person, board, column, looking - {person})
+
+    def _lacks(self, person: str, board: Board, column: int, looking: Collection[str] = ()) -> bool:
+        """Whether a pair lacks a judgement of this person, if those who look at it give theirs."""
         own = board.standings[column]
         if person in own.by or own.is_decided or own.state == "conflict":
             return False
-        looking = self._shown.get((board.question.uid, board.documents[column]), set())
-        return len(own.by | looking - {person}) < (2 if board.twice[column] else 1)
+        return len(own.by.union(looking)) < (2 if board.twice[column] else 1)
 
     def _is_late(self, person: str, board: Board, column: int) -> bool:
         return person in board.standings[column].later

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,6 +20,35 @@ from kragx.workshop.releases.making import REASONS, Ready, Share, ready, shares
 from kragx.workshop.state.state import State
 
 _FILE = re.compile(r"gold_v([1-9][0-9]{0,8})\.jsonl")
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Something that a release lacks.
+
+    Attributes:
+        what: a `Reason` for which questions are left out, or another key of `LACKS`.
+        n: how many.
+        name: of the release or the file that it is about.
+    """
+
+    what: str
+    n: int = 0
+    name: str = ""
+
+    def __str__(self) -> str:
+        """It in a sentence."""
+        return LACKS[self.what].format(self.n, self.name)
+
+
+LACKS: Mapping[str, str] = {
+    **{why: f"questions left out: {{0}}, {words}" for why, words in REASONS.items()},
+    "again": "of these {1} has {0}",
+    "disputed": f"documents left out: {{0}}, {REASONS['undecided']}",
+    "lowest": "documents with the lowest of people's grades: {0}",
+    "later": "pairs that were put off (later): {0}",
+    "missing": "{1} is not in this folder, so nothing is held against it",
+}
 
 
 @dataclass(frozen=True)
@@ -65,20 +94,24 @@ class Next(Result):
     @property
     def lacks(self) -> tuple[str, ...]:
         """What it lacks, a sentence each."""
+        return tuple(map(str, self.lacking))
+
+    @property
+    def lacking(self) -> Iterator[Lack]:
+        """What it lacks."""
         counts = Counter(own.reason for own in self.content.left_out)
-        lines = [f"questions left out: {number}, {REASONS[why]}" for why, number in counts.items()]
+        yield from (Lack(why, number) for why, number in counts.items())
         gone = {own.query_id for own in self.diff.dropped} if self.diff else set()
-        if again := sum(own.question in gone for own in self.content.left_out):
-            lines.append(f"of these {self.previous} has {again}")
-        if self.content.n_disputed:
-            lines.append(f"documents left out: {self.content.n_disputed}, {REASONS['undecided']}")
-        if self.content.n_lowest:
-            lines.append(f"documents with the lowest of people's grades: {self.content.n_lowest}")
-        if later := sum(own.later for own in self.shares):
-            lines.append(f"pairs that were put off (later): {later}")
+        again = sum(own.question in gone for own in self.content.left_out)
+        numbers = {
+            "again": (again, self.previous or ""),
+            "disputed": (self.content.n_disputed, ""),
+            "lowest": (self.content.n_lowest, ""),
+            "later": (sum(own.later for own in self.shares), ""),
+        }
+        yield from (Lack(what, n, name) for what, (n, name) in numbers.items() if n)
         if self.missing is not None:
-            lines.append(f"{self.missing} is not in this folder, so nothing is held against it")
-        return tuple(lines)
+            yield Lack("missing", name=self.missing)
 
 
 def next_release(

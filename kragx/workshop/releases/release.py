@@ -36,6 +36,12 @@ _STALE = 3600
 """Seconds after which nobody is writing any more."""
 
 
+class NotReadyError(UsageError):
+    """There is nothing to release."""
+
+    code = "ready"
+
+
 @dataclass(frozen=True)
 class Released(Result):
     """A release, or that none was made.
@@ -106,7 +112,7 @@ def release(
         The release; or, where nothing has changed, that none was made.
 
     Raises:
-        UsageError: no question is ready, or the folder cannot be written.
+        UsageError: no question is ready (`NotReadyError`), or the folder cannot be written.
         DataError: an earlier release was changed.
     """
     while True:
@@ -115,7 +121,7 @@ def release(
             coming = next_release(workshop, state, copies, allow_undecided=allow_undecided)
         dataset = coming.dataset
         if dataset is None:
-            raise UsageError(
+            raise NotReadyError(
                 f"no question is ready: {'; '.join(coming.lacks) or 'there is none'}",
                 field=str(workshop.folder),
                 remedy=f"kragx workshop {workshop.folder} opens it for judging",

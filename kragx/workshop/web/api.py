@@ -45,6 +45,7 @@ class Call:
 CALLS: tuple[Call, ...] = (
     Call("GET", "me", forms.Nothing, lambda desk, person, _: desk.me(person)),
     Call("GET", "next", forms.NextForm, Desk.next),
+    Call("POST", "leave", forms.Nothing, lambda desk, person, _: desk.leave(person)),
     Call("POST", "judgements", forms.JudgementForm, Desk.judge),
     Call("POST", "undo", forms.UndoForm, lambda desk, person, form: desk.undo(person, form.uid)),
     Call("GET", "questions", forms.QuestionsForm, Desk.questions),
@@ -99,7 +100,8 @@ def _endpoint(
             return refusal.response()
         except Exception as error:  # a mistake; the page hears of it, and goes on
             say(f"{call.method} /api/{call.path}: {type(error).__name__}: {error}")
-            return Refusal(500, "this is a mistake in kragx, please report it").response()
+            problem = "this is a mistake in kragx, please report it"
+            return Refusal(500, problem, code="mistake").response()
 
     return endpoint
 
@@ -109,7 +111,7 @@ def _answer(desk: Desk, call: Call, token: str, request: Request, body: bytes | 
         desk.state.refresh()
         person = _person(desk, token)
         if call.owner and person.role != "owner":
-            raise Refusal(403, "only the owner may ask this")
+            raise Refusal(403, "only the owner may ask this", code="owner")
         if body is None:
             form = _form(call.form, dict(request.query_params))
         else:
@@ -124,7 +126,7 @@ def _answer(desk: Desk, call: Call, token: str, request: Request, body: bytes | 
     except StoreFailedError as error:
         problem = "the database does not answer; nothing was stored"
         remedy = f"try again in a moment ({error.problem})"
-        raise Refusal(503, problem, remedy=remedy) from None
+        raise Refusal(503, problem, remedy=remedy, code="store") from None
     except (UsageError, DataError) as error:
         raise Refusal.of(400, error) from None
 

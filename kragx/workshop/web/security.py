@@ -36,17 +36,22 @@ class Refusal(Exception):  # noqa: N818  # it is an answer
     Args:
         status: of HTTP.
         problem, field, remedy: as of a `KragxError`.
+        code: of the page's own sentence for it, if it has one.
     """
 
-    def __init__(self, status: int, problem: str, *, field: str = "", remedy: str = "") -> None:
+    def __init__(
+        self, status: int, problem: str, *, field: str = "", remedy: str = "", code: str = ""
+    ) -> None:
         self.status = status
-        self.said = {"problem": problem, "field": field or None, "remedy": remedy or None}
+        said = {"problem": problem, "field": field, "remedy": remedy, "code": code}
+        self.said = {name: text or None for name, text in said.items()}
         super().__init__(problem)
 
     @classmethod
     def of(cls, status: int, error: KragxError) -> "Refusal":
         """The same of an error."""
-        return cls(status, error.problem, field=error.field, remedy=error.remedy)
+        code = getattr(error, "code", "")
+        return cls(status, error.problem, field=error.field, remedy=error.remedy, code=code)
 
     def response(self) -> Response:
         """As it is sent."""

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kragx.data import read_dataset
 from kragx.workshop.questions.leak import content_words
 from tests.workshop.browser.conftest import QUESTIONS, TEXTS, browsing, shop
 from tests.workshop.browser.test_judging import READ, judge, pair, said, settled
@@ -47,6 +48,19 @@ def add_person(owner, name):
     return link.input_value().partition("#")[2]
 
 
+def released(owner, folder):
+    """Press the button; the file holds what was decided, and the page names it."""
+    view(owner, "releases")
+    assert "질문 1개와 그 답이 되는 글 1건" in owner.inner_text("main")
+    owner.locator("form input").first.fill("첫 판")
+    owner.click("#release")
+    owner.wait_for_selector("text=배포했습니다: gold_v1.jsonl")
+    (query,) = read_dataset(folder / "gold_v1.jsonl")
+    assert query.text == QUESTIONS[0]
+    assert [(item.id, item.grade) for item in query.gold if item.grade > 0] == [("refund", 1)]
+    assert "첫 판" in (folder / "gold_v1.md").read_text("utf-8")
+
+
 def found_in_own_words(person, words, text, key):
     """Search for a document, and judge it where it stands."""
     view(person, "search")
@@ -71,9 +85,8 @@ def test_a_set_is_made_judged_by_two_settled_and_opened_again(chromium, tmp_path
         links = {name: add_person(owner, name) for name in ("김판정", "이판정")}
         kim, lee = (go(served, links[name]) for name in links)
         assert kim.locator("nav a").count() == 4
-        done = "판정할 것이 남아 있지 않습니다"
         for person in (kim, lee, kim, lee, kim, lee):  # both at once, step by step
-            if done not in person.inner_text("main"):
+            if person.locator(".judge:not(.over)").count():
                 judge(person, "0")
         judged = [said(served, name) for name in links]
         assert [len(rows) > 0 for rows in judged] == [True, True]
@@ -92,6 +105,7 @@ def test_a_set_is_made_judged_by_two_settled_and_opened_again(chromium, tmp_path
         owner.wait_for_selector("nav .count", state="detached")
         view(owner, "progress")
         assert "크리펜도르프 알파" in owner.inner_text("main")
+        released(owner, folder)
     with serving(folder) as again, browsing(chromium) as go:
         (uid,) = again.desk.state.questions
         (decision,) = again.desk.state.decisions[uid, "refund"]
@@ -99,6 +113,11 @@ def test_a_set_is_made_judged_by_two_settled_and_opened_again(chromium, tmp_path
         for name, before in zip(links, judged):
             assert len(said(again, name)) >= len(before)
             assert said(again, name)[-1] == ("grade", {"김판정": 3, "이판정": 1}[name])
+        owner = go(again)
+        view(owner, "releases")
+        assert "gold_v1.jsonl" in owner.inner_text("table")
+        assert "지난 판 뒤로 바뀐 것이 없습니다" in owner.inner_text("main")
+        assert owner.locator("#release").count() == 0
         kim = go(again, links["김판정"])
         kim.keyboard.press("u")
         kim.wait_for_selector(".passage")
@@ -216,7 +235,7 @@ def test_a_server_that_is_killed_loses_nothing_and_the_page_goes_on(chromium, tm
             page.wait_for_timeout(READ)
         page.keyboard.press("2")  # the server is dead by now
         page.wait_for_selector("#banner:not([hidden])")
-        assert "판정 1건을 이 컴퓨터에 보관" in page.inner_text("#banner")
+        assert "판정 1건을 이 기기에 보관" in page.inner_text("#banner")
         with command(folder, port):
             page.wait_for_selector("#banner", state="hidden", timeout=90_000)
             settled(page)

@@ -214,7 +214,7 @@ def test_a_body_that_ends_early_changes_nothing(served):
 def test_odd_json_is_a_mistake_of_the_sender(served, body):
     """Nested endlessly, numbers that are none, keys that stand twice: 400, and it goes on."""
     status, answer = served.ask("POST", "/api/judgements", body)
-    assert (status, list(answer["error"])) == (400, ["problem", "field", "remedy"])
+    assert (status, list(answer["error"])) == (400, ["problem", "field", "remedy", "code"])
     assert served.ask("GET", "/api/me")[0] == 200
 
 

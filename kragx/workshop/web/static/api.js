@@ -4,9 +4,9 @@ import { t } from "./words.js";
 
 /** An answer that is no success: what is wrong, where, and what helps. `status` is 0 where there was no answer. */
 export class Refused extends Error {
-  constructor(status, { problem, field = null, remedy = null }) {
-    super([400, 403, 404, 409, 413, 503].includes(status) ? t(`status_${status}`) + problem : problem);
-    Object.assign(this, { status, field, remedy });
+  constructor(status, { problem, field = null, remedy = null, code = null }) {
+    super(code ? t(`error_${code}`) : [400, 403, 404, 409, 413].includes(status) ? t(`status_${status}`) + problem : problem);
+    Object.assign(this, { status, field, remedy: code ? null : remedy });
   }
 
   /** Whether the same may succeed later: no answer, or a server in trouble. */
@@ -46,6 +46,9 @@ export function get(path, query = {}) {
 
 /** Change something; whoever calls waits for it. */
 export const post = (path, body = {}) => ask(path, { method: "POST", body: JSON.stringify(body) });
+
+/** Say that nobody looks at what was shown any more, also while the page is closed. */
+export const leave = () => ask("api/leave", { method: "POST", body: "{}", keepalive: true }).catch(() => {});
 
 /** An id that nobody else gives. (crypto.randomUUID is missing where a page comes over http from another machine.) */
 export const newUid = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -32,7 +32,7 @@ function draw() {
         list.length > 1 ? [button("←", () => step(-1), { "aria-label": t("before") }), button("→", () => step(1), { "aria-label": t("after") })] : null),
       el("h1", { dir: "auto" }, shown(question.text))),
       el("div.sides", {}, judgements.map((judgement) => side(judgement, document))),
-      el("section.bar", { "aria-label": t("decide") }, el("p", {}, el("strong", {}, t("decide")), " ", el("span.muted", {}, t("decideHint"))), note,
+      el("section.bar", { "aria-label": t("decide") }, el("p", {}, el("strong", {}, t("decide")), el("span.muted", {}, t("decideHint"))), note,
         grades(app.me.set.scale, (grade) => decide("grade", grade)),
         el("div.tools", {}, button([el("kbd", {}, "x"), el("span", {}, t("unusable"))], () => decide("unusable"), { class: "tool" }), button([el("kbd", {}, "e"), el("span", {}, t("note"))], writeNote, { class: "tool" })))),
     el("section.shown", {}, document.title ? el("h2", { dir: "auto" }, shown(document.title)) : null, text.node)));

@@ -1,10 +1,10 @@
 // One question, one passage, one grade; and on to the next.
 
-import { get, newUid, recall, remember } from "./api.js";
+import { get, leave as giveBack, newUid, recall, remember } from "./api.js";
 import { button, el, empty, fill, grades, name, plain, shown } from "./dom.js";
 import { showGuidelines } from "./guidelines.js";
 import { passage } from "./passage.js";
-import { about, t } from "./words.js";
+import { decidesShort, decidesWords, t } from "./words.js";
 
 // Nobody reads a passage within this time (ms): what comes sooner is the second half of a double click or of a key
 // that was meant for the pair before.
@@ -27,8 +27,11 @@ export async function show(main, given, question = null) {
   else await fetchNext();
 }
 
+/** Others may judge meanwhile what is shown here. */
 export function leave() {
   keepDraft();
+  ahead = [];
+  giveBack();
 }
 
 /** A pair that was judged elsewhere does not come again from what was fetched before. */
@@ -95,7 +98,7 @@ function frame(main) {
 /** Three lines for who is here for the first time; they go with the first grade. */
 function firstVisit() {
   if (recall("kragx:met") || current?.mine) return null;
-  parts.card = el("aside.card.first", {}, ["first1", "first2", "first3"].map((line) => el("p", {}, t(line))));
+  parts.card = el("aside.card.first", {}, ["first1", "first2", matchMedia("(pointer: coarse)").matches ? "first3Touch" : "first3"].map((line) => el("p", {}, t(line))));
   return parts.card;
 }
 
@@ -130,7 +133,7 @@ function nothingLeft({ error, why, decides }) {
   current = null;
   parts.all.classList.add("over");
   parts.document.classList.remove("waiting");
-  const key = error ? "didNotWork" : { "no questions": "noQuestions", "no documents": "noPairs" }[why] ?? (only ? "noMoreHere" : "allDone");
+  const key = error ? "didNotWork" : { "no questions": "noQuestions", "no documents": "noPairs", "with others": "withOthers" }[why] ?? (only ? "noMoreHere" : "allDone");
   fill(parts.document, empty(t(key), error ? plain(error.message) : t(`${key}Hint`),
     el("p.actions", {},
       only ? button(t("allQuestions"), () => app.go("judge")) : null,
@@ -141,16 +144,14 @@ function nothingLeft({ error, why, decides }) {
   // More may come: retrievers still answer, others give back what they were shown.
   clearTimeout(nothingLeft.timer);
   nothingLeft.timer = setTimeout(() => { if (app.view === "judge" && !current) fetchNext().catch(() => {}); }, key === "allDone" ? 20_000 : 4000);
-  if (decides?.words) parts.document.append(el("p.muted", {}, plain(decides.words)));
+  if (decides?.state === "decided") parts.document.append(el("p.muted", {}, decidesWords(decides)));
 }
 
 function status({ progress, decides }) {
   if (!progress) return;
-  const more = decides?.state === "open" && decides.about != null ? t(decides.about === 1 ? "moreDecide1" : "moreDecide", about(decides))
-    : decides?.state === "decided" ? t("decided") : progress.pairs != null ? t("ofPairs", progress.pairs) : "";
-  fill(parts.status, t("judged", progress.mine ?? 0), more ? ` · ${more}` : "");
+  fill(parts.status, `${t("judged", progress.mine)} · ${decidesShort(decides) ?? t("ofPairs", progress.pairs)}`);
   parts.stop.hidden = decides?.state !== "decided";
-  fill(parts.stop, decides?.state === "decided" && [plain(decides.words ?? ""), " ", t("mayStop")]);
+  fill(parts.stop, decidesWords(decides), " ", t("mayStop"));
 }
 
 // -- what a person says ----------------------------------------------------------------------------
@@ -223,6 +224,9 @@ export function keys(key) {
 
 let hiddenAt = null;
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) hiddenAt = performance.now();
+  if (document.hidden) {
+    hiddenAt = performance.now();
+    if (app?.view === "judge") giveBack();
+  }
   else if (hiddenAt !== null) away += performance.now() - Math.max(hiddenAt, shownAt);
 });

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { el, fill, name, plain, table } from "./dom.js";
-import { about, decimal, percent, t } from "./words.js";
+import { decidesWords, decimal, percent, t } from "./words.js";
 
 export async function show(main, app) {
   const { totals, decides, by = {}, people, agreement, leak, estimates = [], notices = [] } = await get("api/progress");
@@ -23,12 +23,6 @@ export async function show(main, app) {
 }
 
 const number = (value, words, of) => value == null ? null : el("p.number", {}, el("b", {}, value), el("span", {}, words), of && el("small.muted", {}, of));
-
-/** What is left to be judged before the comparison is decided; why it is decided, or not known, the server says. */
-export function decidesWords(decides) {
-  if (decides?.outcome === "open") return t(decides.about === 1 ? "moreDecideLong1" : "moreDecideLong", about(decides));
-  return plain(decides?.words || t("decidesUnknown"));
-}
 
 /** Each value's share of the questions beside the share that is aimed at. */
 function shares(key, rows) {

@@ -58,7 +58,7 @@ const row = (question) => [
     question.answerable === false ? el("span.chip", {}, t("unanswerable")) : null],
   name(question.query_type ?? "–"), name(question.difficulty ?? "–"),
   question.leak == null ? "–" : el("span", { class: leak?.target != null && question.leak > leak.target ? "over" : null }, percent(question.leak)),
-  question.judged == null ? question.candidates ?? "–" : t("pairsOf", question.judged, question.candidates),
+  t("pairsOf", question.counts.judged, question.counts.pairs),
   el("div.row-actions", {}, question.state === "dropped" ? null : [
     button(t("judgeThis"), () => app.go("judge", question.uid)),
     question.may_change ? [button(t("edit"), () => edit(question)), button(t("drop"), () => drop(question))] : null]),

@@ -5,7 +5,7 @@ import { byId, el, field, fill, name, plain, problem, table } from "./dom.js";
 import { dayOf, t } from "./words.js";
 
 export async function show(main, app, done = null) {
-  const { releases, next } = await get("api/releases"), wrong = el("div");
+  const { releases, next } = done ?? await get("api/releases"), wrong = el("div");
   const note = el("input", { maxlength: 2000 }), undecided = el("input", { type: "checkbox" });
   const make = async (event) => {
     event.preventDefault();
@@ -18,13 +18,17 @@ export async function show(main, app, done = null) {
     }
   };
   fill(main, el("h1", {}, t("view_releases")), el("p.muted", {}, t("releasesHint")),
-    done?.version && el("p.done", { role: "status" }, t("released", plain(done.file)), el("br"), plain(done.changes)),
-    el("section", {}, el("h2", {}, t("nextRelease", next.version)), el("p", {}, next.same ? t("sameRelease") : t("wouldHold", next.questions, next.gold)),
-      next.lacks.length ? [el("h3", {}, t("lacks")), el("ul", {}, next.lacks.map((line) => el("li", {}, plain(line))))] : null,
-      next.same || !next.questions ? null : el("form.release", { onsubmit: make }, field(t("releaseNote"), note),
+    done && el("p.done", { role: "status" }, t("released", plain(done.file))),
+    el("section", {}, el("h2", {}, t("nextRelease", next.version)), el("p", {}, next.is_same ? t("sameRelease") : t("wouldHold", next.questions, next.gold)),
+      next.changes && !next.is_same ? el("p", {}, t("changesSince", next.changes.since, next.changes.added, next.changes.changed, next.changes.dropped)) : null,
+      next.lacks.length ? [el("h3", {}, t("lacks")), el("ul", {}, next.lacks.map((line) => el("li", {}, lack(line))))] : null,
+      next.is_same || !(next.questions || app.me.counts.conflicts) ? null : el("form.release", { onsubmit: make }, field(t("releaseNote"), note),
         app.me.counts.conflicts ? el("label.check", {}, undecided, " ", t("allowUndecided")) : null,
         el("button.primary", { type: "submit", id: "release" }, t("release"))), wrong),
     releases.length ? table([t("version"), t("made"), t("file"), t("by"), "SHA-256"],
       [...releases].reverse().map(({ version, at, file, person, hash }) => [`v${version}`, dayOf(at), el("code", {}, name(file)), name(person ?? ""), el("code", {}, hash.slice(0, 12))]))
       : el("p.muted", {}, t("noReleases"), " ", t("noReleasesHint")));
 }
+
+/** What a release lacks, in a sentence. */
+const lack = ({ what, n, name }) => t(`lack_${what.replaceAll(" ", "_")}`, n, plain(name));
