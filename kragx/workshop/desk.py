@@ -92,7 +92,8 @@ class Desk:
         self.top = max(workshop.settings.scale)
         self.copies = Copies(self.documents)
         retrievers = {source.name: source.key for source in sources}
-        plan = Plan(retrievers=retrievers, depth=workshop.settings.k, top=self.top)
+        settings = workshop.settings
+        plan = Plan(retrievers=retrievers, depth=settings.k, top=self.top, twice=settings.twice)
         plan = plan if metric is None else replace(plan, metric=metric)
         self.queue = Queue(state, self.documents, self.copies, plan)
         self._suggester = Suggester(self.queue, sources, self.remark)
@@ -313,7 +314,7 @@ class Desk:
                 },
                 "document": self.document(turn.document),
                 "copies": turn.copies,
-                "mine": None if turn.mine is None else _said(turn.mine),
+                "mine": None if turn.mine is None else _said(turn.mine, turn.document),
             },
             **self._status(person),
         }
@@ -562,12 +563,22 @@ class Desk:
             "question": {"uid": question.uid, "text": question.text, "note": question.note},
             "document": self.document(pair[1]),
             "judgements": [
-                {"person": {"uid": uid, "name": people[uid].name}, **_said(judgement)}
+                {
+                    "person": {"uid": uid, "name": people[uid].name},
+                    **_said(judgement, pair[1]),
+                    "evidence": self._evidence(judgement),
+                }
                 for uid, judgement in verdicts(
                     self.state, pair[0], self.copies.all(pair[1])
                 ).items()
             ],
         }
+
+    def _evidence(self, judgement: Judgement) -> list[str]:
+        """The stretches that somebody marked, in the words of the text that they were shown."""
+        doc = self.documents.get(judgement.document)
+        text = "" if doc is None else doc.text or ""
+        return [own for start, end in judgement.spans if (own := text[start:end])]
 
     def releases(self) -> Plain:
         """The releases that were made, and what the next one would hold."""
@@ -661,12 +672,14 @@ class Desk:
         return sum(one is not None and one.kind == "later" for one in newest)
 
 
-def _said(judgement: Judgement) -> Plain:
+def _said(judgement: Judgement, shown: str | None = None) -> Plain:
+    """A judgement; its stretches only on the text that they were marked on, not on a copy's."""
+    is_shown = shown in (None, judgement.document)
     return {
         "uid": judgement.uid,
         "kind": judgement.kind,
         "grade": judgement.grade,
-        "spans": [list(span) for span in judgement.spans],
+        "spans": [list(span) for span in judgement.spans] if is_shown else [],
         "note": judgement.note,
         "at": judgement.at,
     }

@@ -6,6 +6,7 @@ import pytest
 
 from kragx.errors import UsageError
 from kragx.workshop.desk import ClashError, Desk, RefusedError, UnknownError
+from kragx.workshop.folder.folder import start
 from kragx.workshop.forms import (
     DecisionForm,
     DropForm,
@@ -18,7 +19,7 @@ from kragx.workshop.forms import (
 )
 from kragx.workshop.queue.suggestions import Source
 from kragx.workshop.state.records import new_uid
-from tests.workshop.serving import grade, opened
+from tests.workshop.serving import grade, opened, written
 
 
 def said(question="q1", document="refund", number=3, **fields):
@@ -104,6 +105,45 @@ def test_a_conflict_is_decided_and_both_originals_stay(desk, people):
     assert desk.state.newest(("q1", "refund"), one.uid).grade == 0
     desk.undo(owner, new_uid())
     assert len(desk.conflicts()["conflicts"]) == 1
+
+
+def test_evidence_stands_only_on_the_text_that_it_was_marked_on(tmp_path):
+    """Of two copies each person marked their own: one text is shown, the other's words beside."""
+    texts = {"short": "환불은 7일 안에 합니다.", "long": "§ 환불은 7일 안에 합니다. §"}
+    corpus = written(tmp_path / "c.jsonl", ({"id": k, "text": v} for k, v in texts.items()))
+    questions = written(tmp_path / "q.jsonl", [{"query_id": "q1", "query": "며칠?", "gold": []}])
+    start(tmp_path / "shop", corpus=corpus, questions=questions)
+    with opened(tmp_path / "shop") as desk:
+        one, other = desk.annotator("지민"), desk.annotator("서연")
+        desk.judge(one, said(document="short", number=3, spans=[[4, 6]]))
+        desk.judge(other, said(document="long", number=0, spans=[[0, 5]]))
+        (conflict,) = desk.conflicts()["conflicts"]
+        of_each = {own["person"]["name"]: own for own in conflict["judgements"]}
+        marked = texts[conflict["document"]["id"]]
+        for name, document, start_, end in (("지민", "short", 4, 6), ("서연", "long", 0, 5)):
+            assert of_each[name]["evidence"] == [texts[document][start_:end]]
+            is_own = texts[document] == marked
+            assert of_each[name]["spans"] == ([[start_, end]] if is_own else [])
+        mine = {own: desk.queue.turn(own, "q1", "long").mine for own in (one.uid, other.uid)}
+        assert [row.document for row in mine.values()] == ["short", "long"]
+        shown = [desk._shown(desk.queue.turn(own.uid, "q1", "long"), own) for own in (one, other)]
+        assert [own["pair"]["mine"]["spans"] for own in shown] == [[], [[0, 5]]]
+
+
+@pytest.mark.parametrize(("twice", "seconds"), [(0, 0), (1, 4)])
+def test_how_many_pairs_a_second_person_judges_as_well(shop, twice, seconds):
+    """None, or all of the four pairs, as workshop.yaml says."""
+    file = shop / "workshop.yaml"
+    file.write_text(file.read_text("utf-8") + f"twice: {twice}\n", "utf-8")
+    with opened(shop) as desk:
+        one, other = desk.annotator("지민"), desk.annotator("서연")
+        while pair := desk.next(one)["pair"]:
+            desk.judge(one, said(pair["question"]["uid"], pair["document"]["id"]))
+        n = 0
+        while pair := desk.next(other)["pair"]:
+            desk.judge(other, said(pair["question"]["uid"], pair["document"]["id"]))
+            n += 1
+    assert n == seconds
 
 
 def test_agreement_by_hand(desk, people):

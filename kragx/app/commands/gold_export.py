@@ -7,6 +7,7 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
+from kragx.app.commands.workshop_folder import workshop_of
 
 Form = Literal["csv", "json", "qrels", "quepid", "labelstudio", "argilla"]
 
@@ -27,10 +28,9 @@ def export(
     """Write the questions and judgements of a workshop into a file."""
     from kragx.workshop.exchange import export_file, person_of
     from kragx.workshop.exchange.rows import Source
-    from kragx.workshop.folder.folder import Workshop
     from kragx.workshop.state.state import State
 
-    workshop = Workshop.open(folder)
+    workshop = workshop_of(folder)
     with workshop.store() as store:
         state = State(store)
         uid = None if person is None else person_of(state, person)

@@ -8,6 +8,7 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.gold_export import Form
 from kragx.app.commands.output import show
+from kragx.app.commands.workshop_folder import workshop_of
 
 
 def import_(
@@ -27,10 +28,9 @@ def import_(
     Rows that were changed become new judgements of the same person. Nothing is ever removed.
     """
     from kragx.workshop.exchange import import_file
-    from kragx.workshop.folder.folder import Workshop
     from kragx.workshop.state.state import State
 
-    workshop = Workshop.open(folder)
+    workshop = workshop_of(folder)
     with workshop.store() as store:
         result = import_file(
             State(store),

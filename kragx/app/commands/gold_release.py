@@ -7,6 +7,7 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
+from kragx.app.commands.workshop_folder import workshop_of
 
 
 def release(
@@ -27,12 +28,11 @@ def release(
     With it come notes for people (.md) and its name, version and hash (.release.json). What is not
     ready is left out and named; where nothing has changed, nothing is written.
     """
-    from kragx.workshop.folder.folder import Workshop
     from kragx.workshop.pairs.duplicates import Copies
     from kragx.workshop.releases import release as write
     from kragx.workshop.state.state import State
 
-    workshop = Workshop.open(folder)
+    workshop = workshop_of(folder)
     with workshop.store() as store:
         state = State(store)
         owners = (own.uid for own in state.people.values() if own.role == "owner")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kragx.app.commands import options as opt
+from kragx.app.commands.workshop_folder import workshop_of
 from kragx.errors import KragxError, UsageError, needing
 from kragx.printing import put, say, visible
 
@@ -48,9 +49,7 @@ def workshop(
 
     Everything is stored at once. Its links are secrets: whoever has one is that person.
     """
-    from kragx.app.environment import load_env
     from kragx.workshop.desk import Desk
-    from kragx.workshop.folder.folder import Workshop
     from kragx.workshop.state.state import State
 
     is_local = host in _LOOPBACK
@@ -66,9 +65,7 @@ def workshop(
             raise UsageError(f"{name!r} is no name of a host", field="--called", remedy=remedy)
     with needing("workshop", "kragx workshop"):
         from kragx.workshop.web.server import application, listening, server
-    if folder.is_dir():
-        load_env(folder)
-    opened = Workshop.open(folder)
+    opened = workshop_of(folder)
     with opened.store() as store, listening(host, port) as socket:
         sources, metric = _sources(opened, say)
         desk = Desk(opened, State(store), sources, metric, say)

@@ -85,6 +85,7 @@ class Settings(BaseModel):
         targets: shares to be reached, by query_type and difficulty.
         leak_target: the most that the set's mean word leak should be.
         k: how many documents each retriever suggests.
+        twice: the share of pairs that go to a second person as well; 1 for all.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -101,6 +102,7 @@ class Settings(BaseModel):
     )
     leak_target: float | None = Field(default=None, ge=0, le=1)
     k: int = Field(default=10, ge=1, le=1000)
+    twice: float = Field(default=0.2, ge=0, le=1)
 
 
 @dataclass(frozen=True)
@@ -364,6 +366,7 @@ _HEAD = """\
 #   targets: {query_type: {lookup: 0.5, compare: 0.5}, difficulty: {easy: 0.4, hard: 0.6}}
 #   leak_target: 0.5    # the most that the mean word leak of the questions should be
 #   k: 10               # documents that each retriever of `config` suggests for a question
+#   twice: 0.2          # the share of pairs that go to a second person as well; 1: all
 
 """
 

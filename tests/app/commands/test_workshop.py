@@ -105,3 +105,17 @@ def test_no_workshop_there(tmp_path, kragx):
     answer = kragx("workshop", tmp_path, "--no-browser")
     assert answer.code == 3
     assert "kragx gold start" in answer.err
+
+
+def test_every_command_reads_what_the_folder_keeps_beside(shop, kragx, monkeypatch):
+    """A variable in workshop.yaml that only the folder's .env sets."""
+    monkeypatch.setenv("SHOP_DATABASE", "")
+    monkeypatch.delenv("SHOP_DATABASE")
+    with (shop / "workshop.yaml").open("a", encoding="utf-8") as file:
+        file.write("database: '${SHOP_DATABASE}'\n")
+    (shop / ".env").write_text(f"SHOP_DATABASE={shop / 'workshop.sqlite'}\n", "utf-8")
+    out = shop / "out.json"
+    exported = kragx("gold", "export", shop, "--form", "json", "--out", out)
+    assert exported.code == 0, exported.err
+    assert len(json.loads(out.read_text("utf-8"))["questions"]) == 1
+    assert "nothing new" in kragx("gold", "import", shop, out).out

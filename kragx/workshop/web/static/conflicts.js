@@ -2,7 +2,7 @@
 
 import { get, newUid, post } from "./api.js";
 import { button, el, empty, fill, grades, name, problem, say, shown } from "./dom.js";
-import { marked, passage } from "./passage.js";
+import { passage } from "./passage.js";
 import { t } from "./words.js";
 
 const TOO_SOON = 300; // ms; see judge.js
@@ -31,7 +31,7 @@ function draw() {
       el("section.asked", {}, el("p.small.muted", {}, t("conflictOf", position + 1, list.length), " ",
         list.length > 1 ? [button("←", () => step(-1), { "aria-label": t("before") }), button("→", () => step(1), { "aria-label": t("after") })] : null),
       el("h1", { dir: "auto" }, shown(question.text))),
-      el("div.sides", {}, judgements.map((judgement) => side(judgement, document))),
+      el("div.sides", {}, judgements.map(side)),
       el("section.bar", { "aria-label": t("decide") }, el("p", {}, el("strong", {}, t("decide")), el("span.muted", {}, t("decideHint"))), note,
         grades(app.me.set.scale, (grade) => decide("grade", grade)),
         el("div.tools", {}, button([el("kbd", {}, "x"), el("span", {}, t("unusable"))], () => decide("unusable"), { class: "tool" }), button([el("kbd", {}, "e"), el("span", {}, t("note"))], writeNote, { class: "tool" })))),
@@ -45,10 +45,10 @@ function writeNote() {
 }
 
 /** What one of them said, and where they saw it. */
-const side = (judgement, document) => el("article.side", {},
+const side = (judgement) => el("article.side", {},
   el("h3", {}, name(judgement.person.name)), el("p.grade-said", {}, app.words(judgement)),
   judgement.note ? el("p", { dir: "auto" }, shown(judgement.note)) : null,
-  (judgement.spans ?? []).map((span) => el("blockquote", { dir: "auto" }, marked([...document.text].slice(...span).join(""), []))));
+  judgement.evidence.map((words) => el("blockquote", { dir: "auto" }, shown(words))));
 
 async function decide(kind, grade = null) {
   if (isSending || performance.now() - shownAt < TOO_SOON) return;

@@ -34,7 +34,7 @@ function placeOf(range, node, text) {
 }
 
 /** The text as nodes, its stretches as <mark>; for reading alone. */
-export function marked(text, spans, attributes = () => ({})) {
+function marked(text, spans, attributes = () => ({})) {
   const nodes = [];
   let from = 0;
   spans.forEach(([start, end], position) => {

@@ -1,0 +1,22 @@
+"""The folder of a workshop, as every command opens it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kragx.app.environment import load_env
+
+if TYPE_CHECKING:
+    from kragx.workshop.folder.folder import Workshop
+
+
+def workshop_of(folder: Path) -> "Workshop":
+    """The workshop of a folder, whose `.env` may hold what its database's address names.
+
+    Raises:
+        DataError: there is no workshop in it, or a line of `.env` sets no variable.
+        ConfigError: its workshop.yaml holds mistakes.
+    """
+    from kragx.workshop.folder.folder import Workshop
+
+    load_env(folder)
+    return Workshop.open(folder)
