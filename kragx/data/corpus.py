@@ -8,9 +8,12 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from operator import is_
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from kragx.data.documents import Doc, as_doc, clean_id
 from kragx.data.formats import tabular
@@ -22,6 +25,8 @@ from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, inside, shorten
 
 _SHOWN = 3  # ids that an error names
+
+_RECENT = 1 << 16  # hashes of ids that are not sorted yet
 
 _SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d+)-(?P<end>\d+)")
 
@@ -276,27 +281,70 @@ def documents(source: object) -> Iterator[Doc]:
         UsageError, DataError: as `as_corpus` and `read_corpus`, once the document is reached.
     """
     corpus = as_corpus(source)
-    return (
-        iter(())
-        if corpus.source is None
-        else _checked(_entries(corpus.source, corpus.name), corpus.name)
-    )
+    if corpus.source is None:
+        return iter(())
+    path = Path(corpus.source) if isinstance(corpus.source, str | Path) else None
+    # A pipe can be read once, and so can what Python passes.
+    is_kept = path is not None and (path.is_file() or path.is_dir())
+    places = _Hashed(corpus.source, corpus.name) if is_kept else _Places()
+    return _checked(_entries(corpus.source, corpus.name), corpus.name, places)
 
 
-def _checked(entries: _Entries, name: str) -> Iterator[Doc]:
-    places: dict[str, str] = {}
-    for place, doc in entries:
+class _Places(dict[str, str]):
+    """Where each id stands."""
+
+    def note(self, number: int, doc_id: str, place: str) -> str | None:
+        """Note the id of a document; the place where it stood before, if it did."""
+        if (before := self.get(doc_id)) is None:
+            self[doc_id] = place
+        return before
+
+
+class _Hashed:
+    """The same of files, which can be read again: 8 bytes an id instead of 200."""
+
+    def __init__(self, source: object, name: str) -> None:
+        self._source, self._name = source, name
+        self._slots = bytearray(1 << 24)  # by some bits of the hash; most ids are told new by it
+        self._recent: set[int] = set()
+        self._older = np.empty(0, np.int64)
+
+    def note(self, number: int, doc_id: str, place: str) -> str | None:
+        """Note the id of a document; the place where it stood before, if it did."""
+        key = hash(doc_id)
+        slot = key % len(self._slots)
+        if self._slots[slot] and self._has(key):
+            # Ids may share a hash, so what is read again says whether it was this one.
+            before = islice(_entries(self._source, self._name), number)
+            return next((where for where, doc in before if doc.id == doc_id), None)
+        self._slots[slot] = 1
+        self._recent.add(key)
+        if len(self._recent) == _RECENT:
+            recent = np.fromiter(self._recent, np.int64, _RECENT)
+            self._older = np.sort(np.concatenate((self._older, recent)))
+            self._recent.clear()
+        return None
+
+    def _has(self, key: int) -> bool:
+        at = int(np.searchsorted(self._older, key))
+        return key in self._recent or (at < len(self._older) and int(self._older[at]) == key)
+
+
+def _checked(
+    entries: _Entries, name: str, places: _Places | _Hashed | None = None
+) -> Iterator[Doc]:
+    places, number = _Places() if places is None else places, -1
+    for number, (place, doc) in enumerate(entries):
         if doc.id is None or doc.text is None:
             lacking = "no id" if doc.id is None else "no text"
             raise DataError(f"{place}: has {lacking}; a document of a corpus needs 'id' and 'text'")
-        if doc.id in places:
+        if (before := places.note(number, doc.id, place)) is not None:
             raise DataError(
-                f"{place}: id {doc.id!r} stands twice (first in {_first(places[doc.id], place)}); "
+                f"{place}: id {doc.id!r} stands twice (first in {_first(before, place)}); "
                 "give each document its own"
             )
-        places[doc.id] = place
         yield doc
-    if not places:
+    if number < 0:
         raise DataError(f"{name}: the corpus is empty; one JSON object a line is expected")
 
 

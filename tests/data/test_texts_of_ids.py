@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import tempfile
 import unicodedata
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -20,7 +23,7 @@ from kragx import (
     read_dataset,
     read_gold,
 )
-from kragx.data import GoldDataset, Retrieved, Run, as_corpus
+from kragx.data import GoldDataset, Retrieved, Run, as_corpus, corpus as corpora
 from kragx.data.validation import validate
 from kragx.judging import Judge
 from kragx.testing import ScriptedClient
@@ -249,6 +252,33 @@ def test_python_values():
         as_corpus(3)
     with pytest.raises(DataError, match=r"nowhere\.jsonl: cannot be read"):
         as_corpus("nowhere.jsonl")
+
+
+@pytest.mark.parametrize("of_ids", [hash, len, lambda name: 7])
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=12))
+@examples(20)
+def test_documents_one_by_one(of_ids, numbers):
+    """A file that is not held gives what `read_corpus` gives, or the same error.
+
+    Wherever the first of two ids is noted, and if other ids have its hash.
+    """
+
+    def outcome(read: Callable[[Path], Iterable[Doc]]) -> object:
+        try:
+            return [*read(path)]
+        except DataError as error:
+            return str(error)
+
+    rows = [{"id": f"c{n}", "text": "text"} for n in numbers]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpora, "hash", of_ids, raising=False)
+        patch.setattr(corpora, "_RECENT", 3)
+        path = Path(folder, "c.jsonl")
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        assert outcome(corpora.documents) == outcome(read_corpus)
+        path = Path(folder, "c.json")  # in one line: every place is line 1
+        path.write_text(json.dumps(rows), encoding="utf-8")
+        assert outcome(corpora.documents) == outcome(read_corpus)
 
 
 def test_broken_corpora(tmp_path):

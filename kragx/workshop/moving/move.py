@@ -19,7 +19,7 @@ from kragx.plain import HIDDEN
 from kragx.workshop.moving.choosing import Choice, Verdict, choose
 from kragx.workshop.moving.probes import probes_of
 from kragx.workshop.moving.rebuild import Option, option_of, rebuilt
-from kragx.workshop.moving.search import Chunk, search
+from kragx.workshop.moving.search import Chunk, once_of, search
 
 MEANING: Mapping[Verdict, str] = {
     "same": "the chunk has the same id and the same text",
@@ -215,11 +215,14 @@ def move(gold: object, old: object, new: object) -> Move:
     without = {probe.doc.id for probe in probes if probe.text is None}
     if without:
         raise _lacking(named, without, old)
-    found = search(probes, known, documents(new))
-    choices = [
-        Choice("same") if number in found.same else choose(number, probes, found)
-        for number in range(len(probes))
-    ]
+    once = once_of(probes, known)
+    del known  # a quarter of a gigabyte
+    found = search(probes, once, documents(new))
+    choices = []
+    for number in range(len(probes)):
+        is_same = number in found.same
+        choices.append(Choice("same") if is_same else choose(number, probes, found))
+        found.meetings[number] = []  # the choice has what is needed of them
     by_item: defaultdict[tuple[str, int], list[Option]] = defaultdict(list)
     options = [option_of(probes[n], choices[n], found.chunks) for n in which]
     for (query, number, *_), option in zip(named, options):

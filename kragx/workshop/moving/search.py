@@ -98,85 +98,111 @@ class Search:
     n_chunks: int = 0
 
 
-class _Index:
-    """The grams of gold texts, and what is known of each text."""
+class Once(NamedTuple):
+    """What of gold texts stands once in the corpus that they are of; an eighth is looked at.
 
-    def __init__(self, probes: Sequence[Probe], known: Known) -> None:
+    Attributes:
+        unique: for each probe its letters from which on a gram stands once.
+        n_sampled: for each probe how many grams were looked at.
+    """
+
+    unique: list[Ints]
+    n_sampled: list[int]
+
+
+def once_of(probes: Sequence[Probe], known: Known) -> Once:
+    """What of the probes stands once in the corpus whose grams are known."""
+    result = Once([], [])
+    lengths = np.fromiter((len(probe.codes) for probe in probes), np.int64, len(probes))
+    for first, last in _portions(lengths, 1 << 20):
+        codes = np.concatenate([probe.codes for probe in probes[first:last]])
+        hashes, sizes = grams(codes), lengths[first:last]
+        start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+        left = np.repeat(start[1:], sizes) - np.arange(len(codes))
+        counted = np.flatnonzero((left >= GRAM) & sampled(hashes))
+        times = known.of(hashes[counted])
+        # What reaches over the end of a chunk is in none, however common it is.
+        alone = np.array([probe.chunk is None for probe in probes[first:last]], bool)
+        is_alone = np.repeat(alone, sizes)[counted]
+        once = counted[(times == 1) | (is_alone & (times == 0))]
+        cuts = np.searchsorted(once, start).tolist()
+        result.unique.extend(
+            (once[a:b] - base).astype(np.int32)
+            for a, b, base in zip(cuts[:-1], cuts[1:], start[:-1].tolist())
+        )
+        result.n_sampled.extend(np.diff(np.searchsorted(counted, start)).tolist())
+    return result
+
+
+class _Index:
+    """The grams of gold texts, whose codes become views into those of the index."""
+
+    def __init__(self, probes: Sequence[Probe]) -> None:
         lengths = np.fromiter((len(probe.codes) for probe in probes), np.int64, len(probes))
         self.start = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        none = np.empty(0, np.uint32)
-        self.codes: Codes = np.concatenate([none, *(probe.codes for probe in probes)])
+        self.codes: Codes = np.empty(self.start[-1], np.uint32)
         for probe, a, b in zip(probes, self.start[:-1].tolist(), self.start[1:].tolist()):
-            probe.codes = self.codes[a:b]  # held once
-        self.unique: list[Ints] = []
-        self.n_sampled: list[int] = []
-        alone = np.array([probe.chunk is None for probe in probes], bool)
-        hashes, places = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+            self.codes[a:b] = probe.codes
+            probe.codes = self.codes[a:b]  # held once, while they are put together as well
+        hashes, places = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
         for first, last in _portions(lengths, 1 << 20):
             begin, end = self.start[[first, last]].tolist()
-            of_part = grams(self.codes[begin:end])
-            start = self.start[first : last + 1] - begin
-            number = ranges(np.diff(start))
-            left = np.repeat(start[1:], np.diff(start)) - np.arange(end - begin)
-            whole = left >= GRAM
-            looked_up = np.flatnonzero(whole & ((number % STEP == 0) | (left == GRAM)))
-            hashes.append(of_part[looked_up])
-            places.append(looked_up + begin)
-            counted = np.flatnonzero(whole & sampled(of_part))
-            times = known.of(of_part[counted])
-            # What reaches over the end of a chunk is in none, however common it is.
-            is_alone = np.repeat(alone[first:last], np.diff(start))[counted]
-            once = counted[(times == 1) | (is_alone & (times == 0))]
-            for values, bounds in ((once, self.unique), (counted, None)):
-                cuts = np.searchsorted(values, start).tolist()
-                parts = zip(cuts[:-1], cuts[1:], start[:-1].tolist())
-                if bounds is None:
-                    self.n_sampled += [b - a for a, b, _ in parts]
-                else:
-                    bounds += [(values[a:b] - base).astype(np.int32) for a, b, base in parts]
-        self._make(np.concatenate(hashes), np.concatenate(places))
+            number = ranges(lengths[first:last])
+            left = np.repeat(lengths[first:last], lengths[first:last]) - number
+            looked_up = np.flatnonzero(((number % STEP == 0) & (left >= GRAM)) | (left == GRAM))
+            hashes.append(grams(self.codes[begin:end])[looked_up])
+            places.append((looked_up + begin).astype(np.uint32))
+        self._make(hashes, places)
 
-    def _make(self, hashes: Hashes, places: Ints) -> None:
-        """Sort the grams, without those that very many gold texts share."""
-        probe = self.probe_of(places)
+    def _make(self, of_parts: list[Hashes], places_of_parts: list[Codes]) -> None:
+        """Sort the grams, without those that very many gold texts share.
+
+        Nothing is held longer than needed: of 100,000 gold texts each array is 90 megabytes.
+        """
+        hashes, places = np.concatenate(of_parts), np.concatenate(places_of_parts)
+        of_parts.clear()
+        places_of_parts.clear()
         order = np.argsort(hashes, kind="stable")
-        _, of_gram, times = np.unique(hashes, return_inverse=True, return_counts=True)
-        shared = times[of_gram]
-        rank = np.lexsort((shared, probe))
-        number = np.empty(len(rank), np.int64)
-        number[rank] = ranges(np.bincount(probe, minlength=len(self.start) - 1))
-        kept = (shared <= _COMMON) | ((number < _RARE) & (shared <= _CROWD))
-        order = order[kept[order]]
-        self.n_grams = np.bincount(probe[kept], minlength=len(self.start) - 1)
-        self.hashes, self.places = hashes[order], places[order]
-        bits = min(27, max(12, (8 * len(order)).bit_length()))
+        hashes, places = hashes[order], places[order]
+        del order
+        new = np.concatenate(([True], hashes[1:] != hashes[:-1]))[: len(hashes)]
+        times = np.diff(np.append(np.flatnonzero(new), len(hashes)))
+        shared = np.repeat(np.minimum(times, _CROWD + 1).astype(np.int16), times)
+        probe = np.searchsorted(self.start, places, side="right").astype(np.int32) - 1
+        kept = shared <= _COMMON
+        n_kept = np.bincount(probe[kept], minlength=len(self.start) - 1)
+        # Of a text that has fewer than some, those that the fewest share.
+        more = np.flatnonzero((shared > _COMMON) & (shared <= _CROWD))
+        more = more[np.lexsort((places[more], shared[more], probe[more]))]
+        number = ranges(np.bincount(probe[more], minlength=len(n_kept))) + n_kept[probe[more]]
+        kept[more] = number < _RARE
+        self.n_grams = np.bincount(probe[kept], minlength=len(n_kept))
+        self.hashes, self.probe = hashes[kept], probe[kept]
+        bits = min(27, max(12, (8 * len(self.hashes)).bit_length()))
         self._shift = np.uint64(64 - bits)
         self._some = np.zeros(1 << bits, bool)
         self._some[self.hashes >> self._shift] = True
 
-    def probe_of(self, places: Ints) -> Ints:
-        """The probe of each letter."""
-        return np.searchsorted(self.start, places, side="right") - 1
-
     def hits(self, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
-        """Every pair of a place here and a place in `hashes` with the same gram."""
+        """Every pair of a probe and a place in `hashes` that have the same gram."""
         there = np.flatnonzero(self._some[hashes >> self._shift] & usable)
         first = np.searchsorted(self.hashes, hashes[there])
         last = np.searchsorted(self.hashes, hashes[there], side="right")
         times = last - first
-        return self.places[np.repeat(first, times) + ranges(times)], np.repeat(there, times)
+        probe = self.probe[np.repeat(first, times) + ranges(times)].astype(np.int64)
+        return probe, np.repeat(there, times)
 
 
-def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Search:
+def search(probes: Sequence[Probe], once: Once, corpus: Iterable[Doc]) -> Search:
     """Read the corpus to which gold moves, once.
 
     Args:
         probes: what is looked for.
-        known: which texts stand more than once in the corpus that gold is of.
+        once: what of them stands once in the corpus that they are of.
         corpus: the documents of the new one.
     """
-    index = _Index(probes, known)
-    result = Search([[] for _ in probes], {}, {}, set(), index.unique, index.n_sampled)
+    index = _Index(probes)
+    result = Search([[] for _ in probes], {}, {}, set(), *once)
     same: defaultdict[str, list[int]] = defaultdict(list)
     for number, probe in enumerate(probes):
         if probe.chunk is not None:
@@ -198,12 +224,12 @@ def _search_block(
     block: Block, index: _Index, probes: Sequence[Probe], n_places: Ints, result: Search
 ) -> None:
     """Add what a block has of gold."""
-    here, there = index.hits(block.hashes, block.whole_grams())
-    if not here.size:
+    probe, there = index.hits(block.hashes, block.whole_grams())
+    if not probe.size:
         return
     n_rows = len(block.docs)
     row = np.searchsorted(block.letters.start, there, side="right") - 1
-    pairs, times = np.unique(index.probe_of(here) * n_rows + row, return_counts=True)
+    pairs, times = np.unique(probe * n_rows + row, return_counts=True)
     probe, row = np.divmod(pairs, n_rows)
     # One gram alone, four words, is often an accident.
     kept = times >= np.minimum(2, index.n_grams[probe])
