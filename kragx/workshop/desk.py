@@ -25,6 +25,7 @@ from kragx.workshop.forms import (
 from kragx.workshop.pairs.boards import Plan
 from kragx.workshop.pairs.conflicts import agreement, conflicts
 from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.standing import verdicts
 from kragx.workshop.questions.leak import content_words, leak, mean_leak
 from kragx.workshop.queue.progress import estimates, shares, totals
@@ -314,10 +315,17 @@ class Desk:
                 },
                 "document": self.document(turn.document),
                 "copies": turn.copies,
+                "moved": self._moved(turn),
                 "mine": None if turn.mine is None else _said(turn.mine, turn.document),
             },
             **self._status(person),
         }
+
+    def _moved(self, turn: Turn) -> list[str]:
+        """Gold texts of before the corpus was chunked anew, which this document may hold."""
+        candidates = self.state.candidates.get(turn.question, {})
+        rows = [row for own in self.copies.all(turn.document) for row in candidates.get(own, ())]
+        return list(dict.fromkeys(row.detail for row in rows if row.origin == ORIGIN))
 
     def _status(self, person: Person) -> Plain:
         """How far the set is, and how much is left that could change the comparison."""

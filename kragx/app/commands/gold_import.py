@@ -1,20 +1,25 @@
 """`kragx gold import`: questions and judgements from spreadsheets and other tools."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.app.commands.gold_export import Form
 from kragx.app.commands.output import show
 from kragx.app.commands.workshop_folder import workshop_of
+
+Form = Literal["csv", "json", "qrels", "quepid", "labelstudio", "argilla", "moved"]
 
 
 def import_(
     folder: Annotated[Path, opt.argument(metavar="FOLDER", help="Of the workshop.")],
     file: Annotated[
-        Path, opt.argument(metavar="FILE", help="As kragx gold export or the other tool writes it.")
+        Path,
+        opt.argument(
+            metavar="FILE",
+            help="As kragx gold export, kragx gold move (.unsure.jsonl) or another tool writes it.",
+        ),
     ],
     form: Annotated[Form | None, typer.Option(help="Default: recognised.")] = None,
     person: Annotated[

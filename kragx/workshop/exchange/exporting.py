@@ -47,6 +47,8 @@ def export_file(source: Source, form: str, path: str | Path) -> Exported:
         UsageError: there is no such form, or the file cannot be written.
     """
     writer = form_of(form).write
+    if writer is None:
+        raise UsageError(f"{form} is only read", field="--form", remedy="name another")
     if source.person is not None and form in ("csv", "json"):
         remedy = "leave it out, or name --form qrels, quepid, labelstudio or argilla"
         raise UsageError(f"{form} holds everybody's", field="--person", remedy=remedy)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kragx.errors import UsageError, nearest
-from kragx.workshop.exchange import own, ratings, tools
+from kragx.workshop.exchange import doubts, own, ratings, tools
 from kragx.workshop.exchange.rows import Rows, Source, Written
 
 
@@ -14,11 +14,11 @@ class Form:
     """How questions and judgements are written and read.
 
     Attributes:
-        write: writes a file.
+        write: writes a file; None where another command does.
         read: reads one.
     """
 
-    write: Callable[[Source, Path], Written]
+    write: Callable[[Source, Path], Written] | None
     read: Callable[[Path], Rows]
 
 
@@ -29,6 +29,7 @@ FORMS: Mapping[str, Form] = {
     "quepid": Form(ratings.write_quepid, ratings.read_quepid),
     "labelstudio": Form(tools.write_label_studio, tools.read_label_studio),
     "argilla": Form(tools.write_argilla, tools.read_argilla),
+    "moved": Form(None, doubts.read_doubts),
 }
 
 
@@ -61,5 +62,10 @@ def recognised(path: Path) -> str:
             return "json"
         first = whole[0] if isinstance(whole, list) and whole else None
         return "argilla" if isinstance(first, dict) and "fields" in first else "labelstudio"
+    if end in ("jsonl", "ndjson"):
+        if doubts.is_doubts(path):
+            return "moved"
+        remedy = "a gold set comes in with kragx gold start --gold"
+        raise UsageError(f"{path}: holds nothing that kragx gold move has left", remedy=remedy)
     remedy = f"name it with --form ({', '.join(FORMS)})"
     raise UsageError(f"{path}: of no form that its name tells", remedy=remedy)

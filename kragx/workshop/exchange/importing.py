@@ -12,9 +12,11 @@ from typing import Any
 from kragx.data.documents import Doc
 from kragx.errors import DataError, nearest, shorten
 from kragx.printing import Line, Part, Result, counted
+from kragx.workshop.exchange.doubts import check_place
 from kragx.workshop.exchange.forms import form_of, recognised
 from kragx.workshop.exchange.rows import Mistakes, Row, Rows, by_text, is_same, text_of
 from kragx.workshop.exchange.tools import users
+from kragx.workshop.pairs.moved import ORIGIN, moved_candidate
 from kragx.workshop.state.records import (
     RECORDS,
     Candidate,
@@ -107,11 +109,14 @@ def import_file(
     form = form or recognised(path)
     rows = form_of(form).read(path)
     with state.lock:
-        state.refresh()
-        merge = _Merge(state, rows, path.name, str(path), documents, grades, person)
-        merge.take()
-        merge.mistakes.refuse()
-        state.add(merge.added)
+        is_added = False
+        while not is_added:  # another import may have come in between
+            known = state.store.imported()
+            state.refresh()
+            merge = _Merge(state, rows, path.name, str(path), documents, grades, person)
+            merge.take()
+            merge.mistakes.refuse()
+            is_added = state.add(merge.added, known)
         kinds = [type(record) for record in merge.added]
         return Imported(
             path,
@@ -148,6 +153,7 @@ class _Merge:
         self.mistakes = Mistakes(self.file)
         self.people, self.questions = dict(self.state.people), dict(self.state.questions)
         self.users = users(self.people)
+        self._texts = by_text(self.questions)
         self.versions: dict[str, list[Record]] = {}
         self.known: set[str] = set()
         for record in self.state.store.after({}):
@@ -229,9 +235,14 @@ class _Merge:
     def _take_thing(self, row: Row) -> None:
         """A person or a question: new, as it is known, or changed."""
         values = dict(row.values)
+        things: dict[str, Any] = self.people if row.kind is Person else self.questions
+        if self.rows.adds_only and (
+            values["uid"] in things or self._texts.get(values["text"].strip())
+        ):
+            self.n_unchanged += 1
+            return
         if row.kind is Question and "person" not in values:
             values["person"] = self._person_of(row)
-        things: dict[str, Any] = self.people if row.kind is Person else self.questions
         record = self._with_known(row.kind, things.get(str(values.get("uid"))), values)
         if record is None:
             self.n_unchanged += 1
@@ -272,7 +283,12 @@ class _Merge:
         return replace(record, at=now())
 
     def _take_candidate(self, row: Row) -> None:
-        record = self._record(Candidate, row.values)
+        values = self._referring(row) if self.rows.adds_only else row.values
+        record = self._record(Candidate, values)
+        if record.origin == ORIGIN and self.rows.adds_only:
+            check_place(record.detail, self._text(record.document), record.score or 0.0)
+            own = (record.question, record.document, record.detail)
+            record = moved_candidate(*own, record.score or 0.0)
         if record.uid in self.known:
             self.n_unchanged += 1
             return
@@ -428,7 +444,7 @@ class _Merge:
         values = dict(row.values)
         if values.get("question") not in self.questions and row.question is not None:
             values["question"] = self._question_of(row)
-        if "person" not in values:
+        if "person" not in values and row.kind is Judgement:
             values["person"] = self._person_of(row)
         return values
 

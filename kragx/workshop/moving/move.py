@@ -12,7 +12,7 @@ from kragx import printing
 from kragx.data import Doc, GoldDataset, Query, read_dataset
 from kragx.data.corpus import Lacking, as_corpus, documents
 from kragx.data.formats.gold import write_gold
-from kragx.data.formats.jsonl import write_records
+from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.data.gold import named_items
 from kragx.errors import DataError
 from kragx.plain import HIDDEN
@@ -168,6 +168,7 @@ class Move(printing.Result):
         Returns:
             Both paths; the second ends in ``.unsure.jsonl``, and has a line for each item.
         """
+        make_folder(path.parent)
         write_gold(self.dataset, path)
         queries = {query.id: query for query in self.dataset}
         write_records((_left(item, queries[item.query]) for item in self.open), beside(path))

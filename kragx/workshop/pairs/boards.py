@@ -12,6 +12,7 @@ import numpy as np
 from kragx.data import Doc
 from kragx.metrics import Bools, Floats, Ints, MetricSpec, parse
 from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.scale import gold_grade
 from kragx.workshop.pairs.standing import Standing, standing
 from kragx.workshop.state.records import Candidate, Question
@@ -71,6 +72,8 @@ class Board:
         twice: (d) whether two people judge it.
         judged: (d) whether a person has judged it, and not only a file.
         top: the highest grade that people give.
+        doubts: for each gold text whose place nobody knows (`moved`), the columns where it may be,
+            the likeliest first.
     """
 
     question: Question
@@ -84,6 +87,7 @@ class Board:
     twice: Bools
     judged: Bools
     top: int
+    doubts: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
     def of(
@@ -112,6 +116,7 @@ class Board:
         answered = np.array([uid in empty for uid in uids], bool)
         places: dict[str, list[tuple[int, int]]] = {}
         suggested: set[str] = set()
+        doubts: dict[str, dict[str, float]] = {}
 
         def take(row: Candidate) -> None:
             number = uids.get(row.uid)
@@ -122,6 +127,8 @@ class Board:
             if row.document in docs:
                 first = copies.first(row.document)
                 own = places.setdefault(first, [])
+                if row.origin == ORIGIN:
+                    doubts.setdefault(row.detail, {}).setdefault(first, row.score or 0.0)
                 if row.origin != "search":
                     suggested.add(first)
                 if number is not None and row.rank is not None:
@@ -164,6 +171,10 @@ class Board:
             np.array([chance(question.uid, own, "twice") < plan.twice for own in documents], bool),
             np.array([bool(own.by - files) for own in standings], bool),
             plan.top,
+            tuple(
+                tuple(sorted(map(documents.index, own), key=lambda n: -own[documents[n]]))
+                for own in doubts.values()
+            ),
         )
 
     @cached_property
@@ -187,6 +198,15 @@ class Board:
     def progress(self) -> tuple[bool, int]:
         """What comes first where nothing is to be compared, the least first."""
         return self.has_relevant, self.n_judged
+
+    @cached_property
+    def doubted_columns(self) -> list[int]:
+        """What people are to say first: where gold of before a move may be, until it is found."""
+        columns: dict[int, None] = {}
+        for doubt in self.doubts:
+            if not any(self.judged[n] and self.grades[n] > 0 for n in doubt):
+                columns |= dict.fromkeys(n for n in doubt if not self.judged[n])
+        return list(columns)
 
     @cached_property
     def first_columns(self) -> list[int]:

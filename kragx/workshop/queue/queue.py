@@ -68,7 +68,8 @@ class Queue:
     A random share of the pairs (`boards.is_random`) is shown in the order of a hash, in a share of
     the turns, and never because of what it could change; the rest by that, the largest first:
     by how far the difference of the two retrievers between which it is closest would move on the
-    average. Where there is nothing to compare, questions without a relevant document come first.
+    average. Before all comes what is in doubt since the corpus was chunked anew (`moved`). Where
+    there is nothing to compare, questions without a relevant document come first.
 
     Args:
         state: the workshop.
@@ -222,13 +223,18 @@ class Queue:
     def _chosen(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
         history = self.state.history.get(person, ())
         if question is None:
+            if pair := self._doubted(person, None, besides):
+                return pair
             turns = [self._by_worth, self._at_random, self._second, self._late]
             if len(history) % _SECOND_TURN == _SECOND_TURN - 1:
                 turns.insert(0, self._second)
             if self._random_is_due():
                 turns.insert(0, self._at_random)
         else:
-            turns = [self._by_worth, self._at_random, self._second, self._late]
+            turns = [
+                *(self._doubted, self._by_worth, self._at_random),
+                *(self._second, self._late),
+            ]
         for choose in turns:
             pair = choose(person, question, besides)
             if pair is not None:
@@ -249,7 +255,9 @@ class Queue:
         own = board.standings[column]
         if person in own.by or own.is_decided or own.state == "conflict":
             return False
-        return len(own.by.union(looking)) < (2 if board.twice[column] else 1)
+        # Of what is in doubt since a move, a file's grade is what is asked about.
+        by = frozenset[str]() if column in board.doubted_columns else own.by
+        return len(by.union(looking)) < (2 if board.twice[column] else 1)
 
     def _is_late(self, person: str, board: Board, column: int) -> bool:
         return person in board.standings[column].later
@@ -265,6 +273,13 @@ class Queue:
                 and self._may_judge(person, board, column)
             ):
                 yield column
+
+    def _doubted(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+        """Where gold of before a move may be: the next release waits for it."""
+        for board in self._boards(question):
+            for column in self._open(person, board, board.doubted_columns, besides):
+                return board.question.uid, board.documents[column]
+        return None
 
     def _by_worth(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
         """What could change most, of one question as long as that has such; else by progress."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from kragx.data import Doc, Gold, GoldDataset, Mender, Query
@@ -12,6 +13,7 @@ from kragx.data.gold import as_gold
 from kragx.data.source import contradictions
 from kragx.workshop.folder.places import place_of
 from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.moved import is_doubt, is_settled
 from kragx.workshop.pairs.scale import gold_grade
 from kragx.workshop.pairs.standing import verdicts
 from kragx.workshop.state.records import Judgement, Question
@@ -58,12 +60,14 @@ class Ready:
         left_out: the questions that are not.
         n_disputed: documents that people differ on, left out of questions that are in.
         n_lowest: documents that all call relevant, with the lowest of their grades.
+        n_moved: relevant gold texts in them of before a move, whose place nobody has told yet.
     """
 
     queries: tuple[Query, ...]
     left_out: tuple[LeftOut, ...]
     n_disputed: int = 0
     n_lowest: int = 0
+    n_moved: int = 0
 
     def dataset(self, name: str, version: str) -> GoldDataset:
         """The gold set; a `DataError` if no question is ready."""
@@ -95,13 +99,19 @@ def ready(
     of_question: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for uid, document in dict.fromkeys([*state.judgements, *state.decisions]):
         of_question[uid][copies.first(document)].append(document)
+    people = {person.uid for person in state.people.values() if person.role != "file"}
     queries: list[Query] = []
     left_out: list[LeftOut] = []
     n_disputed = n_lowest = 0
     for question in state.open_questions():
         groups = of_question.get(question.uid, {})
         said = {first: _said(state, question.uid, group, top) for first, group in groups.items()}
-        made = _made(question, said, documents, copies, top, allow_undecided)
+        places = state.candidates.get(question.uid, {})
+        judged = {
+            first for first, rows in said.items() if any(row.person in people for row in rows)
+        }
+        settled = partial(is_settled, candidates=places, first=copies.first, judged=judged)
+        made = _made(question, said, documents, copies, top, allow_undecided, settled)
         if isinstance(made, LeftOut):
             left_out.append(made)
         else:
@@ -109,7 +119,8 @@ def ready(
             undecided = [own for rows in said.values() if len(own := _grades(rows, top)) > 1]
             n_lowest += sum(map(_is_relevant, undecided))
             n_disputed += sum(not _is_relevant(own) for own in undecided)
-    return Ready(tuple(queries), tuple(left_out), n_disputed, n_lowest)
+    n_moved = sum(gold.grade > 0 and is_doubt(gold) for one in queries for gold in one.gold)
+    return Ready(tuple(queries), tuple(left_out), n_disputed, n_lowest, n_moved)
 
 
 def _is_relevant(grades: Collection[float | None]) -> bool:
@@ -142,6 +153,7 @@ def _made(
     copies: Copies,
     top: int,
     allow_undecided: bool,
+    settled: Callable[..., bool],
 ) -> Query | LeftOut:
     """A question as a gold file holds it, or why it is not ready."""
 
@@ -156,6 +168,12 @@ def _made(
     grades = {first: None if first in disputed else _lowest(own) for first, own in of_each.items()}
     golds = [as_gold(item, Mender(), strings=False) for item in question.gold]
     golds = [gold for gold in golds if gold.id is None or copies.first(gold.id) not in grades]
+    answers = {first for first, grade in grades.items() if grade}
+    golds = [
+        gold
+        for gold in golds
+        if not (is_doubt(gold) and settled(gold, question.uid, relevant=answers))
+    ]
     lost = []
     for first, grade in grades.items():
         if grade is not None:

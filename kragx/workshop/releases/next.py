@@ -46,6 +46,7 @@ LACKS: Mapping[str, str] = {
     "again": "of these {1} has {0}",
     "disputed": f"documents left out: {{0}}, {REASONS['undecided']}",
     "lowest": "documents with the lowest of people's grades: {0}",
+    "moved": "gold texts without a place since kragx gold move, which count as not found: {0}",
     "later": "pairs that were put off (later): {0}",
     "missing": "{1} is not in this folder, so nothing is held against it",
 }
@@ -107,6 +108,7 @@ class Next(Result):
             "again": (again, self.previous or ""),
             "disputed": (self.content.n_disputed, ""),
             "lowest": (self.content.n_lowest, ""),
+            "moved": (self.content.n_moved, ""),
             "later": (sum(own.later for own in self.shares), ""),
         }
         yield from (Lack(what, n, name) for what, (n, name) in numbers.items() if n)

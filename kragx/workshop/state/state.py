@@ -54,15 +54,18 @@ class State:
             for record in self.store.after(self._last):
                 self._take(record)
 
-    def add(self, records: Iterable[Record]) -> None:
+    def add(self, records: Iterable[Record], known: tuple[int, ...] | None = None) -> bool:
         """Write records; once this returns they are committed, and part of what is read.
+
+        With `known`, of an import, False if another one has come meanwhile; see `Store.add`.
 
         Raises:
             StoreFailedError: nothing is written.
         """
         with self.lock:
-            self.store.add(records)
+            is_added = self.store.add(records, known)
             self.refresh()
+            return is_added
 
     def is_known(self, uid: str) -> bool:
         """Whether a judgement of this uid has come, so that nothing is counted twice."""

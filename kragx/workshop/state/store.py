@@ -53,8 +53,32 @@ class Store:
         """Whether there is no right to write."""
         return self._database.read_only
 
-    def add(self, records: Iterable[Record]) -> None:
+    def imported(self) -> tuple[int, ...]:
+        """How many rows there are of what files bring: it grows with every import."""
+        return self._database.do(self._imported)
+
+    def _imported(self, db: "Connection") -> tuple[int, ...]:
+        from sqlalchemy import func, select
+
+        said, places = self._tables["judgements"], self._tables["candidates"]
+        wanted = (
+            select(func.count()).select_from(self._tables["people"]),
+            select(func.count()).select_from(self._tables["questions"]),
+            select(func.count()).select_from(said).where(said.c.purpose == "import"),
+            select(func.count()).select_from(places).where(places.c.origin == "moved"),
+        )
+        return tuple(int(db.execute(query).scalar_one()) for query in wanted)
+
+    def add(self, records: Iterable[Record], known: tuple[int, ...] | None = None) -> bool:
         """Commit all of these, or none; a judgement or release that is known already adds nothing.
+
+        Args:
+            records: rows to add.
+            known: of an import, `imported` before it read what there is: if there is more by now,
+                nothing is written.
+
+        Returns:
+            Whether they are written.
 
         Raises:
             StoreFailedError: nothing is written: a full disk, a server that does not answer.
@@ -65,16 +89,18 @@ class Store:
         for record in records:
             rows.setdefault(record.table, []).append(record.row())
 
-        def work(db: "Connection") -> None:
+        def work(db: "Connection") -> bool:
             if db.dialect.name == "postgresql":
                 # Numbers are given before the commit; who reads on from the last one would miss
                 # those of a slower transaction.
                 db.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            if known is not None and self._imported(db) != known:
+                return False
             for table, of_table in rows.items():
                 insert_rows(db, self._tables[table], of_table)
+            return True
 
-        if rows:
-            self._database.do(work, write=True)
+        return self._database.do(work, write=True) if rows else True
 
     def after(self, last: dict[str, int]) -> Iterator[Record]:
         """Yield what came after the rows with these numbers, table by table.

@@ -111,7 +111,8 @@ function draw(pair) {
   fill(parts.question,
     only ? el("p.small", {}, t("onlyThis"), " ", el("a", { href: location.hash.replace(/\/judge.*/, "/judge") }, t("allQuestions"))) : "",
     el("h1", { id: "question", dir: "auto" }, shown(question.text)),
-    question.note ? el("p.muted", { dir: "auto" }, shown(question.note)) : "");
+    question.note ? el("p.muted", { dir: "auto" }, shown(question.note)) : "",
+    pair.moved?.length ? el("aside.card.moved", {}, el("p", {}, t("moved")), pair.moved.map((words) => el("blockquote", { dir: "auto" }, shown(words)))) : "");
   text = passage(pair.document.text, draft.spans);
   const facts = Object.entries(metadata ?? {}).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) && value !== "");
   fill(parts.document,

@@ -1,0 +1,82 @@
+"""What `kragx gold move` leaves to a person: gold texts, and the chunks where they may be."""
+
+from pathlib import Path
+from typing import Any
+
+from kragx.data.formats.jsonl import read_records
+from kragx.errors import DataError, shorten
+from kragx.workshop.exchange.rows import Mistakes, Row, Rows
+from kragx.workshop.pairs.moved import ORIGIN
+from kragx.workshop.state.records import Candidate, Question
+
+_RUN, _SURE = 6, 0.3  # letters in a row that are there in any case if so great a share of all is
+
+
+def is_doubts(path: Path) -> bool:
+    """Whether a file of JSON Lines is what `kragx gold move` writes beside the moved gold set."""
+    if path.name.removesuffix(".gz").endswith(".unsure.jsonl"):
+        return True
+    _, first = next(read_records(path), (0, {}))
+    return {"verdict", "candidates"} <= first.keys()
+
+
+def read_doubts(path: Path) -> Rows:
+    """Read the lines: a question for each query, a candidate for each chunk where its gold may be.
+
+    Raises:
+        DataError: lines are of another kind; all are listed.
+    """
+    mistakes = Mistakes(str(path))
+    questions: dict[str, dict[str, Any]] = {}
+    candidates: list[Row] = []
+    n_without = 0
+    for number, line in read_records(path):
+        place = f"line {number}"
+        match line:
+            case {
+                "query_id": str() as uid,
+                "query": str() as query,
+                "field": str() as field,
+                "verdict": "unsure" | "lost" as verdict,
+                "gold": {"text": str() as text, **gold},
+                "candidates": list() as places,
+            } if all(
+                isinstance(one, dict)
+                and isinstance(one.get("id"), str)
+                and isinstance(one.get("share"), (int, float))
+                for one in places
+            ):
+                pass
+            case _:
+                remedy = "name the file that kragx gold move wrote"
+                mistakes.add(place, "", f"{shorten(line)} is no gold that is left", remedy)
+                continue
+        own = questions.setdefault(uid, {"uid": uid, "text": query, "origin": "file", "gold": []})
+        if "." not in field:  # an alternative is no item of its own
+            old: dict[str, object] = {"old_id": gold["id"]} if "id" in gold else {}
+            marks = {"moved": verdict} | old
+            item = {"text": text, "grade": gold.get("grade", 1), "metadata": marks}
+            own["gold"].append(item)
+        n_without += not places
+        for one in places:
+            values = {"question": uid, "document": one["id"], "origin": ORIGIN}
+            values |= {"detail": text, "score": float(one["share"])}
+            candidates.append(Row(Candidate, place, values, question=query, number=number))
+    mistakes.refuse()
+    rows = [Row(Question, f"query {uid}", values) for uid, values in questions.items()]
+    remark = (
+        f"{n_without} gold texts are in no chunk: search for what answers the question now, or "
+        "leave them as they are"
+    )
+    return Rows([*rows, *candidates], adds_only=True, remarks=(remark,) if n_without else ())
+
+
+def check_place(text: str, document: str | None, share: float) -> None:
+    """Raise a `DataError` unless a chunk may hold a gold text: ids may be of another corpus."""
+    remedy = "import into the workshop over the corpus that the gold was moved to"
+    if document is None:
+        raise DataError("the corpus has no such document", field="candidates", remedy=remedy)
+    letters, there = ("".join(filter(str.isalnum, own)).casefold() for own in (text, document))
+    runs = {letters[at : at + _RUN] for at in range(max(1, len(letters) - _RUN + 1))}
+    if share >= _SURE and not any(run in there for run in runs):
+        raise DataError("the document has nothing of the text", field="candidates", remedy=remedy)

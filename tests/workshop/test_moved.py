@@ -1,0 +1,189 @@
+"""A gold set goes on over a corpus that was chunked anew: what is unsure is asked first, once."""
+
+import json
+
+import pytest
+
+from kragx.data import Doc, read_dataset
+from kragx.errors import DataError, UsageError
+from kragx.workshop.exchange import import_file
+from kragx.workshop.folder.folder import Workshop, start
+from kragx.workshop.forms import JudgementForm
+from kragx.workshop.moving import move
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.releases import ready
+from kragx.workshop.state.state import State
+from kragx.workshop.state.store import Store
+from tests.workshop.serving import grade, opened, written
+
+OLD = {
+    "fee": "The lantern ferry asks four coins of a rider, six of whoever brings a heavy cart, "
+    "and nothing of those who help.",
+    "dogs": "Dogs ride for nothing on the upper deck when they are kept on a short lead.",
+    "storm": "In a storm the boats stay in the harbour until the red flag has been taken down.",
+}
+NEW = {
+    "n1": "Dogs ride for nothing on the upper deck when they are kept on a short lead.",
+    "n2": "The lantern ferry asks four coins of a rider. Carts are left at the gate since spring.",
+    "n3": "Tickets are sold by the window next to the clock tower from eight in the morning on.",
+}
+GOLD = [
+    {"query_id": "q0", "query": "Do dogs pay?", "gold": [{"id": "dogs", "grade": 2}]},
+    {"query_id": "q1", "query": "What does it cost?", "gold": [{"id": "fee", "grade": 2}]},
+    {"query_id": "q2", "query": "When do boats stay?", "gold": [{"id": "storm", "grade": 2}]},
+]
+
+
+def rows(texts):
+    """A corpus as records."""
+    return ({"id": name, "text": text} for name, text in texts.items())
+
+
+@pytest.fixture
+def moved(tmp_path):
+    """The moved gold set and what is left of it, over the new corpus."""
+    gold = written(tmp_path / "gold.jsonl", GOLD)
+    result = move(gold, OLD, NEW)
+    assert [item.verdict for item in result.items] == ["moved", "unsure", "lost"]
+    return result.write(tmp_path / "shop" / "gold_v2.jsonl")
+
+
+@pytest.fixture
+def shop(tmp_path, moved):
+    """The folder of the workshop that goes on, with what is left imported."""
+    corpus = written(tmp_path / "new.jsonl", rows(NEW))
+    start(tmp_path / "shop", corpus=corpus, gold=moved[0])
+    assert taken(tmp_path / "shop", moved[1]).candidates == 1
+    return tmp_path / "shop"
+
+
+def taken(folder, file):
+    """Import a file as the command does."""
+    workshop = Workshop.open(folder)
+    with workshop.store() as store:
+        grades = workshop.settings.scale
+        return import_file(State(store), file, documents=workshop.documents, grades=grades)
+
+
+def held(desk):
+    """The gold of a release by question: ids, and texts where there is none."""
+    documents = desk.workshop.documents
+    content = ready(desk.state, documents, Copies(documents), 3)
+    queries = {one.id: one for one in content.queries}
+    items = {uid: [gold.id or gold.text for gold in own.gold] for uid, own in queries.items()}
+    return items, content.n_moved
+
+
+def say(desk, person, document, number, question="q1"):
+    """Judge a pair."""
+    desk.judge(person, JudgementForm(**grade(question, document, number)))
+
+
+def test_what_is_unsure_comes_first_with_its_text(shop, moved):
+    """The chunk where it may be, the text beside it, no grade; the same file again adds nothing."""
+    again = taken(shop, moved[1])
+    assert (again.candidates, again.questions) == (0, 0)
+    with opened(shop) as desk:
+        answer = desk.next(desk.annotator("ann"))
+        pair = answer["pair"]
+        assert (pair["question"]["uid"], pair["document"]["id"]) == ("q1", "n2")
+        assert (pair["moved"], pair["mine"]) == ([OLD["fee"]], None)
+        other = desk.next(desk.annotator("bob"))["pair"]  # somebody looks at that one
+        assert other is None or other["document"]["id"] != "n2"
+
+
+@pytest.mark.parametrize(("number", "gold"), [(3, ["n2"]), (0, None)])
+def test_a_text_counts_until_somebody_has_found_it(shop, number, gold):
+    """Judged as relevant the chunk takes its place; as not relevant, nothing answers any more."""
+    with opened(shop) as desk:
+        ann = desk.annotator("ann")
+        before, n = held(desk)
+        assert before == {"q0": ["n1"], "q1": [OLD["fee"]], "q2": [OLD["storm"]]}
+        assert n == 2
+        say(desk, ann, "n2", number)
+        after, n = held(desk)
+        assert (after.get("q1"), n) == (gold, 1)
+        assert not desk.queue.boards["q1"].doubted_columns
+
+
+def test_a_lost_text_gives_way_to_what_somebody_finds(shop):
+    """By searching: until then it stays, also when something is judged as not relevant."""
+    with opened(shop) as desk:
+        ann = desk.annotator("ann")
+        say(desk, ann, "n3", 0, "q2")
+        assert OLD["storm"] in held(desk)[0]["q2"]
+        say(desk, ann, "n2", 2, "q2")
+        assert held(desk)[0]["q2"] == ["n2", "n3"]
+
+
+def test_what_a_file_judged_is_asked_again_where_it_is_in_doubt(shop, tmp_path, moved):
+    """What was not relevant is in a chunk of relevant gold now: a person says what it is worth."""
+    line = json.loads(moved[1].read_text("utf-8").splitlines()[0])
+    line |= {"query_id": "q0", "query": GOLD[0]["query"]}
+    line |= {"gold": {"text": "Dogs ride for nothing on the upper deck", "grade": 0}}
+    line["candidates"] = [{"id": "n1", "share": 1.0}]
+    assert taken(shop, written(tmp_path / "more.unsure.jsonl", [line])).candidates == 1
+    with opened(shop) as desk:
+        ann = desk.annotator("ann")
+        assert desk.next(ann)["pair"]["document"]["id"] == "n1"
+        say(desk, ann, "n1", 3, "q0")
+        assert desk.next(ann)["pair"]["document"]["id"] == "n2"
+
+
+def test_questions_that_are_not_there_are_added(tmp_path, moved):
+    """With their text, so that nothing is lost; those that are there keep their wording."""
+    corpus = written(tmp_path / "new.jsonl", rows(NEW))
+    questions = [{"query_id": "own", "query": GOLD[1]["query"], "gold": []}]
+    folder = tmp_path / "other"
+    start(folder, corpus=corpus, questions=written(tmp_path / "q.jsonl", questions))
+    result = taken(folder, moved[1])
+    assert (result.questions, result.candidates, result.form) == (1, 1, "moved")
+    assert any("search for" in words for words in result.remarks)
+    with opened(folder) as desk:
+        assert list(desk.state.questions) == ["own", "q2"]
+        assert [item["text"] for item in desk.state.questions["q2"].gold] == [OLD["storm"]]
+        assert desk.next(desk.annotator("ann"))["pair"]["question"]["uid"] == "own"
+
+
+def test_the_workshop_over_the_old_corpus_refuses_it(tmp_path, moved):
+    """By ids that it lacks, and where other chunks have the same ids, by what stands in them."""
+    for number, corpus in enumerate((OLD, {**OLD, "n2": NEW["n3"]})):
+        file = written(tmp_path / f"c{number}.jsonl", rows(corpus))
+        start(tmp_path / f"w{number}", corpus=file, gold=tmp_path / "gold.jsonl")
+        with pytest.raises(DataError, match="that the gold was moved to"):
+            taken(tmp_path / f"w{number}", moved[1])
+
+
+def test_a_gold_set_is_none_of_it(shop, moved):
+    """The moved set itself comes in when a workshop is made, and that is said."""
+    with pytest.raises(UsageError, match="kragx gold start --gold"):
+        taken(shop, moved[0])
+    assert read_dataset(moved[0])["q1"].gold[0].metadata["moved"] == "unsure"
+
+
+@pytest.mark.parametrize("any_address", ["file", pytest.param("db", marks=pytest.mark.integration)])
+def test_two_imports_at_once_add_nothing_twice(any_address, tmp_path, request, monkeypatch):
+    """The second finds, before it writes, that there is more than it has read, and reads again."""
+    address = tmp_path / "w.sqlite"
+    if any_address == "db":
+        address = request.getfixturevalue("database")
+    line = ["record,question,grade,person,document", "question,What?,,,", ",What?,3,ann,n1"]
+    sheet = tmp_path / "s.csv"
+    sheet.write_text("\n".join(line) + "\n", "utf-8")
+    docs, grades = {"n1": Doc("n1", NEW["n1"])}, dict.fromkeys(range(4), "")
+    options = {"documents": docs, "grades": grades, "person": "ann"}
+    with Store(address) as one, Store(address) as other:
+        first, second = State(one), State(other)
+        refresh, is_done = State.refresh, []
+
+        def late(state):
+            refresh(state)
+            if state is first and not is_done:
+                is_done.append(True)
+                import_file(second, sheet, **options)
+
+        monkeypatch.setattr(State, "refresh", late)
+        result = import_file(first, sheet, **options)
+        assert is_done
+        assert (result.questions, result.judgements, result.people) == (0, 0, 0)
+        assert [len(first.questions), len(first.people), len(first._by_uid)] == [1, 1, 1]
