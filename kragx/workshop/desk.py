@@ -41,6 +41,9 @@ Plain = dict[str, Any]
 
 _ANY = NextForm()
 
+_LEAST_PAIRS = 10
+"""Of fewer pairs that two have graded, a figure of how far people agree says nothing."""
+
 
 class DeskError(KragxError):
     """What somebody at the page reads; `code` names the page's own sentence for it, if any."""
@@ -242,6 +245,19 @@ class Desk:
             "metadata": dict(doc.metadata),
         }
 
+    def around(self, document: str) -> Plain:
+        """The texts before and after a document in its source, None where there is none.
+
+        Raises:
+            UnknownError: the corpus has no such document.
+        """
+        self.document(document)
+        before, after = (
+            None if own is None else self.document(own)["text"]
+            for own in self._suggester.beside.around(document)
+        )
+        return {"before": before, "after": after}
+
     def _counts(self, person: Person) -> Plain:
         self.queue.refresh()
         n_questions = sum(1 for _ in self.state.open_questions())
@@ -259,7 +275,7 @@ class Desk:
             {
                 (one.question, one.document)
                 for one in self.state.history.get(person.uid, ())
-                if one.kind != "later" and not one.is_decision
+                if one.kind != "later"
             }
         )
 
@@ -316,6 +332,7 @@ class Desk:
                 "document": self.document(turn.document),
                 "copies": turn.copies,
                 "moved": self._moved(turn),
+                "around": bool(self._suggester.beside.of(turn.document)),
                 "mine": None if turn.mine is None else _said(turn.mine, turn.document),
             },
             **self._status(person),
@@ -352,9 +369,10 @@ class Desk:
             UsageError: the grade is not on the scale, or the evidence not in the text.
         """
         with self.state.lock:
-            purpose = self.queue.purpose(form.question, form.document)
-            judgement = replace(self._judgement(person, form), purpose=purpose)
-            self._store(judgement, form.question)
+            judgement = self._judgement(person, form)
+            is_odd = form.kind == "odd"
+            purpose = "odd" if is_odd else self.queue.purpose(form.question, form.document)
+            self._store(replace(judgement, purpose=purpose), form.question)
             self._suggester.wake()
             return {"stored": True, "next": self.next(person)}
 
@@ -422,7 +440,7 @@ class Desk:
             question=form.question,
             document=form.document,
             person=person.uid,
-            kind=form.kind,
+            kind="later" if form.kind == "odd" else form.kind,
             grade=form.grade,
             spans=_spans(form.spans, len(text)),
             note=form.note,
@@ -488,6 +506,11 @@ class Desk:
         }
         if sees_all:
             shown |= {"reference": question.reference, "sources": list(question.sources)}
+        if person.role == "owner":
+            shown["odd"] = [
+                {"person": self.state.people[uid].name, "note": note}
+                for uid, note in self.state.odd(question).items()
+            ]
         return shown
 
     def _has_judged(self, person: Person, pair: Pair) -> bool:
@@ -634,15 +657,23 @@ class Desk:
         return {"version": outcome.version, "file": outcome.file.name, **self.releases()}
 
     def agreement(self) -> Plain:
-        """How far people agree, as alpha with its interval; values are None where undefined."""
+        """How far people agree, as alpha with its interval.
+
+        Values are None where undefined, and below `least` pairs; `meant` are to be judged twice.
+        """
         with self.state.lock:
             alpha = agreement(self.state, self.top)
+            self.queue.refresh()
+            meant = sum(int(board.twice.sum()) for board in self.queue.boards.values())
         ends = alpha.interval
+        is_enough = alpha.pairs >= _LEAST_PAIRS
         return {
-            "value": alpha.value,
-            "interval": None if ends is None else {"low": ends[0], "high": ends[1]},
+            "value": alpha.value if is_enough else None,
+            "interval": {"low": ends[0], "high": ends[1]} if ends and is_enough else None,
             "pairs": alpha.pairs,
             "questions": alpha.questions,
+            "least": _LEAST_PAIRS,
+            "meant": meant,
         }
 
     def progress(self, person: Person) -> Plain:
@@ -667,7 +698,7 @@ class Desk:
                 shown["notices"] = list(self.remarks.values())
             else:
                 for row in chain(*shown["by"].values()):
-                    del row["judged"]
+                    del row["judged"], row["answered"]
             questions = list(self.state.open_questions())
         leaks = list(map(self._leak, questions))
         target = self.workshop.settings.leak_target

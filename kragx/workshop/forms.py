@@ -66,6 +66,12 @@ class NextForm(Form):
     after_document: _Id | None = None
 
 
+class DocumentForm(Form):
+    """A document by its id."""
+
+    document: _Id
+
+
 class SearchForm(Form):
     """Words to search for, and the question that a document is wanted for."""
 
@@ -74,12 +80,12 @@ class SearchForm(Form):
 
 
 class JudgementForm(Form):
-    """What a person says of a pair."""
+    """What a person says of a pair; or, with a note, that its question is odd."""
 
     uid: Uid
     question: _Id
     document: _Id
-    kind: Literal["grade", "unusable", "later"] = "grade"
+    kind: Literal["grade", "unusable", "later", "odd"] = "grade"
     grade: int | None = None
     spans: Annotated[list[_Span], Field(max_length=100)] = Field(default_factory=list)
     note: _Note = ""

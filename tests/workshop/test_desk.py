@@ -147,14 +147,35 @@ def test_how_many_pairs_a_second_person_judges_as_well(shop, twice, seconds):
 
 
 def test_agreement_by_hand(desk, people):
-    """Two who always agree on two pairs with two grades: alpha 1; of one pair nothing is known."""
-    _, one, other = people
-    desk.judge(one, said(number=0))
-    desk.judge(other, said(number=0))
-    assert desk.agreement() == {"value": None, "interval": None, "pairs": 1, "questions": 1}
-    desk.judge(one, said("q2", "delivery", 3))
-    desk.judge(other, said("q2", "delivery", 3))
-    assert desk.agreement() == {"value": 1.0, "interval": None, "pairs": 2, "questions": 2}
+    """Two who always agree with two grades: alpha 1 from ten pairs on, before it no figure."""
+    owner, one, other = people
+    for number in range(10):
+        uid = f"q-{number:08}"
+        desk.put_question(owner, QuestionForm(uid=uid, text=f"질문 {number}", sources=["refund"]))
+        for person in (one, other):
+            desk.judge(person, said(uid, "refund", 3 * (number % 2)))
+        alpha = desk.agreement()
+        assert (alpha["pairs"], alpha["questions"], alpha["least"]) == (number + 1, number + 1, 10)
+        assert alpha["value"] == (1.0 if number == 9 else None)
+    boards = desk.queue.boards.values()
+    assert alpha["meant"] == sum(int(board.twice.sum()) for board in boards) > 0
+
+
+def test_an_odd_question_is_told_to_the_owner_alone(desk, people):
+    """Another question comes next; the owner reads who said what until the question is changed."""
+    owner, one, other = people
+    fields = {"question": "q1", "document": "refund", "note": "무엇을 묻는지?"}
+    form = JudgementForm(uid=new_uid(), kind="odd", **fields)
+    answer = desk.judge(one, form)
+    assert answer["next"]["pair"]["question"]["uid"] == "q2"
+    assert desk.judge(one, form)["stored"]  # sent again
+    shown = {row["uid"]: row for row in desk.questions(owner, QuestionsForm())["questions"]}
+    assert shown["q1"]["odd"] == [{"person": "지민", "note": "무엇을 묻는지?"}]
+    assert shown["q2"]["odd"] == []
+    assert all("odd" not in row for row in desk.questions(other, QuestionsForm())["questions"])
+    desk.put_question(owner, QuestionForm(uid="q1", text="환불은 며칠 안에?"))
+    shown = {row["uid"]: row for row in desk.questions(owner, QuestionsForm())["questions"]}
+    assert shown["q1"]["odd"] == []
 
 
 def test_the_grade_a_person_changes_is_the_newer_one(desk, people):
@@ -375,4 +396,34 @@ def test_progress_tells_people_of_their_own_work_alone(desk, people):
     own = desk.progress(one)
     assert not {"people", "estimates", "agreement", "notices"} & own.keys()
     assert not {"judged", "questions_with_relevant", "conflicts"} & own["totals"].keys()
-    assert all("judged" not in row for rows in own["by"].values() for row in rows)
+    assert all(
+        {"judged", "answered"}.isdisjoint(row) for rows in own["by"].values() for row in rows
+    )
+
+
+def test_a_decision_is_work_of_the_owner(desk, people):
+    """A pair that somebody judged and decided counts once."""
+    owner, one, other = people
+    desk.judge(one, said(number=0))
+    desk.judge(other, said(number=3))
+    desk.decide(owner, decided(2))
+    assert desk.progress(owner)["totals"]["mine"] == 1
+    desk.judge(owner, said(number=2))
+    assert desk.progress(owner)["totals"]["mine"] == 1
+
+
+def test_what_stands_around_a_piece(tmp_path):
+    """The texts before and after it in its source; a whole document stands alone."""
+    pieces = ((f"c{n}", f"조각 {n}", {"source": "law", "start": 10 * n}) for n in (2, 0, 1))
+    rows = [{"id": key, "text": text, "metadata": own} for key, text, own in pieces]
+    corpus = written(tmp_path / "corpus.jsonl", [*rows, {"id": "whole", "text": "글 하나"}])
+    start(tmp_path / "shop", corpus=corpus)
+    with opened(tmp_path / "shop") as desk:
+        assert desk.around("c0") == {"before": None, "after": "조각 1"}
+        assert desk.around("c1") == {"before": "조각 0", "after": "조각 2"}
+        assert desk.around("whole") == {"before": None, "after": None}
+        with pytest.raises(UnknownError):
+            desk.around("no such")
+        owner = desk.owner()
+        desk.put_question(owner, QuestionForm(uid="question1", text="몇 번?", sources=["c1"]))
+        assert desk.next(owner)["pair"]["around"] is True

@@ -42,12 +42,18 @@ def test_shares_and_totals():
     by = shares(queue.boards.values(), {"query_type": {"general": 0.5, "rule": 0.25}})
     rows = [tuple(row.values()) for row in by["query_type"]]
     assert rows == [
-        ("general", 0, 0.0, 0.5, 0),
-        ("rule", 2, 0.5, 0.25, 1),
-        ("case", 1, 0.25, None, 0),
-        (None, 1, 0.25, None, 0),
+        ("general", 0, 0.0, 0.5, 0, 0),
+        ("rule", 2, 0.5, 0.25, 1, 1),
+        ("case", 1, 0.25, None, 0, 0),
+        (None, 1, 0.25, None, 0, 0),
     ]
     assert by["difficulty"] == []
+    state.add([Judgement(question=uid, document=document, person="r", grade=2)])
+    queue.refresh()
+    assert totals(queue.boards.values())["questions_with_relevant"] == 1  # 2 and 3 both answer
+    state.add([Judgement(question=uid, document=document, person="r", grade=1)])
+    queue.refresh()
+    assert totals(queue.boards.values())["questions_with_relevant"] == 0
     assert shares([], {}) == {"query_type": [], "difficulty": []}
 
 
@@ -89,6 +95,7 @@ def test_the_sample_is_what_comes_first():
     queue.refresh()
     share, *_ = estimates(list(queue.boards.values()), queue.plan)
     assert (share.value, share.n, share.missing, share.low) == (1.0, 4, 1, None)
+    assert share.drawn == len(order)
     queue.state.add(
         [Judgement(question=order[1][0], document=order[1][1], person="p", kind="undone")]
     )

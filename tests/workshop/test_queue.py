@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
 
 import pytest
 
@@ -10,7 +12,7 @@ from kragx.metrics import parse
 from kragx.workshop.pairs.boards import Plan, asking_uid
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue.queue import Nothing, Queue, Turn
-from kragx.workshop.state.records import Candidate, Judgement, Person, Question
+from kragx.workshop.state.records import Candidate, Judgement, Person, Question, now
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import Store
 
@@ -246,6 +248,74 @@ def test_without_retrievers_each_question_gets_a_first_relevant_document(state):
     queue.refresh()
     assert seen[0] == seen[1]  # one goes on with a question until it has one
     assert all(board.has_relevant for board in queue.boards.values())
+
+
+def _three(state, **plan) -> Queue:
+    """Three questions with four documents each, and no retriever."""
+    docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "abc" for n in range(4)}
+    state.add([Question(uid=q, person="o", text=q) for q in "abc"])
+    state.add([Candidate(question=one[0], document=one, origin="source") for one in docs])
+    usual = {"twice": 0.0, "random": 0.0}
+    return Queue(state, docs, Copies(docs), Plan(**(usual | plan)), background=False)
+
+
+def test_a_page_that_asks_ahead_stays_with_a_question(state):
+    """Each pair is asked for while another is looked at; no question is read again and again."""
+    queue = _three(state)
+    turn, seen = queue.next_pair("p"), []
+    while isinstance(turn, Turn):
+        seen.append(turn.question)
+        ahead = queue.next_pair("p", besides=[pair(turn)])
+        say(queue, "p", turn, 0)
+        turn = ahead
+    assert len(seen) == 12
+    assert sum(one != other for one, other in pairwise(seen)) == 2
+
+
+def test_one_goes_on_elsewhere_once_every_question_has_its_answer(state):
+    """Five in a row at the most where another question has had less."""
+    docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "ab" for n in range(9)}
+    state.add([Question(uid=q, person="o", text=q) for q in "ab"])
+    state.add([Candidate(question=one[0], document=one, origin="source") for one in docs])
+    queue = Queue(state, docs, Copies(docs), Plan(twice=0.0, random=0.0), background=False)
+    runs = [
+        len(list(own)) for _, own in groupby(turn.question for turn in all_turns(queue, "p", 3))
+    ]
+    assert runs[:3] == [1, 5, 5]
+    assert sum(runs) == 18
+
+
+def test_what_is_drawn_at_random_only_interrupts(state):
+    """After it one goes back to the question that one was at."""
+    queue = _three(state, random=0.3)
+    turns = all_turns(queue, "p", 0, most=9)
+    drawn = [queue.purpose(*pair(turn)) == "random" for turn in turns]
+    own = [turn.question for turn, is_drawn in zip(turns, drawn) if not is_drawn]
+    assert any(drawn)
+    assert sum(one != other for one, other in pairwise(own)) == len(set(own)) - 1
+
+
+def test_an_odd_question_is_put_off_with_all_its_pairs(state):
+    """Another question comes next, to this person alone; a change brings it back."""
+    queue = _three(state)
+    first = queue.next_pair("p")
+    say(queue, "p", first, None, purpose="odd", note="which parcel?")
+    assert state.odd(state.questions[first.question]) == {"p": "which parcel?"}
+    turns = [turn.question for turn in all_turns(queue, "p", 0, most=8)]
+    assert first.question not in turns
+    assert queue.next_pair("p").question == first.question  # in the end, like all that is put off
+    state.add([replace(state.questions[first.question], text="anew", at=now())])
+    assert state.odd(state.questions[first.question]) == {}
+
+
+def test_to_take_it_back_brings_an_odd_question_again(state):
+    """An undone row is no longer said."""
+    queue = _three(state)
+    first = queue.next_pair("p")
+    say(queue, "p", first, None, purpose="odd")
+    said = {"question": first.question, "document": first.document, "person": "p"}
+    state.add([Judgement(kind="undone", **said)])
+    assert state.odd(state.questions[first.question]) == {}
 
 
 def test_the_random_share_is_shown_in_time(state):

@@ -45,6 +45,25 @@ def test_by_hand(tmp_path, rows, state, grade, by, decided):
     assert own.is_known is (state in ("graded", "unusable"))
 
 
+@pytest.mark.parametrize(
+    ("rows", "least"),
+    [
+        ([], None),
+        ([say("a", 2)], 2),
+        ([say("a", 2), say("b", 3)], 2),
+        ([say("a", 0), say("b", 3)], 0),
+        ([say("a", 3), say("b", "unusable")], None),
+        ([say("a", 2), say("b", 0), say("o", 3, is_decision=True)], 3),
+    ],
+)
+def test_the_least_that_anybody_gives(tmp_path, rows, least):
+    """The lowest of the grades of those who differ; none if one of them gives no grade."""
+    with Store(tmp_path / "w.sqlite") as store:
+        known = State(store)
+        known.add(rows)
+        assert standing(known, "q", ["d"]).least == least
+
+
 def test_later_is_no_judgement(tmp_path):
     """Who put a pair off has not judged it; of nothing said nothing is known."""
     with Store(tmp_path / "w.sqlite") as store:

@@ -71,6 +71,7 @@ class Board:
         random: (d) whether it is judged whatever it could change.
         twice: (d) whether two people judge it.
         judged: (d) whether a person has judged it, and not only a file.
+        odd: what people say who find the question itself odd, by their uid; see `State.odd`.
         top: the highest grade that people give.
         doubts: for each gold text whose place nobody knows (`moved`), the columns where it may be,
             the likeliest first.
@@ -86,6 +87,7 @@ class Board:
     random: Bools
     twice: Bools
     judged: Bools
+    odd: Mapping[str, str]
     top: int
     doubts: tuple[tuple[int, ...], ...] = ()
 
@@ -170,6 +172,7 @@ class Board:
             ),
             np.array([chance(question.uid, own, "twice") < plan.twice for own in documents], bool),
             np.array([bool(own.by - files) for own in standings], bool),
+            state.odd(question),
             plan.top,
             tuple(
                 tuple(sorted(map(documents.index, own), key=lambda n: -own[documents[n]]))
@@ -191,8 +194,8 @@ class Board:
 
     @cached_property
     def has_relevant(self) -> bool:
-        """Whether a document is known that is worth anything."""
-        return bool(self.grades.any())
+        """Whether there is a document that is worth something to everybody who judged it."""
+        return any(gold_grade(own.least or 0, self.top) > 0 for own in self.standings)
 
     @property
     def progress(self) -> tuple[bool, int]:

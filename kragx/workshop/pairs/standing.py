@@ -16,6 +16,7 @@ class Standing:
         state: "open" while nobody has judged it; "conflict" while two differ and nobody has
             decided; else "graded" or "unusable".
         grade: where it is graded.
+        least: the lowest grade that anybody gives; None if somebody gives none.
         by: uids of who has judged it: one row each, what they say now.
         is_decided: whether somebody settled it.
         later: uids of who put it off.
@@ -26,6 +27,7 @@ class Standing:
     by: frozenset[str] = frozenset()
     is_decided: bool = False
     later: frozenset[str] = frozenset()
+    least: int | None = None
 
     @property
     def is_known(self) -> bool:
@@ -80,7 +82,10 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
         last = max(decisions, key=lambda row: row.at)
         opinions = {(last.kind, last.grade)}
     if len(opinions) != 1:
-        return Standing("conflict" if opinions else "open", None, by, False, put_off)
+        grades = [grade for _, grade in opinions if grade is not None]
+        least = min(grades) if grades and len(grades) == len(opinions) else None
+        return Standing("conflict" if opinions else "open", None, by, False, put_off, least)
     ((kind, grade),) = opinions
     is_graded = kind == "grade"
-    return Standing("graded" if is_graded else "unusable", grade, by, bool(decisions), put_off)
+    state_of: Literal["graded", "unusable"] = "graded" if is_graded else "unusable"
+    return Standing(state_of, grade, by, bool(decisions), put_off, grade)

@@ -45,9 +45,9 @@ def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[st
     """By query_type and difficulty how many questions there are, and how many should be.
 
     Returns:
-        For each a list of ``{"value", "questions", "share", "target", "judged"}``: those with a
-        target first, in its order, questions without a value last. Share and target are of all
-        questions; `judged` are pairs.
+        For each a list of ``{"value", "questions", "share", "target", "judged", "answered"}``:
+        those with a target first, in its order, questions without a value last. Share and target
+        are of all questions; `judged` are pairs, `answered` questions with a relevant document.
     """
     shown: dict[str, list[dict[str, Any]]] = {}
     for name in ("query_type", "difficulty"):
@@ -64,6 +64,7 @@ def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[st
                 "share": len(own[value]) / len(boards) if boards else 0.0,
                 "target": target.get(value) if value is not None else None,
                 "judged": sum(board.n_judged for board in own[value]),
+                "answered": sum(board.has_relevant for board in own[value]),
             }
             for value in ([] if values == [None] else values)
         ]
@@ -80,6 +81,7 @@ class Estimate:
         low, high: its interval at 95 %, within 0 and 1; None for a sample of fewer than ten.
         n: how many pairs are in the sample.
         of: how many pairs there are.
+        drawn: how many of them were drawn beforehand, judged or not.
         missing: how many of the sample have no grade: put off, or people differ.
     """
 
@@ -89,6 +91,7 @@ class Estimate:
     high: float | None
     n: int
     of: int
+    drawn: int
     missing: int
 
 
@@ -135,6 +138,7 @@ def estimates(boards: Sequence[Board], plan: Plan) -> list[Estimate]:
             None if np.isnan(own_reach) else min(1.0, float(value + own_reach)),
             n,
             n_pairs,
+            len(members),
             missing,
         )
         for name, value, own_reach in zip(["", *plan.retrievers], mean, reach)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, takewhile
 from typing import Literal
 
 from kragx.data import Doc
@@ -29,6 +29,9 @@ _SECOND_TURN = 5
 
 _ENOUGH = 0.5
 """What is worth at least this share of the best is as good: the order among it says nothing."""
+
+_STAY = 5
+"""So many pairs of a question somebody judges in a row, where others are not worth more."""
 
 _STALE_SHARE = 0.01
 _STALE = 10
@@ -260,7 +263,7 @@ class Queue:
         return len(by.union(looking)) < (2 if board.twice[column] else 1)
 
     def _is_late(self, person: str, board: Board, column: int) -> bool:
-        return person in board.standings[column].later
+        return person in board.odd or person in board.standings[column].later
 
     def _open(
         self, person: str, board: Board, columns: Iterable[int], besides: set[Pair]
@@ -292,15 +295,17 @@ class Queue:
         if not best:
             return None
         top = max(best.values())
+        current, run = self._at(person, besides)
+        stays = False
         if top > 0:
             alike = [uid for uid, own in best.items() if own >= _ENOUGH * top]
         else:
             progress = {uid: self.boards[uid].progress for uid in best}
             least = min(progress.values())
             alike = [uid for uid, own in progress.items() if own == least]
-        history = self.state.history.get(person)
-        current = history[-1].question if history else ""
-        if current in best and (current in alike or (top <= 0 and self._is_begun(current))):
+            if current in best and progress[current][0] == least[0]:
+                stays = run < _STAY or not self.boards[current].has_relevant
+        if stays or current in alike:
             uid = current
         else:
             uid = min(alike, key=lambda own: chance(person, own))
@@ -309,9 +314,18 @@ class Queue:
         columns = [own for own in shown if worths[own] >= min(_ENOUGH * top, best[uid])]
         return self._one_of(person, board, columns)
 
-    def _is_begun(self, question: str) -> bool:
-        """Whether a question still lacks a relevant document, so that one goes on with it."""
-        return not self.boards[question].has_relevant
+    def _at(self, person: str, besides: Collection[Pair]) -> tuple[str, int]:
+        """The question that somebody is at, and with how many pairs in a row.
+
+        What they have before them counts as well: a page that asks ahead asks for what follows it.
+        What was drawn at random interrupts, and they go back to where they were.
+        """
+        history = self.state.history.get(person, ())
+        done = (own.question for own in reversed(history) if own.purpose != "random")
+        before = (uid for uid, document in besides if self.purpose(uid, document) != "random")
+        questions = chain(before, done)
+        current = next(questions, "")
+        return current, 1 + sum(1 for _ in takewhile(lambda own: own == current, questions))
 
     def _one_of(self, person: str, board: Board, columns: Iterable[int]) -> Pair:
         uid = board.question.uid
@@ -334,16 +348,17 @@ class Queue:
             for board in self._boards(question)
             for column in self._open(person, board, board.second_columns, besides)
         )
-        return min(pairs, key=lambda pair: chance(person, *pair), default=None)
+        at, _ = self._at(person, besides)
+        return min(pairs, key=lambda own: (own[0] != at, chance(person, *own)), default=None)
 
     def _late(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
         """What they put off, the longest ago first."""
         late: list[tuple[str, Pair]] = []
         for board in self._boards(question):
-            for column, own in enumerate(board.standings):
-                pair = (board.question.uid, board.documents[column])
+            for column, document in enumerate(board.documents):
+                pair = (board.question.uid, document)
                 if (
-                    person in own.later
+                    self._is_late(person, board, column)
                     and pair not in besides
                     and self._may_judge(person, board, column)
                 ):

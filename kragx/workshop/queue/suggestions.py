@@ -54,7 +54,7 @@ class Suggester:
     ) -> None:
         self._queue, self._sources, self._say = queue, sources, say
         self._state, self._docs = queue.state, queue.docs
-        self._beside = _Neighbours(queue.docs)
+        self.beside = Neighbours(queue.docs)
         self._of_text: dict[str, str] = {}
         self._tried: set[str] = set()
         self._position = 0
@@ -107,7 +107,7 @@ class Suggester:
         gold = [str(item["id"]) for item in question.gold if item.get("id")]
         if board is not None:
             gold += [own for own, grade in zip(board.documents, board.grades) if grade > 0]
-        beside = [near for document in gold for near in self._beside.of(document)]
+        beside = [near for document in gold for near in self.beside.of(document)]
         for origin, documents in (("source", [*question.sources, *gold]), ("neighbour", beside)):
             for document in documents:
                 if document in self._docs and document not in known:
@@ -201,7 +201,7 @@ class Suggester:
         return "; ".join(remarks)
 
 
-class _Neighbours:
+class Neighbours:
     """The chunks before and after each: of the same source by offsets, else in the corpus's order.
 
     Args:
@@ -227,8 +227,12 @@ class _Neighbours:
 
     def of(self, document: str) -> list[str]:
         """The chunk before and the chunk after, where there are any."""
+        return [own for own in self.around(document) if own is not None]
+
+    def around(self, document: str) -> tuple[str | None, str | None]:
+        """The chunk before and the chunk after, each None where there is none."""
         if document not in self._place:
-            return []
+            return None, None
         source, place = self._place[document]
-        chunks = self._chunks[source]
-        return [*chunks[max(0, place - 1) : place], *chunks[place + 1 : place + 2]]
+        chunks = [None, *self._chunks[source], None]
+        return chunks[place], chunks[place + 2]

@@ -143,7 +143,8 @@ class Judgement(Record):
         grade: of kind "grade" alone.
         is_decision: whether it settles what others disagree on.
         spans: the evidence, as [start, end) in characters of the document's text.
-        purpose: why the pair was shown: "deciding", "random", "search", "conflict" or "import".
+        purpose: why the pair was shown: "deciding", "random", "search", "conflict" or "import"; or
+            "odd": the question itself is, and is put off with all its pairs.
         seconds: from showing the pair to the answer.
     """
 

@@ -80,6 +80,19 @@ class State:
         said = self.judgements.get(pair, {}).get(person)
         return said[-1] if said else None
 
+    def odd(self, question: Question) -> dict[str, str]:
+        """What people say who find a question itself odd, by their uid.
+
+        They have put off one of its pairs as such (purpose "odd"), and neither have they judged
+        that since nor has anybody changed the question.
+        """
+        said: dict[str, str] = {}
+        for document in self.judged.get(question.uid, ()):
+            for person, rows in self.judgements.get((question.uid, document), {}).items():
+                if rows and rows[-1].purpose == "odd" and rows[-1].at >= question.at:
+                    said[person] = rows[-1].note
+        return said
+
     def open_questions(self) -> Iterator[Question]:
         """Yield the questions that were not dropped."""
         return (one for one in self.questions.values() if one.state == "open")

@@ -51,6 +51,7 @@ CALLS: tuple[Call, ...] = (
     Call("GET", "questions", forms.QuestionsForm, Desk.questions),
     Call("POST", "questions", forms.QuestionForm, Desk.put_question),
     Call("POST", "questions/drop", forms.DropForm, Desk.drop_question),
+    Call("GET", "around", forms.DocumentForm, lambda desk, _, form: desk.around(form.document)),
     Call("GET", "search", forms.SearchForm, Desk.search),
     Call("GET", "guidelines", forms.Nothing, lambda desk, *_: _guidelines(desk)),
     Call("GET", "progress", forms.Nothing, lambda desk, person, _: desk.progress(person)),
