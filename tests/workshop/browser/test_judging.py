@@ -2,8 +2,9 @@
 
 import pytest
 
+from kragx.workshop.folder.folder import start
 from tests.workshop.browser.conftest import QUESTIONS, TEXTS, shop
-from tests.workshop.serving import serving
+from tests.workshop.serving import serving, written
 
 READ = 400  # ms: longer than what counts as a double click
 
@@ -65,6 +66,71 @@ def test_ten_seconds_suffice_to_judge_with_keys(page, served):
     assert said(served) == [("grade", 2), ("later", None), ("unusable", None)]
     assert first[0] in QUESTIONS
     assert first[1] in TEXTS.values()
+
+
+def test_an_odd_question_goes_to_the_owner_and_another_comes(visit, page, served):
+    """A key or a button, a line of why; the owner reads it beside the question."""
+    question, _ = pair(page)
+    page.wait_for_timeout(READ)
+    page.keyboard.press("o")
+    page.fill("dialog textarea", "무엇을 돌려보내는지?")
+    judge(page, lambda: page.click("dialog button.primary"))
+    assert pair(page)[0] != question
+    settled(page)
+    assert said(served) == [("later", None)]
+    owner = visit(served)
+    owner.click("nav a[href$='questions']")
+    row = owner.locator("tr", has_text=question)
+    assert "김판정: 질문이 이상합니다. 무엇을 돌려보내는지?" in row.inner_text()
+    assert owner.locator("tr", has_text="질문이 이상합니다").count() == 1
+
+
+def test_the_text_around_a_piece_is_shown_to_who_asks(visit, tmp_path):
+    """The neighbours of the same source, before and after; nothing for a whole document."""
+    pieces = [
+        {"id": f"c{n}", "text": f"법 제{n}조", "metadata": {"source": "law", "start": 10 * n}}
+        for n in range(3)
+    ]
+    folder = tmp_path / "shop"
+    questions = [{"query_id": "q", "query": "몇 조?", "gold": [], "metadata": {"sources": ["c1"]}}]
+    start(
+        folder,
+        corpus=written(tmp_path / "c.jsonl", pieces),
+        questions=written(tmp_path / "q.jsonl", questions),
+        language="ko",
+    )
+    with serving(folder) as running:
+        page = visit(running, running.annotator("김판정"))
+        page.wait_for_selector(".passage")
+        assert pair(page)[1] == "법 제1조"
+        page.click("text=앞뒤 글 보기")
+        page.wait_for_selector(".around h3")
+        assert page.locator(".around .text").all_inner_texts() == ["법 제0조", "법 제2조"]
+
+
+def test_progress_and_questions_in_words_that_cannot_be_misread(visit, served):
+    """Types in Korean, questions with an answer beside pairs, no percentage of a few pairs."""
+    kim = visit(served, served.annotator("김판정"))
+    judge(kim, "3")
+    settled(kim)
+    kim.click("nav a[href$='questions']")
+    kim.wait_for_selector("#rows")
+    assert "옮긴 낱말" not in kim.inner_text("main")
+    owner = visit(served)
+    owner.click("nav a[href$='questions']")
+    owner.click("tr button:has-text('고치기')")
+    kinds = owner.locator("dialog select").first
+    assert {"일반 문의", "법령 해석", "문의"} <= set(kinds.locator("option").all_inner_texts())
+    kinds.select_option("similar_case")
+    owner.click("dialog button.primary")
+    owner.wait_for_selector("td:has-text('유사 사례')")
+    assert "4쌍 중 1쌍" in owner.inner_text("#rows")
+    owner.click("nav a[href$='progress']")
+    owner.wait_for_selector("h2")
+    text = owner.inner_text("main")
+    assert "제안된 8쌍 가운데 7쌍이 아직" in text
+    assert "답을 찾은 질문 1/1" in text
+    assert "건" not in text
 
 
 def dispatch(page, **event):

@@ -1,9 +1,11 @@
 // One question, one passage, one grade; and on to the next.
 
 import { get, leave as giveBack, newUid, recall, remember } from "./api.js";
+import { around } from "./around.js";
 import { button, el, empty, fill, grades, name, plain, shown } from "./dom.js";
 import { showGuidelines } from "./guidelines.js";
 import { passage } from "./passage.js";
+import { odd } from "./questions.js";
 import { decidesShort, decidesWords, t } from "./words.js";
 
 // Nobody reads a passage within this time (ms): what comes sooner is the second half of a double click or of a key
@@ -90,7 +92,7 @@ function frame(main) {
   const tool = (word, key, act, hint) => button([el("kbd", {}, key), el("span", {}, t(word))], act, { class: "tool", title: t(hint ?? word) });
   parts.bar = el("section.bar", { "aria-label": t("yourGrade") }, el("div.lines", {}, parts.said, parts.status), parts.note, grades(app.me.set.scale, (grade) => give("grade", grade)),
     el("div.tools", {}, tool("unusable", "x", () => give("unusable"), "unusableHint"), tool("later", "s", () => give("later"), "laterHint"),
-      tool("undo", "u", undo, "undoHint"), tool("note", "e", openNote), tool("searchHere", "/", searchHere, "searchHint")));
+      tool("undo", "u", undo, "undoHint"), tool("note", "e", openNote), tool("odd", "o", tellOdd, "oddHint"), tool("searchHere", "/", searchHere, "searchHint")));
   parts.all = el("div.judge.over", {}, el("div.left", {}, parts.question, parts.bar, parts.stop, firstVisit()), parts.document);
   fill(main, parts.all);
 }
@@ -118,6 +120,7 @@ function draw(pair) {
   fill(parts.document,
     title ? el("h2", { dir: "auto" }, shown(title)) : "", text.node,
     copies > 1 ? el("p.small.muted", {}, t(copies === 2 ? "copies1" : "copies", copies - 1)) : "",
+    pair.around ? around(id) : "",
     el("details.small", {}, el("summary", {}, t("aboutPassage")),
       el("dl", {}, [[t("documentId"), id], ...facts].map(([key, value]) => el("div", {}, el("dt", {}, name(key)), el("dd", {}, name(value)))))));
   parts.note.value = draft.note;
@@ -202,6 +205,18 @@ export function refused({ path }, error) {
   if (!current) advance();
 }
 
+/** The question itself is odd: the owner reads why, and another question comes. */
+function tellOdd() {
+  if (!current) return;
+  const pair = current;
+  odd(pair.question, (note) => {
+    if (!same(pair, current)) return;
+    ahead = ahead.filter((other) => other.question.uid !== pair.question.uid);
+    parts.note.value = note;
+    give("odd");
+  });
+}
+
 function openNote() {
   parts.note.hidden = false;
   parts.note.focus();
@@ -220,7 +235,7 @@ const searchHere = () => app.go("search", ...(current ? [current.question.uid] :
 export function keys(key) {
   const grade = app.me.set.scale.find((step) => String(step.grade) === key);
   if (grade) return () => give("grade", grade.grade);
-  return { u: undo, s: () => give("later"), x: () => give("unusable"), e: openNote, g: showGuidelines, "?": showGuidelines, "/": searchHere }[key];
+  return { u: undo, s: () => give("later"), x: () => give("unusable"), e: openNote, o: tellOdd, g: showGuidelines, "?": showGuidelines, "/": searchHere }[key];
 }
 
 let hiddenAt = null;

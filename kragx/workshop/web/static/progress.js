@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { el, fill, name, plain, table } from "./dom.js";
-import { decidesWords, decimal, percent, t } from "./words.js";
+import { decidesWords, decimal, labelOf, percent, t } from "./words.js";
 
 export async function show(main, app) {
   const { totals, decides, by = {}, people, agreement, leak, estimates = [], notices = [] } = await get("api/progress");
@@ -10,31 +10,33 @@ export async function show(main, app) {
     notices.map((notice) => el("p.caution", {}, plain(notice))),
     el("div.numbers", {}, number(totals.mine, t("byYou")), number(totals.judged, t("pairsJudged"), t("ofPairs", totals.pairs)),
       number(totals.questions_with_relevant, t("questionsWithGold"), t("ofQuestions", totals.questions)), number(totals.conflicts, t("openConflicts"))),
-    el("section", {}, el("h2", {}, t("whatDecides")), el("p", {}, decidesWords(decides))),
+    el("section", {}, el("h2", {}, t("whatDecides")), el("p", {}, decidesWords(decides)),
+      totals.judged == null || decides.state === "decided" ? null : el("p.muted", {}, t("pairsLeft", totals.pairs - totals.judged, totals.pairs))),
     Object.entries(by).filter(([, rows]) => rows.length).map(([key, rows]) => shares(key, rows)),
-    agreement ? el("section", {}, el("h2", {}, t("agreement")), agreementWords(agreement).map((line) => el("p", {}, line))) : null,
-    estimates.length ? el("section", {}, el("h2", {}, t("estimates")), el("p", {}, t("estimatesWhat", estimates[0].n, estimates[0].of)),
-      table([t("estimateOf"), t("estimateValue"), t("estimateInterval")], estimates.map((own) => [own.name ? t("estimatePrecision", plain(own.name)) : t("estimateShare"), percent(own.value),
+    agreement ? el("section", {}, el("h2", {}, t("agreement")), agreementWords(agreement).map((line) => el("p", {}, line)), agreement.meant ? el("p.muted", {}, t("agreeMeant", agreement.meant)) : null) : null,
+    estimates.length ? el("section", {}, el("h2", {}, t("estimates")), el("p", {}, t("estimatesWhat", estimates[0].n, estimates[0].of, estimates[0].drawn)), el("p.muted", {}, t("estimatesTerms")),
+      table([t("estimateOf"), t("estimateValue"), t("estimateInterval")], estimates.map((own) => [own.name ? t("estimatePrecision", plain(own.name)) : t("estimateShare"), own.low == null ? t("onlyPairs", own.n) : percent(own.value),
         own.low == null ? t("tooFew") : `${percent(own.low)} – ${percent(own.high)}`]))) : null,
     people?.length ? el("section", {}, el("h2", {}, t("people")), table([t("name"), t("judgedPairs"), t("laterPairs")],
       people.map((person) => [name(person.name), person.judged ?? 0, person.later ?? 0]))) : null,
-    leak?.mean != null ? el("section", {}, el("h2", {}, t("leak")), el("p", {}, t("leakMean", percent(leak.mean)), " ",
+    app.me.person.role === "owner" && leak?.mean != null ? el("section", {}, el("h2", {}, t("leak")), el("p", {}, t("leakMean", percent(leak.mean)), " ",
       leak.target != null ? t(leak.mean > leak.target ? "leakAbove" : "leakBelow", percent(leak.target)) : "", " ", t("leakWhat"))) : null);
 }
 
 const number = (value, words, of) => value == null ? null : el("p.number", {}, el("b", {}, value), el("span", {}, words), of && el("small.muted", {}, of));
 
-/** Each value's share of the questions beside the share that is aimed at. */
+/** Of each value's questions those that have an answer as a bar, and how many there are beside the share that is aimed at. */
 function shares(key, rows) {
-  return el("section", {}, el("h2", {}, t(key)), el("div.shares", {}, rows.map(({ value, questions, share, target, judged }) => el("div.share-row", {},
-    el("span", {}, value == null ? t("noValue") : name(value)),
-    el("div.meter", { role: "img", "aria-label": t("shareWords", percent(share), target == null ? "–" : percent(target)), vars: { "--share": share, "--target": target ?? 0 } },
-      el("i"), target == null ? null : el("b")),
-    el("small", {}, `${t(questions === 1 ? "nQuestions1" : "nQuestions", questions)} · ${percent(share)}`, target == null ? "" : ` · ${t("target", percent(target))}`, judged != null ? ` · ${t("nJudged", judged)}` : "")))));
+  return el("section", {}, el("h2", {}, t(key)), el("div.shares", {}, rows.map(({ value, questions, share, target, judged, answered }) => el("div.share-row", {},
+    el("span", {}, value == null ? t("noValue") : name(labelOf(value))),
+    answered == null ? el("span") : el("div.meter", { role: "img", "aria-label": t("shareWords", answered, questions), vars: { "--share": questions && answered / questions } }, el("i")),
+    el("small", {}, answered == null ? "" : `${t("answered", answered, questions)} · ${t("nJudged", judged)} · `,
+      `${t(questions === 1 ? "nQuestions1" : "nQuestions", questions)} (${target == null ? percent(share) : t("shareOf", percent(share), percent(target))})`)))));
 }
 
 /** Alpha in words that need no statistics: customary bounds are .8 and .667 (Krippendorff, Content Analysis, 2004). */
-export function agreementWords({ value, interval, pairs, questions }) {
+export function agreementWords({ value, interval, pairs, questions, least }) {
+  if (pairs && pairs < least) return [t("agreeFew", pairs, least)];
   if (value == null) return [t(pairs ? "agreeSame" : "agreeNone", pairs)];
   const level = value >= 0.8 ? "agreeGood" : value >= 0.667 ? "agreeFair" : "agreePoor";
   return [el("strong", {}, t(level)), t("agreeFigures", decimal(value), pairs, questions) + (interval ? ` ${t("agreeInterval", decimal(interval.low), decimal(interval.high))}` : ` ${t("agreeTooFew")}`)];

@@ -1,8 +1,8 @@
 // The set's questions: written, changed, dropped with a reason.
 
 import { get, post } from "./api.js";
-import { button, byId, dialog, el, empty, field, fill, name, problem, say, select, shown, table } from "./dom.js";
-import { percent, t } from "./words.js";
+import { button, byId, dialog, el, empty, field, fill, name, plain, problem, say, select, shown, table } from "./dom.js";
+import { labelOf, percent, t } from "./words.js";
 
 const AT_ONCE = 100; // rows that are drawn before somebody asks for more
 
@@ -18,9 +18,9 @@ export async function show(main, given) {
     fill(main, empty(t("noQuestions"), t("noQuestionsHint"), add));
     return;
   }
-  const choice = (key) => field(t(key), select([["", t("all")], ...values(key).map((value) => [value, value])], filters[key], { onchange: (event) => filter({ [key]: event.target.value }) }));
+  const choice = (key) => field(t(key), select([["", t("all")], ...values(key).map((value) => [value, labelOf(value)])], filters[key], { onchange: (event) => filter({ [key]: event.target.value }) }));
   fill(main, el("div.head", {}, el("h1", {}, t("view_questions")), add),
-    el("p.muted", { id: "leak" }, leakWords()),
+    isOwner() ? el("p.muted", { id: "leak" }, leakWords()) : null,
     el("div.filters", {},
       field(t("find"), el("input", { type: "search", value: filters.words, oninput: (event) => filter({ words: event.target.value }) })),
       choice("query_type"), choice("difficulty"),
@@ -29,6 +29,8 @@ export async function show(main, given) {
   draw();
 }
 
+const isOwner = () => app.me.person.role === "owner";
+const OWN = { query_type: ["general_inquiry", "legal_interpretation", "similar_case"], difficulty: ["easy", "medium", "hard"] };
 const values = (key) => [...new Set(all.map((question) => question[key]).filter(Boolean))].sort();
 
 function leakWords() {
@@ -49,27 +51,43 @@ function draw() {
   const more = rows.length - shownRows;
   fill(byId("rows"),
     el("p.small.muted", { role: "status" }, t(rows.length === 1 ? "nQuestions1" : "nQuestions", rows.length)),
-    rows.length ? table(["question", "query_type", "difficulty", "leak", "judgedPairs", ""].map((key) => key && t(key)), rows.slice(0, shownRows).map(row)) : el("p.muted", {}, t("noneOfThem")),
+    rows.length ? table(["question", "query_type", "difficulty", ...(isOwner() ? ["leak"] : []), "judgedPairs", ""].map((key) => key && t(key)), rows.slice(0, shownRows).map(row)) : el("p.muted", {}, t("noneOfThem")),
     more > 0 ? el("p", {}, button(t("moreRows", more), () => { shownRows = Infinity; draw(); })) : "");
 }
 
 const row = (question) => [
   [el("div.question-text", { dir: "auto" }, shown(question.text)), question.note ? el("small.muted", { dir: "auto" }, shown(question.note)) : null,
+    (question.odd ?? []).map(({ person, note }) => el("p.caution.small", { dir: "auto" }, t(note ? "oddSaid" : "oddSaidNothing", plain(person), plain(note)))),
     question.answerable === false ? el("span.chip", {}, t("unanswerable")) : null],
-  name(question.query_type ?? "–"), name(question.difficulty ?? "–"),
-  question.leak == null ? "–" : el("span", { class: leak?.target != null && question.leak > leak.target ? "over" : null }, percent(question.leak)),
+  name(labelOf(question.query_type ?? "–")), name(labelOf(question.difficulty ?? "–")),
+  ...(isOwner() ? [question.leak == null ? "–" : el("span", { class: leak?.target != null && question.leak > leak.target ? "over" : null }, percent(question.leak))] : []),
   t("pairsOf", question.counts.judged, question.counts.pairs),
   el("div.row-actions", {}, question.state === "dropped" ? null : [
     button(t("judgeThis"), () => app.go("judge", question.uid)),
     question.may_change ? [button(t("edit"), () => edit(question)), button(t("drop"), () => drop(question))] : null]),
 ];
 
+/** One of the values that there are, kragx's own among them, or another that is written: nobody makes a second name for one by chance. */
+function choice(key, question) {
+  const known = [...new Set([...OWN[key], ...values(key), ...[question?.[key]].filter(Boolean)])];
+  const own = el("input", { maxlength: 100, hidden: true, "aria-label": t("otherValue"), placeholder: t("otherValue") });
+  const list = select([["", "–"], ...known.map((value) => [value, labelOf(value)]), [" ", t("other")]], question?.[key] ?? "", { onchange: () => { own.hidden = list.value !== " "; if (!own.hidden) own.focus(); } });
+  return { node: el("div", {}, field(t(key), list), own), value: () => (own.hidden ? list.value : own.value.trim()) || null };
+}
+
+/** What is odd about a question, told to the owner through `send`. */
+export function odd(question, send) {
+  const note = el("textarea", { rows: 3, maxlength: 2000, "aria-label": t("odd") });
+  const box = dialog(t("odd"), el("form", { onsubmit: (event) => { event.preventDefault(); box.close(); send(note.value.trim()); } },
+    el("blockquote", { dir: "auto" }, shown(question.text)), el("p.muted", {}, t("oddWhat")), note,
+    el("p.actions", {}, el("button.primary", { type: "submit" }, t("oddSend")), button(t("cancel"), () => box.close()))));
+  note.focus();
+}
+
 /** Write a question, or change one. */
 function edit(question) {
-  const known = (key) => el("datalist", { id: `known-${key}` }, values(key).map((value) => el("option", { value })));
   const text = el("textarea", { rows: 3, required: true, maxlength: 2000, value: question?.text ?? "" });
-  const line = (key) => el("input", { list: `known-${key}`, maxlength: 100, value: question?.[key] ?? "" });
-  const [kind, difficulty] = [line("query_type"), line("difficulty")];
+  const [kind, difficulty] = [choice("query_type", question), choice("difficulty", question)];
   const answerable = select([["", t("unknown")], ["true", t("yes")], ["false", t("no")]], String(question?.answerable ?? ""));
   const reference = el("textarea", { rows: 2, maxlength: 2000, value: question?.reference ?? "" });
   const sources = el("textarea", { rows: 2, value: (question?.sources ?? []).join("\n") });
@@ -77,7 +95,7 @@ function edit(question) {
   const wrong = el("div");
   const store = async (event) => {
     event.preventDefault();
-    const value = { ...(question ? { uid: question.uid } : {}), text: text.value.trim(), query_type: kind.value.trim() || null, difficulty: difficulty.value.trim() || null,
+    const value = { ...(question ? { uid: question.uid } : {}), text: text.value.trim(), query_type: kind.value(), difficulty: difficulty.value(),
       answerable: { true: true, false: false }[answerable.value] ?? null, reference: reference.value.trim() || null,
       sources: sources.value.split("\n").map((id) => id.trim()).filter(Boolean), note: note.value.trim() };
     try {
@@ -91,7 +109,7 @@ function edit(question) {
   };
   const box = dialog(t(question ? "editQuestion" : "addQuestion"), el("form", { onsubmit: store },
     question ? el("p.muted", {}, t("editHint")) : el("p.muted", {}, t("addHint")),
-    field(t("question"), text), el("div.pair", {}, field(t("query_type"), kind), field(t("difficulty"), difficulty)), known("query_type"), known("difficulty"),
+    field(t("question"), text), el("div.pair", {}, kind.node, difficulty.node),
     el("details", { open: Boolean(question?.reference || question?.sources?.length) }, el("summary", {}, t("more")),
       field(t("answerable"), answerable, t("answerableHint")), field(t("reference"), reference, t("referenceHint")),
       field(t("sources"), sources, t("sourcesHint")), field(t("note"), note, t("questionNoteHint"))),
