@@ -654,7 +654,8 @@ class Desk:
         )
         if outcome.version is None:
             raise ClashError(f"nothing has changed since {outcome.file.name}", code="same")
-        return {"version": outcome.version, "file": outcome.file.name, **self.releases()}
+        made = {"version": outcome.version, "file": outcome.file.name}
+        return {**made, "folder": str(outcome.file.parent.resolve()), **self.releases()}
 
     def agreement(self) -> Plain:
         """How far people agree, as alpha with its interval.

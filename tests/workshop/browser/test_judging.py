@@ -323,6 +323,57 @@ def test_undo_brings_back_the_evidence_and_the_note(page):
     assert page.input_value(".bar textarea") == "메모"
 
 
+def test_space_grades_nothing_after_a_click(page, served):
+    """A button that was pressed has no focus: Space, which scrolls, grades no pair unread."""
+    judge(page, lambda: page.locator(".grade").nth(2).click())
+    page.wait_for_timeout(READ)
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(READ)
+    settled(page)
+    assert said(served) == [("grade", 2)]
+    assert "앞의 글: 2" in page.inner_text(".last")
+
+
+def test_a_reload_keeps_the_note_and_the_evidence(page, served):
+    """What was not said yet is there again, and goes with the grade."""
+    before = pair(page)
+    page.keyboard.press("e")
+    page.keyboard.type("메모")
+    page.keyboard.press("Escape")
+    select(page, before[1][:5])
+    page.locator(".offer").click()
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert pair(page) == before
+    assert page.locator("mark").count() == 1
+    judge(page, "2")
+    settled(page)
+    (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
+    assert (row.note, row.spans) == ("메모", ((0, 5),))
+
+
+@pytest.mark.parametrize("size", [(1366, 768), (360, 640)])
+def test_the_buttons_stay_where_they_are(visit, tmp_path, size):
+    """Whatever the length of question and passage, with a note and without one."""
+    questions, texts = ("짧은 질문?", "긴 질문 " * 60), {"short": "짧은 글", "long": "긴 글 " * 300}
+    with serving(shop(tmp_path, questions, texts)) as served:
+        window = {"width": size[0], "height": size[1]}
+        page = visit(served, served.annotator("김판정"), viewport=window)
+        places = set()
+        for _ in range(4):
+            places.add(page.locator(".grade").first.bounding_box()["y"])
+            page.keyboard.press("e")
+            places.add(page.locator(".grade").first.bounding_box()["y"])
+            page.keyboard.press("Escape")
+            if page.locator(".judge:not(.over)").count():
+                page.wait_for_timeout(READ)
+                page.keyboard.press("1")
+                page.wait_for_timeout(READ)
+        assert max(places) - min(places) <= 1
+        assert max(places) < window["height"]
+
+
 def test_the_guidelines_and_the_search_are_one_key_away(page):
     """? opens and closes the guidelines over the pair, and / leads to the search for it."""
     before = pair(page)

@@ -51,9 +51,11 @@ def add_person(owner, name):
 def released(owner, folder):
     """Press the button; the file holds what was decided, and the page names it."""
     view(owner, "releases")
-    assert "질문 1개와 그 답이 되는 글 1건" in owner.inner_text("main")
+    assert "질문 1개 중 1개와 그 답이 되는 글 1건" in owner.inner_text("main")
     owner.locator("form input").first.fill("첫 판")
     owner.click("#release")
+    assert not (folder / "gold_v1.jsonl").exists()  # it is asked whether it shall be
+    owner.locator("dialog button.primary").click()
     owner.wait_for_selector("text=배포했습니다: gold_v1.jsonl")
     (query,) = read_dataset(folder / "gold_v1.jsonl")
     assert query.text == QUESTIONS[0]

@@ -1,7 +1,7 @@
 // What people disagree on, side by side, and the third look that decides.
 
 import { get, newUid, post } from "./api.js";
-import { button, el, empty, fill, grades, name, problem, say, shown } from "./dom.js";
+import { button, byId, el, empty, fill, grades, name, problem, say, shown } from "./dom.js";
 import { passage } from "./passage.js";
 import { t } from "./words.js";
 
@@ -19,14 +19,14 @@ export async function show(given, itsApp) {
 function draw() {
   const conflict = list[position];
   if (!conflict) {
-    fill(main, empty(t("noConflicts"), t("noConflictsHint"), button(t("again"), () => show(main, app))));
+    fill(main, empty(t("noConflicts"), t("noConflictsHint"), button(t("reload"), () => show(main, app))));
     return;
   }
   const { question, document, judgements } = conflict;
   text = passage(document.text, judgements.flatMap(({ spans }) => spans ?? []));
   note = el("textarea", { rows: 2, hidden: true, maxlength: 2000, placeholder: t("decisionNote"), "aria-label": t("note") });
   const step = (by) => { position = (position + by + list.length) % list.length; draw(); };
-  fill(main, el("div.judge.conflict", {},
+  fill(main, el("div.judge.conflict", { vars: { "--top": `${byId("top").offsetHeight}px` } },
     el("div.left", {},
       el("section.asked", {}, el("p.small.muted", {}, t("conflictOf", position + 1, list.length), " ",
         list.length > 1 ? [button("←", () => step(-1), { "aria-label": t("before") }), button("→", () => step(1), { "aria-label": t("after") })] : null),
@@ -35,7 +35,8 @@ function draw() {
       el("section.bar", { "aria-label": t("decide") }, el("p", {}, el("strong", {}, t("decide")), el("span.muted", {}, t("decideHint"))), note,
         grades(app.me.set.scale, (grade) => decide("grade", grade)),
         el("div.tools", {}, button([el("kbd", {}, "x"), el("span", {}, t("unusable"))], () => decide("unusable"), { class: "tool" }), button([el("kbd", {}, "e"), el("span", {}, t("note"))], writeNote, { class: "tool" })))),
-    el("section.shown", {}, document.title ? el("h2", { dir: "auto" }, shown(document.title)) : null, text.node)));
+    el("section.shown", {}, document.title ? el("h2", { dir: "auto" }, shown(document.title)) : null,
+      text.spans().length ? el("p.small.muted", {}, t("theirMarks")) : null, text.node)));
   shownAt = performance.now();
 }
 

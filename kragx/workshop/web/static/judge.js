@@ -2,7 +2,7 @@
 
 import { get, leave as giveBack, newUid, recall, remember } from "./api.js";
 import { around } from "./around.js";
-import { button, el, empty, fill, grades, name, plain, shown } from "./dom.js";
+import { button, byId, el, empty, fill, grades, name, plain, shown } from "./dom.js";
 import { showGuidelines } from "./guidelines.js";
 import { passage } from "./passage.js";
 import { odd } from "./questions.js";
@@ -18,6 +18,7 @@ const drafts = new Map(); // what was marked and noted of a pair, by its key, wh
 const done = new Set(); // keys of the pairs that were judged here: an answer that was under way may still name them
 
 const keyOfPair = ({ question, document: { id } }) => `${question.uid} ${id}`;
+const isTouch = () => matchMedia("(pointer: coarse)").matches;
 const same = (one, other) => one && other && keyOfPair(one) === keyOfPair(other);
 
 export async function show(main, given, question = null) {
@@ -87,20 +88,21 @@ function frame(main) {
     said: el("p.last", { role: "status", "aria-live": "polite" }),
     status: el("p.status"),
     stop: el("aside.card", { hidden: true }),
-    note: el("textarea", { rows: 2, maxlength: 2000, "aria-label": t("note"), placeholder: t("noteHint"), hidden: true, onkeydown: leaveNote }),
+    note: el("textarea", { rows: 2, maxlength: 2000, "aria-label": t("note"), hidden: true, onkeydown: leaveNote }),
+    noteHint: el("small.muted", {}, t(isTouch() ? "noteHintTouch" : "noteHint")),
   };
   const tool = (word, key, act, hint) => button([el("kbd", {}, key), el("span", {}, t(word))], act, { class: "tool", title: t(hint ?? word) });
-  parts.bar = el("section.bar", { "aria-label": t("yourGrade") }, el("div.lines", {}, parts.said, parts.status), parts.note, grades(app.me.set.scale, (grade) => give("grade", grade)),
+  parts.bar = el("section.bar", { "aria-label": t("yourGrade") }, el("div.lines", {}, parts.said, parts.status), parts.note, parts.noteHint, grades(app.me.set.scale, (grade) => give("grade", grade)),
     el("div.tools", {}, tool("unusable", "x", () => give("unusable"), "unusableHint"), tool("later", "s", () => give("later"), "laterHint"),
       tool("undo", "u", undo, "undoHint"), tool("note", "e", openNote), tool("odd", "o", tellOdd, "oddHint"), tool("searchHere", "/", searchHere, "searchHint")));
-  parts.all = el("div.judge.over", {}, el("div.left", {}, parts.question, parts.bar, parts.stop, firstVisit()), parts.document);
+  parts.all = el("div.judge.over", { vars: { "--top": `${byId("top").offsetHeight}px` } }, el("div.left", {}, parts.question, parts.stop, firstVisit(), parts.bar), parts.document);
   fill(main, parts.all);
 }
 
 /** Three lines for who is here for the first time; they go with the first grade. */
 function firstVisit() {
   if (recall("kragx:met") || current?.mine) return null;
-  parts.card = el("aside.card.first", {}, ["first1", "first2", matchMedia("(pointer: coarse)").matches ? "first3Touch" : "first3"].map((line) => el("p", {}, t(line))));
+  parts.card = el("aside.card.first", {}, ["first1", "first2", isTouch() ? "first3Touch" : "first3"].map((line) => el("p", {}, t(line))));
   return parts.card;
 }
 
@@ -109,7 +111,8 @@ function draw(pair) {
   parts.all.classList.remove("over");
   parts.document.classList.remove("waiting");
   const { question, document: { id, title, metadata }, copies, mine } = pair;
-  const draft = drafts.get(keyOfPair(pair)) ?? { spans: mine?.spans ?? [], note: mine?.note ?? "" };
+  const kept = recall("kragx-draft"), isKept = kept?.person === app.me.person.uid && kept.pair === keyOfPair(pair);
+  const draft = drafts.get(keyOfPair(pair)) ?? (isKept ? kept : { spans: mine?.spans ?? [], note: mine?.note ?? "" });
   fill(parts.question,
     only ? el("p.small", {}, t("onlyThis"), " ", el("a", { href: location.hash.replace(/\/judge.*/, "/judge") }, t("allQuestions"))) : "",
     el("h1", { id: "question", dir: "auto" }, shown(question.text)),
@@ -118,7 +121,9 @@ function draw(pair) {
   text = passage(pair.document.text, draft.spans);
   const facts = Object.entries(metadata ?? {}).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) && value !== "");
   fill(parts.document,
+    mine?.kind === "later" ? el("p.caution.small", {}, t("postponed")) : "",
     title ? el("h2", { dir: "auto" }, shown(title)) : "", text.node,
+    el("p.small.muted", {}, t(isTouch() ? "markHintTouch" : "markHint")),
     copies > 1 ? el("p.small.muted", {}, t(copies === 2 ? "copies1" : "copies", copies - 1)) : "",
     pair.around ? around(id) : "",
     el("details.small", {}, el("summary", {}, t("aboutPassage")),
@@ -144,7 +149,7 @@ function nothingLeft({ error, why, decides }) {
       button(t(key === "noQuestions" ? "addQuestion" : "view_questions"), () => app.go("questions"), { class: "primary" }),
       key === "noQuestions" ? null : button(t("view_search"), () => app.go("search", ...(only ? [only] : []))),
       key === "allDone" ? button(t("undo"), undo) : null,
-      button(t("again"), () => fetchNext()))));
+      button(t("reload"), () => fetchNext()))));
   // More may come: retrievers still answer, others give back what they were shown.
   clearTimeout(nothingLeft.timer);
   nothingLeft.timer = setTimeout(() => { if (app.view === "judge" && !current) fetchNext().catch(() => {}); }, key === "allDone" ? 20_000 : 4000);
@@ -160,7 +165,12 @@ function status({ progress, decides }) {
 
 // -- what a person says ----------------------------------------------------------------------------
 
-const keepDraft = () => { if (current) drafts.set(keyOfPair(current), { spans: text.spans(), note: parts.note.value }); };
+function keepDraft() {
+  if (!current) return;
+  const draft = { spans: text.spans(), note: parts.note.value };
+  drafts.set(keyOfPair(current), draft);
+  remember("kragx-draft", { ...draft, person: app.me.person.uid, pair: keyOfPair(current) }); // over a reload
+}
 
 function give(kind, grade = null) {
   if (!current || performance.now() - shownAt < TOO_SOON) return;
@@ -168,10 +178,10 @@ function give(kind, grade = null) {
   const { question, document: { id } } = current;
   const said = { uid: newUid(), question: question.uid, document: id, kind, grade, spans: text.spans(), note: parts.note.value.trim(),
     seconds: Math.round((performance.now() - shownAt - away) / 100) / 10 };
-  fill(parts.said, el("span", {}, "✓ ", app.words(said)));
+  fill(parts.said, t("previousOne", app.words(said)));
   remember("kragx:met", true);
   parts.card?.remove();
-  if (document.activeElement === parts.note) parts.note.blur();
+  if (parts.bar.contains(document.activeElement)) document.activeElement.blur(); // else Space, to scroll, grades the next one as well
   done.add(keyOfPair(current));
   [current, end] = [null, null];
   app.outbox.add("api/judgements", said);
@@ -242,7 +252,10 @@ let hiddenAt = null;
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     hiddenAt = performance.now();
-    if (app?.view === "judge") giveBack();
+    if (app?.view === "judge") {
+      keepDraft();
+      giveBack();
+    }
   }
   else if (hiddenAt !== null) away += performance.now() - Math.max(hiddenAt, shownAt);
 });

@@ -1,14 +1,20 @@
 // Versions of the set that never change: what the next would hold, what it lacks, and those that are there.
 
 import { get, post } from "./api.js";
-import { byId, el, field, fill, name, plain, problem, table } from "./dom.js";
+import { button, byId, dialog, el, field, fill, name, plain, problem, table } from "./dom.js";
 import { dayOf, t } from "./words.js";
 
 export async function show(main, app, done = null) {
   const { releases, next } = done ?? await get("api/releases"), wrong = el("div");
   const note = el("input", { maxlength: 2000 }), undecided = el("input", { type: "checkbox" });
-  const make = async (event) => {
+  const holds = t("wouldHold", next.questions, app.me.counts.questions, next.gold);
+  /** What never changes is asked about. */
+  const confirm = (event) => {
     event.preventDefault();
+    const box = dialog(t("releaseReally", next.version), el("p", {}, holds), el("p.actions", {},
+      button(t("release"), () => { box.close(); make(); }, { class: "primary" }), button(t("cancel"), () => box.close())));
+  };
+  const make = async () => {
     byId("release").disabled = true; // once is enough
     try {
       await show(byId("main"), app, await post("api/releases", { note: note.value.trim(), allow_undecided: undecided.checked }));
@@ -18,11 +24,11 @@ export async function show(main, app, done = null) {
     }
   };
   fill(main, el("h1", {}, t("view_releases")), el("p.muted", {}, t("releasesHint")),
-    done && el("p.done", { role: "status" }, t("released", plain(done.file))),
-    el("section", {}, el("h2", {}, t("nextRelease", next.version)), el("p", {}, next.is_same ? t("sameRelease") : t("wouldHold", next.questions, next.gold)),
+    done && el("p.done", { role: "status" }, t("released", plain(done.file), plain(done.folder))),
+    el("section", {}, el("h2", {}, t("nextRelease", next.version)), el("p", {}, next.is_same ? t("sameRelease") : holds),
       next.changes && !next.is_same ? el("p", {}, t("changesSince", next.changes.since, next.changes.added, next.changes.changed, next.changes.dropped)) : null,
       next.lacks.length ? [el("h3", {}, t("lacks")), el("ul", {}, next.lacks.map((line) => el("li", {}, lack(line))))] : null,
-      next.is_same || !(next.questions || app.me.counts.conflicts) ? null : el("form.release", { onsubmit: make }, field(t("releaseNote"), note),
+      next.is_same || !(next.questions || app.me.counts.conflicts) ? null : el("form.release", { onsubmit: confirm }, field(t("releaseNote"), note),
         app.me.counts.conflicts ? el("label.check", {}, undecided, " ", t("allowUndecided")) : null,
         el("button.primary", { type: "submit", id: "release" }, t("release"))), wrong),
     releases.length ? table([t("version"), t("made"), t("file"), t("by"), "SHA-256"],
