@@ -108,7 +108,7 @@ class Served:
             sent["Content-Type"] = "application/json"
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request(method, path, body, {**sent, **(headers or {})})  # type: ignore[arg-type]
             answer = connection.getresponse()
