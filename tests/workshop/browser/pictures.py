@@ -47,7 +47,9 @@ def main() -> None:
         settings = yaml.safe_load((folder / FILE).read_text("utf-8"))
         consumer = yaml.safe_load((CONFIG / "consumer.yaml").read_text("utf-8"))
         settings["targets"] = consumer["dataset"]["targets"]
-        (folder / FILE).write_text(yaml.safe_dump(settings, allow_unicode=True), "utf-8")
+        (folder / FILE).write_text(
+            yaml.safe_dump(settings, allow_unicode=True, sort_keys=False), "utf-8"
+        )
         with _links(folder) as links, sync_playwright() as playwright:
             _judge(folder)
             browser = playwright.chromium.launch(
