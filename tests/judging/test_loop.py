@@ -267,6 +267,8 @@ def test_cancelled_from_another_loop():
 # -- processes ---------------------------------------------------------------------------------
 
 SCRIPT = """
+import logging
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # a busy machine is slow, which it warns of
 import asyncio, os, sys, threading, time
 from kragx.judging.loop import run_sync
 
