@@ -1,6 +1,8 @@
 """The folder of a workshop: made from what there is, and opened."""
 
+import json
 import stat
+import unicodedata
 
 import pytest
 import yaml
@@ -199,3 +201,18 @@ class _Nowhere:
 
     def add(self, records):
         pass
+
+
+def test_gold_of_one_word_stays_what_it_is(tmp_path):
+    """A word (in NFD) of a document is kept as gold; nothing says its document is gone."""
+    texts = ("환불은 이레 안에.", "환불")
+    document, word = (unicodedata.normalize("NFD", text) for text in texts)
+    corpus, gold = tmp_path / "corpus.jsonl", tmp_path / "gold.jsonl"
+    corpus.write_text(json.dumps({"id": "d", "text": document}), "utf-8")
+    item = {"query_id": "q", "query": "언제?", "gold": [{"id": "d", "text": word}]}
+    gold.write_text(json.dumps(item), "utf-8")
+    made = start(tmp_path / "shop", corpus=corpus, gold=gold)
+    assert (made.questions, made.judgements, made.kept) == (1, 0, 1)
+    words = " ".join(str(part) for part in made.describe())
+    assert "kept with their questions as they are: 1" in words
+    assert "no document" not in words

@@ -208,8 +208,8 @@ class Started(Result):
         )
         if self.kept:
             yield Line(
-                f"{self.kept} gold items name no document of the corpus with a grade of the scale; "
-                "they are kept with their questions, and go into releases as they are"
+                f"gold items kept with their questions as they are: {self.kept}; releases have "
+                "them so: grades of documents, or of evidence with its place, would say less"
             )
         if self.has_password:
             yield warning(
