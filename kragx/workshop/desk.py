@@ -321,14 +321,7 @@ class Desk:
         question = self.state.questions[turn.question]
         return {
             "pair": {
-                "question": {
-                    "uid": question.uid,
-                    "text": question.text,
-                    "query_type": question.query_type,
-                    "difficulty": question.difficulty,
-                    "answerable": question.answerable,
-                    "note": question.note,
-                },
+                "question": _about(question),
                 "document": self.document(turn.document),
                 "copies": turn.copies,
                 "moved": self._moved(turn),
@@ -490,12 +483,7 @@ class Desk:
         board = self.queue.boards.get(question.uid)
         documents = () if board is None else board.documents
         shown: Plain = {
-            "uid": question.uid,
-            "text": question.text,
-            "query_type": question.query_type,
-            "difficulty": question.difficulty,
-            "answerable": question.answerable,
-            "note": question.note,
+            **_about(question),
             "state": question.state,
             "origin": question.origin,
             "may_change": sees_all,
@@ -752,3 +740,9 @@ def _checked_name(name: str) -> str:
         problem = f"{name!r} is no name of 1 to 100 characters"
         raise UsageError(problem, field="--annotator") from None
     return form.name or ""
+
+
+def _about(question: Question) -> Plain:
+    """What everybody may know of a question."""
+    names = ("uid", "text", "query_type", "difficulty", "answerable", "note")
+    return {name: getattr(question, name) for name in names}
