@@ -1,6 +1,6 @@
 """K-RAG's module of documents."""
 
-from kragx.data.documents import Doc, as_doc, as_docs
+from kragx.data.documents import Doc
 from kragx.krag.document import KragDocument
 
-__all__ = ["Doc", "KragDocument", "as_doc", "as_docs"]
+__all__ = ["Doc", "KragDocument"]

@@ -7,7 +7,8 @@
     │   └── UntrustedError     2   code that a folder names and that nobody has allowed to run
     ├── DataError              3   a document, gold item, file or answer that cannot be used
     ├── RetrieverError         5   a retriever failed on more questions than is tolerated
-    └── JudgingError           4   judgements are missing, or the budget is used up
+    ├── JudgingError           4   judgements are missing, or the budget is used up
+    └── WorkerError            70  a process that shares the work has died
 
 Every error is also a `ValueError` (a missing extra: an `ImportError`), so that plain Python code
 can catch it without importing kragx. An error says where it is (``path``, ``field``), what is
@@ -15,9 +16,24 @@ wrong, and what to do (``remedy``), as attributes; its text is made of these and
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Self
+from typing import Any, Self, TypeVar
+
+from kragx.phrase import joined, phrase
+
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "JudgingError",
+    "KragxError",
+    "MissingExtraError",
+    "RetrieverError",
+    "UntrustedError",
+    "UsageError",
+    "WorkerError",
+]
+"""Those for users; what helps to raise them, below, is for the rooms."""
 
 _LONGEST_NAME = 80
 """Characters; what is longer is no misspelt name."""
@@ -37,64 +53,122 @@ class KragxError(Exception):
         path: the file, with the line where there is one (``gold.jsonl:3``).
         field: the field or option, as a path (``match.threshold``, ``gold[0].grade``).
         remedy: what to do about it.
+
+    Examples:
+        >>> from kragx import KragxError
+        >>> error = KragxError("0 is out of range", field="threshold", remedy="give 0.5 or so")
+        >>> str(error)
+        'threshold: 0 is out of range; give 0.5 or so'
+        >>> error.field
+        'threshold'
     """
 
     exit_code = 70
+    said: str = ""
+    """Its text in the user's language, once a command knows that."""
 
     def __init__(self, problem: str, *, path: str = "", field: str = "", remedy: str = "") -> None:
-        self.problem, self.path, self.field, self.remedy = problem, path, field, remedy
+        self.problem: str = problem
+        self.path: str = path
+        self.field: str = field
+        self.remedy: str = remedy
         super().__init__(problem)
 
     def __str__(self) -> str:
-        where = ": ".join(filter(None, (self.path, self.field, self.problem)))
-        text = f"{where}; {self.remedy}" if self.remedy else where
+        where = joined(": ", (self.path, self.field, self.problem))
+        text = joined("; ", (where, self.remedy))  # which the command can say in another language
         if len(text) <= _LONGEST_TEXT:
             return text
         half = _LONGEST_TEXT // 2  # what is wrong stands first, the remedy last
         return f"{text[:half]} [...] {text[-half:]}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)  # for another process
+
     def within(self, field: str = "", *, path: str = "") -> Self:
         """The same error seen from further outside: its field stands inside `field`, in `path`.
 
-        >>> str(UsageError("must be above 0", field="threshold").within("match"))
-        'match.threshold: must be above 0'
+        Examples:
+            >>> str(UsageError("must be above 0", field="threshold").within("match"))
+            'match.threshold: must be above 0'
         """
-        outer = type(self).__new__(type(self), *self.args)  # subclasses take other arguments
-        outer.__dict__.update(self.__dict__)
+        outer = _restored(type(self), self.args, self.__dict__)
         outer.field = ".".join(filter(None, (field, self.field))).replace(".[", "[")
         outer.path = path or self.path
         return outer
 
 
+_Error = TypeVar("_Error", bound=KragxError)
+
+
+def _restored(kind: type[_Error], args: tuple[Any, ...], attributes: Mapping[str, Any]) -> _Error:
+    error = kind.__new__(kind, *args)  # subclasses take other arguments
+    error.__dict__.update(attributes)
+    return error
+
+
 class UsageError(KragxError, ValueError):
-    """A wrong argument: an unknown name, an option out of its range, two options that clash."""
+    """A wrong argument: an unknown name, an option out of its range, two options that clash.
+
+    Examples:
+        >>> from kragx import UsageError, evaluate
+        >>> try:
+        ...     evaluate([["gold"]], [["found"]], match="ruoge1")
+        ... except UsageError as error:
+        ...     print(error)
+        match: unknown method 'ruoge1'; perhaps you meant 'rouge1'?
+    """
 
     exit_code = 2
 
 
 class ConfigError(UsageError):
-    """A config file that cannot be used; `problems` holds one line for each mistake in it."""
+    r"""A config file that cannot be used; `problems` holds one line for each mistake in it.
+
+    Examples:
+        >>> from kragx import ConfigError
+        >>> str(ConfigError("kragx.yaml", ["metrics: unknown metric 'mr'", "k: unknown field"]))
+        "kragx.yaml: 2 problems\n  metrics: unknown metric 'mr'\n  k: unknown field"
+    """
 
     def __init__(self, path: str, problems: Sequence[str]) -> None:
-        self.problems = tuple(problems)
-        noun = "problem" if len(self.problems) == 1 else "problems"
-        lines = "\n  ".join([f"{len(self.problems)} {noun}", *self.problems])
-        super().__init__(lines, path=path)
+        self.problems: tuple[str, ...] = tuple(problems)
+        n = len(self.problems)
+        number = phrase("1 problem") if n == 1 else phrase("{n} problems", n=n)
+        super().__init__(joined("\n  ", [number, *self.problems]), path=path)
 
 
 class MissingExtraError(UsageError, ImportError):  # type: ignore[misc]  # path: both texts
-    """An optional package is needed and not installed; the remedy says how to install it."""
+    """An optional package is needed and not installed; the remedy says how to install it.
+
+    Examples:
+        >>> from kragx import MissingExtraError
+        >>> print(MissingExtraError("reading Excel files", extra="pandas"))
+        reading Excel files needs an optional package: pip install 'kragx[pandas]'
+    """
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional package: pip install 'kragx[{extra}]'")
+        super().__init__(
+            phrase(
+                "{what} needs an optional package: {install}",
+                what=what,
+                install=f"pip install 'kragx[{extra}]'",
+            )
+        )
 
 
 class UntrustedError(UsageError):
-    """What a folder asks for needs code, a model or a file elsewhere, and nobody has allowed it."""
+    """What a folder asks for needs code, a model or a file elsewhere, and nobody has allowed it.
+
+    Examples:
+        >>> from kragx import UntrustedError
+        >>> issubclass(UntrustedError, ValueError)
+        True
+    """
 
     def __init__(self, problem: str) -> None:
         super().__init__(
-            problem, remedy="if you trust its author, --trust runs it (docs/security.md)"
+            problem, remedy=phrase("if you trust its author, --trust runs it (docs/security.md)")
         )
 
 
@@ -117,7 +191,16 @@ def needing(extra: str, what: str) -> Iterator[None]:
 
 
 class DataError(KragxError, ValueError):
-    """Bad data: a broken line, a duplicated query id, gold without what the matcher needs."""
+    """Bad data: a broken line, a duplicated query id, gold without what the matcher needs.
+
+    Examples:
+        >>> from kragx import DataError, evaluate
+        >>> try:
+        ...     evaluate([[{"id": "c1"}]], [[{"id": "c1"}]], match="overlap")
+        ... except DataError as error:
+        ...     print(str(error).split(";")[0])
+        gold: 1 id has no text: 'c1' (query 'q1', gold 1)
+    """
 
     exit_code = 3
 
@@ -129,9 +212,25 @@ class JudgingError(KragxError, ValueError):
 
 
 class RetrieverError(KragxError, ValueError):
-    """A retriever failed on every question, or at the first one that it was to stop at."""
+    """A retriever failed on every question, or at the first one that it was to stop at.
+
+    Examples:
+        >>> from kragx import GoldDataset, RetrieverError, evaluate
+        >>> def broken(question):
+        ...     raise TimeoutError("no answer")
+        >>> gold = GoldDataset.from_documents([["Seoul"]], queries=["Which city?"])
+        >>> try:
+        ...     evaluate(gold, broken)
+        ... except RetrieverError as error:
+        ...     print(error)
+        broken failed on its only question; the first: query 'q1': TimeoutError: no answer
+    """
 
     exit_code = 5
+
+
+class WorkerError(KragxError, RuntimeError):
+    """A process that shares the work has died; the error names what it worked on."""
 
 
 def nearest(value: str, valid: Iterable[str]) -> str:
@@ -146,15 +245,22 @@ def nearest(value: str, valid: Iterable[str]) -> str:
     if len(value) <= _LONGEST_NAME:
         close = difflib.get_close_matches(value.casefold(), folded, n=1, cutoff=0.6)
         if close:
-            return f"perhaps you meant {folded[close[0]]!r}?"
-    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return "valid: " + ", ".join(names[:_MOST_NAMES]) + more if names else "it takes none"
+            return phrase("perhaps you meant {name!r}?", name=folded[close[0]])
+    if not names:
+        return phrase("it takes none")
+    shown, n_more = ", ".join(names[:_MOST_NAMES]), len(names) - _MOST_NAMES
+    if n_more > 0:
+        return phrase("valid: {names}, and {n} more", names=shown, n=n_more)
+    return phrase("valid: {names}", names=shown)
 
 
 def check_whole(field: str, value: object, least: int = 1, *, most: int | None = None) -> None:
     """Raise a `UsageError` unless `value` is a whole number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise UsageError(f"{value!r} is not a whole number of at least {least}", field=field)
+        problem = phrase(
+            "{value!r} is not a whole number of at least {least}", value=value, least=least
+        )
+        raise UsageError(problem, field=field)
     if most is not None and value > most:
         raise UsageError(f"{value} is more than {most}", field=field)
 

@@ -1,12 +1,27 @@
 """Documents, gold sets and runs, the files that hold them, and how texts become tokens."""
 
-from kragx.data.corpus import NO_CORPUS, Corpus, Lacking, as_corpus, read_corpus
-from kragx.data.documents import Doc, as_docs, clean_number, score_record, value_at
-from kragx.data.facts import Fact, facts_of, unreviewed
-from kragx.data.gold import Gold, GoldDataset, Query, hash_of, query_hash
+from kragx.data.corpus import (
+    NO_CORPUS as NO_CORPUS,
+    Corpus,
+    Lacking as Lacking,
+    LackingError as LackingError,
+    as_corpus as as_corpus,
+    read_corpus,
+)
+from kragx.data.documents import (
+    Doc,
+    as_docs as as_docs,
+    clean_number as clean_number,
+    score_record as score_record,
+    value_at as value_at,
+)
+from kragx.data.facts import Fact, facts_of as facts_of, unreviewed as unreviewed
+from kragx.data.gold import Gold, GoldDataset, Query, hash_of as hash_of, query_hash as query_hash
+from kragx.data.ids import Ids as Ids
 from kragx.data.reading import (
-    is_source,
-    nothing_retrieved,
+    is_source as is_source,
+    names_apart as names_apart,
+    nothing_retrieved as nothing_retrieved,
     read_dataset,
     read_gold,
     read_results,
@@ -14,63 +29,50 @@ from kragx.data.reading import (
     read_run,
     read_runs,
 )
-from kragx.data.runs import Retrieved, Run, Status, rank_by_score, timed_out
-from kragx.data.source import Reading
+from kragx.data.runs import (
+    Retrieved,
+    Run,
+    Status,
+    rank_by_score as rank_by_score,
+    timed_out as timed_out,
+)
+from kragx.data.source import Reading as Reading, stands_twice as stands_twice
+from kragx.data.stages import Stage, last_stages as last_stages
 from kragx.data.text import (
-    Mender,
-    file_names,
-    look_alikes,
-    normalise,
-    plain_number,
-    told_apart,
+    Mender as Mender,
+    file_names as file_names,
+    look_alikes as look_alikes,
+    normalise as normalise,
+    plain_number as plain_number,
+    told_apart as told_apart,
 )
 from kragx.data.tokenizers import (
     TOKENIZERS,
-    FunctionTokenizer,
-    KragTokenizer,
+    FunctionTokenizer as FunctionTokenizer,
+    KragTokenizer as KragTokenizer,
     Tokenizer,
-    UnicodeTokenizer,
-    WhitespaceTokenizer,
-    describe,
+    UnicodeTokenizer as UnicodeTokenizer,
+    WhitespaceTokenizer as WhitespaceTokenizer,
+    describe as describe,
     tokenizer,
 )
-from kragx.data.tokens import TokenCorpus
+from kragx.data.tokens import TokenCorpus as TokenCorpus
+from kragx.data.turns import Turn, as_turns as as_turns
 
 __all__ = [
-    "NO_CORPUS",
     "TOKENIZERS",
     "Corpus",
     "Doc",
     "Fact",
-    "FunctionTokenizer",
     "Gold",
     "GoldDataset",
-    "KragTokenizer",
-    "Lacking",
-    "Mender",
     "Query",
-    "Reading",
     "Retrieved",
     "Run",
+    "Stage",
     "Status",
-    "TokenCorpus",
     "Tokenizer",
-    "UnicodeTokenizer",
-    "WhitespaceTokenizer",
-    "as_corpus",
-    "as_docs",
-    "clean_number",
-    "describe",
-    "facts_of",
-    "file_names",
-    "hash_of",
-    "is_source",
-    "look_alikes",
-    "normalise",
-    "nothing_retrieved",
-    "plain_number",
-    "query_hash",
-    "rank_by_score",
+    "Turn",
     "read_corpus",
     "read_dataset",
     "read_gold",
@@ -78,10 +80,5 @@ __all__ = [
     "read_rows",
     "read_run",
     "read_runs",
-    "score_record",
-    "timed_out",
     "tokenizer",
-    "told_apart",
-    "unreviewed",
-    "value_at",
 ]

@@ -3,6 +3,8 @@
 `Corpus.filled` is the one place where texts are filled in: whoever reads gold passes a corpus on.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,18 +13,21 @@ from functools import cached_property
 from itertools import islice
 from operator import is_
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from kragx.data.block import Block
 from kragx.data.documents import Doc, as_doc, clean_id
 from kragx.data.formats import tabular
+from kragx.data.formats.beir import corpus_of, document, is_beir
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, inside, shorten
+from kragx.printing import phrase
 
 _SHOWN = 3  # ids that an error names
 
@@ -34,6 +39,8 @@ _FILES = (".jsonl", ".ndjson", ".json", *tabular.READERS)
 
 Pair = tuple[Query, Retrieved | None]
 """A query and what was retrieved for it."""
+
+_Block = TypeVar("_Block", bound=Block)  # in a stream that has any
 
 _Entries = Iterator[tuple[str, Doc]]
 """Documents, each with the place where it stands."""
@@ -50,6 +57,12 @@ class Corpus:
 
     source: object = None
     name: str = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process reads a file itself; what is not in one is sent, but read only once.
+        path = isinstance(self.source, str | Path) and str(self.source) != "-"
+        source = self.source if path or self.source is None else [*self.docs.values()]
+        return {"source": source, "name": self.name}
 
     @cached_property
     def docs(self) -> Mapping[str, Doc]:
@@ -91,16 +104,16 @@ class Corpus:
 
     def filled(
         self,
-        pairs: Iterable[Pair],
+        pairs: Iterable[Pair | _Block],
         needed_by: str | None = None,
         sides: tuple[str, ...] = ("gold", "retrieved"),
-    ) -> Iterator[Pair]:
+    ) -> Iterator[Pair | _Block]:
         """Queries and what was retrieved, with a text for each id that the corpus knows.
 
         What has a text keeps it, whatever its id: beside a text an id may be of anything.
 
         Args:
-            pairs: a stream; nothing of it is kept.
+            pairs: a stream; nothing of it is kept. Blocks are such as have all texts.
             needed_by: what cannot do without texts, for the error; None lets ids without one pass.
             sides: whose texts it needs.
 
@@ -108,7 +121,12 @@ class Corpus:
             DataError: ids without a text, once all of them are counted.
         """
         lacking = Lacking(self)
-        for bare_query, bare in pairs:
+        for pair in pairs:
+            if isinstance(pair, Block):
+                if not lacking:
+                    yield pair
+                continue
+            bare_query, bare = pair
             query, retrieved = self._of_query(bare_query), bare and self._of_retrieved(bare)
             if needed_by is not None:
                 if "gold" in sides:
@@ -175,6 +193,18 @@ def _textless(gold: Gold) -> bool:
     return gold.text is None or any(other.text is None for other in gold.alternatives)
 
 
+class LackingError(DataError):
+    """Ids have no text, and something compares texts.
+
+    Attributes:
+        lacking: which ids.
+        needed_by: what compares them.
+    """
+
+    lacking: Lacking
+    needed_by: str
+
+
 @dataclass
 class Lacking:
     """Ids without a text, each with the first place that names it."""
@@ -189,6 +219,8 @@ class Lacking:
     def note_gold(self, query: Query) -> None:
         """Note the gold items of a query that have no text."""
         for number, gold in enumerate(query.gold, start=1):
+            if gold.text is not None and not gold.alternatives:  # as a rule
+                continue
             items: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
             # Only with a corpus is an alternative without text a mistake: the corpus lacks it.
             if self.corpus.source is None and any(item.text is not None for item in items):
@@ -201,11 +233,14 @@ class Lacking:
 
     def note_retrieved(self, query: Query, docs: Iterable[Doc]) -> None:
         """Note the documents of a query, best first, that have no text."""
-        for rank, doc in enumerate(docs, start=1):
-            if doc.text is None:
+        texts = [doc.text for doc in docs]
+        if None not in texts:  # as a rule
+            return
+        for rank, (doc, text) in enumerate(zip(docs, texts), start=1):
+            if text is None:
                 self.retrieved.setdefault(doc.id, f"query {query.id!r}, rank {rank}")
 
-    def error(self, needed_by: str) -> DataError:
+    def error(self, needed_by: str) -> LackingError:
         """The error that counts them and names a few."""
         sides = {"gold": self.gold, "retrieved": self.retrieved}
         (first, problem), *more = ((side, self._named(ids)) for side, ids in sides.items() if ids)
@@ -214,7 +249,15 @@ class Lacking:
         if self.corpus.source is None:
             add = "add 'text', name the corpus that has them"
         compared = f"; {needed_by!r} compares texts" if needed_by else ""
-        return DataError(problem + compared, field=first, remedy=f"{add}, or match by 'id'")
+        error = LackingError(problem + compared, field=first, remedy=f"{add}, or match by 'id'")
+        error.lacking, error.needed_by = self, needed_by
+        return error
+
+    def add(self, later: Lacking) -> None:
+        """Add those of questions that come behind."""
+        for own, more in ((self.gold, later.gold), (self.retrieved, later.retrieved)):
+            for doc_id, place in more.items():
+                own.setdefault(doc_id, place)
 
     def _named(self, ids: Mapping[str | None, str]) -> str:
         """How many they are, and the first few."""
@@ -248,7 +291,7 @@ def as_corpus(value: object) -> Corpus:
         case str() | Path():
             # Read late, but refused at once.
             if str(value) != "-" and not Path(value).exists():
-                raise DataError("cannot be read: no such file or folder", path=str(value))
+                raise DataError(phrase("cannot be read: no such file or folder"), path=str(value))
             return Corpus(value, str(value))
         case Mapping() | Iterable() if not isinstance(value, bytes):
             return Corpus(value, "corpus")
@@ -267,6 +310,13 @@ def read_corpus(path: str | Path) -> list[Doc]:
     Raises:
         DataError: there is no document, one has no id or no text, or an id stands twice.
         MissingExtraError: the file needs a package that is not installed.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from kragx import read_corpus
+        >>> _ = Path("corpus.jsonl").write_text('{"id": "c1", "text": "Gift cards do not expire."}')
+        >>> [document.text for document in read_corpus("corpus.jsonl")]
+        ['Gift cards do not expire.']
     """
     return [*_checked(_entries(path, str(path)), str(path))]
 
@@ -381,6 +431,8 @@ def _entries(source: object, name: str) -> _Entries:
 
 
 def _files(folder: Path) -> list[Path]:
+    if is_beir(folder):
+        return [corpus_of(folder)]
     files = sorted(path for path in folder.iterdir() if ending(path) in _FILES and path.is_file())
     if not files:
         raise DataError(
@@ -404,7 +456,7 @@ def _records(path: str | Path) -> Iterator[tuple[int, Any]]:
 def _of_records(
     records: Iterable[tuple[int, Any]],
     path: str,
-    read: Callable[[Any], object] = lambda record: record,
+    read: Callable[[Any], object] = document,
 ) -> _Entries:
     mender = Mender()
     for number, record in records:

@@ -6,6 +6,8 @@ from math import isnan, nan
 from numbers import Integral
 from typing import Any, TypeGuard, TypeVar
 
+from kragx.data.columns import columns
+from kragx.data.foreign import foreign_fields
 from kragx.data.text import Mender, normalise
 from kragx.errors import DataError, nearest, shorten
 
@@ -13,7 +15,6 @@ _Value = TypeVar("_Value")
 _Cleaned = TypeVar("_Cleaned")
 
 _FIELDS = {"id": 0, "text": 0, "page_content": 0, "score": 0, "metadata": 0}.keys()
-_PLAIN = _FIELDS - {"page_content"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,12 @@ class Doc:
         text: its text, if it has one (results may hold ids alone).
         metadata: whatever else is known of it.
         score: the retriever's score; the order of a list is its ranking, whatever the scores say.
+
+    Examples:
+        >>> from kragx import Doc, evaluate
+        >>> found = [Doc("c7", "the answer", score=0.9), Doc("c8", "another text", {"page": 3})]
+        >>> evaluate([["the answer"]], [found], match="exact", metrics=["mrr@5"])["mrr@5"]
+        1.0
     """
 
     id: str | None = None
@@ -37,10 +44,10 @@ class Doc:
         """What makes two entries of a list the same document: the id, else the normalised text."""
         if self.id is not None:
             return ("id", self.id)
-        return None if self.text is None else ("text", _NORMAL_OF[self.text])
+        return None if self.text is None else ("text", normal_form(self.text))
 
 
-class _Remembered(dict[str, _Value]):
+class Remembered(dict[str, _Value]):
     """What is made of texts, made once: a retriever's answers hold the same chunks again and again.
 
     When the texts have some ten million characters it forgets them all.
@@ -61,12 +68,22 @@ class _Remembered(dict[str, _Value]):
 
 
 _MOST_CHARACTERS = 1 << 24
-_NORMAL_OF = _Remembered(normalise)
-_DOC_OF = _Remembered(lambda text: Doc(text=text))
+
+
+def normal(text: str) -> str:
+    """`normalise`; the text itself if it is so already, as a rule: then it is held once."""
+    normalised = normalise(text)
+    return text if normalised == text else normalised
+
+
+normal_form: Callable[[str], str] = Remembered(normal).__getitem__
+"""`normalise`, which is done once for texts that come again."""
 
 
 def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
-    """Read a LangChain `Document`, a mapping, a plain string or a `Doc`; `value` is not changed.
+    """Read another library's document, a mapping, a string or a `Doc`; `value` is not changed.
+
+    Other libraries are LangChain, LlamaIndex and Haystack (`foreign_fields`).
 
     A mapping has `text` (or `page_content`), `id`, `score` and `metadata`, of which `id` or `text`
     is needed. In Python a string is a text; in a file it may as well be meant as an id, so it must
@@ -87,45 +104,19 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
                 f"an object is expected, not the string {shorten(value)}",
                 remedy='write {"id": ...} or {"text": ...}',
             )
-        case _ if hasattr(value, "page_content"):
-            return Doc(
-                id=clean_id(getattr(value, "id", None), mender),
-                text=clean_text(value.page_content, mender),
-                metadata=clean_metadata(getattr(value, "metadata", None), mender),
-            )
         case _:
-            raise DataError(
-                f"{named(value)} is not a document; "
-                "pass a LangChain Document, a mapping with 'text' or 'id', or a string"
-            )
-    if type(fields) is dict and not strings and (plain := _plain_doc(fields, mender)) is not None:
-        return plain
+            foreign = foreign_fields(value)
+            if foreign is None:
+                raise DataError(
+                    f"{named(value)} is not a document; pass a document of LangChain, LlamaIndex "
+                    "or Haystack, a mapping with 'text' or 'id', or a string"
+                )
+            fields = foreign
     own = clean_fields(fields, _FIELDS, mender, strings)
     doc = Doc(*own, clean_score(fields.get("score")))
     if doc.id is None and doc.text is None:
         raise DataError("a document needs 'id' or 'text'; this one has neither")
     return doc
-
-
-def _plain_doc(fields: dict[str, Any], mender: Mender) -> Doc | None:
-    """The document of a file's JSON object that is as plain as most are; None of any other.
-
-    It is nothing that the checks of `as_doc` do not say as well, in a third of the time.
-    """
-    if not fields.keys() <= _PLAIN:
-        return None
-    get = fields.get
-    doc_id, text, metadata, score = get("id"), get("text"), get("metadata"), get("score")
-    if type(text) is not str or not (metadata is None or type(metadata) is dict):
-        return None
-    if not (doc_id is None or (type(doc_id) is str and doc_id and not doc_id.isspace())):
-        return None
-    if not (score is None or (type(score) is float and not isnan(score))):
-        return None
-    chunk = _DOC_OF[mender.mend(text)]  # a text that comes again is held once
-    if doc_id is None and metadata is None and score is None:
-        return chunk
-    return Doc(doc_id and mender.mend(doc_id), chunk.text, metadata or {}, score)
 
 
 def as_docs(
@@ -144,7 +135,36 @@ def as_docs(
             return replace(as_doc(document, mender), score=clean_score(score))
         return as_doc(value, mender, strings)
 
-    return clean_each(values, ranked, where and f"{where}, rank")
+    plain = plain_docs(values, strings=strings)
+    return clean_each(values, ranked, where and f"{where}, rank") if plain is None else plain
+
+
+def plain_docs(values: object, *, strings: bool = True) -> tuple[Doc, ...] | None:
+    """The documents of a list that is plain (`columns`); a text that comes again is held once."""
+    plain = columns(values, "score", strings=strings, keep=_chunks)
+    if plain is None:
+        return None
+    if plain[:1] + plain[2:] == (None, None, None):
+        return tuple(plain.texts or ())
+    return tuple(
+        [
+            Doc(doc_id, None if chunk is None else chunk.text, metadata, score)
+            for doc_id, chunk, score, metadata in plain.rows
+        ]
+    )
+
+
+def _chunk(text: str) -> Doc:
+    text.encode()  # one with something to mend is not kept, as mending is counted
+    return Doc(text=text)
+
+
+chunk_of: Callable[[str], Doc] = Remembered(_chunk).__getitem__
+"""The document that is a text and nothing else."""
+
+
+def _chunks(texts: list[str]) -> list[Doc]:
+    return [*map(chunk_of, texts)]
 
 
 def is_pair(value: object) -> TypeGuard[Sequence[Any]]:
@@ -282,6 +302,20 @@ def score_record(score: float | None) -> float | str | None:
     """A score as JSON holds it."""
     names = {number: name for name, number in INFINITE.items()}
     return score if score is None else names.get(score, score)
+
+
+def doc_record(doc: Doc) -> dict[str, Any]:
+    """A document as a results file holds it."""
+    return present(
+        id=doc.id, text=doc.text, score=score_record(doc.score), metadata=dict(doc.metadata)
+    )
+
+
+def present(**fields: Any) -> dict[str, Any]:
+    """The fields that hold something; an empty text is something, an empty list is not."""
+    return {
+        name: value for name, value in fields.items() if value is not None and value not in ([], {})
+    }
 
 
 def _as_number(value: object) -> float | None:

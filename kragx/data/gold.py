@@ -7,13 +7,25 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import zip_longest
+from itertools import chain, zip_longest
+from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
 
-from kragx.data.documents import Doc, as_doc, clean_each, clean_fields, clean_number, clean_text
+from kragx.data.columns import by_list, columns
+from kragx.data.documents import (
+    Doc,
+    as_doc,
+    clean_each,
+    clean_fields,
+    clean_number,
+    clean_text,
+)
+from kragx.data.pages import page_gold
 from kragx.data.text import Mender
+from kragx.data.turns import Turn
 from kragx.errors import DataError, UsageError
+from kragx.printing import Line, Part, Shown, Table, phrase, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +38,13 @@ class Gold:
         grade: how relevant it is. Above 0 it is gold; at or below 0 it is judged non-relevant.
         alternatives: other documents that serve as well; the item is found when any of them is.
         metadata: whatever else is known of it, for example a parent id to match by.
+
+    Examples:
+        >>> from kragx import Doc, Gold, GoldDataset, Query, evaluate
+        >>> either = Gold(text="Seoul", alternatives=(Doc(text="서울"),))
+        >>> dataset = GoldDataset((Query("q1", gold=(either,)),))
+        >>> evaluate(dataset, [["부산", "서울"]], match="exact", metrics=["mrr@5"])["mrr@5"]
+        0.5
     """
 
     id: str | None = None
@@ -57,6 +76,13 @@ class Query:
         answerable: False marks a query that has no gold on purpose.
         reference: a reference answer, for judges that take one.
         query_type, expected_doc_types, metadata: to slice results by.
+        history: what was said before in the same conversation, the earliest first.
+
+    Examples:
+        >>> from kragx import Gold, Query
+        >>> query = Query("q1", "Which city is the capital?", gold=(Gold(text="Seoul", grade=2.0),))
+        >>> query.gold[0].grade
+        2.0
     """
 
     id: str
@@ -67,10 +93,40 @@ class Query:
     answerable: bool | None = None
     reference: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    history: tuple[Turn, ...] = ()
+
+    @property
+    def turn(self) -> int:
+        """Which question of the user's in its conversation this is, from 1."""
+        return 1 + sum(turn.role == "user" for turn in self.history)
+
+
+ROWS = 5
+"""So many questions are shown of a gold set, or a run."""
+
+_LONGEST = 60
+"""Characters of a text in a row of these."""
+
+
+def cut(text: str, longest: int) -> str:
+    """A text in one line, of so many characters at most."""
+    shown = visible(text)
+    return shown if len(shown) <= longest else f"{shown[:longest]}…"
+
+
+def first_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], n: int) -> Table:
+    """The first rows of n, whose texts are cut."""
+    more = phrase("and {n} more", n=n - len(rows)) if n > len(rows) else ""
+    return Table(
+        columns,
+        [[cut(text, _LONGEST) for text in row] for row in rows],
+        words=len(columns),
+        note=more,
+    )
 
 
 @dataclass(frozen=True)
-class GoldDataset:
+class GoldDataset(Shown):
     """The queries of a gold set, each with a different id.
 
     Attributes:
@@ -82,6 +138,12 @@ class GoldDataset:
 
     Raises:
         DataError: there is no query, one has an empty id, or two have the same.
+
+    Examples:
+        >>> from kragx import GoldDataset
+        >>> dataset = GoldDataset.from_documents([["Seoul"], ["1919"]], queries=["Where?", "When?"])
+        >>> len(dataset), dataset["q2"].gold[0].text
+        (2, '1919')
     """
 
     queries: tuple[Query, ...]
@@ -92,7 +154,11 @@ class GoldDataset:
 
     def __post_init__(self) -> None:
         if not self.queries:
-            raise DataError(f"{self.name}: the gold set holds no query; at least one is needed")
+            raise DataError(
+                phrase(
+                    "{name}: the gold set holds no query; at least one is needed", name=self.name
+                )
+            )
         check_unique((query.id for query in self.queries), self.name)
 
     def __len__(self) -> int:
@@ -122,6 +188,43 @@ class GoldDataset:
     def _by_id(self) -> dict[str, Query]:
         return {query.id: query for query in self.queries}
 
+    def describe(self) -> Iterator[Part]:
+        """How many questions and gold items there are, what some lack, and the first questions."""
+        n_items = sum(len(query.gold) for query in self)
+        yield Line(
+            phrase(
+                "gold set {name}: {n} questions, {items} gold items",
+                name=self.name,
+                n=len(self),
+                items=n_items,
+            )
+        )
+        for text, n in (
+            (phrase("questions without gold"), sum(not query.gold for query in self)),
+            (
+                phrase("questions marked unanswerable"),
+                sum(query.answerable is False for query in self),
+            ),
+            (
+                phrase("questions without a text, which no retriever can be asked"),
+                sum(not query.text for query in self),
+            ),
+        ):
+            if n:
+                yield Line(phrase("{noun}: {n}", noun=text, n=n))
+        yield first_rows(
+            ["query_id", phrase("question"), phrase("gold")],
+            [
+                [
+                    query.id,
+                    query.text or "-",
+                    "; ".join(own.text or own.id or "" for own in query.gold),
+                ]
+                for query in self.queries[:ROWS]
+            ],
+            len(self),
+        )
+
     @classmethod
     def from_documents(
         cls,
@@ -149,14 +252,12 @@ class GoldDataset:
                 "pass one for each"
             )
         texts = clean_each(queries or (), lambda text: clean_text(text, mender), field="queries")
+        golds: Iterable[tuple[Gold, ...]] | None = by_list(plain_golds, [own for _, own in by_id])
+        if golds is None:
+            golds = (as_golds(items, mender, f"query {query_id!r}") for query_id, items in by_id)
         own_queries = tuple(
-            Query(
-                query_id,
-                text,
-                as_golds(items, mender, f"query {query_id!r}"),
-                answerable=False if query_id in unanswerable else None,
-            )
-            for (query_id, items), text in zip_longest(by_id, texts)
+            Query(query_id, text, own, answerable=False if query_id in unanswerable else None)
+            for (query_id, _), text, own in zip_longest(by_id, texts, golds)
         )
         _check_unanswerable(own_queries, unanswerable)
         return cls(own_queries, name=name, n_replaced_surrogates=mender.surrogates)
@@ -178,23 +279,80 @@ def numbered(values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]
 
 
 def query_hash(query: Query) -> bytes:
-    """The SHA-256 of a query as canonical JSON: every field, keys sorted, no spaces, UTF-8."""
-    fields = _fields(query) | {
-        "gold": [
-            _fields(gold)
-            | {"grade": float(gold.grade), "alternatives": [*map(_fields, gold.alternatives)]}
-            for gold in query.gold
-        ]
-    }
-    plain = json.dumps(
-        fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
+    """The SHA-256 of a query as canonical JSON: every field, keys sorted, no spaces, UTF-8.
+
+    A question without a history has no field of that name.
+    """
+    types = _json([*query.expected_doc_types]) if query.expected_doc_types else "[]"
+    golds = ",".join([_gold_json(gold) for gold in query.gold])
+    return _sha256(
+        f'{{"answerable":{_json(query.answerable)},"expected_doc_types":{types},'
+        f'"gold":[{golds}],{_history_json(query)}"id":{_json(query.id)},'
+        f'"metadata":{_metadata_json(query)},"query_type":{_json(query.query_type)},'
+        f'"reference":{_json(query.reference)},"text":{_json(query.text)}}}'
     )
-    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).digest()
 
 
-def _fields(value: Query | Gold | Doc) -> dict[str, Any]:
-    fields = {name: getattr(value, name) for name in value.__slots__}
-    return fields | {"metadata": dict(value.metadata)}
+def plain_query_hash(
+    query_id: str, text: str | None, query_type: str | None, golds: Iterable[str]
+) -> bytes:
+    """The same of a query that has nothing else, its gold items as JSON (`plain_gold_json`)."""
+    return _sha256(
+        f'{{"answerable":null,"expected_doc_types":[],"gold":[{",".join(golds)}],'
+        f'"id":{encode_basestring(query_id)},"metadata":{{}},'
+        f'"query_type":{_json(query_type)},"reference":null,"text":{_json(text)}}}'
+    )
+
+
+def plain_gold_json(gold_id: str | None, text: str | None, grade: float) -> str:
+    """A gold item that has nothing else, in the JSON that is hashed."""
+    return (
+        f'{{"alternatives":[],"grade":{float(grade)!r},"id":{_json(gold_id)},'
+        f'"metadata":{{}},"text":{_json(text)}}}'
+    )
+
+
+def _sha256(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _history_json(query: Query) -> str:
+    if not query.history:
+        return ""
+    return f'"history":{_json([turn.to_dict() for turn in query.history])},'
+
+
+def _gold_json(gold: Gold) -> str:
+    if not gold.alternatives and not gold.metadata:  # as a rule
+        return plain_gold_json(gold.id, gold.text, gold.grade)
+    return (
+        f'{{"alternatives":[{",".join(map(_doc_json, gold.alternatives))}],'
+        f'"grade":{float(gold.grade)!r},"id":{_json(gold.id)},'
+        f'"metadata":{_metadata_json(gold)},"text":{_json(gold.text)}}}'
+    )
+
+
+def _doc_json(doc: Doc) -> str:
+    return (
+        f'{{"id":{_json(doc.id)},"metadata":{_metadata_json(doc)},'
+        f'"score":{_json(doc.score)},"text":{_json(doc.text)}}}'
+    )
+
+
+def _metadata_json(value: Query | Gold | Doc) -> str:
+    return _json(dict(value.metadata)) if value.metadata else "{}"
+
+
+def _json(value: object) -> str:
+    # Few of a query's fields are there, and what is there is a text as a rule.
+    if value is None:
+        return "null"
+    return encode_basestring(value) if type(value) is str else _CANONICAL(value)
+
+
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
+).encode
 
 
 def hash_of(queries: Iterable[bytes]) -> str:
@@ -214,8 +372,13 @@ def check_unique(query_ids: Iterable[str], where: str) -> None:
             raise DataError(f"{where}: the id of query {position} is empty; give each its own")
         if query_id in seen:
             raise DataError(
-                f"{where}: query id {query_id!r} stands twice (again at query {position}); "
-                "queries are joined by id, so each needs its own"
+                phrase(
+                    "{where}: query id {id!r} stands twice (again at query {position}); queries "
+                    "are joined by id, so each needs its own",
+                    where=where,
+                    id=query_id,
+                    position=position,
+                )
             )
         seen.add(query_id)
 
@@ -229,12 +392,41 @@ def as_golds(items: object, mender: Mender, where: str) -> tuple[Gold, ...]:
             f"{where}: gold must be a list of documents, not {type(items).__name__}; "
             "put a single one into a list"
         )
-    return clean_each(items, lambda item: as_gold(item, mender), f"{where}, gold")
+    plain = plain_golds(items)
+    if plain is not None:
+        return plain
+    each = clean_each(items, lambda item: gold_items(item, mender), f"{where}, gold")
+    return tuple(chain.from_iterable(each))
+
+
+def plain_golds(values: object, *, strings: bool = True) -> tuple[Gold, ...] | None:
+    """The gold items of a list that is plain (`columns`); None of any other."""
+    plain = columns(values, "grade", strings=strings, keep=_unmended)
+    if plain is None:
+        return None
+    return tuple(
+        [
+            Gold(gold_id, text, 1.0 if grade is None else grade, (), metadata)
+            for gold_id, text, grade, metadata in plain.rows
+        ]
+    )
+
+
+def _unmended(texts: list[str]) -> list[str]:
+    "".join(texts).encode()
+    return texts
 
 
 _GOLD_FIELDS = dict.fromkeys(
     ("id", "text", "page_content", "grade", "alternatives", "metadata")
 ).keys()
+
+
+def gold_items(value: object, mender: Mender, strings: bool = True) -> tuple[Gold, ...]:
+    """`as_gold`; of pages (`page_gold`) that are items of their own several."""
+    if isinstance(value, Mapping) and not value.keys().isdisjoint(("doc", "pages", "each")):
+        return tuple(as_gold(own, mender, strings) for own in page_gold(value))
+    return (as_gold(value, mender, strings),)
 
 
 def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:

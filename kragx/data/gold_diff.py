@@ -1,13 +1,17 @@
 """Two gold sets, question by question: what was added, dropped and changed, and what that means.
 
-A change belongs to one of three kinds, by who reads it:
+A change belongs to one of five kinds, by who reads it:
 
 - ``gold``: metrics do (the question, its gold above grade 0, answerable, reference, facts,
   expected_doc_types);
+- ``ids``: matchers that compare ids do: gold has another id, and the same text;
+- ``moved``: nobody does: the record of a move says that the same gold text, whole and unedited, is
+  in another chunk now;
 - ``judged``: documents of grade 0 or below, which say only how much is known (`judged`);
 - ``labels``: slices do (query_type, metadata).
 
-So numbers of two gold sets mean the same on every question without a change of the first kind.
+So numbers of two gold sets mean the same on every question without a change of the first kind, or
+of the second where ids are compared: what was to be found is the same text, wherever it is now.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, GoldDataset, Query, named_items, query_hash
@@ -26,9 +30,16 @@ from kragx.data.released import release_of
 from kragx.data.text import normalise
 from kragx.errors import shorten
 from kragx.plain import HIDDEN
-from kragx.printing import Line, Part, Result, Table, visible, warning
+from kragx.printing import Line, Part, Result, Table, joined, phrase, visible, warning
 
-Kind = Literal["gold", "judged", "labels"]
+Kind = Literal["gold", "ids", "moved", "judged", "labels"]
+
+MOVE = "move"
+"""What the metadata of a moved gold item call the record of its move.
+
+``{"from": [...], "to": [...]}``: the ids that it and its alternatives had before, and have now. It
+is there only where all of the text is in the new chunk, with every letter.
+"""
 
 SHOWN = 20
 """So many questions are listed, unless all are asked for."""
@@ -39,6 +50,28 @@ _WIDTH = 48
 _LEAST = 10
 """Characters from which on one text within another is the same passage, made larger or smaller."""
 
+_WORDS: Mapping[str, str] = {
+    "question": phrase("question"),
+    "history": phrase("earlier turns"),
+    "reference": phrase("reference"),
+    "facts": phrase("facts"),
+    "gold added": phrase("gold added"),
+    "gold dropped": phrase("gold dropped"),
+    "grade": phrase("grade"),
+    "moved": phrase("moved"),
+    "text": phrase("text"),
+    "alternatives": phrase("alternatives"),
+    "evidence": phrase("evidence"),
+    "gold metadata": phrase("gold metadata"),
+    "label": phrase("label"),
+    "added": phrase("added"),
+    "dropped": phrase("dropped"),
+    "questions": phrase("questions"),
+    "texts of gold": phrase("texts of gold"),
+    "ids of gold": phrase("ids of gold"),
+}
+"""What is said of changes; names of fields are said as they are."""
+
 _PLACE = ("source", "start", "start_index", "end", "end_index", "share")
 """Where metadata say that a gold item stands in its source."""
 
@@ -48,7 +81,7 @@ class FieldChange:
     """One thing that changed in a question.
 
     Attributes:
-        what: ``question``, ``answerable``, ``reference``, ``facts``,
+        what: ``question``, ``history``, ``answerable``, ``reference``, ``facts``,
             ``expected_doc_types``; of gold items ``gold added``,
             ``gold dropped``, ``grade``, ``moved`` (it has another id), ``text``, ``alternatives``,
             ``evidence`` (where it stands in its source), ``gold metadata``; or ``label``.
@@ -63,14 +96,21 @@ class FieldChange:
     after: Any
     kind: Kind = "gold"
 
-    def __str__(self) -> str:
-        if self.what == "moved":
-            return f"moved: {_shown(self.before)} → {_shown(self.after)}"
-        name = self.what if self.field == self.what else f"{self.what} {visible(self.field)}"
+    @property
+    def text(self) -> str:
+        """What changed, in a few words."""
+        before, after = _shown(self.before), _shown(self.after)
+        what = _WORDS.get(self.what, self.what)
+        name = what if self.field == self.what else joined(" ", [what, visible(self.field)])
         if self.what in ("gold added", "gold dropped"):
             grade = self.after if self.before is None else self.before
-            return f"{name} (grade {grade:g})"
-        return f"{name}: {_shown(self.before)} → {_shown(self.after)}"
+            return phrase("{what} (grade {grade:g})", what=name, grade=grade)
+        if self.what == "moved":
+            name = what
+        return phrase("{what}: {before} → {after}", what=name, before=before, after=after)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +129,13 @@ class QuestionChange:
     state: Literal["added", "dropped", "changed"]
     changes: tuple[FieldChange, ...] = ()
 
-    also_plain = ("kind",)
+    also_plain: ClassVar[tuple[str, ...]] = ("kind",)
 
     @property
     def kind(self) -> Kind:
         """The first of the kinds of its changes that applies; ``gold`` if only one has it."""
         kinds = {change.kind for change in self.changes}
-        order: tuple[Kind, ...] = ("gold", "judged", "labels")
-        return next((kind for kind in order if kind in kinds), "gold")
+        return next((kind for kind in get_args(Kind) if kind in kinds), "gold")
 
 
 @dataclass(frozen=True)
@@ -120,7 +159,14 @@ class GoldDiff(Result):
     not_compared: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
 
-    also_plain = ("comparable", "n_same", "counts", "added", "dropped", "changed")
+    also_plain: ClassVar[tuple[str, ...]] = (
+        "comparable",
+        "n_same",
+        "counts",
+        "added",
+        "dropped",
+        "changed",
+    )
 
     def of(self, state: str) -> tuple[QuestionChange, ...]:
         """The questions that were added, dropped or changed."""
@@ -143,8 +189,8 @@ class GoldDiff(Result):
 
     @property
     def differing(self) -> tuple[QuestionChange, ...]:
-        """Those on which numbers of the two do not mean the same."""
-        return tuple(question for question in self.questions if question.kind == "gold")
+        """Those on which numbers of the two do not mean the same, if ids are compared."""
+        return tuple(own for own in self.questions if own.kind in ("gold", "ids"))
 
     @property
     def comparable(self) -> bool:
@@ -163,57 +209,93 @@ class GoldDiff(Result):
 
     def describe(self, *, full: bool = False) -> Iterator[Part]:
         """Whether results of the two may be compared, then what changed; `full` lists it all."""
-        yield Line(f"{_named(self.old, self.n_old)} → {_named(self.new, self.n_new)}")
+        yield Line(joined(" → ", [_named(self.old, self.n_old), _named(self.new, self.n_new)]))
         yield Line(self.summary, "bold")
         yield from map(warning, self.remarks)
         rows = []
         for question in self.questions:
-            lines = map(str, question.changes) if question.changes else (question.state,)
+            texts = [change.text for change in question.changes] or [_WORDS[question.state]]
             rows += [
-                [visible(question.query_id), visible(question.text or ""), text] for text in lines
+                [visible(question.query_id), visible(question.text or ""), text] for text in texts
             ]
-        counts = self.counts
-        if counts:
-            yield Line("; ".join(f"{what}: {number}" for what, number in counts.items()))
+        if self.counts:
+            yield Line(
+                joined(
+                    "; ",
+                    (
+                        phrase("{name}: {n}", name=_WORDS.get(what, what), n=n)
+                        for what, n in self.counts.items()
+                    ),
+                )
+            )
         if rows:
             shown = rows if full else rows[:SHOWN]
             more = len(rows) - len(shown)
-            note = f"and {more} more: --full, or --format json" if more else ""
-            yield Table(["id", "question", "what changed"], shown, words=3, note=note)
+            note = phrase("and {n} more: --full, or --format json", n=more) if more else ""
+            heads = [phrase("id"), phrase("question"), phrase("what changed")]
+            yield Table(heads, shown, words=3, note=note)
 
     @property
     def summary(self) -> str:
         """Whether results of the two may be compared, in a sentence."""
         n = self.n_old + len(self.added)
         if self.comparable:
-            return f"the same gold: all {n} questions can be compared between results of the two"
-        changed = sum(question.state == "changed" for question in self.differing)
-        parts = ((changed, "changed"), (len(self.added), "added"), (len(self.dropped), "dropped"))
-        text = ", ".join(f"{number} {what}" for number, what in parts if number)
-        same = (
-            f"results of the two can be compared on the rest, {self.n_same}"
-            if self.n_same
-            else "no results of the two can be compared"
+            return phrase(
+                "the same gold: all {n} questions can be compared between results of the two", n=n
+            )
+        states = Counter(question.state for question in self.differing)
+        numbers = joined(
+            ", ",
+            (
+                phrase("{n} changed", n=states["changed"]) if states["changed"] else "",
+                phrase("{n} added", n=states["added"]) if states["added"] else "",
+                phrase("{n} dropped", n=states["dropped"]) if states["dropped"] else "",
+            ),
         )
-        return f"{len(self.differing)} of {n} questions differ ({text}); {same}"
+        differ = phrase(
+            "{n} of {of} questions differ ({numbers})",
+            n=len(self.differing),
+            of=n,
+            numbers=numbers,
+        )
+        same = (
+            phrase("results of the two can be compared on the rest, {n}", n=self.n_same)
+            if self.n_same
+            else phrase("no results of the two can be compared")
+        )
+        return joined("; ", [differ, same])
 
     @property
     def remarks(self) -> Iterator[str]:
         """What else differs, and what was not compared."""
         yield from self.cautions
         kinds = Counter(question.kind for question in self.questions)
-        if number := kinds["judged"]:
-            yield (
-                f"in {number} more only documents of grade 0 differ: no metric but 'judged' reads "
-                "them"
+        if n := kinds["ids"]:
+            yield phrase(
+                "of those that differ {n} have gold with the same text under another id: matchers "
+                "that compare texts compare them, too",
+                n=n,
             )
-        if number := kinds["labels"]:
-            yield f"in {number} more only labels differ: slices read them, no metric does"
+        if n := kinds["moved"]:
+            yield phrase(
+                "in {n} of these gold is the same text, moved to other chunks (kragx gold move)",
+                n=n,
+            )
+        if n := kinds["judged"]:
+            yield phrase(
+                "in {n} more only documents of grade 0 differ: no metric but 'judged' reads them",
+                n=n,
+            )
+        if n := kinds["labels"]:
+            yield phrase("in {n} more only labels differ: slices read them, no metric does", n=n)
         is_other = self.old["hash"] != self.new["hash"]
         if is_other and not self.questions and not self.not_compared:
-            yield "only the Unicode form, white space or the order of gold items differs"
+            yield phrase("only the Unicode form, white space or the order of gold items differs")
         for name in self.not_compared:
-            yield f"not compared, as one of the two holds none at all: {name}"
+            yield phrase(
+                "not compared, as one of the two holds none at all: {name}",
+                name=_WORDS[name],
+            )
 
 
 def shorten_text(text: str, width: int = _WIDTH) -> str:
@@ -262,8 +344,10 @@ def diff_files(old: str | Path, new: str | Path) -> GoldDiff:
         dataset, _ = read_results(path)
         if (release := release_of(path)) is not None:
             changed = release.changed(dataset.content_hash)
-            version = f"{release.version}, changed since" if changed else release.version
-            remarks += [f"{path}: {changed}"] if changed else []
+            version = release.version
+            if changed:
+                version = phrase("{version}, changed since", version=version)
+            remarks += [joined(": ", [str(path), changed])] if changed else []
             dataset = replace(dataset, name=release.name, version=version)
         sides.append(dataset)
     return replace(diff_gold(*sides), cautions=tuple(remarks))
@@ -304,6 +388,8 @@ def _changes(old: Query, new: Query, lacking: Sequence[str]) -> Iterator[FieldCh
     """What changed in a question."""
     if "questions" not in lacking:
         yield from _field("question", old.text, new.text)
+        said = ([turn.to_dict() for turn in query.history] for query in (old, new))
+        yield from _field("history", *said)
     yield from _field("answerable", old.answerable is not False, new.answerable is not False)
     yield from _field("reference", old.reference, new.reference)
     yield from _field("facts", old.metadata.get("facts"), new.metadata.get("facts"))
@@ -338,51 +424,109 @@ def _gold_changes(
         if row not in pairs:
             yield FieldChange("gold dropped", _name(gold), gold.grade, None, _kind(gold))
     for row, before in enumerate(olds):
-        if row not in pairs:
-            continue
-        after = news[pairs[row]]
-        name, kind = _name(after), _kind(before, after)
-        if before.grade != after.grade:
-            yield FieldChange("grade", name, before.grade, after.grade, kind)
-        if "ids of gold" not in lacking and _form(before.id) != _form(after.id):
-            yield FieldChange("moved", _name(before), before.id, after.id, kind)
-        if "texts of gold" not in lacking and _form(before.text) != _form(after.text):
-            yield FieldChange("text", name, before.text, after.text, kind)
-        others = [[_other(doc, lacking) for doc in gold.alternatives] for gold in (before, after)]
-        if sorted(map(_canonical, others[0])) != sorted(map(_canonical, others[1])):
-            yield FieldChange("alternatives", name, others[0], others[1], kind)
-        for what, keys in (("evidence", True), ("gold metadata", False)):
-            values = [
-                {key: own for key, own in gold.metadata.items() if (key in _PLACE) is keys}
-                for gold in (before, after)
-            ]
-            if _canonical(values[0]) != _canonical(values[1]):
-                yield FieldChange(what, name, values[0] or None, values[1] or None, kind)
+        if row in pairs:
+            yield from _item_changes(before, news[pairs[row]], lacking)
     taken = set(pairs.values())
     for row, gold in enumerate(news):
         if row not in taken:
             yield FieldChange("gold added", _name(gold), None, gold.grade, _kind(gold))
 
 
+def _item_changes(before: Gold, after: Gold, lacking: Sequence[str]) -> Iterator[FieldChange]:
+    """What changed in a gold item that both have."""
+    name, kind = _name(after), _kind(before, after)
+    if before.grade != after.grade:
+        yield FieldChange("grade", name, before.grade, after.grade, kind)
+    if kind == "gold" and _is_recorded(before, after):
+        kind = "moved"
+    # Without a record other ids mean the same to those alone who compare texts.
+    of_ids: Kind = "ids" if kind == "gold" and _have_same_texts(before, after) else kind
+    if "ids of gold" not in lacking and _form(before.id) != _form(after.id):
+        yield FieldChange("moved", _name(before), before.id, after.id, of_ids)
+    if "texts of gold" not in lacking and _form(before.text) != _form(after.text):
+        yield FieldChange("text", name, before.text, after.text, kind)
+    others = [[_other(doc, lacking) for doc in gold.alternatives] for gold in (before, after)]
+    if sorted(map(_canonical, others[0])) != sorted(map(_canonical, others[1])):
+        yield FieldChange("alternatives", name, others[0], others[1], of_ids)
+    for what, keys in (("evidence", True), ("gold metadata", False)):
+        values = [
+            {
+                key: own
+                for key, own in gold.metadata.items()
+                if (key in _PLACE) is keys and key != MOVE
+            }
+            for gold in (before, after)
+        ]
+        if _canonical(values[0]) != _canonical(values[1]):
+            yield FieldChange(what, name, values[0] or None, values[1] or None, kind)
+
+
+_Key = Callable[[Gold], Hashable]
+
+
+def _ids(gold: Gold) -> tuple[str, ...] | None:
+    """The ids of a gold item and its alternatives; None if it has none."""
+    ids = (doc.id for _, doc in named_items(0, gold) if doc.id is not None)
+    return tuple(sorted(map(normalise, ids))) or None
+
+
+def _origin(gold: Gold) -> tuple[str, ...] | None:
+    """The same of the item that it was before a move; None if no record, or another's, says it."""
+    record = gold.metadata.get(MOVE)
+    sides = [record.get(own) for own in ("from", "to")] if isinstance(record, Mapping) else []
+    ids = [sorted(map(normalise, map(str, own))) for own in sides if isinstance(own, (list, tuple))]
+    # Somebody who corrects a line by hand changes its id, and leaves its metadata.
+    return tuple(ids[0]) if len(ids) == 2 and tuple(ids[1]) == _ids(gold) else None
+
+
+def _is_recorded(before: Gold, after: Gold) -> bool:
+    """Whether the record of a move says that the one is the other, with the same text."""
+    origin = _origin(after)
+    if origin is None or origin != _ids(before):
+        return False
+    if before.text is None or after.text is None:
+        return True
+    # Where somebody wrote another text since, the record is of the one before.
+    return _letters(before.text) == _letters(after.text)
+
+
+def _letters(text: str) -> str:
+    """What a move compares of a text."""
+    return "".join(filter(str.isalnum, normalise(text).casefold()))
+
+
+def _have_same_texts(one: Gold, other: Gold) -> bool:
+    """Whether nobody who compares texts alone can tell two items apart."""
+    texts = [{_form(doc.text) for _, doc in named_items(0, gold)} for gold in (one, other)]
+    return texts[0] == texts[1] and None not in texts[0]
+
+
 def _paired(olds: Sequence[Gold], news: Sequence[Gold]) -> dict[int, int]:
     """The positions of gold items that are one and the same, by what they share most."""
     pairs: dict[int, int] = {}
     free = dict.fromkeys(range(len(news)))
-    keys: tuple[Callable[[Gold], Hashable], ...] = (
-        _meaning,
-        lambda gold: gold.id and gold.text and (_form(gold.id), _form(gold.text)),
-        lambda gold: gold.id and (_form(gold.id), _place(gold)),
-        lambda gold: gold.id and _form(gold.id),
-        lambda gold: _form(gold.text),
-        _place,
+    # By text before id: chunks that are counted anew have each other's ids.
+    keys: tuple[tuple[_Key, _Key], ...] = (
+        (_meaning, _meaning),
+        (_ids, _origin),
+        *(
+            (key, key)
+            for key in (
+                lambda gold: gold.id and gold.text and (_form(gold.id), _form(gold.text)),
+                lambda gold: _form(gold.text),
+                lambda gold: gold.id and (_form(gold.id), _place(gold)),
+                lambda gold: gold.id and _form(gold.id),
+                _place,
+            )
+        ),
     )
-    for key in keys:
+    for of_old, of_new in keys:
         waiting: dict[Hashable, list[int]] = {}
         for row in free:
-            if (value := key(news[row])) is not None:
+            if (value := of_new(news[row])) is not None:
                 waiting.setdefault(value, []).append(row)
         for row, gold in enumerate(olds):
-            rows = waiting.get(key(gold)) if row not in pairs else None
+            rows = waiting.get(of_old(gold)) if row not in pairs else None
             if rows:
                 pairs[row] = rows.pop(0)
                 del free[pairs[row]]
@@ -454,9 +598,9 @@ def _normal(value: Any) -> Any:
 
 def _shown(value: Any) -> str:
     if value is None:
-        return "none"
+        return phrase("none")
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return phrase("yes") if value else phrase("no")
     if isinstance(value, str):
         return shorten_text(visible(value))
     if isinstance(value, float):
@@ -465,15 +609,22 @@ def _shown(value: Any) -> str:
         names = (
             own.get("id") or own.get("text") if isinstance(own, dict) else own for own in value
         )
-        return shorten_text(visible(", ".join(map(str, names))) or "none")
+        return shorten_text(visible(", ".join(map(str, names)))) or phrase("none")
     return visible(shorten(value, _WIDTH))
 
 
 def _named(settings: Mapping[str, Any], n: int) -> str:
-    return f"{visible(gold_name(settings))}: {n} questions"
+    return phrase("{name}: {n} questions", name=gold_name(settings), n=n)
 
 
 def gold_name(settings: Mapping[str, Any]) -> str:
     """A gold set as people tell it from others: name, version, and the beginning of its hash."""
-    version = "" if settings["version"] is None else f" version {settings['version']}"
-    return f"{settings['name']}{version}, sha256 {settings['hash'][:12]}"
+    name, version, content = visible(settings["name"]), settings["version"], settings["hash"][:12]
+    if version is None:
+        return phrase("{name}, sha256 {hash}", name=name, hash=content)
+    return phrase(
+        "{name} version {version}, sha256 {hash}",
+        name=name,
+        version=version,
+        hash=content,
+    )

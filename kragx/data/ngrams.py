@@ -1,21 +1,24 @@
 """How many n-grams texts share, for the documents and gold texts of many queries at once."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kragx.data.tokens import Ints, TokenCorpus, Tokens, joined
+from kragx.data.lists import Lists
+from kragx.data.stretches import Ints, parts, ranges, starts
+from kragx.data.tokens import HASH_BITS, TokenCorpus, Tokens
 
 # What is worked on at once: enough that numpy's calls take no time beside the work, few enough for
 # some ten megabytes.
-_MOST_TOKENS = 1 << 18
-_MOST_PLACES = 1 << 22
-_MOST_MEETINGS = 1 << 20
+_MOST_TOKENS = 1 << 17
+_MOST_QUERIES = 1 << 12
 
-Texts = Sequence[Sequence[Tokens]]
-"""The token numbers of each text of each query."""
+_SLOTS_A_GRAM = 16
+_LEAST_BITS, _MOST_BITS = 8, HASH_BITS
 
 
 @dataclass(frozen=True)
@@ -25,109 +28,123 @@ class Pairs:
     They stand query after query, document after document, gold text after gold text.
 
     Attributes:
-        shapes: how many documents and how many gold texts each query has.
         shared: how much the two of each pair share.
         doc_sizes, gold_sizes: how much the document, and how much the gold text, of each pair has.
     """
 
-    shapes: Sequence[tuple[int, int]]
     shared: Ints
     doc_sizes: Ints
     gold_sizes: Ints
 
 
-def ngram_overlaps(docs: Texts, golds: Texts, n: int, corpus: TokenCorpus) -> Iterator[Pairs]:
+def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Iterator[Pairs]:
     """How many n-grams each document shares with each gold text, repeats counted (clipped).
 
     A pair shares the sum over all n-grams of min(count in the document, count in the gold text).
 
     Args:
-        docs: the documents of each query.
+        docs: the documents of each query, by their rows in the corpus.
         golds: the gold texts of each query.
         n: 1 for tokens, 2 for pairs of neighbouring tokens.
-        corpus: where the numbers come from.
+        corpus: where they stand.
 
     Yields:
         The pairs of as many queries as are worked on at once, in their order.
     """
-    start = n_tokens = n_gold = 0
-    for query, (of_docs, of_golds) in enumerate(zip(docs, golds)):
-        own_gold = sum(map(len, of_golds))
-        own = sum(map(len, of_docs)) + own_gold
-        n_places = (query + 1 - start) * (n_gold + own_gold)
-        if query > start and (n_tokens + own > _MOST_TOKENS or n_places > _MOST_PLACES):
-            yield _pairs(docs[start:query], golds[start:query], n, corpus)
-            start, n_tokens, n_gold = query, 0, 0
-        n_tokens, n_gold = n_tokens + own, n_gold + own_gold
-    if start < len(docs):
-        yield _pairs(docs[start:], golds[start:], n, corpus)
+    n_tokens = np.cumsum(docs.sums(corpus.lengths) + golds.sums(corpus.lengths))
+    start = 0
+    while start < len(docs):
+        before = n_tokens[start - 1] if start else 0
+        stop = int(np.searchsorted(n_tokens, before + _MOST_TOKENS, side="right"))
+        stop = min(max(stop, start + 1), start + _MOST_QUERIES)
+        part = slice(start, stop)
+        yield _pairs(docs.part(part), golds.part(part), n, corpus)
+        start = stop
 
 
-class _Side:
-    """The documents, or the gold texts, of some queries.
+def of_pairs(n_docs: Ints, n_golds: Ints) -> tuple[Ints, Ints]:
+    """For each pair of a document and a gold text of its query, in the order of `Pairs`, which.
 
-    Attributes:
-        tokens: of all texts in a row.
-        rows: which text each token is of.
-        sizes: how many n-grams each text has.
-        queries: which query each text is of.
-        n_texts: how many texts each query has.
-        starts: which text is each query's first.
+    Args:
+        n_docs: how many documents each query has.
+        n_golds: how many gold texts.
     """
-
-    def __init__(self, texts: Texts, n: int) -> None:
-        self.tokens, self.rows, lengths = joined([*chain.from_iterable(texts)])
-        self.sizes = np.maximum(lengths - n + 1, 0)
-        self.n_texts = np.fromiter(map(len, texts), np.int64, len(texts))
-        self.queries = np.repeat(np.arange(len(texts)), self.n_texts)
-        self.starts = _starts(self.n_texts)
-
-
-def _pairs(docs: Texts, golds: Texts, n: int, corpus: TokenCorpus) -> Pairs:
-    doc, gold = _Side(docs, n), _Side(golds, n)
-    n_pairs = gold.n_texts[doc.queries]  # of each document
-    starts = _starts(n_pairs)
-    gold_of_pair = _ranges(gold.starts[doc.queries], n_pairs)
-    return Pairs(
-        shapes=[*zip(doc.n_texts.tolist(), gold.n_texts.tolist())],
-        shared=_shared(doc, gold, starts - gold.starts[doc.queries], len(gold_of_pair), n, corpus),
-        doc_sizes=np.repeat(doc.sizes, n_pairs),
-        gold_sizes=gold.sizes[gold_of_pair],
+    n_pairs = np.repeat(n_golds, n_docs)  # of each document
+    return (
+        np.repeat(np.arange(len(n_pairs)), n_pairs),
+        ranges(np.repeat(starts(n_golds), n_docs), n_pairs),
     )
 
 
-def _shared(
-    doc: _Side, gold: _Side, pair_of_first: Ints, n_pairs: int, n: int, corpus: TokenCorpus
-) -> Ints:
+class _Side:
+    """The n-grams of the documents, or of the gold texts, of some queries, one after the other.
+
+    Attributes:
+        size: how many there are.
+        queries: which query each text is of.
+        starts: which text is each query's first.
+    """
+
+    def __init__(self, texts: Lists, n: int, corpus: TokenCorpus) -> None:
+        self._n, self._corpus = n, corpus
+        self._sizes = np.maximum(corpus.lengths[texts.numbers] - n + 1, 0)
+        self._at = ranges(corpus.starts[texts.numbers], self._sizes)
+        self.size = len(self._at)
+        self.queries = texts.of_text
+        self.starts = texts.starts
+
+    def slots(self, bits: int) -> NDArray[np.intp]:
+        """For each n-gram a slot of its query's stretch of a table."""
+        slots: NDArray[np.intp] = np.repeat(self.queries << bits, self._sizes)
+        slots += self._corpus.hashes(self._n).take(self._at) >> np.uint16(HASH_BITS - bits)
+        return slots
+
+    def texts_at(self, numbers: Ints) -> Ints:
+        """The text of which each of some n-grams is."""
+        return np.searchsorted(np.cumsum(self._sizes), numbers, side="right")
+
+    def tokens_at(self, numbers: Ints) -> list[Tokens]:
+        """The first token of each of some n-grams, and then the next."""
+        at = self._at[numbers]
+        return [self._corpus.tokens[at + offset] for offset in range(self._n)]
+
+
+def _pairs(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pairs:
+    doc_of_pair, gold_of_pair = of_pairs(docs.n_texts, golds.n_texts)
+    doc_sizes, gold_sizes = (
+        np.maximum(corpus.lengths[numbers] - n + 1, 0)
+        for numbers in (docs.numbers[doc_of_pair], golds.numbers[gold_of_pair])
+    )
+    pair_of_first = starts(np.repeat(golds.n_texts, docs.n_texts)) - golds.starts[docs.of_text]
+    # Gold is a chunk that is retrieved, as a rule, and shares with itself all that it has.
+    is_itself = docs.numbers[doc_of_pair] == golds.numbers[gold_of_pair]
+    is_open = np.bincount(doc_of_pair[~is_itself], minlength=len(docs.numbers)) > 0
+    doc, gold = _Side(docs.those(is_open), n, corpus), _Side(golds, n, corpus)
+    shared = _shared(doc, gold, pair_of_first[is_open], len(is_itself))
+    return Pairs(
+        shared=np.where(is_itself, doc_sizes, shared),
+        doc_sizes=doc_sizes,
+        gold_sizes=gold_sizes,
+    )
+
+
+def _shared(doc: _Side, gold: _Side, pair_of_first: Ints, n_pairs: int) -> Ints:
     """How much each pair shares; a document and a gold text are pair `pair_of_first` + gold."""
     shared = np.zeros(n_pairs, np.int64)
-    # Only tokens that stand in gold of the same query can count. Such a token is known by a place
-    # where it stands in all of the gold, 0..v-1; others are negative.
-    v = len(gold.tokens)
-    places = corpus.places(gold.tokens)
-    in_gold, in_docs = places[gold.tokens], places[doc.tokens]
-    standing = np.zeros(len(gold.n_texts) * v, bool)
-    standing[gold.queries[gold.rows] * v + in_gold] = True
-    known = (in_docs >= 0).nonzero()[0]
-    base = doc.queries[doc.rows[known]] * v + in_docs[known]
-    known = known[standing[base]]
-    gold_grams, gold_rows = _grams(np.arange(v), in_gold, gold, n, v)
-    doc_grams, doc_rows = _grams(known, in_docs, doc, n, v)
-    vocabulary, gold_grams = np.unique(gold_grams, return_inverse=True)
-    v = len(vocabulary)
-    if not v or not doc_grams.size:
+    at, grams, gold_at, gold_grams = _met(doc, gold)
+    if not at.size:
         return shared
-    nearest = np.minimum(np.searchsorted(vocabulary, doc_grams), v - 1)
-    hits = (vocabulary[nearest] == doc_grams).nonzero()[0]
+    v, n_golds = gold.size, len(gold.queries)
     # Each distinct n-gram of a document meets every gold text of its query that has it.
-    of_docs, n_in_doc = np.unique(doc_rows[hits] * v + nearest[hits], return_counts=True)
+    of_docs, n_in_doc = np.unique(doc.texts_at(at) * v + grams, return_counts=True)
     rows, grams = np.divmod(of_docs, v)
-    of_golds, n_in_gold = np.unique(gold_grams * len(gold.sizes) + gold_rows, return_counts=True)
-    grams_of_golds, gold_rows = np.divmod(of_golds, len(gold.sizes))
+    of_golds = gold_grams * n_golds + gold.texts_at(gold_at)
+    of_golds, n_in_gold = np.unique(of_golds, return_counts=True)
+    grams_of_golds, gold_rows = np.divmod(of_golds, n_golds)
     n_having = np.bincount(grams_of_golds, minlength=v)
-    first, n_meetings = _starts(n_having)[grams], n_having[grams]
-    for part in _parts(n_meetings):
-        entry = _ranges(first[part], n_meetings[part])
+    first, n_meetings = starts(n_having)[grams], n_having[grams]
+    for part in parts(n_meetings):
+        entry = ranges(first[part], n_meetings[part])
         hit = np.repeat(np.arange(part.start, part.stop), n_meetings[part])
         pairs = pair_of_first[rows[hit]] + gold_rows[entry]
         least = np.minimum(n_in_doc[hit], n_in_gold[entry])
@@ -136,33 +153,46 @@ def _shared(
     return shared
 
 
-def _grams(at: Ints, places: Ints, side: _Side, n: int, v: int) -> tuple[Ints, Ints]:
-    """A number for each n-gram of tokens at some positions, one for each query, and its text."""
-    rows = side.rows[at]
-    if n == 2:
-        # A pair must not reach over the end of its text.
-        follows = ((at[1:] == at[:-1] + 1) & (rows[1:] == rows[:-1])).nonzero()[0]
-        at, rows = at[follows], rows[follows]
-    grams = side.queries[rows] * v + places[at]
-    return (grams * v + places[at + 1] if n == 2 else grams), rows
+def _met(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:
+    """The n-grams of documents that gold of the same query has, and all those of gold.
+
+    Behind each of the two which n-grams they are: one of gold that is the same.
+
+    Each query has a stretch of a table, in which the n-grams of its gold have slots. Nearly all
+    n-grams of documents fall into a free one, so no gold has them. Where several n-grams of gold
+    have the same slot, they are in it one after the other.
+    """
+    n_queries = len(gold.starts)
+    met: list[tuple[Ints, ...]] = [(np.empty(0, np.int64),) * 4]
+    if not (doc.size and gold.size):
+        return met[0]  # type: ignore[return-value]  # four
+    wanted = _SLOTS_A_GRAM * gold.size // n_queries
+    bits = min(max(wanted.bit_length(), _LEAST_BITS), _MOST_BITS)
+    table = np.zeros(n_queries << bits, np.int32)  # a number and 1; 0 is free
+    slots, doc_slots = gold.slots(bits), doc.slots(bits)
+    left = np.arange(gold.size)
+    table[slots] = left + 1
+    at = (table.take(doc_slots) != 0).nonzero()[0]  # `take` is twice as fast as an index
+    doc_slots = doc_slots[at]
+    doc_tokens, gold_tokens = doc.tokens_at(at), gold.tokens_at(left)
+    while at.size and left.size:
+        there, first = (table[own].astype(np.int64) - 1 for own in (doc_slots, slots))
+        is_met = _equal(doc_tokens, [own[there] for own in gold_tokens])
+        is_first = _equal([own[left] for own in gold_tokens], [own[first] for own in gold_tokens])
+        met.append((at[is_met], there[is_met], left[is_first], first[is_first]))
+        table[slots] = 0
+        left, slots = left[~is_first], slots[~is_first]
+        table[slots] = left + 1
+        is_open = ~is_met & (table[doc_slots] > 0)
+        at, doc_slots = at[is_open], doc_slots[is_open]
+        doc_tokens = [own[is_open] for own in doc_tokens]
+    of_docs, grams, of_golds, gold_grams = map(np.concatenate, zip(*met, strict=True))
+    return of_docs, grams, of_golds, gold_grams
 
 
-def _starts(lengths: Ints) -> Ints:
-    """Where stretches of these lengths begin, one behind the other."""
-    return np.cumsum(lengths) - lengths
-
-
-def _ranges(firsts: Ints, lengths: Ints) -> Ints:
-    """The numbers of all stretches from `firsts` on, so many of each."""
-    return np.repeat(firsts - _starts(lengths), lengths) + np.arange(lengths.sum())
-
-
-def _parts(lengths: Ints) -> Iterator[slice]:
-    """Stretches that have some thousand elements in all, or one."""
-    ends = np.cumsum(lengths)
-    start = 0
-    while start < len(lengths):
-        before = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + _MOST_MEETINGS, side="right")))
-        yield slice(start, stop)
-        start = stop
+def _equal(some: Sequence[Tokens], others: Sequence[Tokens]) -> NDArray[np.bool_]:
+    """Whether n-grams are equal: all of their tokens."""
+    is_equal: NDArray[np.bool_] = some[0] == others[0]
+    for own, other in zip(some[1:], others[1:]):
+        is_equal &= own == other
+    return is_equal

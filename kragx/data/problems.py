@@ -6,6 +6,8 @@ from typing import Literal
 
 from kragx.data.text import Mender
 from kragx.errors import DataError
+from kragx.printing import joined, phrase
+from kragx.warned import outside
 
 
 class DataWarning(UserWarning):
@@ -36,10 +38,25 @@ class Problem:
     level: Level = "error"
     query_id: str | None = None
 
-    def error(self, more: str = "") -> DataError:
-        """The same as an error that can be raised; `more` stands behind its message."""
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return DataError(self.message + more, path=place, field=self.field or "")
+    def error(self, n_more: int = 0) -> DataError:
+        """The same as an error that can be raised, which says how many more there are."""
+        message = phrase(
+            "{problem} (and {n} more; 'kragx gold validate' lists them)",
+            problem=self.message,
+            n=n_more,
+        )
+        return DataError(
+            message if n_more else self.message, path=self._place, field=self.field or ""
+        )
+
+    @property
+    def text(self) -> str:
+        """File, line, field, and what is wrong."""
+        return joined(": ", [self._place, self.field or "", self.message])
+
+    @property
+    def _place(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def __str__(self) -> str:
         return str(self.error())
@@ -85,12 +102,15 @@ class Problems:
     def guessed(self, encoding: str) -> None:
         """Note the encoding as which the file is read because it is not UTF-8, and warn of it."""
         self.encoding = encoding
-        message = f"not UTF-8, so it is read as {encoding}; if that is wrong, save it as UTF-8"
-        warnings.warn(f"{self.file}: {message}", DataWarning, stacklevel=2)
+        message = phrase(
+            "{file}: not UTF-8, so it is read as {encoding}; if that is wrong, save it as UTF-8",
+            file=self.file,
+            encoding=encoding,
+        )
+        warnings.warn(message, DataWarning, stacklevel=outside())
 
     def refuse(self) -> None:
         """Raise the first error as a `DataError` that says how many more there are, if any is."""
         errors = [problem for problem in self.found if problem.level == "error"]
         if errors:
-            more = f" (and {len(errors) - 1} more; 'kragx gold validate' lists them)"
-            raise errors[0].error(more if errors[1:] else "")
+            raise errors[0].error(len(errors) - 1)

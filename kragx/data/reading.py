@@ -6,12 +6,14 @@ from pathlib import Path
 
 from kragx.data.corpus import as_corpus
 from kragx.data.formats import FORMATS, tabular, trec
-from kragx.data.formats.jsonl import file_name, first_line
+from kragx.data.formats.jsonl import file_name
+from kragx.data.formats.located import is_located
 from kragx.data.gold import GoldDataset
 from kragx.data.released import release_of
 from kragx.data.runs import Run
-from kragx.data.source import Reading, kind_of
+from kragx.data.source import Reading, kind_of_file
 from kragx.errors import DataError, UsageError
+from kragx.printing import phrase
 
 
 def read_dataset(
@@ -27,9 +29,10 @@ def read_dataset(
     """Read a gold set: the one way in, for `evaluate` and every command too.
 
     Args:
-        source: the path of a file (JSON Lines, JSON, CSV, TSV, Excel, Parquet, qrels); a DataFrame;
-            a list of mappings, a row each; a `GoldDataset`; or gold documents as
-            `GoldDataset.from_documents` takes them: lists, or a mapping by query id.
+        source: the path of a file (JSON Lines, JSON, CSV, TSV, Excel, Parquet, qrels); a DataFrame
+            (pandas, Polars) or a `Dataset` of Hugging Face; a list of mappings, a row each; a
+            `GoldDataset`; or gold documents as `GoldDataset.from_documents` takes them: lists, or a
+            mapping by query id.
         format: one of `FORMATS`; None recognises it by its fields.
         columns: of tables, for each field the column that holds it:
             ``{"query_id": "번호", "relevant_chunk_ids": "정답"}``.
@@ -45,6 +48,13 @@ def read_dataset(
             release, and its content is not what was released.
         UsageError: an unknown format, field or encoding, or no source of gold.
         MissingExtraError: the file needs a package that is not installed.
+
+    Examples:
+        >>> from kragx import read_dataset
+        >>> rows = [{"query_id": "q1", "query": "Which city?", "gold": [{"text": "Seoul"}]}]
+        >>> dataset = read_dataset(rows, version="2026-11")
+        >>> dataset["q1"].text, dataset.version
+        ('Which city?', '2026-11')
     """
     if isinstance(source, GoldDataset):
         dataset = source
@@ -72,6 +82,13 @@ def read_rows(
 
     Raises:
         DataError: as `read_dataset`; or no row says what was retrieved.
+
+    Examples:
+        >>> from kragx import read_rows
+        >>> row = {"retrieved_contexts": ["Seoul"], "reference_contexts": ["Seoul", "the capital"]}
+        >>> dataset, run = read_rows([{"user_input": "Which city?", **row}])
+        >>> len(next(iter(dataset)).gold), len(run.results)
+        (2, 1)
     """
     dataset, run = read_results(source, format, columns, encoding=encoding)
     if not len(run):
@@ -83,6 +100,12 @@ def read_gold(path: str | Path, *, corpus: object = None) -> GoldDataset:
     """Read a gold file; a results file serves too, its retrieved lists are passed over.
 
     `corpus` gives texts to gold that is named by id alone, as for `read_dataset`.
+
+    Examples:
+        >>> from kragx import GoldDataset, read_gold, write_gold
+        >>> write_gold(GoldDataset.from_documents([["Seoul"]]), "gold.jsonl")
+        >>> read_gold("gold.jsonl")["q1"].gold[0].text
+        'Seoul'
     """
     return read_dataset(path, corpus=corpus)
 
@@ -97,6 +120,13 @@ def read_results(
     """Read a results file: its gold and its retrieved lists, of which there may be none.
 
     Arguments and errors are those of `read_dataset`.
+
+    Examples:
+        >>> from kragx import read_results
+        >>> row = {"query_id": "q1", "gold": [{"text": "Seoul"}], "retrieved": [{"text": "Busan"}]}
+        >>> dataset, run = read_results([row])
+        >>> run.results["q1"].documents[0].text
+        'Busan'
     """
     reading = Reading(source, format, columns, encoding=encoding)
     rows = list(reading)
@@ -124,9 +154,9 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
     """
     if isinstance(source, Run):
         return source
-    if isinstance(source, (str, Path)) and kind_of(source, first_line(source)) == "run":
+    if isinstance(source, (str, Path)) and kind_of_file(source) == "run":
         return trec.read_run(source)
-    if isinstance(source, Mapping):
+    if isinstance(source, Mapping) and not tabular.is_splits(source):
         return Run.from_documents(source)
     if isinstance(source, Sequence) and _by_query(source):
         if dataset is not None and len(source) != len(dataset):
@@ -139,7 +169,8 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
     if not is_source(source):
         raise UsageError(
             f"run: {type(source).__name__} is no run; pass a Run, the path of a results file, "
-            "lists of documents, a mapping by query id, a LangChain retriever, or a function"
+            "lists of documents, a mapping by query id, a LangChain retriever (of a vector store: "
+            "store.as_retriever()), or a function"
         )
     rows, run = read_rows(source)
     return replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
@@ -153,17 +184,35 @@ def read_runs(paths: Sequence[str | Path]) -> list[Run]:
         DataError: as `read_run`.
     """
     runs = [read_run(path) for path in paths]
-    for names in ([run.name for run in runs], [*map(file_name, paths)], [*map(str, paths)]):
-        if len(set(names)) == len(runs):
-            return [replace(run, name=name) for run, name in zip(runs, names)]
-    raise UsageError("runs: the same file stands twice; name each run once")
+    own = [run.name for run in runs]
+    names = own if len(set(own)) == len(own) else names_apart(paths)
+    return [replace(run, name=name) for run, name in zip(runs, names)]
+
+
+def names_apart(paths: Sequence[str | Path]) -> list[str]:
+    """What tells files apart: their names, with as many of their folders as that takes.
+
+    Raises:
+        UsageError: two are the same file.
+    """
+    files = [Path(path) for path in paths]
+    if twice := next((path for path, file in zip(paths, files) if files.count(file) > 1), None):
+        raise UsageError(f"the file {str(twice)!r} stands twice; name each once")
+    for depth in range(max((len(file.parts) for file in files), default=0)):
+        folders = [file.parent.parts[-depth:] if depth else () for file in files]
+        names = ["/".join((*above, file_name(file))) for above, file in zip(folders, files)]
+        if len(set(names)) == len(names):
+            return names
+    return list(map(str, paths))  # those of other endings
 
 
 def nothing_retrieved(path: str) -> DataError:
     """The error of a file that should say what was retrieved, and does not."""
     return DataError(
-        "no query has 'retrieved'; this is a gold file, so name a run or retriever as well, or "
-        "pass a results file",
+        phrase(
+            "no query has 'retrieved'; this is a gold file, so name a run or retriever as well, or "
+            "pass a results file"
+        ),
         path=path,
     )
 
@@ -171,14 +220,14 @@ def nothing_retrieved(path: str) -> DataError:
 def is_source(value: object) -> bool:
     """Whether a value holds rows: a path, a DataFrame, or a list of mappings."""
     listed = isinstance(value, Sequence) and not _by_query(value)
-    return isinstance(value, (str, Path)) or listed or tabular.is_frame(value)
+    return isinstance(value, (str, Path)) or listed or tabular.is_table(value)
 
 
 def _by_query(value: object) -> bool:
     """Whether a Python value lists documents by query, and is not rows of a file's fields."""
     if isinstance(value, Mapping):
-        return not FORMATS["llamaindex"].recognises(value)
-    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        return not (tabular.is_splits(value) or FORMATS["llamaindex"].recognises(value))
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or is_located(value):
         return False
     first = value[0] if value else ()
     # A mapping is a row, or ``{document id: grade}``.

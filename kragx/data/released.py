@@ -14,6 +14,7 @@ from typing import Any
 from kragx.data.formats.jsonl import file_name, read_object
 from kragx.data.gold import GoldDataset
 from kragx.errors import DataError, UsageError
+from kragx.printing import phrase
 
 ENDING = ".release.json"
 
@@ -51,10 +52,13 @@ class Release:
         """What to say of content with this hash if it is not what was released."""
         if content_hash == self.hash:
             return None
-        return (
-            f"not the content of release {self.version} any more (sha256 {content_hash[:12]}, "
-            f"released as {self.hash[:12]}); take the released file back, or give what was edited "
-            "another file name: a release never changes ('kragx gold diff' says what differs)"
+        return phrase(
+            "not the content of release {version} any more (sha256 {hash}, released as "
+            "{released}); take the released file back, or give what was edited another file name: "
+            "a release never changes ('kragx gold diff' says what differs)",
+            version=self.version,
+            hash=content_hash[:12],
+            released=self.hash[:12],
         )
 
     def of(self, dataset: GoldDataset, version: str | None = None) -> GoldDataset:

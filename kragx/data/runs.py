@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from statistics import median
 from typing import Any, Literal
 
-from kragx.data.documents import Doc, as_docs, clean_score, needed_id
-from kragx.data.gold import check_unique, numbered
+from kragx.data.columns import by_list
+from kragx.data.documents import Doc, as_docs, clean_score, needed_id, plain_docs
+from kragx.data.gold import ROWS, check_unique, cut, first_rows, numbered
+from kragx.data.stages import Stage
 from kragx.data.text import Mender
 from kragx.errors import DataError, inside
+from kragx.printing import Line, Part, Shown, duration, phrase, warning
 
 Status = Literal["answered", "missing", "failed"]
 """Whether a retriever answered a query, if only with an empty list."""
@@ -32,15 +37,24 @@ class Retrieved:
         documents: the ranked list; empty when nothing was found or the retriever failed.
         seconds: how long the retriever took, if measured.
         error: why the retriever failed; None if it answered.
+        stages: what each step of a chain returned on the way, where somebody listened.
+
+    Examples:
+        >>> from kragx import Doc, Retrieved
+        >>> answered = Retrieved((Doc("c7", "the answer"),), seconds=0.02)
+        >>> failed = Retrieved(error="TimeoutError: no answer")
+        >>> len(answered.documents), failed.documents
+        (1, ())
     """
 
     documents: tuple[Doc, ...] = ()
     seconds: float | None = None
     error: str | None = None
+    stages: tuple[Stage, ...] = ()
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Shown):
     """The ranked lists of one retriever, by query id.
 
     A query that is not in `results` is missing; one with an empty list was answered with nothing;
@@ -52,6 +66,12 @@ class Run:
         n_replaced_surrogates: lone surrogates replaced by U+FFFD while reading.
         n_longer_lines: lines of a TREC run on which more follows the tag, which is passed over.
         settings: how the retriever was asked.
+
+    Examples:
+        >>> from kragx import Doc, Retrieved, Run
+        >>> run = Run({"q1": Retrieved((Doc("c7", "the answer"),))}, name="bm25")
+        >>> run.name, len(run.results)
+        ('bm25', 1)
     """
 
     results: Mapping[str, Retrieved]
@@ -78,6 +98,44 @@ class Run:
         answers = self.results.items()
         return {name: answer.error for name, answer in answers if answer.error is not None}
 
+    def describe(self) -> Iterator[Part]:
+        """How many questions got how much, who failed, the times, and the first lists."""
+        answers = list(self.results.values())
+        answered = [own for own in answers if own.error is None]
+        yield Line(
+            phrase(
+                "run {name}: {n} of {of} questions answered, {docs} documents",
+                name=self.name,
+                n=len(answered),
+                of=len(answers),
+                docs=sum(len(own.documents) for own in answered),
+            )
+        )
+        if n_empty := sum(not own.documents for own in answered):
+            noun = phrase("queries answered with an empty list")
+            yield Line(phrase("{noun}: {n}", noun=noun, n=n_empty))
+        if failures := self.failures:
+            query_id, error = next(iter(failures.items()))
+            yield warning(
+                phrase(
+                    "failed on {n} of {of} questions; the first: {query}: {error}",
+                    n=len(failures),
+                    of=len(answers),
+                    query=query_id,
+                    error=cut(error, 200),
+                )
+            )
+        if seconds := [own.seconds for own in answered if own.seconds is not None]:
+            yield Line(phrase("median time: {duration}", duration=duration(median(seconds))))
+        yield first_rows(
+            ["query_id", phrase("documents"), phrase("first document")],
+            [
+                [query_id, str(len(own.documents)), _first(own)]
+                for query_id, own in islice(self.results.items(), ROWS)
+            ],
+            len(answers),
+        )
+
     @classmethod
     def from_documents(
         cls,
@@ -98,11 +156,26 @@ class Run:
         mender = Mender()
         by_id = numbered(retrieved)
         check_unique((query_id for query_id, _ in by_id), name)
+        rankings: Iterable[tuple[Doc, ...]] | None = by_list(
+            plain_docs, [docs for _, docs in by_id]
+        )
+        if rankings is None:
+            rankings = (
+                _as_ranking(docs, mender, f"query {query_id!r}") for query_id, docs in by_id
+            )
         results = {
-            query_id: Retrieved(_as_ranking(docs, mender, f"query {query_id!r}"))
-            for query_id, docs in by_id
+            query_id: Retrieved(ranking)
+            for (query_id, _), ranking in zip(by_id, rankings, strict=True)
         }
         return cls(results, name=name, n_replaced_surrogates=mender.surrogates)
+
+
+def _first(retrieved: Retrieved) -> str:
+    """What stands first in a list, or why nothing does."""
+    if retrieved.error is not None:
+        return retrieved.error
+    doc = next(iter(retrieved.documents), None)
+    return "-" if doc is None else doc.text or doc.id or ""
 
 
 def _as_ranking(docs: object, mender: Mender, where: str) -> tuple[Doc, ...]:

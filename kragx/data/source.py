@@ -5,21 +5,33 @@ of the `FORMATS`, recognised by its fields.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+from kragx.data.block import Block, Row
 from kragx.data.formats import FORMATS, tabular, trec
+from kragx.data.formats.beir import Beir, beir_of
 from kragx.data.formats.format import Fields
 from kragx.data.formats.jsonl import Place, ending, file_name, first_line, read_records, read_whole
+from kragx.data.formats.located import files_of, is_located, located_name, shown
+from kragx.data.formats.parquet import Table
+from kragx.data.formats.passages import columns_hint
+from kragx.data.gathering import Gathering
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
-from kragx.data.runs import Retrieved
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
+from kragx.printing import phrase
 
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 """Records, each with the line on which it begins."""
+
+_BLOCK = 2048
+"""Records of a block, at most: so many are read, and then matched, that caches stay warm."""
+
+_Questions = Iterator[Row | Block]
+"""Questions, each with its line and with what was retrieved for it, or many at once."""
 
 
 class Reading:
@@ -33,11 +45,17 @@ class Reading:
         columns: the same.
         encoding: the same.
         strict: the first mistake ends the reading with a `DataError`; else all are collected.
+        lines: see below.
+        of_documents: the fields of retrieved documents that are needed, as a Parquet file need not
+            be read as a whole; None for all.
 
     Attributes:
         name: of the source: its file's name.
         format: its format, once it is recognised.
         problems: what is wrong with it, as far as it was read.
+        lines: some whole lines of a JSON Lines file with their numbers, which are read instead of
+            all of it; None for all.
+        by_lines: whether it is read line by line, as JSON Lines; known once a query was read.
 
     Raises:
         UsageError: an argument is wrong.
@@ -53,43 +71,122 @@ class Reading:
         *,
         encoding: str | None = None,
         strict: bool = False,
+        lines: Iterable[tuple[int, bytes]] | None = None,
+        of_documents: tuple[str, ...] | None = None,
     ) -> None:
         if format is not None and format not in FORMATS:
-            raise UsageError(f"format: unknown value {format!r}; {nearest(format, FORMATS)}")
-        self.columns = columns or {}
+            problem = phrase("unknown value {value!r}", value=format)
+            raise UsageError(problem, field="format", remedy=nearest(format, FORMATS))
+        self.columns: Mapping[str, str] = columns or {}
         tabular.check_columns(self.columns)
-        self.source = source
-        self.path = source if isinstance(source, (str, Path)) else None
-        self.name = "gold" if self.path is None else file_name(self.path)
+        source = tabular.only_split(source)
+        self.source: object = source
+        self.beir: Beir | None = beir_of(source)
+        is_parquet = isinstance(source, Table) or is_located(source)
+        self.is_located: bool = is_parquet and self.beir is None
+        self.path: str | Path | None = source if isinstance(source, (str, Path)) else None
+        self.name: str = name_of(source)
+        self.of_documents = of_documents
         self.format = FORMATS.get(format or "")
         self.encoding = encoding
-        self.problems = Problems("gold" if self.path is None else str(self.path), strict=strict)
+        self.problems: Problems = Problems(
+            "gold" if self.path is None else str(self.path), strict=strict
+        )
+        self.lines = lines
+        self.by_lines: bool = lines is not None
+        self._is_json = lines is not None  # and so was mended
         self._lines: Mapping[Place, int] = {}  # of the parts of a file that is one record
 
-    def __iter__(self) -> Iterator[tuple[int | None, Query, Retrieved | None]]:
-        first_lines: dict[str, int | None] = {}
-        rows = self._rows()
+    def __iter__(self) -> Iterator[Row]:
+        for own in self.blocks():
+            if isinstance(own, Block):
+                yield from own.rows()
+            else:
+                yield own
+
+    def blocks(self) -> Iterator[Row | Block]:
+        """The same, with blocks of questions in place of those in which all is plain."""
+        first: dict[str, tuple[str, int | None]] = {}
+        for own in self._questions():
+            file = self.problems.file
+            if isinstance(own, Block) and _are_new(own.query_ids, first):
+                first.update(zip(own.query_ids, zip(repeat(file), own.lines)))
+                if own.may_contradict:
+                    for line, query in zip(own.lines, own.queries()):
+                        self._check(line, query)
+                yield own
+                continue
+            for line, query, retrieved in own.rows() if isinstance(own, Block) else [own]:
+                place = file, line
+                if query.id in first:
+                    message = stands_twice(query.id, place, first[query.id])
+                    self.problems.add(line, "query_id", message, query_id=query.id)
+                elif query.id:
+                    first[query.id] = place
+                    self._check(line, query)
+                    yield line, query, retrieved
+        if not first and not self.problems.found and self.lines is None:
+            raise self.empty
+
+    def _check(self, line: int | None, query: Query) -> None:
+        for name, message in contradictions(query):
+            self.problems.add(line, name, message, query_id=query.id)
+
+    def _questions(self) -> _Questions:
+        """The questions, also those whose ids stand twice."""
+        if not self.is_located:
+            yield from self._of_records(self._rows())
+            return
+        if isinstance(self.source, Table):
+            tables = [self.source]
+        else:
+            tables = [Table(own, of_documents=self.of_documents) for own in files_of(self.source)]
+        for table in tables:
+            self.problems.file = shown(table.file)
+            if self.is_nested(table):
+                self.format = FORMATS["gold"]
+                yield from table.questions(self.problems, self._of_record)
+            else:
+                rows = tabular.filled(table.rows(self.problems))
+                yield from self._of_records(self._named(rows))
+
+    def is_nested(self, table: Table) -> bool:
+        """Whether a Parquet file has a row a question with nested lists, and is read as such."""
+        is_gold = self.format in (None, FORMATS["gold"]) and not self.columns
+        return is_gold and table.is_nested()
+
+    def _of_records(self, rows: _Rows) -> _Questions:
+        """What records of one format say."""
         if self.format is None:
             rows = self._recognised(rows)
-        for number, (line, record) in enumerate(rows, start=1):
-            assert self.format is not None  # recognised, or there is no record
-            fields = Fields(record, self.format, self.problems, line, number, self._lines)
-            for query, retrieved in self.format.read(fields):
-                if query.id in first_lines:
-                    first = first_lines[query.id]
-                    twice = "twice" if first is None else f"twice (first on line {first})"
-                    fields.report(
-                        "query_id",
-                        f"{query.id!r} stands {twice}; queries are joined by id, so each needs "
-                        "its own",
-                    )
-                elif query.id:
-                    first_lines[query.id] = fields.line
-                    for name, message in contradictions(query):
-                        fields.report(name, message)
-                    yield fields.line, query, retrieved
-        if not first_lines and not self.problems.found:
-            raise DataError("the file holds no query", path=self.problems.file)
+        gathering, size = Gathering(mended=self._is_json), 1
+        try:
+            for number, (line, record) in enumerate(rows, start=1):
+                assert self.format is not None  # recognised, or there is no record
+                if not (self.format.is_gathered and gathering.add(line, record)):
+                    yield from gathering.blocks()
+                    yield from self._of_record(line, record, number)
+                elif len(gathering) == size or gathering.is_full:
+                    yield from gathering.blocks()
+                    # Whoever wants all problems wants them in their order: nothing is read ahead.
+                    size = _BLOCK if self.problems.strict else 1
+        except DataError:  # what stands before a mistake comes before it
+            yield from gathering.blocks()
+            raise
+        yield from gathering.blocks()
+
+    def _of_record(
+        self, line: int | None, record: Mapping[str, Any], number: int = 1
+    ) -> Iterator[Row]:
+        assert self.format is not None  # recognised, or there is no record
+        fields = Fields(record, self.format, self.problems, line, number, self._lines)
+        for query, retrieved in self.format.read(fields):
+            yield fields.line, query, retrieved
+
+    @property
+    def empty(self) -> DataError:
+        """The error of a file without any query."""
+        return DataError(phrase("the file holds no query"), path=self.problems.file)
 
     def _recognised(self, rows: _Rows) -> _Rows:
         """All of the records; the first that has a format's own fields says which format it is.
@@ -105,10 +202,17 @@ class Reading:
         if passed:
             line, record = passed[0]
             if "query_id" not in record:
+                for problem in self.problems.found:
+                    if (problem.field or "").startswith("columns."):
+                        raise problem.error()  # a mapped column is not there, and that is why
                 raise DataError(
-                    "not recognised as a gold set; its fields are "
-                    f"{', '.join(map(repr, record))}; name its format ({', '.join(FORMATS)}), or "
-                    "map its columns",
+                    phrase(
+                        "not recognised as a gold set; its fields are {fields}; {hint}; or name "
+                        "its format ({formats})",
+                        fields=", ".join(map(repr, record)),
+                        hint=columns_hint(record),
+                        formats=", ".join(FORMATS),
+                    ),
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
                 )
             self.format = FORMATS["gold"]
@@ -116,6 +220,8 @@ class Reading:
 
     def _rows(self) -> _Rows:
         """The records of the source; the cells of tables under the names of fields."""
+        if self.lines is not None:
+            return read_records(str(self.path), self.problems, self.lines)
         if self.path is not None:
             return self._rows_of_file(self.path)
         if isinstance(self.source, Mapping):
@@ -130,6 +236,9 @@ class Reading:
         )
 
     def _rows_of_file(self, path: str | Path) -> _Rows:
+        if self.beir is not None and self.format in (None, FORMATS["gold"]):
+            self.format = FORMATS["gold"]
+            return self.beir.records(self.problems)
         first = first_line(path)
         kind = kind_of(path, first)
         if self.format is None:
@@ -149,8 +258,10 @@ class Reading:
         return self._named(rows) if self.columns else rows
 
     def _json_rows(self, path: str | Path, first: str) -> _Rows:
+        self._is_json = True
         whole = read_whole(path, first, self.problems.mender) if first else None
         if whole is None:
+            self.by_lines = not self.columns
             return read_records(path, self.problems)
         value, lines = whole
         if isinstance(value, list):
@@ -167,6 +278,20 @@ class Reading:
                 yield line, value
             else:
                 self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
+
+
+def _are_new(ids: Sequence[str], known: Mapping[str, object]) -> bool:
+    """Whether ids are neither known nor twice among themselves."""
+    return known.keys().isdisjoint(ids) and len({*ids}) == len(ids)
+
+
+def stands_twice(
+    query_id: str, place: tuple[str, int | None], first: tuple[str, int | None]
+) -> str:
+    """What is wrong with an id that stood at another place (file and line) before."""
+    where = f"on line {first[1]}" if first[0] == place[0] else f"in {first[0]}:{first[1]}"
+    twice = "twice" if first[1] is None else f"twice (first {where})"
+    return f"{query_id!r} stands {twice}; queries are joined by id, so each needs its own"
 
 
 def contradictions(query: Query) -> Iterator[tuple[str, str]]:
@@ -200,6 +325,20 @@ def _two_grades(golds: Sequence[Gold]) -> Iterator[tuple[str, str]]:
                 f"{name} {shorten(value)} also stands in gold[{before}], with grade "
                 f"{golds[before].grade:g} instead of {gold.grade:g}: keep one",
             )
+
+
+def name_of(source: object) -> str:
+    """What a data set is called that is read from a source: as its file, or folder."""
+    if (folder := beir_of(source)) is not None:
+        return folder.name
+    if is_located(source):
+        return located_name(source)
+    return file_name(source) if isinstance(source, (str, Path)) else "gold"
+
+
+def kind_of_file(path: str | Path) -> str:
+    """What a file holds; see `kind_of`."""
+    return "table" if is_located(path) else kind_of(path, first_line(path))
 
 
 def kind_of(path: str | Path, first: str) -> str:

@@ -18,7 +18,10 @@ def normalise(text: str, *, casefold: bool = False) -> str:
 
     A Korean text typed on macOS (NFD, one code point per jamo) equals the same text in NFC.
     """
-    text = " ".join(unicodedata.normalize("NFC", text).split())
+    text = unicodedata.normalize("NFC", text)
+    # Most texts of one line are so already: of white space only the space is printable.
+    if not text.isprintable() or "  " in text or text[:1] == " " or text[-1:] == " ":
+        text = " ".join(text.split())
     # Case folding can undo the composition (for example of "ΐ"), hence the second NFC.
     return unicodedata.normalize("NFC", text.casefold()) if casefold else text
 
@@ -48,7 +51,7 @@ class Mender:
     cannot be encoded as UTF-8, so it becomes U+FFFD where text enters kragx.
     """
 
-    surrogates = 0
+    surrogates: int = 0
 
     def mend(self, text: str) -> str:
         """`text` with each lone surrogate replaced by U+FFFD."""
@@ -61,16 +64,21 @@ class Mender:
 
     def mend_within(self, value: Any) -> Any:
         """The same for every text within a value: of mappings, keys too, and of lists."""
-        match value:
-            case str():
-                return self.mend(value)
-            case dict():
-                return {self.mend_within(key): self.mend_within(own) for key, own in value.items()}
-            case list():
-                return [self.mend_within(own) for own in value]
+        kind = type(value)
+        if kind in _AS_THEY_ARE:
+            return value
+        if isinstance(value, str):
+            return self.mend(value)
+        if isinstance(value, dict):
+            return {self.mend_within(key): self.mend_within(own) for key, own in value.items()}
+        if isinstance(value, list):
+            return [self.mend_within(own) for own in value]
         # A number of numpy is one like any other, as it is in the files that are written of it.
         is_number = getattr(value, "shape", None) == () and hasattr(value, "item")
         return value.item() if is_number else value
+
+
+_AS_THEY_ARE = {int, float, bool, type(None)}
 
 
 def read_number(text: str) -> float | None:

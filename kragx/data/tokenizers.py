@@ -16,16 +16,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from kragx import plugins
+from kragx.data.stems import Stems
 from kragx.data.words import RULES, words
 from kragx.errors import UsageError, nearest, needing, shorten
 
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """Turns texts into tokens; many at once, so that a slow one can work in batches."""
+    """Turns texts into tokens; many at once, so that a slow one can work in batches.
+
+    Examples:
+        >>> from kragx import Tokenizer, tokenizer
+        >>> words = tokenizer("unicode")
+        >>> isinstance(words, Tokenizer)
+        True
+        >>> list(words.tokens(["Two words", "서울역에서"]))
+        [['two', 'words'], ['서울역에서']]
+    """
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
@@ -69,14 +80,8 @@ class RougeTokenizer:
         """Yield the list of tokens of each text, in order."""
         from rouge_score.tokenize import tokenize
 
-        stemmer = _porter() if self.stemmer else None
+        stemmer = SimpleNamespace(stem=Stems().__getitem__) if self.stemmer else None
         return (tokenize(text, stemmer) for text in texts)
-
-
-def _porter() -> Any:
-    from nltk.stem.porter import PorterStemmer
-
-    return PorterStemmer()
 
 
 @dataclass(frozen=True)
@@ -200,14 +205,16 @@ class KragTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
+        stem = self._stems.__getitem__
         for forms in self._forms(texts):
-            words = re.split(r"\s+", " ".join(forms).lower())
-            yield [self._stem(word) if len(word) > 3 else word for word in words]
+            text = " ".join(forms).lower()
+            # Behind white space at an end, and in an empty text, stands one more token.
+            is_within = text and not (text[0].isspace() or text[-1].isspace())
+            yield [*map(stem, text.split() if is_within else re.split(r"\s+", text))]
 
     @cached_property
-    def _stem(self) -> Callable[[str], str]:
-        """NLTK's Porter stemmer, which is slow: each distinct word is stemmed once."""
-        return cache(_porter().stem)
+    def _stems(self) -> Stems:
+        return Stems()
 
     def _forms(self, texts: Iterable[str]) -> Iterator[list[str]]:
         if self.forms == "kiwi":
@@ -261,15 +268,11 @@ TOKENIZERS: Mapping[str, Callable[..., Tokenizer]] = {
     "kiwi": KiwiTokenizer,
     "krag": KragTokenizer,
 }
+"""Every built-in tokenizer by its name."""
 
 
 def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
     """The tokenizer that a name, a mapping, an import path, a function or a tokenizer stands for.
-
-    >>> tokenizer("unicode")
-    UnicodeTokenizer(casefold=True)
-    >>> tokenizer({"name": "char", "n": 3})
-    CharTokenizer(n=3, spaces='kept')
 
     Args:
         spec: what stands for a tokenizer.
@@ -277,6 +280,13 @@ def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
 
     Raises:
         UsageError: there is no such tokenizer, or it does not take these options.
+
+    Examples:
+        >>> from kragx import tokenizer
+        >>> tokenizer("unicode")
+        UnicodeTokenizer(casefold=True)
+        >>> tokenizer({"name": "char", "n": 3})
+        CharTokenizer(n=3, spaces='kept')
     """
     try:
         return _tokenizer(spec)

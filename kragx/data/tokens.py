@@ -1,51 +1,75 @@
 """Texts as arrays of token numbers: each distinct text is tokenised once."""
 
 import itertools
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from kragx.data.stretches import ranges, starts
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced
 
 Tokens = NDArray[np.int32]
 Ints = NDArray[np.int64]
 
-_NOWHERE = -1
-"""The place of a token that stands nowhere."""
+HASH_BITS = 16
+_ODD = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)  # Knuth's multiplier, and another odd number
 
 PIECE = 4
 """So many characters of a script that writes without spaces are compared as one token is."""
 
 # Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
 _MOST_TOKENS = 1 << 24
+_MOST_STRETCHES = 8
+_MOST_CODES = 0x110000  # of Unicode
 
 
 class TokenCorpus:
     """Remembers the tokens of the texts it has seen, as numbers that stand for distinct tokens.
 
-    Two texts share a token exactly if they share its number, so counting numbers is exact. When
-    the texts grow beyond some hundred megabytes, all but the latest batch are forgotten.
+    Two texts share a token exactly if they share its number, so counting numbers is exact. Each
+    distinct text has a row. When the texts grow beyond some hundred megabytes, all but the next
+    batch are forgotten, and rows begin anew.
+
+    Attributes:
+        texts: by row.
+        age: how often texts were forgotten.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self._tokens: dict[str, Tokens] = {}
-        self._n_tokens = 0
+        self.age: int = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rows: dict[str, int] = {}
+        self.texts: list[str] = []
+        self._tokens = _Growing(np.empty(0, np.int32))  # of all rows
+        self._starts, self._lengths = (_Growing(np.empty(0, np.int64)) for _ in range(2))
+        self._hashes = {n: _Growing(np.empty(0, np.uint16)) for n in (1, 2)}
         # Looking a new token up makes it the next number.
         self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-        self._places = np.empty(0, np.int64)
-        self._placed: Tokens = np.empty(0, np.int32)
-        self.short: set[str] = set()  # texts of fewer than two tokens
-        self._pieces: dict[str, Tokens] = {}  # of texts that have any
-        self._uncut: list[str] = []  # texts not yet looked at for them
+        self._strings: dict[int, str | list[int]] = {}
+        self._in_pieces = _Growing(np.empty(0, np.int64))  # the row of the same text in pieces
         # Below 0, so that they are no tokens.
         self._of_pieces: defaultdict[bytes, int] = defaultdict(itertools.count(-1, -1).__next__)
         self._words: list[str] = []
         self._unspaced = np.empty(0, bool)
+        self._sorted: list[list[int]] = []  # token numbers by their words, in several stretches
+        self._n_sorted = 0
+
+    def make_room(self) -> bool:
+        """Forget texts and tokens if there are many; each text of a long run may be a new one."""
+        is_full = self._tokens.size > _MOST_TOKENS
+        if is_full:
+            self._begin()
+            self.age += 1
+        return is_full
 
     @property
     def n_distinct_tokens(self) -> int:
@@ -79,24 +103,29 @@ class TokenCorpus:
             self._unspaced = np.concatenate((self._unspaced, more))
         return self._unspaced
 
-    def pieces(self, texts: Iterable[str]) -> list[Tokens]:
-        """The token numbers of each text of the latest batch, characters in overlapping pieces.
+    def pieces(self, rows: Ints) -> Ints:
+        """The rows of the same texts with their characters in overlapping pieces.
 
         A character of a script that writes without spaces says less than a word: by chance alone
         a long text has many pairs of those of another. So their runs are cut into pieces of
         `PIECE` characters, one from each character on; shorter runs stay as they are. A piece's
         number is below 0.
         """
-        if self._uncut:
-            self._cut(self._uncut)
-            self._uncut = []
-        return [self._pieces.get(text, self._tokens[text]) for text in texts]
+        n_rows = len(self.texts)
+        if self._in_pieces.size < n_rows:
+            first = self._in_pieces.size
+            self._in_pieces.extend(np.arange(first, n_rows))  # as they are
+            self._cut(first)
+            self._in_pieces.extend(np.arange(n_rows, len(self.texts)))
+        return self._in_pieces.values[rows]
 
-    def _cut(self, texts: Sequence[str]) -> None:
-        """Remember the pieces of those texts that have a run long enough for one."""
+    def _cut(self, first: int) -> None:
+        """Add rows for those texts from a row on that have a run long enough for a piece."""
         if not self.unspaced.any():
             return
-        tokens, rows, _ = joined(self.of(texts))
+        lengths = self.lengths[first:]
+        tokens = self._tokens.values[self._starts.values[first] :].copy()
+        rows = np.repeat(np.arange(len(lengths)), lengths)
         inside = self.unspaced[tokens]
         behind = max(0, len(tokens) - PIECE + 1)
         begins = np.zeros(len(tokens), bool)
@@ -112,48 +141,120 @@ class TokenCorpus:
         pieces = sliding_window_view(tokens, PIECE)[begins[:behind]]
         keys = pieces.view(f"V{pieces.itemsize * PIECE}").ravel().tolist()
         tokens[begins] = np.fromiter(map(self._of_pieces.__getitem__, keys), np.int32, len(keys))
-        units = (begins | ~covered).nonzero()[0]
-        ends = np.cumsum(np.bincount(rows[units], minlength=len(texts))).tolist()
-        for row in np.unique(rows[begins]).tolist():
-            of_text = slice(ends[row - 1] if row else 0, ends[row])
-            self._pieces[texts[row]] = tokens[units[of_text]]
+        cut = np.unique(rows[begins])
+        units = (begins | ~covered) & np.isin(rows, cut)
+        n_units = np.bincount(rows[units], minlength=len(lengths))[cut]
+        self._in_pieces.values[first + cut] = np.arange(len(cut)) + len(self.texts)
+        self._append([self.texts[first + row] for row in cut.tolist()], tokens[units], n_units)
+
+    def _append(self, texts: Sequence[str], tokens: Tokens, lengths: Ints) -> None:
+        """Add rows."""
+        self._starts.extend(self._tokens.size + starts(lengths))
+        self._lengths.extend(lengths)
+        self._tokens.extend(tokens)
+        self.texts += texts
 
     def add(self, texts: Iterable[str]) -> None:
         """Tokenise the texts that are new, as one batch."""
-        batch = dict.fromkeys(texts)
-        if self._n_tokens > _MOST_TOKENS:
-            self._tokens = {text: self._tokens[text] for text in batch if text in self._tokens}
-            self._n_tokens = sum(map(len, self._tokens.values()))
-            self.short &= self._tokens.keys()
-            self._pieces.clear()
-            self._uncut = list(self._tokens)
-        new = [text for text in batch if text not in self._tokens]
+        texts = [*texts]
+        new = [*dict.fromkeys(itertools.filterfalse(self._rows.__contains__, texts))]
+        if not new:
+            return
+        if self.make_room():
+            new = [*dict.fromkeys(texts)]
+        lengths: list[int] = []
+
+        def counted() -> Iterator[list[str]]:
+            for tokens in self.tokenizer.tokens(new):
+                lengths.append(len(tokens))
+                yield tokens
+
         number = self._numbers.__getitem__
-        for text, tokens in zip(new, self.tokenizer.tokens(new), strict=True):
-            self._tokens[text] = np.fromiter(map(number, tokens), np.int32, len(tokens))
-            self._n_tokens += len(tokens)
-            if len(tokens) < 2:
-                self.short.add(text)
-        self._uncut += new
+        tokens = np.fromiter(map(number, itertools.chain.from_iterable(counted())), np.int32)
+        first = len(self.texts)
+        self._rows.update(zip(new, range(first, first + len(lengths)), strict=True))
+        self._append(new, tokens, np.array(lengths, np.int64))
+
+    @property
+    def lengths(self) -> Ints:
+        """How many tokens each row has."""
+        return self._lengths.values
+
+    @property
+    def starts(self) -> Ints:
+        """Where the tokens of each row begin in `tokens`."""
+        return self._starts.values
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens of all rows, one behind the other."""
+        return self._tokens.values
+
+    def hashes(self, n: int) -> NDArray[np.uint16]:
+        """A hash of the n tokens (1 or 2) that begin at each of `tokens`, made once.
+
+        With two of them that of a row's last token means nothing.
+        """
+        hashes, tokens = self._hashes[n], self.tokens.view(np.uint32)
+        hashes.size = max(0, hashes.size - n + 1)  # what follows the last one was not known
+        new = tokens[hashes.size :]
+        mixed = new * _ODD[0]
+        if n == 2:
+            mixed[:-1] += new[1:] * _ODD[1]
+        hashes.extend((mixed >> np.uint32(32 - HASH_BITS)).astype(np.uint16))
+        return hashes.values
+
+    def rows(self, texts: Sequence[str]) -> Ints:
+        """The row of each text of the latest batch."""
+        return np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
+
+    def tokens_of(self, rows: Ints) -> Tokens:
+        """The tokens of some rows, one behind the other."""
+        places = ranges(self._starts.values[rows], self.lengths[rows])
+        tokens: Tokens = self._tokens.values.take(places)
+        return tokens
 
     def of(self, texts: Iterable[str]) -> list[Tokens]:
         """The token numbers of each text of the latest batch."""
-        return [self._tokens[text] for text in texts]
+        return self.of_rows(self.rows([*texts]))
 
-    def places(self, tokens: Tokens) -> Ints:
-        """A table from every token number to a place where it stands in `tokens`, else negative.
+    def of_rows(self, rows: Ints) -> list[Tokens]:
+        """The token numbers of each row."""
+        tokens, begins = self._tokens.values, self._starts.values[rows]
+        ends = begins + self.lengths[rows]
+        return [tokens[begin:end] for begin, end in zip(begins.tolist(), ends.tolist())]
 
-        Numbers of pieces, which are below 0, stand in it from its end. It is one array that is used
-        again for every call, so use it before the next one.
+    def strings(self, rows: Ints) -> list[str | list[int]]:
+        """`string` of the tokens of each row, made once."""
+        if self.n_distinct_tokens > _MOST_CODES:
+            return [*map(self.string, self.of_rows(rows))]
+        made, of_text = self._strings, rows.tolist()
+        new = [row for row in dict.fromkeys(of_text) if row not in made]
+        own = np.array(new, np.int64)
+        letters = self.string(self.tokens_of(own))
+        ends = np.cumsum(self.lengths[own]).tolist()
+        made.update(zip(new, [letters[start:end] for start, end in itertools.pairwise([0, *ends])]))
+        return [*map(made.__getitem__, of_text)]
+
+    def forms(self, token: int) -> list[int]:
+        """The tokens that are this one, or that one going on in Hangul, as with a particle.
+
+        A particle stands in one word with its noun, and so do units and endings: ``15일에`` and
+        ``1919년`` are forms of ``15일`` and ``1919``.
         """
-        size = self.n_distinct_tokens + len(self._of_pieces)
-        if len(self._places) < size:
-            self._places = np.full(2 * size, _NOWHERE, np.int64)
-        else:
-            self._places[self._placed] = _NOWHERE
-        self._places[tokens] = np.arange(len(tokens))
-        self._placed = tokens
-        return self._places
+        words = self.words
+        word_of = words.__getitem__
+        if self._n_sorted < len(words):
+            self._sorted.append(sorted(range(self._n_sorted, len(words)), key=word_of))
+            self._n_sorted = len(words)
+        if len(self._sorted) > _MOST_STRETCHES:
+            self._sorted = [sorted(itertools.chain.from_iterable(self._sorted), key=word_of)]
+        first, behind = words[token] + "가", words[token] + chr(ord("힣") + 1)
+        forms = [token]
+        for stretch in self._sorted:
+            start = bisect_left(stretch, first, key=word_of)
+            forms += stretch[start : bisect_left(stretch, behind, start, key=word_of)]
+        return forms
 
     def letters(self, tokens: Tokens) -> str:
         """The tokens as one text, with nothing between them."""
@@ -165,9 +266,32 @@ class TokenCorpus:
 
         Each token number becomes a code point; a vocabulary beyond Unicode's range stays numbers.
         """
-        if self.n_distinct_tokens > 0x110000:
+        if self.n_distinct_tokens > _MOST_CODES:
             return tokens.tolist()  # type: ignore[no-any-return]
         return tokens.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
+class _Growing:
+    """An array that grows at its end."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+        self.size = 0
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """It, so far."""
+        return self._array[: self.size]
+
+    def extend(self, values: NDArray[Any]) -> None:
+        """Add values."""
+        size = self.size + len(values)
+        if size > len(self._array):
+            grown = np.empty(max(size, 2 * len(self._array)), self._array.dtype)
+            grown[: self.size] = self.values
+            self._array = grown
+        self._array[self.size : size] = values
+        self.size = size
 
 
 def joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:

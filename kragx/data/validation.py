@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 from kragx.data.corpus import Corpus, as_corpus
 from kragx.data.documents import Doc
@@ -20,7 +20,7 @@ from kragx.data.released import release_of
 from kragx.data.source import Reading
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
-from kragx.printing import Line, Part, Result, Table, percent
+from kragx.printing import Line, Part, Result, Table, joined, percent, phrase
 
 SHORT = 10
 """A gold text of fewer characters than this stands in many texts by chance."""
@@ -33,6 +33,8 @@ SLICES = ("query_type", "difficulty", "category", "annotator", "expected_doc_typ
 
 TOLERANCE = 0.05
 """How far a share may be from its target before it is a warning."""
+
+_LEVELS = {"error": phrase("error"), "warning": phrase("warning")}
 
 _Report = Callable[..., None]  # (field, message, level) of one query
 
@@ -47,6 +49,14 @@ class Validation(Result):
         problems: by line.
         summary: counts of queries, gold and grades, and by each of `SLICES`.
         targets: for each slice its values with count, share and target share.
+
+    Examples:
+        >>> from kragx import GoldDataset, validate, write_gold
+        >>> dataset = GoldDataset.from_documents([["Seoul"]], queries=["Which city?"])
+        >>> write_gold(dataset, "gold.jsonl")
+        >>> validation = validate("gold.jsonl")
+        >>> validation.n_errors, validation.format
+        (0, 'gold')
     """
 
     file: str
@@ -57,7 +67,7 @@ class Validation(Result):
     summary: Mapping[str, Any]
     targets: Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
-    also_plain = ("n_errors", "n_warnings")
+    also_plain: ClassVar[tuple[str, ...]] = ("n_errors", "n_warnings")
 
     @property
     def n_errors(self) -> int:
@@ -73,14 +83,21 @@ class Validation(Result):
         """Every problem on a line of its own, then what the gold set is made of."""
         for problem in self.problems:
             style = "red" if problem.level == "error" else "yellow"
-            yield Line(f"{problem.level}: {problem}", style)
+            yield Line(joined(": ", [_LEVELS[problem.level], problem.text]), style)
         summary = self.summary
         yield Line(
-            f"{self.name}: {summary['n_queries']} queries ({summary['n_unanswerable']} marked "
-            f"unanswerable), {summary['n_gold']} gold items, format {self.format}"
+            phrase(
+                "{name}: {n} queries ({n_unanswerable} marked unanswerable), {n_gold} gold items, "
+                "format {format}",
+                name=self.name,
+                n=summary["n_queries"],
+                n_unanswerable=summary["n_unanswerable"],
+                n_gold=summary["n_gold"],
+                format=self.format,
+            )
         )
         if self.content_hash is not None:
-            yield Line(f"content hash: {self.content_hash}")
+            yield Line(phrase("content hash: {hash}", hash=self.content_hash))
         grades = summary["grades"]
         rows = [_row("grade", grade, grades, summary["n_gold"], {}) for grade in grades]
         for name in SLICES:
@@ -89,8 +106,15 @@ class Validation(Result):
                 _row(name, value, summary[name], summary["n_queries"], targets.get(value, {}))
                 for value in dict.fromkeys([*summary[name], *targets])
             ]
-        yield Table(("by", "value", "count", "share", "target"), rows, words=2)
-        yield Line(f"{self.n_errors} errors, {self.n_warnings} warnings")
+        heads = ("by", phrase("value"), phrase("count"), phrase("share"), phrase("target"))
+        yield Table(heads, rows, words=2)
+        yield Line(
+            phrase(
+                "{n_errors} errors, {n_warnings} warnings",
+                n_errors=self.n_errors,
+                n_warnings=self.n_warnings,
+            )
+        )
 
 
 def _row(
@@ -125,6 +149,13 @@ def validate(
     Raises:
         DataError: a file cannot be taken apart at all.
         UsageError: an argument is wrong.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from kragx import validate
+        >>> _ = Path("gold.jsonl").write_text('{"query_id": "q1", "query": "Where?", "gold": []}')
+        >>> [(problem.level, problem.message[:7]) for problem in validate("gold.jsonl").problems]
+        [('warning', 'no gold')]
     """
     for problem in target_problems(targets or {}):
         raise UsageError(f"targets.{problem}")
@@ -135,7 +166,7 @@ def validate(
     problems = reading.problems
     texts = None if corpus is None else _Corpus(as_corpus(corpus), queries)
     if kind == "qrels":
-        message = "qrels hold no questions, so that no retriever can be asked"
+        message = phrase("qrels hold no questions, so that no retriever can be asked")
         problems.add(None, "query", message, "warning")
     broken = {problem.query_id for problem in problems.found if problem.level == "error"}
     for line, query in lines:
@@ -156,7 +187,12 @@ def validate(
         for value, row in values.items():
             share, target = row["share"], row["target"]
             if share is not None and target is not None and abs(share - target) > TOLERANCE:
-                message = f"{value}: {share:.0%} of the queries, the target is {target:.0%}"
+                message = phrase(
+                    "{value}: {share:.0%} of the queries, the target is {target:.0%}",
+                    value=value,
+                    share=share,
+                    target=target,
+                )
                 problems.add(None, name, message, "warning")
     return Validation(
         file=path,
@@ -188,22 +224,29 @@ def _check_gold(query: Query, report: _Report, kind: str) -> None:
     if any(gold.grade > 0 for gold in query.gold):
         return
     if kind == "qrels":  # which have no word for what cannot be answered
-        message = "nothing is relevant, so it is not scored; add gold, or leave the query out"
+        message = phrase(
+            "nothing is relevant, so it is not scored; add gold, or leave the query out"
+        )
         report("gold", message, "warning")
     elif query.answerable is not False:
-        message = "no gold, and not marked unanswerable, so it is not scored; add some, or "
-        report("gold", f"{message}answerable: false", "warning")
+        message = phrase(
+            "no gold, and not marked unanswerable, so it is not scored; add some, or answerable: "
+            "false"
+        )
+        report("gold", message, "warning")
 
 
 def _check_query(query: Query, report: _Report, kind: str, corpus: _Corpus | None) -> None:
     if query.text is None and kind != "qrels":
-        report("query", "no text, so that no retriever can be asked", "warning")
+        report("query", phrase("no text, so that no retriever can be asked"), "warning")
     try:
         facts_of(query)
     except DataError:
         shown = shorten(query.metadata["facts"])
-        message = (
-            f"no list of texts, or of {{text, importance}} ({shown}), as metrics of facts need"
+        message = phrase(
+            "no list of texts, or of {form} ({shown}), as metrics of facts need",
+            form="{text, importance}",
+            shown=shown,
         )
         report("metadata.facts", message, "warning")
     for field, text in _texts(query).items():
@@ -237,6 +280,7 @@ def _texts(query: Query) -> dict[str, str | None]:
         "query_type": query.query_type,
         "query_id": query.id,
         **types,
+        **{f"history[{n}]": turn.content for n, turn in enumerate(query.history)},
         **{f"{place}.id": item.id for place, _, item in items},
         **{f"{place}.text": item.text for place, _, item in items},
     }
@@ -246,20 +290,28 @@ def _check_unicode(field: str, text: str, report: _Report) -> None:
     if not unicodedata.is_normalized("NFC", text):
         report(
             field,
-            "text in NFD (as macOS writes file names); matchers of texts read it, but ids, types "
-            "and searches do not: save it as NFC",
+            phrase(
+                "text in NFD (as macOS writes file names); matchers of texts read it, but ids, "
+                "types and searches do not: save it as NFC"
+            ),
             "warning",
         )
     if "\ufffd" in text:
-        report(field, "holds U+FFFD, a character that was lost in a conversion", "warning")
+        message = phrase("holds U+FFFD, a character that was lost in a conversion")
+        report(field, message, "warning")
 
 
 def _check_id(field: str, doc_id: str, report: _Report, corpus: _Corpus | None) -> None:
     if doc_id != doc_id.strip():
-        message = f"{doc_id!r} begins or ends with white space, as no id should; remove it"
+        message = phrase(
+            "{id!r} begins or ends with white space, as no id should; remove it", id=doc_id
+        )
         report(field, message, "warning")
     if corpus is not None and not corpus.has(doc_id):
-        report(field, f"id {doc_id!r} is not in the corpus {corpus.path}")
+        report(
+            field,
+            phrase("id {id!r} is not in the corpus {corpus}", id=doc_id, corpus=corpus.path),
+        )
 
 
 def _check_text(field: str, text: str, report: _Report, corpus: _Corpus | None) -> None:
@@ -267,16 +319,25 @@ def _check_text(field: str, text: str, report: _Report, corpus: _Corpus | None) 
     if not text:
         return  # which the reader has reported
     if not n_docs:
-        report(field, f"is not in the corpus: {shorten(text, 50)}")
+        report(field, phrase("is not in the corpus: {text}", text=shorten(text, 50)))
     elif corpus is not None and n_docs > max(1, COMMON * corpus.n_docs):
         report(
             field,
-            f"{shorten(text, 40)} stands in {n_docs} of {corpus.n_docs} documents, so it matches "
-            "whatever is retrieved; quote more of its passage",
+            phrase(
+                "{text} stands in {n} of {of} documents, so it matches whatever is retrieved; "
+                "quote more of its passage",
+                text=shorten(text, 40),
+                n=n_docs,
+                of=corpus.n_docs,
+            ),
             "warning",
         )
     elif len(text) < SHORT:
-        message = f"only {len(text)} characters ({text!r}), which many texts hold; quote more"
+        message = phrase(
+            "only {n} characters ({text!r}), which many texts hold; quote more",
+            n=len(text),
+            text=text,
+        )
         report(field, message, "warning")
 
 
@@ -294,9 +355,17 @@ def _check_once(
             and str(gold.metadata) == str(other.metadata)
         )
         if before != position and not (is_same and gold.grade != other.grade):
-            message = f"{field} {shorten(value)} also stands in gold[{before}]"
-            if gold.grade != other.grade:
-                message += f", with grade {other.grade:g} instead of {gold.grade:g}"
+            message = phrase(
+                "{field} {value} also stands in {place}"
+                if gold.grade == other.grade
+                else "{field} {value} also stands in {place}, with grade {other:g} instead of "
+                "{grade:g}",
+                field=field,
+                value=shorten(value),
+                place=f"gold[{before}]",
+                other=other.grade,
+                grade=gold.grade,
+            )
             report(f"gold[{position}].{field}", message, "warning")
 
 
@@ -334,13 +403,21 @@ def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Proble
         before_line, before = first.setdefault(text, (line, query))
         if before is query or not text:
             continue
-        place = before.id if before_line is None else f"{before.id} on line {before_line}"
+        place = (
+            before.id
+            if before_line is None
+            else phrase("{id} on line {line}", id=before.id, line=before_line)
+        )
         same_gold = _meaning(before.gold) == _meaning(query.gold)
         problems.add(
             line,
             "query",
-            f"the same question as {place}, "
-            + ("so it weighs double" if same_gold else "with other gold: keep one, or merge them"),
+            phrase(
+                "the same question as {place}, so it weighs double"
+                if same_gold
+                else "the same question as {place}, with other gold: keep one, or merge them",
+                place=place,
+            ),
             "warning",
             query.id,
         )

@@ -7,29 +7,28 @@ overlap, accept: 0.8, reject: 0.2}, {method: llm}]}``.
 
 from kragx.matchers.base import (
     BaseMatcher,
-    Heard,
+    Heard as Heard,
     Matcher,
     MatchItem,
-    MatchWarning,
-    Notes,
-    Place,
+    Place as Place,
     Target,
-    Trace,
-    adapted,
-    check_threshold,
+    Trace as Trace,
+    adapted as adapted,
+    check_threshold as check_threshold,
 )
-from kragx.matchers.combine import CombinedMatcher, Step
+from kragx.matchers.combine import CombinedMatcher as CombinedMatcher, Step as Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
-from kragx.matchers.judge import JudgeMatcher, PoolMatcher
-from kragx.matchers.recorded import RecordedMatcher
+from kragx.matchers.judge import JudgeMatcher as JudgeMatcher, PoolMatcher as PoolMatcher
+from kragx.matchers.notes import Finding, MatchWarning, Notes
+from kragx.matchers.recorded import RecordedMatcher as RecordedMatcher
 from kragx.matchers.registry import (
     METHODS,
-    label,
+    label as label,
     matcher,
-    method_class,
-    option_names,
-    standing_in,
+    method_class as method_class,
+    option_names as option_names,
+    standing_in as standing_in,
 )
 from kragx.matchers.rouge import RougeMatcher
 from kragx.matchers.span import SpanMatcher
@@ -38,31 +37,18 @@ from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 __all__ = [
     "METHODS",
     "BaseMatcher",
-    "CombinedMatcher",
     "ContainsMatcher",
     "EmbeddingMatcher",
     "ExactMatcher",
-    "Heard",
+    "Finding",
     "IdMatcher",
-    "JudgeMatcher",
     "MatchItem",
     "MatchWarning",
     "Matcher",
     "Notes",
-    "Place",
-    "PoolMatcher",
-    "RecordedMatcher",
     "RougeMatcher",
     "SpanMatcher",
-    "Step",
     "Target",
     "TextMatcher",
-    "Trace",
-    "adapted",
-    "check_threshold",
-    "label",
     "matcher",
-    "method_class",
-    "option_names",
-    "standing_in",
 ]

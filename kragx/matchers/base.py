@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from kragx import plugins
 from kragx.data import Tokenizer, tokenizers
 from kragx.errors import DataError, UsageError
+from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, MatchTable, Profile, RankedList
 from kragx.plain import plain
 
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from kragx.judging.tally import Tally
 
 
-class MatchWarning(UserWarning):
-    """Something about the texts makes matches less than they seem; said once per evaluation."""
-
-
 class TextlessError(DataError):
     """A document or gold item has no text, and the matcher compares texts.
 
@@ -37,23 +33,6 @@ class TextlessError(DataError):
     """
 
     method: str = ""
-
-
-class Notes(Counter[str]):
-    """Counts of a match that belong into its result; what judging took stands in `judging`.
-
-    Attributes:
-        unmatchable: which gold can match nothing and what would match it; empty if all can.
-    """
-
-    unmatchable: str = ""
-
-    @cached_property
-    def judging(self) -> Tally:
-        """What judging took, and what is missing."""
-        from kragx.judging.tally import Tally
-
-        return Tally()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +58,34 @@ class MatchItem(RankedList):
     if any of them is. `status` says whether the retriever answered, if only with an empty list.
     """
 
-    targets: tuple[Target, ...] = field(init=False, repr=False)
+    _targets: tuple[Target, ...] | None = field(default=None, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        targets = tuple(
-            target
-            for position, gold in enumerate(self.query.gold)
-            for target in (
-                Target(position, gold.id, gold.text, gold.metadata),
-                *(Target(position, doc.id, doc.text, doc.metadata) for doc in gold.alternatives),
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Each gold item, before its alternatives; made for those who look at them."""
+        if self._targets is None:
+            targets = tuple(
+                target
+                for position, gold in enumerate(self.query.gold)
+                for target in (
+                    Target(position, gold.id, gold.text, gold.metadata),
+                    *(
+                        Target(position, doc.id, doc.text, doc.metadata)
+                        for doc in gold.alternatives
+                    ),
+                )
             )
-        )
-        object.__setattr__(self, "targets", targets)
+            object.__setattr__(self, "_targets", targets)
+            return targets
+        return self._targets
 
     @property
     def shape(self) -> tuple[int, int]:
         """N and t: how many documents, and how many targets they may match."""
-        return len(self.docs), len(self.targets)
+        n_targets = len(self.query.gold)
+        for gold in self.query.gold:
+            n_targets += len(gold.alternatives)
+        return len(self.docs), n_targets
 
     def doc_texts(self, method: str) -> list[str]:
         """The text of every retrieved document.
@@ -103,12 +93,12 @@ class MatchItem(RankedList):
         Raises:
             DataError: one has none; the message names query and rank.
         """
-        texts: list[str] = []
-        for rank, doc in enumerate(self.docs, start=1):
-            if doc.text is None:
-                raise self._textless(f"rank {rank}: document {doc.id!r}", method)
-            texts.append(doc.text)
-        return texts
+        texts = [doc.text for doc in self.docs]
+        if None in texts:
+            rank = texts.index(None)
+            doc_id = self.docs[rank].id
+            raise self._textless(f"rank {rank + 1}: document {doc_id!r}", method)
+        return texts  # type: ignore[return-value]  # none is None
 
     def target_texts(self, method: str) -> dict[int, str]:
         """The text of every target that has one, by its position among the targets.
@@ -116,6 +106,14 @@ class MatchItem(RankedList):
         Raises:
             DataError: a gold item has no text, nor has any of its alternatives.
         """
+        golds = self.query.gold
+        texts = {
+            column: gold.text
+            for column, gold in enumerate(golds)
+            if gold.text is not None and not gold.alternatives
+        }
+        if len(texts) == len(golds):  # as a rule
+            return texts
         texts = {
             column: target.text
             for column, target in enumerate(self.targets)
@@ -143,6 +141,17 @@ class Matcher(Protocol):
     Write one of your own with `threshold` and `scores`, and name it by its import path:
     ``match: {method: "my_package.matchers:BgeMatcher", args: {model: small}}``. One that can do
     more (grades, answers for some pairs only) derives from `BaseMatcher`.
+
+    Examples:
+        >>> from kragx import evaluate
+        >>> class SameLength:
+        ...     threshold = 1.0
+        ...     def scores(self, items, notes):
+        ...         for item in items:
+        ...             wanted = [len(target.text) for target in item.targets]
+        ...             yield [[float(len(doc.text) == n) for n in wanted] for doc in item.docs]
+        >>> evaluate([["abc"]], [["xy", "xyz"]], match=SameLength(), metrics=["mrr@5"])["mrr@5"]
+        0.5
     """
 
     @property
@@ -156,7 +165,8 @@ class Matcher(Protocol):
         Items come as a stream and may be many; read ahead as far as a batch needs, no further.
         A score of 0 never matches. Counts that belong into the result are added to `notes`. Only a
         matcher with a true ``may_not_know`` may give NaN, for a score that it could not find out;
-        metrics then come with bounds.
+        metrics then come with bounds. The stream may be a part of an evaluation: what only all
+        questions can show is a `Finding` in `notes`.
         """
         ...
 
@@ -201,6 +211,14 @@ Heard = Callable[[MatchItem, Trace], object]
 """Is told what a matcher was asked for a query, and said."""
 
 
+# A subclass that is a dataclass gives these without an annotation, which would make an option of
+# them; by a name with a type every type checker infers the same.
+Reads = Literal["ids", "texts"]
+ID_AND_TEXT: tuple[str, ...] | None = ("id", "text")
+ID_AND_METADATA: tuple[str, ...] | None = ("id", "metadata")
+EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")
+
+
 class BaseMatcher:
     """A matcher, with everything that one may also be able to do; derive from it to say so.
 
@@ -211,6 +229,8 @@ class BaseMatcher:
         name: of the method, in results; empty for the class's import path.
         needs: options without which a built-in method makes no matcher.
         reads: whether ids or texts are compared.
+        looks_at: the fields of retrieved documents that it looks at, so that no others need be read
+            of a file that can do without; None for any.
         yes_or_no: whether scores are 0 and 1 alone, so that no other threshold has a meaning.
         top: the highest grade, of a matcher whose scores are grades; None if they are none.
         may_not_know: whether a score may be NaN, for one that could not be found out.
@@ -231,7 +251,8 @@ class BaseMatcher:
     threshold: float = 1.0
     name: str = ""
     needs: tuple[str, ...] = ()
-    reads: Literal["ids", "texts"] = "texts"
+    reads: Reads = "texts"
+    looks_at: tuple[str, ...] | None = None
     yes_or_no: bool = False
     top: float | None = None
     may_not_know: bool = False
@@ -308,6 +329,15 @@ class BaseMatcher:
 
     # -- judging -----------------------------------------------------------------------------
 
+    def check(self, notes: Notes) -> None:
+        """Refuse what was noted of all questions, once they have passed.
+
+        Raises:
+            JudgingError: more judgements are missing than is allowed; what was judged is stored.
+        """
+        for member in self.members:
+            member.check(notes)
+
     def summary(self, tally: Tally) -> dict[str, Any]:
         """What judging took, for a result; of a matcher that judges."""
         return {"model": self.name, "cost": None, "currency": None, **plain(tally)}
@@ -383,6 +413,11 @@ class BaseMatcher:
         """For messages about what it gave."""
         return type(self if self.inner is None else self.inner).__name__
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What it has read so far stays here: another process reads its own texts.
+        kept = (name for name in vars(self) if not _is_cached(type(self), name))
+        return {name: vars(self)[name] for name in kept}
+
     def __post_init__(self) -> None:
         plugins.check_options(self)
 
@@ -392,16 +427,26 @@ class BaseMatcher:
             object.__setattr__(self, name, value)
 
 
+class IdsMatcher(BaseMatcher):
+    """A matcher that compares ids, so that nobody looks for the texts of gold that has none."""
+
+    reads: Reads = "ids"
+
+
+def _is_cached(kind: type, name: str) -> bool:
+    return isinstance(getattr(kind, name, None), cached_property)
+
+
 class Adapted(BaseMatcher):
     """Somebody's object with `threshold` and `scores`, as a `BaseMatcher`."""
 
     def __init__(self, matcher: Matcher) -> None:
         self.inner = matcher
-        self.threshold = matcher.threshold
-        self.name = getattr(matcher, "name", _import_path(matcher))
-        self.top = getattr(matcher, "top", None)
-        self.may_not_know = getattr(matcher, "may_not_know", False)
-        self.tokenizer = getattr(matcher, "tokenizer", None)
+        self.threshold: float = matcher.threshold
+        self.name: str = getattr(matcher, "name", _import_path(matcher))
+        self.top: float | None = getattr(matcher, "top", None)
+        self.may_not_know: bool = getattr(matcher, "may_not_know", False)
+        self.tokenizer: Tokenizer | None = getattr(matcher, "tokenizer", None)
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Those of the object."""

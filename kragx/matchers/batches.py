@@ -1,8 +1,10 @@
 """Matchers that turn texts into numbers, many queries at once, and compare these."""
 
-import warnings
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 from typing import Protocol, Self
@@ -10,35 +12,110 @@ from typing import Protocol, Self
 import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer
-from kragx.data.phrases import is_short
+from kragx.data.documents import Remembered
+from kragx.data.known import OfTexts, known_texts
+from kragx.data.lists import Lists
+from kragx.data.phrases import are_short, is_short
 from kragx.data.words import words
 from kragx.errors import shorten
-from kragx.matchers.base import BaseMatcher, MatchItem, MatchWarning, Notes
-from kragx.metrics import Floats
+from kragx.matchers.base import ID_AND_TEXT, BaseMatcher, MatchItem
+from kragx.matchers.notes import Notes
+from kragx.matchers.shares import lengths
+from kragx.metrics import Bools, Floats, Ints
+from kragx.printing import phrase
 
 # Queries whose texts are compared at once: enough for a tokenizer or a model that works in batches,
-# few enough to hold in memory.
-_BATCH = 256
+# and for numpy's calls to take no time beside the work, few enough to hold in memory.
+_BATCH = 512
 
 
 GOLD_LOST, DOCS_LOST = "n_queries_gold_unmatchable", "n_queries_docs_unmatchable"
 """Counts of questions with a gold item, and with a retrieved text, that can match nothing."""
 SHORT_GOLD = "n_queries_short_gold"
 """Counts questions with gold that is looked for as a phrase because it is short."""
+_LOST = {DOCS_LOST: "retrieved texts", GOLD_LOST: "gold"}
 ALL_LOST = "n_queries_unmatchable"
 """Counts questions none of whose gold can match anything."""
 
 
 class Watcher(Protocol):
-    """Sees each question's scores on the way, and warns at the end of what they mean."""
+    """Sees some questions' scores on the way, for a finding in the notes."""
+
+    def wants(self, query_id: str) -> bool:
+        """Whether it looks at the next question."""
+        ...
 
     def see(self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats) -> None:
         """Look at a question's n documents and m gold texts, as read, and their scores, n x m."""
         ...
 
-    def warn(self) -> None:
-        """Warn, if there is something to warn of."""
-        ...
+
+@dataclass
+class Unmatchable:
+    """Questions with texts that can match nothing.
+
+    Attributes:
+        what: which texts, by which method.
+        example: the first of them, and its question.
+        remedy: what would match it; empty where nothing is to be done.
+        n: how many questions.
+    """
+
+    what: str = ""
+    example: str = ""
+    remedy: str = ""
+    n: int = 0
+
+    def merge(self, later: Self) -> None:
+        """Add the questions after these."""
+        self.n += later.n
+
+    def problem(self) -> str:
+        """How many there are, and what to do."""
+        problem = (
+            f"{self.what} in {self.n} question{'s' * (self.n > 1)}, for example {self.example}"
+        )
+        return f"{problem}: {self.remedy}" if self.remedy else problem
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The texts of some questions.
+
+    Attributes:
+        query_ids: of the q questions.
+        docs: what was retrieved for each of them, as it is.
+        golds: the texts of its gold items and their alternatives, as they are.
+        gold_of: which gold item of them all each of these texts is of.
+    """
+
+    query_ids: Sequence[str]
+    docs: Lists
+    golds: Lists
+    gold_of: Ints
+
+    @classmethod
+    def of(cls, items: Sequence[MatchItem], golds: Sequence[Mapping[int, str]], name: str) -> Self:
+        """Those of items, and of the targets of each that have a text, by position."""
+        known = known_texts()
+        known.make_room()
+        docs = [item.doc_texts(name) for item in items]
+        of_docs, of_golds = (
+            np.array(known.numbers(chain.from_iterable(texts)), np.int64)
+            for texts in (docs, (own.values() for own in golds))
+        )
+        n_before, gold_of = 0, []
+        for item, own in zip(items, golds):
+            has_one_each = len(own) == len(item.query.gold) == item.shape[1]
+            positions = own if has_one_each else [item.targets[at].gold for at in own]
+            gold_of += [n_before + position for position in positions]
+            n_before += len(item.query.gold)
+        return cls(
+            [item.query.id for item in items],
+            Lists(known.texts, of_docs, lengths(docs)),
+            Lists(known.texts, of_golds, lengths(golds)),
+            np.array(gold_of, np.int64),
+        )
 
 
 class BatchMatcher(BaseMatcher):
@@ -53,26 +130,46 @@ class BatchMatcher(BaseMatcher):
         """A text as it is compared."""
         return text
 
+    @cached_property
+    def _as_read(self) -> Mapping[str, str]:
+        """Texts as they are compared; one that comes again is read once."""
+        return Remembered(self.read)
+
     def prepare(self, texts: Sequence[str]) -> None:
-        """Make numbers of the texts of a batch."""
+        """Make numbers of the distinct texts of a batch."""
         raise NotImplementedError
 
-    def useless(self, texts: Iterable[str], *, gold: bool) -> Iterable[str]:
-        """Those of some texts, prepared before, that can match nothing as gold or as documents."""
+    def numbered(self, *lists: Lists) -> Iterator[Lists]:
+        """Lists of a batch as they are compared: the same of other texts."""
+        texts = [[*map(own.known.__getitem__, own.numbers.tolist())] for own in lists]
+        as_read = [[*map(self._as_read.__getitem__, own)] for own in texts]
+        number = {text: number for number, text in enumerate(dict.fromkeys(chain(*as_read)))}
+        self.prepare([*number])
+        for own, read in zip(lists, as_read):
+            numbers = np.fromiter(map(number.__getitem__, read), np.int64, len(read))
+            yield Lists([*number], numbers, own.n_texts)
+
+    def useless(self, texts: Lists, *, gold: bool) -> Bools:
+        """Which of some texts, prepared before, can match nothing as gold or as documents."""
         raise NotImplementedError
 
-    def as_phrases(self, golds: Iterable[str]) -> Iterable[str]:
-        """Those of some gold texts, prepared before, that are looked for as phrases."""
-        return ()
+    def as_phrases(self, golds: Lists) -> Bools:
+        """Which of some gold texts, prepared before, are looked for as phrases."""
+        return np.zeros(len(golds.numbers), bool)
 
-    def compare(
-        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
-    ) -> Iterator[Floats]:
-        """Yield for each query of a batch the scores of its documents (down) and gold texts."""
+    def compare(self, docs: Lists, golds: Lists) -> Iterator[Floats]:
+        """Yield for each query of a batch the scores of its documents (down) and gold texts.
+
+        A subclass gives this or `compare_all`.
+        """
         raise NotImplementedError
 
-    def watchers(self) -> Sequence[Watcher]:
-        """What looks at the scores of an evaluation."""
+    def compare_all(self, docs: Lists, golds: Lists) -> Floats:
+        """The same scores one behind the other, query by query, row by row."""
+        return np.concatenate([*map(np.ravel, self.compare(docs, golds)), np.empty(0)])
+
+    def watchers(self, notes: Notes) -> Sequence[Watcher]:
+        """What looks at the scores of an evaluation, for findings in its notes."""
         return ()
 
     def remedy(self, text: str) -> str:
@@ -82,72 +179,69 @@ class BatchMatcher(BaseMatcher):
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield n x t scores in [0, 1]; 0 for a target without text."""
         stream = iter(items)
-        watchers = self.watchers()
-        lost: dict[str, tuple[str, str]] = {}  # the first question and text of each count
         while batch := list(islice(stream, _BATCH)):
-            own_docs = [item.doc_texts(self.name) for item in batch]
             targets = [item.target_texts(self.name) for item in batch]
-            # A text that several queries have is read once.
-            distinct = dict.fromkeys(chain(*own_docs, *(of_query.values() for of_query in targets)))
-            read = {text: self.read(text) for text in distinct}
-            docs = [[read[text] for text in of_query] for of_query in own_docs]
-            golds = [[read[text] for text in of_query.values()] for of_query in targets]
-            self.prepare(list(read.values()))
-            special = {
-                DOCS_LOST: set(self.useless(chain.from_iterable(docs), gold=False)),
-                GOLD_LOST: set(self.useless(chain.from_iterable(golds), gold=True)),
-                SHORT_GOLD: set(self.as_phrases(chain.from_iterable(golds))),
-            }
-            is_special = any(special.values())  # hardly ever
-            for item, own, columns, of_docs, of_golds, scored in zip(
-                batch, own_docs, targets, docs, golds, self.compare(docs, golds)
-            ):
-                candidates = {
-                    DOCS_LOST: zip(of_docs, own),
-                    GOLD_LOST: _unsaved(item, columns, of_golds, special[GOLD_LOST]),
-                    SHORT_GOLD: zip(of_golds, columns.values()),
-                }
-                for count, texts in candidates.items() if is_special else ():
-                    text = next((own for as_read, own in texts if as_read in special[count]), None)
-                    if text is not None:
-                        notes[count] += 1
-                        lost.setdefault(count, (item.query.id, text))
-                useless = special[GOLD_LOST]
-                if useless and of_golds and useless.issuperset(of_golds):
-                    notes[ALL_LOST] += 1
-                scores = scored
-                if len(columns) < len(item.targets):
-                    scores = np.zeros(item.shape)
-                    scores[:, list(columns)] = scored
-                for watcher in watchers:
-                    watcher.see(item.query.id, of_docs, of_golds, scored)
-                yield scores
-        for watcher in watchers:
-            watcher.warn()
-        for count, what in ((DOCS_LOST, "retrieved texts"), (GOLD_LOST, "gold")):
-            if count not in lost:
+            scores = self.batch_scores(Batch.of(batch, targets, self.name), notes)
+            end = 0
+            for item, columns in zip(batch, targets):
+                n, t = item.shape
+                own = scores[end : (end := end + n * len(columns))].reshape(n, len(columns))
+                if len(columns) < t:
+                    every = np.zeros((n, t))
+                    every[:, list(columns)] = own
+                    own = every
+                yield own
+
+    def batch_scores(self, batch: Batch, notes: Notes) -> Floats:
+        """The scores of all documents and gold texts of a batch, as of `compare_all`."""
+        docs, golds = self.numbered(batch.docs, batch.golds)
+        self._note(batch, docs, golds, notes)
+        scores = self.compare_all(docs, golds)
+        n_pairs = docs.n_texts * golds.n_texts
+        starts = np.cumsum(n_pairs) - n_pairs
+        for watcher in self.watchers(notes):
+            for query, query_id in enumerate(batch.query_ids):
+                if watcher.wants(query_id):
+                    own = scores[starts[query] :][: n_pairs[query]]
+                    shape = docs.n_texts[query], golds.n_texts[query]
+                    watcher.see(query_id, docs[query], golds[query], own.reshape(shape))
+        return scores
+
+    def _note(self, batch: Batch, docs: Lists, golds: Lists, notes: Notes) -> None:
+        """Count the questions some of whose texts are special, for each of these things once.
+
+        Args:
+            batch: the questions.
+            docs: their documents as they are compared.
+            golds: their gold texts as they are compared.
+            notes: where they are counted.
+        """
+        useless = self.useless(golds, gold=True)
+        if useless.any():
+            n_useful = np.bincount(golds.of_text[~useless], minlength=len(golds))
+            n_lost = int(((n_useful == 0) & (golds.n_texts > 0)).sum())
+            notes.update({ALL_LOST: n_lost} if n_lost else {})
+            saved = np.isin(batch.gold_of, batch.gold_of[~useless])  # by an alternative
+            useless &= ~saved
+        special = {
+            DOCS_LOST: (batch.docs, self.useless(docs, gold=False)),
+            GOLD_LOST: (batch.golds, useless),
+            SHORT_GOLD: (batch.golds, self.as_phrases(golds)),
+        }
+        for count, (texts, is_special) in special.items():
+            if not is_special.any():  # as a rule
                 continue
-            query_id, text = lost[count]
-            problem = (
-                f"{what} that can match nothing by {self.name!r} in {notes[count]} "
-                f"question{'s' * (notes[count] > 1)}, for example {shorten(text, 42)} in "
-                f"{query_id!r}"
-            )
-            if count == GOLD_LOST:
-                problem = notes.unmatchable = f"{problem}: {self.remedy(text)}"
-            warnings.warn(problem, MatchWarning, stacklevel=2)
-
-
-def _unsaved(
-    item: MatchItem, columns: Mapping[int, str], golds: Sequence[str], useless: set[str]
-) -> Iterator[tuple[str, str]]:
-    """The texts of gold items that no alternative saves, each as it is read and as it is."""
-    if not useless:
-        return
-    positions = [item.targets[column].gold for column in columns]
-    saved = {position for position, text in zip(positions, golds) if text not in useless}
-    texts = zip(golds, columns.values())
-    yield from (pair for position, pair in zip(positions, texts) if position not in saved)
+            queries = texts.of_text[is_special]
+            n_queries = len(np.unique(queries))
+            notes[count] += n_queries
+            if count in _LOST:
+                lost = notes.finding(self.settings, count, Unmatchable)
+                if not lost.n:
+                    text = texts.known[texts.numbers[is_special][0]]
+                    lost.what = f"{_LOST[count]} that can match nothing by {self.name!r}"
+                    lost.example = f"{shorten(text, 42)} in {batch.query_ids[queries[0]]!r}"
+                    lost.remedy = self.remedy(text) if count == GOLD_LOST else ""
+                lost.n += n_queries
 
 
 class TokenMatcher(BatchMatcher):
@@ -161,6 +255,7 @@ class TokenMatcher(BatchMatcher):
     tokenizer: Tokenizer
     least_tokens: int = 1
     short: int = 0
+    looks_at = ID_AND_TEXT
 
     def remedy(self, text: str) -> str:
         """By what the text has: tokens but too few, none, markup alone, or nothing at all."""
@@ -193,30 +288,49 @@ class TokenMatcher(BatchMatcher):
         twin = copy(self)
         try:
             twin.__dict__["corpus"] = corpora.setdefault(self.tokenizer, self.corpus)
+            twin.__dict__.pop("_rows", None)  # which are those of the other corpus
         except TypeError:  # a user's tokenizer that cannot be hashed has a corpus of its own
             return self
         return twin
 
-    def prepare(self, texts: Sequence[str]) -> None:
-        """Tokenise the texts."""
-        self.corpus.add(texts)
+    @cached_property
+    def _rows(self) -> OfTexts:
+        """The row of each text in the corpus."""
 
-    def useless(self, texts: Iterable[str], *, gold: bool) -> Iterable[str]:
+        def rows(texts: list[str]) -> Ints:
+            as_read = [*map(self.read, texts)]
+            self.corpus.add(as_read)
+            return self.corpus.rows(as_read)
+
+        return OfTexts(rows)
+
+    def numbered(self, *lists: Lists) -> Iterator[Lists]:
+        """The same lists of the texts of the corpus, by row."""
+        corpus = self.corpus
+        corpus.make_room()
+        # All at once: what is added may need the room of what was there before.
+        known, every = lists[0].known, np.concatenate([own.numbers for own in lists])
+        rows = self._rows.of(known, every, corpus.age)
+        ends = np.cumsum([len(own.numbers) for own in lists])
+        for own, of_list in zip(lists, np.split(rows, ends[:-1])):
+            yield Lists(corpus.texts, of_list, own.n_texts)
+
+    def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those with fewer than `least_tokens` tokens."""
-        short = filter(self.corpus.short.__contains__, texts)
-        return (text for text in short if len(self.corpus.of([text])[0]) < self.least_tokens)
+        is_useless: Bools = self.corpus.lengths[texts.numbers] < self.least_tokens
+        return is_useless
 
     def is_phrase(self, gold: str) -> bool:
         """Whether a gold text that was tokenised is looked for as a phrase."""
         (tokens,) = self.corpus.of([gold])
         return is_short(tokens, self.corpus, self.short)
 
-    def as_phrases(self, golds: Iterable[str]) -> Iterable[str]:
+    def as_phrases(self, golds: Lists) -> Bools:
         """The short ones."""
-        return filter(self.is_phrase, golds) if self.short else ()
+        return are_short(golds.numbers, self.corpus, self.short)
 
     def remark(self, gold: str) -> str:
         """That gold is looked for as a phrase, if it is short."""
         as_read = self.read(gold)
         self.corpus.add([as_read])
-        return "short gold, looked for as a phrase" if self.is_phrase(as_read) else ""
+        return phrase("short gold, looked for as a phrase") if self.is_phrase(as_read) else ""

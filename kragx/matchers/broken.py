@@ -6,16 +6,16 @@ by characters without spaces, where in whole texts the two scores are nearly equ
 document say it together: the length of words alone would blame German, code and addresses.
 """
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from statistics import median
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import TokenCorpus
 from kragx.errors import shorten
-from kragx.matchers.base import MatchWarning
 from kragx.metrics import Floats, Ints
 
 QUERIES, PAIRS, AGREEING = 100, 80, 30
@@ -36,26 +36,94 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and about 2**64 by the golden ra
 _LONG_WORDS = 14  # characters to a space, from which on all spaces may be lost
 
 
-class BrokenTexts:
-    """The scores of pairs by words and by characters, in the first queries of an evaluation."""
+class Gap(NamedTuple):
+    """How much less a pair that agrees by characters scores by words.
 
-    def __init__(self, corpus: TokenCorpus) -> None:
-        self._corpus = corpus
-        self._n_queries = self._n_compared = self._n_hangul = 0
-        self._gaps: list[tuple[float, str]] = []
-        self._runs: dict[str, tuple[NDArray[np.uint64], Ints]] = {}
+    Attributes:
+        size: the difference of the two scores.
+        text: the beginning of the document.
+        hangul: whether the gold text has any.
+    """
+
+    size: float
+    text: str
+    hangul: bool
+
+
+@dataclass
+class Gaps:
+    """What the first questions have shown: for each of them its pairs that were compared.
+
+    Attributes:
+        looks: of each question the gap of each pair; None where characters do not agree.
+    """
+
+    looks: list[list[Gap | None]] = field(default_factory=list)
+    n_compared: int = 0
+    known: list[Gap] = field(default_factory=list)
 
     def enough(self) -> bool:
-        """Whether no more queries are looked at."""
-        return (
-            self._n_queries >= QUERIES or self._n_compared >= PAIRS or len(self._gaps) >= AGREEING
-        )
+        """Whether no more questions are looked at."""
+        return len(self.looks) >= QUERIES or self.n_compared >= PAIRS or len(self.known) >= AGREEING
 
-    def see(self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats) -> None:
-        """Look at one query and its scores by words, n x m."""
+    def look(self, pairs: Iterator[Gap | None]) -> None:
+        """Look at one more question, and at its pairs until there are enough."""
         if self.enough():
             return
-        self._n_queries += 1
+        self.looks.append([])
+        for gap in pairs:
+            self.looks[-1].append(gap)
+            self.n_compared += 1
+            if gap is not None:
+                self.known.append(gap)
+            if self.enough():
+                return
+
+    def merge(self, later: Self) -> None:
+        """Look at the questions that came after these."""
+        for pairs in later.looks:
+            self.look(iter(pairs))
+
+    @property
+    def median(self) -> float:
+        """The median gap; 0 for too few pairs."""
+        if len(self.known) < _LEAST_PAIRS:
+            return 0.0
+        return median(gap.size for gap in self.known)
+
+    def problem(self) -> str:
+        """That the texts are broken, where the median is more than whole texts have."""
+        hangul = 2 * sum(gap.hangul for gap in self.known) > len(self.known)
+        if self.median <= (GAP_HANGUL if hangul else GAP):
+            return ""
+        return (
+            "texts look broken (spaces lost or put in, words cut, characters misread): "
+            f"{len(self.known)} pairs agree by characters, and by words {self.median:.0%} less, "
+            f"for example {max(self.known).text}; use the tokenizer "
+            "{name: char, n: 3, spaces: ignored}"
+        )
+
+
+class BrokenTexts:
+    """Compares pairs by characters in the first questions of an evaluation."""
+
+    def __init__(self, corpus: TokenCorpus, gaps: Gaps) -> None:
+        self._corpus = corpus
+        self._gaps = gaps
+        self._runs: dict[str, tuple[NDArray[np.uint64], Ints]] = {}
+
+    def wants(self, query_id: str) -> bool:
+        """Whether there are not enough questions yet."""
+        return not self._gaps.enough()
+
+    def see(self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats) -> None:
+        """Look at one question and its scores by words, n x m."""
+        self._gaps.look(self._pairs(docs, golds, scores))
+
+    def _pairs(
+        self, docs: Sequence[str], golds: Sequence[str], scores: Floats
+    ) -> Iterator[Gap | None]:
+        """The gaps of those pairs of a question that may agree."""
         for column, gold in enumerate(golds):
             if len(gold) < _LEAST_CHARACTERS or not docs:
                 continue
@@ -68,41 +136,19 @@ class BrokenTexts:
                 if len(doc) >= _LEAST_CHARACTERS and (
                     scores[row, column] >= _LEAST_BY_WORDS or _unspaced(doc) or _unspaced(gold)
                 ):
-                    self._compare(doc, gold, float(scores[row, column]))
-                    if self.enough():
-                        return
+                    yield self._gap(doc, gold, float(scores[row, column]))
 
-    @property
-    def gap(self) -> float:
-        """The median difference of the scores by characters and by words; 0 for too few pairs."""
-        if len(self._gaps) < _LEAST_PAIRS:
-            return 0.0
-        return median(gap for gap, _ in self._gaps)
-
-    def warn(self) -> None:
-        """Warn if that is more than whole texts have."""
-        hangul = 2 * self._n_hangul > len(self._gaps)
-        if self.gap > (GAP_HANGUL if hangul else GAP):
-            warnings.warn(
-                "texts look broken (spaces lost or put in, words cut, characters misread): "
-                f"{len(self._gaps)} pairs agree by characters, and by words {self.gap:.0%} less, "
-                f"for example {shorten(max(self._gaps)[1], 42)}; use the tokenizer "
-                "{name: char, n: 3, spaces: ignored}",
-                MatchWarning,
-                stacklevel=3,
-            )
-
-    def _compare(self, text: str, gold: str, score: float) -> None:
-        self._n_compared += 1
+    def _gap(self, text: str, gold: str, score: float) -> Gap | None:
         (one, in_one), (two, in_two) = self._of(text), self._of(gold)
         least = int(min(in_one.sum(), in_two.sum()))
         if 2 * least < _LEAST_CHARACTERS:
-            return
+            return None
         _, of_one, of_two = np.intersect1d(one, two, assume_unique=True, return_indices=True)
         by_characters = int(np.minimum(in_one[of_one], in_two[of_two]).sum()) / least
-        if by_characters >= _LEAST_BY_CHARACTERS:
-            self._gaps.append((by_characters - score, text))
-            self._n_hangul += any("가" <= char <= "힣" for char in gold)
+        if by_characters < _LEAST_BY_CHARACTERS:
+            return None
+        hangul = any("가" <= char <= "힣" for char in gold)
+        return Gap(by_characters - score, shorten(text, 42), hangul)
 
     def _of(self, text: str) -> tuple[NDArray[np.uint64], Ints]:
         """The distinct runs of `_N` characters of a text that was tokenised, and their numbers."""

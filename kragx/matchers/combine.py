@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from kragx.matchers.base import BaseMatcher, MatchItem, Notes, Trace
+from kragx.matchers.base import BaseMatcher, MatchItem, Trace
+from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +13,12 @@ import numpy as np
 
 from kragx import plugins
 from kragx.data import normalise
+from kragx.data.lists import Lists
 from kragx.errors import UsageError, shorten
-from kragx.matchers.base import check_threshold
+from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.matchers.batches import BatchMatcher
 from kragx.matchers.ids import equal
-from kragx.metrics import Floats
+from kragx.metrics import Bools, Floats
 from kragx.plugins import Read, fitting, is_text, optional, whole
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def _if_given(kinds: Any, name: str) -> Read:
 class EmbeddingMatcher(BatchMatcher):
     """Cosine similarity between each document and each gold text, a match from the threshold on.
 
-    A negative cosine is a score of 0; equal texts score 1. A zero vector is similar to nothing.
+    A negative cosine is a score of 0; equal texts score 1. A zero vector is similar to nothing, and
+    so is an empty text, which is not embedded.
 
     Attributes:
         embeddings: a langchain-core `Embeddings`, or anything else with `embed_documents`; or the
@@ -73,7 +75,7 @@ class EmbeddingMatcher(BatchMatcher):
     embed_as: EmbedAs = "documents"
     normalised: bool = True
     name = "embedding"
-    needs = ("embeddings", "threshold")
+    needs = EMBEDDINGS_AND_THRESHOLD
     asks = True
 
     def __post_init__(self) -> None:
@@ -196,26 +198,35 @@ class EmbeddingMatcher(BatchMatcher):
         Raises:
             DataError: what embeds failed, or gave no vectors; those it gave before are kept.
         """
-        self._vectors.of(texts)
+        # Models give an empty text a vector like any other, or refuse the whole batch.
+        self._vectors.of(filter(str.strip, texts))
 
-    def useless(self, texts: Iterable[str], *, gold: bool) -> Iterable[str]:
-        """Those whose vector is zero."""
-        return (text for text in texts if not self._vectors.known[text].any())
+    def useless(self, texts: Lists, *, gold: bool) -> Bools:
+        """Those that are empty, or whose vector is zero."""
+        is_zero = np.array([not unit.any() for unit in self._units(texts.known)], bool)
+        return is_zero[texts.numbers]
 
     def remedy(self, text: str) -> str:
-        """The same for every text."""
+        """Whether it is the text or the model."""
+        if not text.strip():
+            return "it is empty; give it a text, or remove it"
         return "its vector is zero; give it a text that the model can read"
+
+    def _units(self, texts: Sequence[str]) -> Floats:
+        """Their unit vectors, one below the other; zeros for an empty text."""
+        known = self._vectors.known
+        zero = np.zeros(len(next(iter(known.values()), ())))
+        return np.array([known[text] if text.strip() else zero for text in texts])
 
     def compare(
         self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
     ) -> Iterator[Floats]:
         """Cosines of unit vectors, in [0, 1]."""
-        vectors = self._vectors.known
         for left, right in zip(docs, golds):
             cosines = np.zeros((len(left), len(right)))
             if cosines.size:
-                units = np.stack([vectors[text] for text in left])
-                np.clip(units @ np.stack([vectors[text] for text in right]).T, 0, 1, out=cosines)
+                units = self._units(left)
+                np.clip(units @ self._units(right).T, 0, 1, out=cosines)
                 # Rounding must not keep equal texts from scoring 1.
                 cosines[(equal(left, right) > 0) & np.any(units, axis=1, keepdims=True)] = 1.0
             yield cosines

@@ -5,24 +5,26 @@ a million scores is never sorted: a gold document's rank is one more than the nu
 of its query that stand before it.
 """
 
+import re
 import struct
 import unicodedata
-import warnings
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from numbers import Integral
-from typing import Annotated, Any, TypeGuard
+from typing import Annotated, Any, Self, TypeGuard
 
 import numpy as np
 
 from kragx.data import Doc, look_alikes, told_apart, value_at
 from kragx.errors import DataError
-from kragx.matchers.base import BaseMatcher, MatchItem, MatchWarning, Notes, Target
+from kragx.matchers.base import IdsMatcher, MatchItem, Target
 from kragx.matchers.matching import starts
+from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Ints, MatchTable
 from kragx.plugins import fitting, is_text, optional
+from kragx.printing import phrase
 
 IdKey = Annotated[
     str | None,
@@ -30,12 +32,53 @@ IdKey = Annotated[
 ]
 ALIKE = "n_queries_ids_alike"
 """Counts questions with gold and retrieved ids that differ only by white space or Unicode form."""
+MADE = "n_queries_ids_made"
+"""Counts questions for which all that is retrieved has a UUID for its id, and no gold item has."""
 
 _OWN = ("id", "metadata.id")  # where an id is, if no key says so
 
 
+@dataclass
+class Alike:
+    """Questions with ids that only look equal: the first of them, and how many."""
+
+    example: str = ""
+    n: int = 0
+
+    def add(self, example: str) -> None:
+        """Add one."""
+        self.example = self.example or example
+        self.n += 1
+
+    def merge(self, later: Self) -> None:
+        """Add those after these."""
+        self.n += later.n
+
+    def problem(self) -> str:
+        """How many there are."""
+        s = "s" * (self.n > 1)
+        return (
+            f"ids of gold and documents that only look equal in {self.n} question{s}: "
+            f"{self.example}"
+        )
+
+
+class Made(Alike):
+    """Questions whose documents have ids that a vector store made when they were put into it."""
+
+    def problem(self) -> str:
+        """How many there are."""
+        s = "s" * (self.n > 1)
+        return (
+            f"ids that can match nothing in {self.n} question{s}: a vector store gives a UUID to "
+            f"each document that is added without an id, and no gold item has one: {self.example}; "
+            "add documents with your ids, name the metadata key that holds yours with 'id_key', or "
+            "compare texts: match 'overlap' or 'text'"
+        )
+
+
 @dataclass(frozen=True)
-class IdMatcher(BaseMatcher):
+class IdMatcher(IdsMatcher):
     """Equal ids.
 
     Attributes:
@@ -48,29 +91,34 @@ class IdMatcher(BaseMatcher):
     id_key: IdKey = None
     gold_id_key: IdKey = None
     name = "id"
-    reads = "ids"
     yes_or_no = True
 
+    def __post_init__(self) -> None:
+        if self.id_key in (None, "id"):  # where a document has one; else all of it is read
+            self._set(looks_at=("id",))
+
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield 1 where the ids are equal, else 0; warn of those that only look so."""
-        example = ""
+        """Yield 1 where the ids are equal, else 0; note those that only look so."""
+        settings = self.settings
         for item in items:
             if not (item.docs and item.targets):
                 yield np.zeros(item.shape)
                 continue
             docs, golds = self._doc_ids(item), self._gold_ids(item)
-            if not _is_plain("".join(chain(docs, filter(None, golds)))):
+            wanted = [*filter(None, golds)]
+            if all(map(_is_uuid, docs)) and not any(map(_is_uuid, wanted)):
+                notes[MADE] += 1
+                retrieved = f"{docs[0]!r}{_keys(item.docs[0])}"
+                notes.finding(settings, MADE, Made).add(
+                    f"in {item.query.id!r} {retrieved} was retrieved, {wanted[0]!r} is gold"
+                )
+            if not _is_plain("".join(chain(docs, wanted))):
                 alike = look_alikes(_not_found(item, docs, golds), docs)
                 notes[ALIKE] += bool(alike)
-                for pair in [] if example else alike.items():
-                    example = f"in {item.query.id!r} {told_apart(*pair)}"
+                for pair in [*alike.items()][-1:]:
+                    of_all = notes.finding(settings, ALIKE, Alike)
+                    of_all.add(f"in {item.query.id!r} {told_apart(*pair)}")
             yield equal(docs, golds)
-        if example:
-            n, s = notes[ALIKE], "s" * (notes[ALIKE] > 1)
-            problem = (
-                f"ids of gold and documents that only look equal in {n} question{s}: {example}"
-            )
-            warnings.warn(problem, MatchWarning, stacklevel=2)
 
     def _doc_ids(self, item: MatchItem) -> list[str]:
         paths = _OWN if self.id_key is None else (self.id_key,)
@@ -78,12 +126,21 @@ class IdMatcher(BaseMatcher):
         for rank, doc in enumerate(item.docs, start=1):
             doc_id = _lookup(doc, paths)
             if doc_id is None:
-                names = ", ".join(sorted(map(str, doc.metadata))[:8])
-                keys = f" (it has: {names})" if names else ""
+                names = _names(doc)
                 raise DataError(
-                    f"query {item.query.id!r}, rank {rank}: the document has no "
-                    f"{self.id_key or 'id'}; name the metadata key that holds it with 'id_key'"
-                    f"{keys}, or compare texts: match 'overlap' or 'text'"
+                    phrase(
+                        "query {query!r}, rank {rank}: the document has no {key}; name the "
+                        "metadata key that holds it with 'id_key' (it has: {names}), or compare "
+                        "texts: match 'overlap' or 'text'"
+                        if names
+                        else "query {query!r}, rank {rank}: the document has no {key}; name the "
+                        "metadata key that holds it with 'id_key', or compare texts: match "
+                        "'overlap' or 'text'",
+                        query=item.query.id,
+                        rank=rank,
+                        key=self.id_key or "id",
+                        names=names,
+                    )
                 )
             ids.append(doc_id)
         return ids
@@ -97,11 +154,30 @@ class IdMatcher(BaseMatcher):
         for position in range(len(item.query.gold)):
             if position not in with_id:
                 raise DataError(
-                    f"query {item.query.id!r}, gold {position + 1}: the gold item has no "
-                    f"{key or 'id'}; add it, name the metadata key that holds it with "
-                    "'gold_id_key', or compare texts: match 'overlap' or 'text'"
+                    phrase(
+                        "query {query!r}, gold {n}: the gold item has no {key}; add it, name the "
+                        "metadata key that holds it with 'gold_id_key', or compare texts: match "
+                        "'overlap' or 'text'",
+                        query=item.query.id,
+                        n=position + 1,
+                        key=key or "id",
+                    )
                 )
         return ids
+
+
+_is_uuid = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
+
+
+def _names(doc: Doc) -> str:
+    """The first metadata keys of a document."""
+    return ", ".join(sorted(map(str, doc.metadata))[:8])
+
+
+def _keys(doc: Doc) -> str:
+    """The same in brackets."""
+    names = _names(doc)
+    return f" (it has: {names})" if names else ""
 
 
 def _is_plain(ids: str) -> bool:

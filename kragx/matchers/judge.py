@@ -10,8 +10,9 @@ import numpy as np
 
 from kragx.data import Gold, normalise
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, MatchItem, Notes, TextlessError, Trace
+from kragx.matchers.base import BaseMatcher, MatchItem, TextlessError, Trace
 from kragx.matchers.matching import lacking
+from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, MatchTable, Votes
 from kragx.plain import plain
 from kragx.plugins import optional, whole
@@ -125,8 +126,7 @@ class JudgeMatcher(BaseMatcher):
         The others are 0. A grade is NaN where a judgement failed, and 0 for a target without text.
 
         Raises:
-            JudgingError: more judgements are missing than `max_missing` allows, or judging had to
-                stop; what was judged is stored.
+            JudgingError: judging had to stop; what was judged is stored.
         """
         stream = iter(items)
         while batch := list(_up_to(stream, _BATCH)):
@@ -151,6 +151,9 @@ class JudgeMatcher(BaseMatcher):
                 open_ = np.ones(grade.shape, bool) if mask is None else mask
                 reach = (least, greatest) if self.votes else None
                 yield Trace(self, grade, open_, pending=wait, reach=reach)
+
+    def check(self, notes: Notes) -> None:
+        """Refuse more missing judgements than `max_missing` allows."""
         self._check_missing(notes.judging)
 
     def _support(self, item: MatchItem) -> Iterator[tuple[int, int, Question]]:
@@ -332,6 +335,12 @@ class PoolMatcher(BaseMatcher):
     def summary(self, tally: Tally) -> dict[str, Any]:
         """As the judge's."""
         return self.judge.summary(tally)
+
+    def said(
+        self, items: Iterable[MatchItem], *, relevance: bool = False
+    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
+        """What the judge has said of their relevance, which made the pool."""
+        return self.judge.said(items, relevance=True)
 
     def of_relevance(self, depth: int | None) -> BaseMatcher:
         """The judge, of another pool."""

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import numpy as np
 
 from kragx.errors import DataError
-from kragx.matchers.base import MatchItem, Notes, Trace
+from kragx.matchers.base import MatchItem, Trace
 from kragx.matchers.judge import JudgeMatcher
+from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats
 from kragx.plugins import whole
 
@@ -99,7 +100,6 @@ class NuggetMatcher(JudgeMatcher):
                     held = np.where(grades >= question.rubric.top, 1.0, (grades > 0) / 2)
                 grid[row, start : start + len(question.facts)] = held
             yield from (Trace(self, grid, np.ones(grid.shape, bool)) for grid in grids)
-        self._check_missing(notes.judging)
 
     def _questions(self, item: MatchItem) -> Iterator[tuple[int, int, Question]]:
         """Each question with the context's row and the first fact's column."""

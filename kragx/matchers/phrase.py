@@ -4,50 +4,49 @@ ROUGE-2 counts pairs of tokens, and one token has none; half of the pairs of thr
 pair. So gold of a few tokens either stands in a document as it is, or does not match.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from typing import Annotated
 
 import numpy as np
 
 from kragx.data import TokenCorpus, UnicodeTokenizer
-from kragx.data.phrases import SHORT, phrase_starts
-from kragx.data.tokens import Tokens, joined
+from kragx.data.lists import Lists
+from kragx.data.ngrams import ngram_overlaps, of_pairs
+from kragx.data.phrases import SHORT, are_short, stand
 from kragx.errors import UsageError
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher, Watcher
-from kragx.matchers.broken import BrokenTexts
-from kragx.matchers.rouge import rouge
-from kragx.matchers.siblings import Lookout, agreeing
+from kragx.matchers.broken import BrokenTexts, Gaps
+from kragx.matchers.notes import Notes
+from kragx.matchers.rouge import shares
+from kragx.matchers.siblings import Look, Lookout, agreeing, differ
 from kragx.metrics import Bools, Floats, Profile
 from kragx.metrics.spans.reading import plain
 from kragx.metrics.threshold import matches
 from kragx.plugins import one_of, optional, whole
 
 
-def phrases(docs: Sequence[Tokens], golds: Sequence[Tokens], corpus: TokenCorpus) -> Bools:
-    """Whether the tokens of each gold text stand in each document one after the other.
+def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
+    """1 where the tokens of a gold text stand in a document one after the other, else 0.
 
     The last one may go on in Hangul there, as particles do: ``15일`` in ``15일에``. A text without
     tokens stands nowhere.
 
     Args:
-        docs: the token numbers of n documents.
-        golds: the token numbers of m gold texts.
-        corpus: where the numbers come from.
+        docs: the documents of each query of a batch, by their rows in the corpus.
+        golds: its gold texts.
+        corpus: where they stand.
 
     Returns:
-        n x m yes or no.
+        Of each pair of a document and a gold text, as `of_pairs` has them.
     """
-    stands = np.zeros((len(docs), len(golds)), bool)
-    tokens, rows, _ = joined(docs)
-    for column, gold in enumerate(golds):
-        starts = phrase_starts(tokens, gold, corpus)
-        of_doc = rows[starts]
-        inside = of_doc == rows[starts + len(gold) - 1]  # not over the end of a document
-        stands[of_doc[inside], column] = True
-    return stands
+    doc, gold = of_pairs(docs.n_texts, golds.n_texts)
+    (texts, of_doc), (short, of_gold) = (
+        np.unique(own.numbers, return_inverse=True) for own in (docs, golds)
+    )
+    stands = stand(corpus.of_rows(texts), corpus.of_rows(short), of_doc[doc], of_gold[gold], corpus)
+    return stands.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -81,13 +80,9 @@ class PhraseMatcher(TokenMatcher):
         """A text without its markup."""
         return plain(text)
 
-    def compare(
-        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
-    ) -> Iterator[Floats]:
+    def compare_all(self, docs: Lists, golds: Lists) -> Floats:
         """1 where the gold text stands, else 0."""
-        for of_docs, of_golds in zip(docs, golds):
-            stands = phrases(self.corpus.of(of_docs), self.corpus.of(of_golds), self.corpus)
-            yield stands.astype(np.float64)
+        return phrases(docs, golds, self.corpus)
 
 
 @dataclass(frozen=True)
@@ -109,88 +104,95 @@ class OverlapMatcher(TokenMatcher):
     tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
     name = "overlap"
 
-    def useless(self, texts: Iterable[str], *, gold: bool) -> Iterable[str]:
+    def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those without tokens; without the short rule, gold of one token as well."""
-        least = 2 if gold and not self.short else 1
-        short = filter(self.corpus.short.__contains__, texts)
-        return (text for text in short if len(self.corpus.of([text])[0]) < least)
+        is_useless: Bools = self.corpus.lengths[texts.numbers] < (
+            2 if gold and not self.short else 1
+        )
+        return is_useless
 
     def read(self, text: str) -> str:
         """A text without its markup."""
         return plain(text)
 
-    def watchers(self) -> Sequence[Watcher]:
+    def watchers(self, notes: Notes) -> Sequence[Watcher]:
         """Texts whose words are broken, or that were made from templates, are warned of.
 
         With `siblings` the scores are lower where words differ, whatever the reason.
         """
         if not isinstance(self.tokenizer, UnicodeTokenizer) or self.siblings is not None:
             return ()
-        return BrokenTexts(self.corpus), SiblingWatcher(self)
+        gaps = notes.finding(self.settings, "broken", Gaps)
+        lookout = notes.finding(self.settings, "siblings", Lookout)
+        return BrokenTexts(self.corpus, gaps), SiblingWatcher(self, lookout)
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""
         return profile.for_scores()
 
-    def compare(
-        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
-    ) -> Iterator[Floats]:
+    def compare_all(self, docs: Lists, golds: Lists) -> Floats:
         """Shares of pairs, and 1 or 0 for short gold, one query after another."""
-        passages = [[gold for gold in of_query if not self.is_phrase(gold)] for of_query in golds]
-        shares = self._of_passages(docs, passages)
-        for of_docs, of_golds, long, of_passages in zip(docs, golds, passages, shares):
-            if len(long) == len(of_golds):
-                yield of_passages
-                continue
-            short = np.fromiter(map(self.is_phrase, of_golds), bool, len(of_golds))
-            answers = self.corpus.of(compress(of_golds, short))
-            scores = np.empty((len(of_docs), len(of_golds)))
-            scores[:, short] = phrases(self.corpus.of(of_docs), answers, self.corpus)
-            scores[:, ~short] = of_passages
-            yield scores
+        is_short = are_short(golds.numbers, self.corpus, self.short)
+        if not is_short.any():
+            return self._of_passages(docs, golds)
+        _, gold = of_pairs(docs.n_texts, golds.n_texts)
+        scores = np.zeros(len(gold))
+        for is_meant, score in ((is_short, self._of_answers), (~is_short, self._of_passages)):
+            own = golds.those(is_meant)
+            # Nothing is looked for in the documents of queries that have none.
+            own_docs = docs.those((own.n_texts > 0)[docs.of_text])
+            scores[is_meant[gold]] = score(own_docs, own)
+        return scores
 
-    def _of_passages(
-        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
-    ) -> Iterator[Floats]:
-        """Shares of pairs: of each query's n documents and m gold texts, n x m."""
-        pieces = self.corpus.pieces
-        shares = rouge(
-            "rouge2", "overlap", [*map(pieces, docs)], [*map(pieces, golds)], self.corpus
-        )
-        if self.siblings is None:
-            yield from shares
-            return
-        for of_docs, of_golds, scores in zip(docs, golds, shares):
-            doc_tokens, gold_tokens = self.corpus.of(of_docs), self.corpus.of(of_golds)
-            for row, column in zip(*scores.nonzero()):
-                scores[row, column] = agreeing(doc_tokens[row], gold_tokens[column], self.corpus)
-            yield scores
+    def _of_answers(self, docs: Lists, golds: Lists) -> Floats:
+        """1 or 0 of each document and short gold text."""
+        return phrases(docs, golds, self.corpus)
+
+    def _of_passages(self, docs: Lists, golds: Lists) -> Floats:
+        """The share of pairs of each document and gold text."""
+        corpus = self.corpus
+        of_docs, of_golds = (own.by(corpus.pieces(own.numbers)) for own in (docs, golds))
+        scores = shares("overlap", ngram_overlaps(of_docs, of_golds, 2, corpus))
+        if self.siblings is not None:
+            of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
+            for pair in scores.nonzero()[0].tolist():
+                rows = docs.numbers[of_doc[pair]], golds.numbers[of_gold[pair]]
+                doc, gold = corpus.of_rows(np.array(rows))
+                scores[pair] = agreeing(doc, gold, corpus)
+        return scores
 
 
 @dataclass
 class SiblingWatcher:
-    """Shows a `Lookout` the gold text that the last matching document matches best."""
+    """Looks at the gold text that the last matching document matches best, for a `Lookout`."""
 
     matcher: OverlapMatcher
+    lookout: Lookout
 
-    def __post_init__(self) -> None:
-        self._lookout = Lookout(self.matcher.corpus)
+    def wants(self, query_id: str) -> bool:
+        """Whether the lookout looks at the question."""
+        return self.lookout.wants(query_id)
 
     def see(self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats) -> None:
-        """Look at a question, where it is due, and at the documents that match one gold text."""
-        if not self._lookout.due():
-            return
+        """Look at the documents of a question that match one gold text."""
+        self.lookout.take(query_id, self._look(query_id, docs, golds, scores))
+
+    def _look(
+        self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats
+    ) -> Look:
         matched = matches(scores, self.matcher.threshold)
         rows = matched.any(axis=1).nonzero()[0]
         if not rows.size:
-            return
+            return Look()
         column = int(scores[rows[-1]].argmax())
-        if not self.matcher.is_phrase(golds[column]):
-            rows = matched[:, column].nonzero()[0]
-            self._lookout.look(
-                query_id, golds[column], [docs[row] for row in rows], scores[rows, column]
-            )
-
-    def warn(self) -> None:
-        """Say what was found."""
-        self._lookout.warn()
+        if self.matcher.is_phrase(golds[column]):
+            return Look()
+        rows = matched[:, column].nonzero()[0]
+        last, best = int(rows[-1]), int(rows[scores[rows, column].argmax()])
+        overlap, corpus = scores[:, column], self.matcher.corpus
+        gold = golds[column]
+        if differ(docs[last], gold, overlap[last], corpus) and not differ(
+            docs[best], gold, overlap[best], corpus
+        ):
+            return Look(1, 1, query_id)
+        return Look(1)

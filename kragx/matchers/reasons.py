@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.matchers.base import BaseMatcher, Matcher, MatchItem, Notes, Trace, adapted
+from kragx.matchers.base import BaseMatcher, Matcher, MatchItem, Trace, adapted
+from kragx.matchers.notes import Notes
 from kragx.metrics import Bools
 from kragx.metrics.threshold import matches
 

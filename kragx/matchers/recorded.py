@@ -10,8 +10,9 @@ import numpy as np
 
 from kragx.data import normalise
 from kragx.errors import UntrustedError
-from kragx.matchers.base import BaseMatcher, MatchItem, Notes, Trace
+from kragx.matchers.base import BaseMatcher, MatchItem, Trace
 from kragx.matchers.judge import PoolMatcher
+from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
 from kragx.plain import plain
 from kragx.plugins import above_zero, check_options, optional

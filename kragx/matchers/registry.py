@@ -17,8 +17,9 @@ from kragx.errors import UsageError, inside, nearest
 from kragx.matchers.base import BaseMatcher, Matcher, Place, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
 from kragx.plugins import above_zero
+from kragx.printing import phrase
 
-_FIRST = ("ids", "texts", "rouge", "phrase", "span", "embedding", "judge")
+_FIRST = ("ids", "texts", "rouge", "phrase", "span", "pages", "embedding", "judge")
 """The files whose methods come first in help and errors, in this order."""
 
 
@@ -52,11 +53,6 @@ def matcher(
 
     An object that is no `BaseMatcher` but has `threshold` and `scores` is wrapped in one.
 
-    >>> matcher("phrase")
-    PhraseMatcher(casefold=True, tokenizer=UnicodeTokenizer(casefold=True))
-    >>> matcher({"method": "id", "id_key": "metadata.parent_id"})
-    IdMatcher(id_key='metadata.parent_id', gold_id_key=None)
-
     Args:
         spec: what stands for a matcher.
         defaults: options that a built-in method gets where it has them and the spec does not name
@@ -65,6 +61,13 @@ def matcher(
 
     Raises:
         UsageError: there is no such method, or it does not take these options.
+
+    Examples:
+        >>> from kragx import matcher
+        >>> matcher("phrase")
+        PhraseMatcher(casefold=True, tokenizer=UnicodeTokenizer(casefold=True))
+        >>> matcher({"method": "id", "id_key": "metadata.parent_id"})
+        IdMatcher(id_key='metadata.parent_id', gold_id_key=None)
     """
     with inside(field):
         return _matcher(spec, defaults)
@@ -168,20 +171,20 @@ def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any])
     if ":" in method:
         return _plugged_in(method, options)
     if method not in METHODS:
-        raise UsageError(f"unknown method {method!r}; {nearest(method, METHODS)}")
+        problem = phrase("unknown method {method!r}", method=method)
+        raise UsageError(problem, remedy=nearest(method, METHODS))
     valid = option_names(method)
     for name in options:
         if name == "threshold" and name not in valid:
             others = [other for other in METHODS if name in option_names(other)]
             raise UsageError(
-                f"{method!r} decides yes or no and has no threshold",
+                phrase("{method!r} decides yes or no and has no threshold", method=method),
                 field=name,
-                remedy=f"remove it, or use one of {', '.join(others)}",
+                remedy=phrase("remove it, or use one of {methods}", methods=", ".join(others)),
             )
         if name not in valid:
-            raise UsageError(
-                f"{method!r} has no such option", field=name, remedy=nearest(name, valid)
-            )
+            problem = phrase("{method!r} has no such option", method=method)
+            raise UsageError(problem, field=name, remedy=nearest(name, valid))
     own = {name: value for name, value in defaults.items() if name in valid}
     return METHODS[method](**{**own, **options})
 

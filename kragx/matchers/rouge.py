@@ -4,17 +4,18 @@ Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004). For the sa
 score equals rouge-score's, to the last bit.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
 
 from kragx.data import TokenCorpus, UnicodeTokenizer
-from kragx.data.ngrams import Pairs, Texts, ngram_overlaps
+from kragx.data.lists import Lists
+from kragx.data.ngrams import Pairs, ngram_overlaps, of_pairs
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
-from kragx.matchers.shares import Measure, lengths, shared_part
+from kragx.matchers.shares import Measure, shared_part
 from kragx.metrics import Floats, Profile
 
 Method = Literal["rouge1", "rouge2", "rougeL"]
@@ -52,43 +53,39 @@ class RougeMatcher(TokenMatcher):
         """What a profile says of matches that come from graded scores."""
         return profile.for_scores()
 
-    def compare(
-        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
-    ) -> Iterator[Floats]:
+    def compare_all(self, docs: Lists, golds: Lists) -> Floats:
         """ROUGE of each query's documents and gold texts, one query after another."""
-        doc_tokens, gold_tokens = map(self.corpus.of, docs), map(self.corpus.of, golds)
-        yield from rouge(self.method, self.measure, [*doc_tokens], [*gold_tokens], self.corpus)
+        if self.method == "rougeL":
+            return shares(self.measure, _subsequences(docs, golds, self.corpus))
+        n = 1 if self.method == "rouge1" else 2
+        return shares(self.measure, ngram_overlaps(docs, golds, n, self.corpus))
 
 
-def rouge(
-    method: Method, measure: Measure, docs: Texts, golds: Texts, corpus: TokenCorpus
-) -> Iterator[Floats]:
-    """Yield the ROUGE scores of each query's n documents and m gold texts, n x m."""
-    of_queries = _subsequences(docs, golds, corpus)
-    if method != "rougeL":
-        of_queries = ngram_overlaps(docs, golds, 1 if method == "rouge1" else 2, corpus)
-    for pairs in of_queries:
-        shares = shared_part(measure, pairs.shared, pairs.shared, pairs.doc_sizes, pairs.gold_sizes)
-        start = 0
-        for n, m in pairs.shapes:
-            yield shares[start : start + n * m].reshape(n, m)
-            start += n * m
+def shares(measure: Measure, pairs_of_queries: Iterable[Pairs]) -> Floats:
+    """ROUGE of pairs for what they share."""
+    scores = [
+        shared_part(measure, pairs.shared, pairs.shared, pairs.doc_sizes, pairs.gold_sizes)
+        for pairs in pairs_of_queries
+    ]
+    return np.concatenate([*scores, np.empty(0)])
 
 
-def _subsequences(docs: Texts, golds: Texts, corpus: TokenCorpus) -> Iterator[Pairs]:
-    """How long the longest common subsequence of each pair is."""
+def _subsequences(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Iterator[Pairs]:
+    """How long the longest common subsequence of each pair is, for all queries at once."""
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
-    for of_docs, of_golds in zip(docs, golds):
-        n, m = len(of_docs), len(of_golds)
-        shared = np.zeros((n, m), np.int64)
+    of_docs, of_golds = corpus.strings(docs.numbers), corpus.strings(golds.numbers)
+    shared, doc, gold = [np.empty(0, np.int64)], 0, 0
+    for n, m in zip(docs.n_texts.tolist(), golds.n_texts.tolist()):
+        own_docs, own_golds = of_docs[doc : (doc := doc + n)], of_golds[gold : (gold := gold + m)]
         if n and m:
-            shared = cdist(
-                [corpus.string(tokens) for tokens in of_docs],
-                [corpus.string(tokens) for tokens in of_golds],
-                scorer=LCSseq.similarity,
-                dtype=np.int64,
-            )
-        doc_sizes, gold_sizes = np.repeat(lengths(of_docs), m), np.tile(lengths(of_golds), n)
-        yield Pairs([(n, m)], shared.ravel(), doc_sizes, gold_sizes)
+            # rapidfuzz prepares what stands on the left, once a text: gold is less and shorter.
+            scores = cdist(own_golds, own_docs, scorer=LCSseq.similarity, dtype=np.int64)
+            shared.append(scores.T.ravel())
+    of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
+    yield Pairs(
+        np.concatenate(shared),
+        corpus.lengths[docs.numbers][of_doc],
+        corpus.lengths[golds.numbers][of_gold],
+    )

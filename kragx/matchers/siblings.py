@@ -9,18 +9,20 @@ the same, make them *differ* there, and what they share counts only where they d
 Nothing is asked about other texts: the score of a pair depends on no company and no order.
 """
 
-import warnings
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise
+from typing import NamedTuple, Self
+from zlib import crc32
 
 import numpy as np
 
 from kragx.data import TokenCorpus
 from kragx.data.tokens import Tokens
-from kragx.matchers.base import MatchWarning
-from kragx.metrics import Floats
 
 _OFFSETS = 3
 """At how many offsets two texts are laid side by side: those at which most pairs meet."""
@@ -40,9 +42,10 @@ thousand times does not meet itself a million times."""
 _MANY = 0.15
 _AT_LEAST = 5
 
-# A look costs as much as matching the question does.
+# A look costs as much as matching the question does. After the first ones a question's id says
+# whether it is looked at, so that it is the same whatever parts questions come in.
 _ALL_OF_FIRST = 32
-_THEN_EACH = 32
+_THEN_ONE_OF = 32
 
 
 def agreeing(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> float:
@@ -138,57 +141,80 @@ def _cut(doc: Tokens, gold: Tokens, corpus: TokenCorpus, *, at_end: bool) -> boo
     return one.endswith(other) or other.endswith(one)
 
 
+def differ(doc: str, gold: str, score: float, corpus: TokenCorpus) -> bool:
+    """Whether two texts with this overlap, tokenised before, have other words amid the same."""
+    of_doc, of_gold = corpus.of([doc, gold])
+    return agreeing(of_doc, of_gold, corpus) < score / 2
+
+
+class Look(NamedTuple):
+    """What looking at a question, or at several, came to.
+
+    Attributes:
+        n: how many of them have a match.
+        n_siblings: in how many of these a sibling matched.
+        example: the id of the first of those.
+    """
+
+    n: int = 0
+    n_siblings: int = 0
+    example: str = ""
+
+    def and_(self, later: Look) -> Look:
+        """This and what a later one came to."""
+        example = self.example or later.example
+        return Look(self.n + later.n, self.n_siblings + later.n_siblings, example)
+
+
+def _is_drawn(query_id: str) -> bool:
+    return crc32(query_id.encode("utf-8", "surrogatepass")) % _THEN_ONE_OF == 0
+
+
 @dataclass
 class Lookout:
-    """Finds out whether an evaluation's texts were made from templates, and warns of it.
+    """Finds out whether an evaluation's texts were made from templates.
 
-    It looks at the first 32 questions and every 32nd after them: whether the last document that
+    It looks at the first 32 questions and at one of 32 after them: whether the last document that
     matches a gold text differs from it amid what they share, and the best one does not. Where the
     best one does too, the texts were edited or badly read, and other things help.
 
     Attributes:
-        corpus: where token numbers come from.
-        n_questions: how many came by.
-        n_looked: at how many of them, those with a match, it looked.
-        n_siblings: in how many of these a sibling matched.
-        example: the id of one of them.
+        first: what looking at each of the first questions came to, and whether its id says that it
+            is looked at wherever it stands.
+        rest: the same of those after them together.
     """
 
-    corpus: TokenCorpus
-    n_questions: int = 0
-    n_looked: int = 0
-    n_siblings: int = 0
-    example: str = ""
+    first: list[tuple[Look, bool]] = field(default_factory=list)
+    rest: Look = field(default_factory=Look)
 
-    def due(self) -> bool:
-        """Whether to look at the next question."""
-        number = self.n_questions
-        self.n_questions += 1
-        return number < _ALL_OF_FIRST or number % _THEN_EACH == 0
+    def wants(self, query_id: str) -> bool:
+        """Whether it looks at the next question."""
+        return len(self.first) < _ALL_OF_FIRST or _is_drawn(query_id)
 
-    def look(self, query_id: str, gold: str, docs: Sequence[str], scores: Floats) -> None:
-        """Look at a gold text and the documents that match it, with their overlaps."""
-        self.n_looked += 1
-        best = int(scores.argmax())
-        if self._differ(docs[-1], gold, scores[-1]) and not self._differ(
-            docs[best], gold, scores[best]
-        ):
-            self.n_siblings += 1
-            self.example = self.example or query_id
+    def take(self, query_id: str, look: Look) -> None:
+        """What looking at the next question came to."""
+        self._take(look, _is_drawn(query_id))
 
-    def _differ(self, doc: str, gold: str, score: float) -> bool:
-        of_doc, of_gold = self.corpus.of([doc, gold])
-        return agreeing(of_doc, of_gold, self.corpus) < score / 2
+    def _take(self, look: Look, drawn: bool) -> None:
+        if len(self.first) < _ALL_OF_FIRST:
+            self.first.append((look, drawn))
+        elif drawn:
+            self.rest = self.rest.and_(look)
 
-    def warn(self) -> None:
-        """Say what was found, where it is too much for chance."""
-        if self.n_siblings >= max(_AT_LEAST, _MANY * self.n_looked):
-            warnings.warn(
-                "the texts seem to be made from templates: in "
-                f"{self.n_siblings} of {self.n_looked} questions looked at (for example "
-                f"{self.example!r}) a document matches beside the right one that has other words, "
-                "such as names or numbers, amid those of the gold text; match: {method: overlap, "
-                "siblings: apart} counts these as no match",
-                MatchWarning,
-                stacklevel=3,
-            )
+    def merge(self, later: Self) -> None:
+        """Add what looking at the questions after these came to."""
+        for look, drawn in later.first:
+            self._take(look, drawn)
+        self.rest = self.rest.and_(later.rest)
+
+    def problem(self) -> str:
+        """That the texts are from templates, where there is too much of it for chance."""
+        total = reduce(Look.and_, (look for look, _ in self.first), Look()).and_(self.rest)
+        if total.n_siblings < max(_AT_LEAST, _MANY * total.n):
+            return ""
+        return (
+            f"the texts seem to be made from templates: in {total.n_siblings} of {total.n} "
+            f"questions looked at (for example {total.example!r}) a document matches beside the "
+            "right one that has other words, such as names or numbers, amid those of the gold "
+            "text; match: {method: overlap, siblings: apart} counts these as no match"
+        )

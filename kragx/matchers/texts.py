@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 
 from kragx.data import normalise
+from kragx.data.documents import Remembered
 from kragx.errors import DataError
-from kragx.matchers.base import BaseMatcher, MatchItem, Notes
+from kragx.matchers.base import ID_AND_TEXT, BaseMatcher, MatchItem
+from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
@@ -24,6 +27,7 @@ class YesOrNo(BaseMatcher):
 
     casefold: bool = False
     normalised: bool = True
+    looks_at = ID_AND_TEXT
     yes_or_no = True
 
     def matches(self, gold: str, doc: str) -> bool:
@@ -49,8 +53,13 @@ class YesOrNo(BaseMatcher):
                 scores[:, column] = [self.matches(gold, doc) for doc in docs]
             yield scores
 
+    @cached_property
+    def _as_read(self) -> Mapping[str, str]:
+        """Texts as they are compared; one that comes again is read once."""
+        return Remembered(partial(normalise, casefold=self.casefold))
+
     def _read(self, text: str) -> str:
-        return normalise(text, casefold=self.casefold) if self.normalised else text
+        return self._as_read[text] if self.normalised else text
 
 
 @dataclass(frozen=True)

@@ -11,25 +11,37 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kragx.metrics.engine import MetricWarning, compute
     from kragx.metrics.evidence import Cut, Evidence, HeldFacts, RankedList, TextBudget
-    from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes
-    from kragx.metrics.profiles import KRAGX, NO_GOLD, PROFILES, NoGold, Profile, profile
+    from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes as Votes
+    from kragx.metrics.profiles import (
+        KRAGX as KRAGX,
+        NO_GOLD as NO_GOLD,
+        PROFILES,
+        NoGold,
+        Profile,
+        profile,
+    )
     from kragx.metrics.registry import (
         DEFAULT_METRICS,
         METRICS,
-        known_metric,
+        known_metric as known_metric,
         metric,
         parse,
-        parse_all,
-        profile_for,
+        parse_all as parse_all,
+        profile_for as profile_for,
     )
-    from kragx.metrics.scores import MetricScores, counted, intervals_of, is_mean, valueless
+    from kragx.metrics.scores import (
+        MetricScores,
+        counted as counted,
+        intervals_of as intervals_of,
+        is_mean as is_mean,
+        valueless as valueless,
+    )
     from kragx.metrics.spec import Metric, MetricSpec, Option
+    from kragx.metrics.table_view import TableView
 
 __all__ = [
     "DEFAULT_METRICS",
-    "KRAGX",
     "METRICS",
-    "NO_GOLD",
     "PROFILES",
     "Bools",
     "Cut",
@@ -46,27 +58,35 @@ __all__ = [
     "Option",
     "Profile",
     "RankedList",
+    "TableView",
     "TextBudget",
-    "Votes",
     "compute",
-    "counted",
-    "intervals_of",
-    "is_mean",
-    "known_metric",
     "metric",
     "parse",
-    "parse_all",
     "profile",
-    "profile_for",
-    "valueless",
 ]
 
+_OF_THE_HOUSE = (
+    *("KRAGX", "NO_GOLD", "Votes", "counted", "intervals_of", "is_mean", "known_metric"),
+    *("parse_all", "profile_for", "valueless"),
+)
+"""Names for the other rooms, not public."""
+
 # Those that cost nothing to import come first; each imports what stands before it.
-_MODULES = ("profiles", "match_table", "evidence", "spec", "scores", "registry", "engine")
+_MODULES = (
+    "profiles",
+    "match_table",
+    "evidence",
+    "table_view",
+    "spec",
+    "scores",
+    "registry",
+    "engine",
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name in __all__ or name in _OF_THE_HOUSE:
         for module in _MODULES:
             names = vars(importlib.import_module(f"kragx.metrics.{module}"))
             if name in names:

@@ -69,6 +69,11 @@ def _scores(ranked: RankedList) -> Floats:
     return np.array([doc.score for doc in ranked.docs], np.float64)
 
 
+def _apart(spec: MetricSpec) -> bool:
+    """Whether rises or falls of scores do not matter, which all lists together show."""
+    return spec["score"] is None
+
+
 ABSTENTION = Metric(
     name="abstention",
     question="Is nothing retrieved where nothing answers?",
@@ -79,6 +84,7 @@ ABSTENTION = Metric(
         "ko": "답이 없는 질문 가운데 아무것도 가져오지 않은 비율입니다.",
     },
     from_evidence=_abstention,
+    apart=_apart,
     options={"score": SCORE},
     cuts=False,
     of="unanswerable",
@@ -93,6 +99,7 @@ FALSE_ABSTENTION = Metric(
         "ko": "답이 있는 질문 가운데 아무것도 가져오지 않은 비율입니다.",
     },
     from_evidence=_false_abstention,
+    apart=_apart,
     options={"score": SCORE},
     better="lower",
     cuts=False,

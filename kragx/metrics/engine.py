@@ -15,6 +15,7 @@ from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
 from kragx.metrics.spec import Metric, MetricSpec, Value, defined
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
+from kragx.warned import outside
 
 
 class MetricWarning(UserWarning):
@@ -57,11 +58,12 @@ def compute(
             within = evidence.within(budget)
             computed = _computed(within.table, uncut, profile, within)
         scores |= {spec: replace(score, spec=spec) for spec, score in zip(group, computed)}
-    _warn_above_1(scores.values())
+    warn_above_1(scores.values())
     return tuple(scores[spec] for spec in specs)
 
 
-def _warn_above_1(scores: Iterable[MetricScores]) -> None:
+def warn_above_1(scores: Iterable[MetricScores]) -> None:
+    """Warn of metrics that are above 1 for some queries, as those of a profile may be."""
     for score in scores:
         above = int((score.values > 1.0 + 1e-12).sum())
         if above and score.spec.metric.from_matches is not None:
@@ -69,7 +71,7 @@ def _warn_above_1(scores: Iterable[MetricScores]) -> None:
                 f"{score.spec} is above 1 for {above} queries: it credits every matching document, "
                 "also several that match the same gold (profile kragx credits each gold once)",
                 MetricWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
 
 
@@ -100,11 +102,15 @@ def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
 
     values = own(metric.from_evidence(evidence, spec))
     most = None if metric.maximum is None else own(metric.maximum(evidence, spec))
-    maximum = None if most is None or not defined(most).size else float(defined(most).mean())
-    known = defined(values)
-    number = metric.number(known) if known.size else None
+    number = number_of(metric, values)
     bounds = None if metric.extremes is None else _bounds(*metric.extremes(evidence, spec))
-    return MetricScores(spec, values, number, bounds=bounds, maximum=maximum)
+    return MetricScores(spec, values, number, bounds=bounds, maxima=most)
+
+
+def number_of(metric: Metric, values: Floats) -> float | None:
+    """The number that the queries' values make; None without any."""
+    known = defined(values)
+    return metric.number(known) if known.size else None
 
 
 def _bounds(low: Floats, high: Floats) -> tuple[float, float] | None:
@@ -188,7 +194,7 @@ def _known(table: MatchTable, specs: Sequence[MetricSpec], profile: Profile) -> 
         seen = view(uncut["rel"])
         values = from_view(seen, uncut)
         values = _apply_no_gold(values, seen.empty, table, uncut, profile)
-        return values, _means(values)
+        return values, means(values)
 
     @cache
     def pooled(rel: float | None) -> list[PooledCounts]:
@@ -210,7 +216,8 @@ def _known(table: MatchTable, specs: Sequence[MetricSpec], profile: Profile) -> 
         if metric.pooled is None:
             return MetricScores(spec, values[row], mean, no_gold)
         counts = pooled(rel)[row]
-        return MetricScores(spec, values[row], mean, no_gold, counts, metric.pooled(counts))
+        micro = None if mean is None else metric.pooled(counts)  # nothing over nothing is not 0
+        return MetricScores(spec, values[row], mean, no_gold, counts, micro)
 
     return [score(spec) for spec in specs]
 
@@ -240,7 +247,8 @@ def _cut(spec: MetricSpec) -> float:
     return np.inf if spec.k is None else float(spec.k)
 
 
-def _means(values: Floats) -> list[float | None]:
+def means(values: Floats) -> list[float | None]:
+    """The mean of each row of (c, q) values, of those that are defined; None without any."""
     undefined = np.isnan(values)
     if not undefined.any() and values.shape[1]:
         return [float(mean) for mean in values.mean(axis=1)]

@@ -193,7 +193,7 @@ CONTEXT_RELEVANCE = Metric(
     "there is none",
     meaning={
         "en": "The share of what context expansion adds that is relevant.",
-        "ko": "문맥 확장으로 더해진 문서 가운데 관련 있는 것의 비율입니다.",
+        "ko": "컨텍스트 확장으로 더해진 문서 가운데 관련 있는 것의 비율입니다.",
     },
     from_evidence=_relevance,
     options={"key": Option("expanded")},
@@ -330,7 +330,7 @@ DENSITY = Metric(
     "counted once",
     meaning={
         "en": "The share of {} that is gold text.",
-        "ko": "{} 가운데 정답 글이 차지하는 비율입니다.",
+        "ko": "{} 가운데 정답 텍스트가 차지하는 비율입니다.",
     },
     from_evidence=_of_spread(Spread.density),
     options=OPTIONS,

@@ -6,17 +6,22 @@ of one kind stands in one flat array, and the `*_start` arrays say where each qu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.errors import UsageError
+from kragx.errors import DataError, UsageError
 from kragx.metrics.threshold import matches
 
 Ints = NDArray[np.int64]
+"""An array of whole numbers."""
 Floats = NDArray[np.float64]
+"""An array of floats."""
 Bools = NDArray[np.bool_]
+"""An array of yes and no."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,46 @@ class MatchTable:
         docs[self.pair_doc[pairs]] = True
         return docs
 
+    @classmethod
+    def joined(cls, tables: Sequence[MatchTable]) -> MatchTable:
+        """The table of all queries of some tables of one matcher, in order; at least one of them.
+
+        Raises:
+            DataError: it would have more documents or gold items than fit.
+        """
+        if len(tables) == 1:
+            return tables[0]
+        first = tables[0]
+        # Where each table's documents and gold items come to stand, and where all end.
+        docs = np.cumsum([0, *(len(table.repeated) for table in tables)])
+        golds = np.cumsum([0, *(len(table.grade) for table in tables)])
+        if max(docs[-1], golds[-1]) >= 2**31:
+            raise DataError("more than 2,147,483,647 documents or gold items in one evaluation")
+
+        def column(name: str) -> NDArray[Any]:
+            return np.concatenate([getattr(table, name) for table in tables])
+
+        def moved(name: str, by: Ints) -> list[NDArray[Any]]:
+            return [getattr(table, name) + start for table, start in zip(tables, by)]
+
+        votes = [table.votes for table in tables if table.votes is not None]
+        return cls(
+            doc_start=np.concatenate((*(own[:-1] for own in moved("doc_start", docs)), docs[-1:])),
+            gold_start=np.concatenate(
+                (*(own[:-1] for own in moved("gold_start", golds)), golds[-1:])
+            ),
+            grade=column("grade"),
+            answered=column("answered"),
+            repeated=column("repeated"),
+            pair_doc=np.concatenate(moved("pair_doc", docs)).astype(np.int32),
+            pair_gold=np.concatenate(moved("pair_gold", golds)).astype(np.int32),
+            pair_score=column("pair_score"),
+            threshold=first.threshold,
+            top=first.top,
+            unanswerable=column("unanswerable"),
+            votes=_joined_votes(votes) if votes else None,
+        )
+
     def at_threshold(self, threshold: float) -> MatchTable:
         """The same scores, decided at another threshold; nothing is scored again.
 
@@ -166,3 +211,8 @@ class MatchTable:
         columns = self.pair_gold[begin:end] - gold_first
         scores[rows, columns] = self.pair_score[begin:end]
         return scores
+
+
+def _joined_votes(votes: Sequence[Votes]) -> Votes:
+    names = [entry.name for entry in fields(Votes)]
+    return Votes(*(np.concatenate([getattr(own, name) for own in votes]) for name in names))

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from kragx.errors import UsageError, nearest
 
 NoGold = Literal["skip", "zero", "error", "abstain"]
+"""What becomes of a query without gold: left out, 0, an error, or 1 where nothing is retrieved."""
 NO_GOLD: tuple[NoGold, ...] = get_args(NoGold)
 
 

@@ -10,6 +10,7 @@ from kragx.metrics import abstention, evidence_metrics, ranking_metrics, relevan
 from kragx.metrics.evidence import Cut, TextBudget
 from kragx.metrics.profiles import KRAGX, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
+from kragx.printing import phrase
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
@@ -58,7 +59,8 @@ def _named(name: str) -> Metric:
         return replace(imported, name=name)
     name = _ALIASES.get(name, name)
     if name not in METRICS:
-        raise UsageError(f"unknown name {name!r}", remedy=nearest(name, [*METRICS, *_ALIASES]))
+        problem = phrase("unknown name {name!r}", name=name)
+        raise UsageError(problem, remedy=nearest(name, [*METRICS, *_ALIASES]))
     return METRICS[name]
 
 
@@ -82,13 +84,14 @@ def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
 
     trec_eval's names are read as well: ``ndcg_cut_10`` is ``ndcg@10``.
 
-    >>> str(parse("nDCG@10(gain = exp2)"))
-    'ndcg@10(gain=exp2)'
-    >>> str(parse("Source-Diversity@5(key = url)"))
-    'source_diversity@5(key=url)'
-
     Raises:
         UsageError: an unknown metric, option or value; the nearest valid one is named.
+
+    Examples:
+        >>> str(parse("nDCG@10(gain = exp2)"))
+        'ndcg@10(gain=exp2)'
+        >>> str(parse("Source-Diversity@5(key = url)"))
+        'source_diversity@5(key=url)'
     """
     if isinstance(text, MetricSpec):
         return text

@@ -44,13 +44,14 @@ class MetricScores:
             alone, and so defined without gold as well.
         pooled: the counts of its micro average, if it has one; what is not known counts as no
             match.
-        micro: the micro average; None for a metric that has none.
+        micro: the micro average; None for a metric that has none, and where no query was scored.
         bounds: what `mean` can become once every score is known; None if all are.
         micro_bounds: the same for the micro average; None also where it is not known.
         vote_bounds: what `mean` can become where several judges have decided, each pair by any of
             their votes: nothing above the strictest, or all by the most lenient; what is not known
             as in `bounds`. None of one judge.
-        maximum: the greatest value that could have been reached, if that depends on the data.
+        maxima: (q) the greatest value that each query could have reached, if that depends on the
+            data.
     """
 
     spec: MetricSpec
@@ -62,7 +63,13 @@ class MetricScores:
     bounds: tuple[float, float] | None = None
     micro_bounds: tuple[float, float] | None = None
     vote_bounds: tuple[float, float] | None = None
-    maximum: float | None = None
+    maxima: Floats | None = None
+
+    @property
+    def maximum(self) -> float | None:
+        """The greatest value that `mean` could have reached, if that depends on the data."""
+        known = defined(self.maxima) if self.maxima is not None else self.maxima
+        return None if known is None or not known.size else float(known.mean())
 
     @property
     def n_scored(self) -> int:

@@ -14,6 +14,7 @@ from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.table_view import PooledCounts, TableView
+from kragx.printing import phrase
 
 Value = str | int | float | None
 """What an option may be set to."""
@@ -91,6 +92,8 @@ class Metric:
             (``answerable: false``), or of all; others have no value. What is made of matches alone
             follows the profile's rule for queries without gold instead.
         pooled: its micro average from the pooled counts, if it has one.
+        apart: whether a query's value depends on that query alone, so that queries may be looked at
+            apart from one another; a function if it depends on the options.
         number: how the queries' values make its number.
         maximum: (q) the greatest value that could have been reached, where the data decide it.
         extremes: of `from_evidence` (q) its least and its greatest values, where judgements may be
@@ -122,6 +125,7 @@ class Metric:
     reads_facts: bool = False
     of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
+    apart: bool | Callable[[MetricSpec], bool] = True
     number: Callable[[Floats], float] = _mean
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
@@ -189,9 +193,8 @@ class Metric:
                 continue  # what the profile says anyway, as a canonical name repeats it
             settable = [other for other, option in self.options.items() if option.settable]
             if name not in settable:
-                raise UsageError(
-                    f"{self.name} has no option {name!r}", remedy=nearest(name, settable)
-                )
+                problem = phrase("{metric} has no option {name!r}", metric=self.name, name=name)
+                raise UsageError(problem, remedy=nearest(name, settable))
             try:
                 values[name] = self.options[name].value(text)
             except UsageError as error:
@@ -226,6 +229,14 @@ class MetricSpec:
     def needs_evidence(self) -> bool:
         """Whether documents or times are looked at, and not the match table alone."""
         return self.metric.from_matches is None or isinstance(self.k, TextBudget)
+
+    @property
+    def apart(self) -> bool:
+        """Whether each query's value depends on that query alone, and these make the number."""
+        metric = self.metric
+        if metric.from_run is not None or self["macro"] == "means":
+            return False
+        return metric.apart if isinstance(metric.apart, bool) else metric.apart(self)
 
     @property
     def budget(self) -> TextBudget | None:

@@ -40,9 +40,9 @@ class TableView:
     ) -> None:
         self._count_repeats = count_repeats
         self.table = table
-        self.cuts = np.array(cuts, np.float64)
-        self.is_gold = table.grade > 0 if rel is None else table.grade >= rel
-        self.gold_query = table.gold_query
+        self.cuts: Floats = np.array(cuts, np.float64)
+        self.is_gold: Bools = table.grade > 0 if rel is None else table.grade >= rel
+        self.gold_query: Ints = table.gold_query
 
     # -- sizes -------------------------------------------------------------------------------
 

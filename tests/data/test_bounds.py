@@ -36,6 +36,7 @@ def test_gzip_without_end(tmp_path, monkeypatch, name):
         read_dataset(path)
 
 
+@pytest.mark.integration
 def test_gzip_in_proportion(tmp_path, monkeypatch):
     """A file of any size is read whose texts unpack as texts do, and a small one whatever it is."""
     rows = [
@@ -125,6 +126,7 @@ def test_texts_in_documents(docs, texts, block):
     }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("doc", "gold"),
     [

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kragx import read_gold
+from kragx import read_dataset, read_gold
 from kragx.evaluation.retrievers import read_corpus
+from kragx.workshop.questions import word_leak
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 SETS = ("consumer_ko", "shop_en")
+SIZES = {"consumer_ko": (120, 150), "shop_en": (60, 80)}
 each_set = pytest.mark.parametrize("name", SETS)
 
 
@@ -37,35 +39,79 @@ def gold_texts(name):
     ]
 
 
-def test_size_of_the_korean_corpus():
-    """The Korean corpus has at least 40 documents, each of at least three paragraphs."""
-    docs = corpus("consumer_ko")
-    assert len(docs) >= 40
+@each_set
+def test_size(name):
+    """As many documents and questions as the docs say; each document has three paragraphs."""
+    docs = corpus(name)
+    assert (len(docs), len(gold(name))) == SIZES[name]
     assert min(len(doc.text.split("\n\n")) for doc in docs) >= 3
 
 
-def test_mix_of_the_korean_questions():
-    """The 60 Korean questions are 30, 15 and 15 of each type; 24 easy, 24 medium and 12 hard."""
-    queries = list(gold("consumer_ko"))
-    assert len(queries) == 60
+@each_set
+def test_mix_of_the_questions(name):
+    """Half are general inquiries, a quarter of each other type; 40, 40, 20 % are of each level."""
+    queries = list(gold(name))
+    n = len(queries)
     types = Counter(query.query_type for query in queries)
-    assert sorted(types.values()) == [15, 15, 30]
-    assert types["general_inquiry"] == 30
+    assert set(types) == {"general_inquiry", "legal_interpretation", "similar_case"}
+    assert types["general_inquiry"] == n // 2
+    assert abs(types["legal_interpretation"] - types["similar_case"]) <= 1
     difficulty = Counter(query.metadata["difficulty"] for query in queries)
-    assert difficulty == {"easy": 24, "medium": 24, "hard": 12}
+    assert difficulty == {"easy": 0.4 * n, "medium": 0.4 * n, "hard": 0.2 * n}
+
+
+@each_set
+def test_some_questions_have_no_answer(name):
+    """About 8 % of the questions are marked as ones that nothing answers, of every type."""
+    lost = [query for query in gold(name) if query.answerable is False]
+    assert 0.07 <= len(lost) / len(gold(name)) <= 0.09
+    assert not any(query.gold for query in lost)
+    assert len({query.query_type for query in lost}) == 3
+
+
+@each_set
+def test_the_questions_are_no_copies(name):
+    """Less than 30 % of a question's content words stand in its gold, on average."""
+    pytest.importorskip("kiwipiepy")
+    assert word_leak(gold(name)).mean < 0.3
+
+
+@each_set
+def test_gold_of_several_documents(name):
+    """More than a tenth of the questions need two documents or three: gold of the highest grade in
+    each, none of which has an alternative in another.
+    """
+    docs = corpus(name)
+
+    def sources(item):
+        texts = [item.text, *(other.text for other in item.alternatives)]
+        return {doc.id for doc in docs for text in texts if (text or "") in doc.text}
+
+    def needed(query):
+        apart: list[set[str]] = []
+        for own in (sources(item) for item in query.gold if item.grade == 2):
+            if not any(own & other for other in apart):
+                apart.append(own)
+        return len(apart)
+
+    numbers = Counter(needed(query) for query in gold(name))
+    assert sum(n for documents, n in numbers.items() if documents > 1) >= 0.1 * len(gold(name))
+    assert max(numbers) == 3
 
 
 @each_set
 def test_every_query_is_complete(name):
-    """Every query has a question, a type, expected document types, gold, reference and category."""
+    """Every query has a question, a type and a category; what can be answered has gold, a
+    reference and expected document types.
+    """
     for query in gold(name):
         assert query.text
         assert query.query_type
-        assert query.expected_doc_types
-        assert query.gold
-        assert query.reference
         assert query.metadata["category"]
-        assert query.metadata["difficulty"] in ("easy", "medium", "hard")
+        if query.answerable is not False:
+            assert query.expected_doc_types
+            assert query.gold
+            assert query.reference
 
 
 @each_set
@@ -75,7 +121,7 @@ def test_expected_document_types_exist(name):
     types = {doc.metadata["doc_type"] for doc in docs}
     categories = {doc.metadata["category"] for doc in docs}
     for query in gold(name):
-        assert set(query.expected_doc_types) <= types
+        assert {*(query.expected_doc_types or ())} <= types
         assert query.metadata["category"] in categories
 
 
@@ -84,7 +130,7 @@ def test_gold_is_verbatim(name):
     """Every gold text and alternative stands verbatim in some document."""
     texts = [doc.text for doc in corpus(name)]
     pairs = gold_texts(name)
-    assert len(pairs) >= len(gold(name))
+    assert len(pairs) >= sum(query.answerable is not False for query in gold(name))
     lost = [pair for pair in pairs if not any(pair[1] in text for text in texts)]
     assert lost == []
 
@@ -141,3 +187,28 @@ def test_korean_alternatives():
     for item in items:
         texts = [item.text, *(other.text for other in item.alternatives)]
         assert len(set(texts)) == len(texts)
+
+
+@each_set
+def test_the_release_is_of_these_questions(name):
+    """The workshop's release has the same questions and gold passages, by its own hash."""
+    folder = DATA / name / "releases"
+    released = read_dataset(folder / "gold_v3.jsonl")
+    about = json.loads((folder / "gold_v3.release.json").read_text(encoding="utf-8"))
+    texts = {doc.id: doc.text for doc in corpus(name)}
+
+    def words(item):
+        """Of an item that is a paragraph's id alone, as some of the first release: its text."""
+        if item.text is not None:
+            return item.text
+        document, _, place = item.id.partition(":")
+        start, _, end = place.partition("-")
+        return texts[document][int(start) : int(end)]
+
+    assert released.content_hash == about["hash"]
+    assert "no agreement is claimed" in about["note"]
+    assert [query.text for query in released] == [query.text for query in gold(name)]
+    for query, own in zip(released, gold(name), strict=True):
+        assert query.answerable == own.answerable
+        found = " ".join(words(item) for item in query.gold)
+        assert all(item.text in found for item in own.gold)

@@ -142,7 +142,9 @@ def test_an_unknown_field_is_refused(
 def test_what_is_no_document_is_refused(bad: object) -> None:
     """Other values name their type, the query and the rank, and what to pass instead."""
     named = "None" if bad is None else f"{type(bad).__name__} .+"
-    with pytest.raises(DataError, match=rf"'q1', rank 1: {named} is not a document; pass a Lang"):
+    with pytest.raises(
+        DataError, match=rf"'q1', rank 1: {named} is not a document; pass a document of Lang"
+    ):
         read(bad)
 
 

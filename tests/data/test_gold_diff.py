@@ -104,6 +104,56 @@ def test_what_became_of_a_gold_item(before, after, changes):
     assert told(Query("q", "why?", (before,)), Query("q", "why?", (after,))) == changes
 
 
+MOVE = {"move": {"from": ["c1"], "to": ["d7"]}}
+"""What `kragx gold move` writes into the metadata of an item that has gone from c1 to d7."""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (Gold("c1", PASSAGE), Gold("d7", PASSAGE), "ids"),
+        (Gold("c1", PASSAGE), Gold("d7", PASSAGE, alternatives=(Doc("d8", PASSAGE),)), "ids"),
+        (Gold("c1", PASSAGE), Gold("d7", PASSAGE, alternatives=(Doc("d8", "other"),)), "gold"),
+        (Gold("c1", PASSAGE), Gold("d7", PASSAGE, metadata={"source": "s"}), "gold"),
+        (Gold("c1", PASSAGE), Gold("d7", PASSAGE, 2.0, metadata=MOVE), "gold"),
+        (Gold("c1", PASSAGE), Gold("d7", PASSAGE, metadata=MOVE), "moved"),
+        (Gold("c1"), Gold("d7", metadata=MOVE), "moved"),
+        (Gold("c1"), Gold("d7", PASSAGE, metadata={**MOVE, "source": "s", "start": 3}), "moved"),
+        (Gold("c1", PASSAGE), Gold("d7", f"- {PASSAGE.upper()}", metadata=MOVE), "moved"),
+        (Gold("c1", PASSAGE), Gold("d7", f"Not {PASSAGE}", metadata=MOVE), "gold"),
+        (Gold("c2"), Gold("d7", metadata=MOVE), "gold"),
+        (Gold("c1"), Gold("d9", metadata=MOVE), "gold"),
+        (Gold("c1"), Gold("d7", alternatives=(Doc("d9"),), metadata=MOVE), "gold"),
+        (Gold("c1"), Gold("d7", metadata={"move": ["c1"]}), "gold"),
+        (Gold("c1", PASSAGE, 0.0), Gold("d7", PASSAGE, 0.0, metadata=MOVE), "judged"),
+    ],
+)
+def test_gold_that_is_elsewhere(before, after, kind):
+    """The same text under another id is other gold for who compares ids, unless a move tells."""
+    query = Query("q", "why?", (before, Gold("c3", "stays")))
+    later = replace(query, gold=(after, Gold("c3", "stays")))
+    diff = diff_gold(a_set(query), a_set(later))
+    assert [question.kind for question in diff.questions] == [kind]
+    assert diff.comparable == (kind in ("moved", "judged"))
+    said = {"ids": "same text under another id", "moved": "in 1 of these gold is the same text"}
+    assert said.get(kind, "") in str(diff)
+
+
+def test_ids_that_are_counted_anew():
+    """What was c1 and c2 is c2 and c3: each item is held against its own, by text or by record."""
+    first, second = Gold("c1", PASSAGE), Gold("c2", "a second passage")
+    query = Query("q", "why?", (first, second))
+    later = replace(query, gold=(replace(first, id="c2"), replace(second, id="c3")))
+    assert told(query, later) == ["moved: c1 → c2", "moved: c2 → c3"]
+
+    def recorded(before: str, after: str) -> Gold:
+        return Gold(after, metadata={"move": {"from": [before], "to": [after]}})
+
+    bare = replace(query, gold=(Gold("c1"), Gold("c2", grade=2.0)))
+    moved = replace(bare, gold=(recorded("c1", "c2"), replace(recorded("c2", "c3"), grade=2.0)))
+    assert told(bare, moved) == ["moved: c1 → c2", "moved: c2 → c3"]
+
+
 def test_of_several_items_those_are_paired_that_share_most():
     """A chunk with two passages has its id twice: each is held against its own, in any order."""
     one, other = (Gold("c1", text, metadata={"start": len(text)}) for text in ("first", "a second"))

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.data import TokenCorpus, UnicodeTokenizer, ngrams as module
+from kragx.data import TokenCorpus, UnicodeTokenizer, ngrams as module, stretches
+from kragx.data.lists import Lists
 from kragx.data.ngrams import ngram_overlaps
 from tests.thoroughness import examples
 
@@ -25,21 +26,31 @@ def grams(text: str, n: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(words[at : at + n]) for at in range(len(words) - n + 1))
 
 
+def by_row(lists: Sequence[list[str]], corpus: TokenCorpus) -> Lists:
+    """Lists of texts that were added before."""
+    n_texts = np.array([*map(len, lists)], np.int64)
+    return Lists(corpus.texts, corpus.rows([*chain(*lists)]), n_texts)
+
+
 def of(
     queries: Sequence[tuple[list[str], list[str]]], n: int
 ) -> list[tuple[list[list[int]], list[int], list[int]]]:
     """For each query the shared n-grams, and the sizes of each pair's document and gold text."""
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add(text for docs, golds in queries for text in (*docs, *golds))
-    docs, golds = ([corpus.of(texts) for texts in side] for side in zip(*queries, strict=True))
-    found = []
-    for pairs in ngram_overlaps(docs, golds, n, corpus):
-        start = 0
-        for shape in pairs.shapes:
-            own = slice(start, start := start + shape[0] * shape[1])
-            shared = pairs.shared[own].reshape(shape).tolist()
-            found.append((shared, pairs.doc_sizes[own].tolist(), pairs.gold_sizes[own].tolist()))
-        assert start == len(pairs.shared)
+    docs, golds = (by_row(side, corpus) for side in zip(*queries, strict=True))
+    every = [*ngram_overlaps(docs, golds, n, corpus)]
+    shared, doc_sizes, gold_sizes = (
+        np.concatenate([getattr(pairs, name) for pairs in every])
+        for name in ("shared", "doc_sizes", "gold_sizes")
+    )
+    found, start = [], 0
+    for shape in ((len(own), len(wanted)) for own, wanted in queries):
+        own = slice(start, start := start + shape[0] * shape[1])
+        found.append(
+            (shared[own].reshape(shape).tolist(), doc_sizes[own].tolist(), gold_sizes[own].tolist())
+        )
+    assert start == len(shared)
     return found
 
 
@@ -48,13 +59,21 @@ def of(
     queries=st.lists(QUERY, min_size=1, max_size=5),
     n=st.sampled_from([1, 2]),
     most=st.sampled_from([1, 10, 1 << 20]),
+    bits=st.sampled_from([1, 3, 16]),
 )
 def test_shared_ngrams_are_those_of_counters(
-    queries: list[tuple[list[str], list[str]]], n: int, most: int
+    queries: list[tuple[list[str], list[str]]], n: int, most: int, bits: int
 ) -> None:
-    """Each pair shares what two Counters intersect to, however much is worked on at once."""
-    limits = dict.fromkeys(("_MOST_TOKENS", "_MOST_PLACES", "_MOST_MEETINGS"), most)
-    with patch.multiple(module, **limits):
+    """Each pair shares what two Counters intersect to.
+
+    However much is worked on at once, and also where most n-grams fall into the same slots.
+    """
+    limits = dict.fromkeys(("_MOST_TOKENS", "_MOST_QUERIES"), most)
+    slots = dict.fromkeys(("_LEAST_BITS", "_MOST_BITS"), bits)
+    with (
+        patch.multiple(module, **limits, **slots),
+        patch.object(stretches, "_MOST_AT_ONCE", most),
+    ):
         found = of(queries, n)
     for (docs, golds), (shared, doc_sizes, gold_sizes) in zip(queries, found, strict=True):
         pairs = [(grams(doc, n), grams(gold, n)) for doc in docs for gold in golds]
@@ -73,9 +92,9 @@ def test_queries_do_not_meet_each_others_gold(n: int) -> None:
 
 def test_one_ngram_in_all_texts_is_met_in_parts() -> None:
     """A thousand documents and gold texts with the same pair meet a million times, in parts."""
-    texts = [np.array([0, 1], np.int32)] * 1100
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add(["a b"])
-    (pairs,) = ngram_overlaps([texts], [texts], 2, corpus)
+    texts = by_row([["a b"] * 1100], corpus)
+    (pairs,) = ngram_overlaps(texts, texts, 2, corpus)
     assert (pairs.shared == 1).all()
-    assert pairs.shared.size == 1_210_000 > module._MOST_MEETINGS
+    assert pairs.shared.size == 1_210_000 > stretches._MOST_AT_ONCE

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given, strategies as st
 
@@ -11,7 +9,7 @@ from kragx import evaluate
 from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.data.tokens import PIECE, TokenCorpus
 from kragx.data.words import unspaced, words
-from kragx.matchers import RougeMatcher
+from kragx.matchers import Notes, RougeMatcher
 from tests.matchers.support import CountingTokenizer, item, scored
 from tests.thoroughness import examples
 
@@ -61,6 +59,7 @@ def test_token_numbers_that_look_like_surrogates() -> None:
     assert tokens.tolist() == [0xD800, 0xDBFF, 0xDFFF, 0xE000]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("method", ["rouge1", "rouge2", "rougeL"])
 def test_many_queries_score_as_each_alone(method: str) -> None:
     """A stream of more queries than one batch gives the scores of each query asked alone."""
@@ -68,10 +67,10 @@ def test_many_queries_score_as_each_alone(method: str) -> None:
         item([f"강 {n} 개와 산 {n % 7} 개", "강 하나"], [f"산 {n % 5} 개와 강 {n} 개"])
         for n in range(600)
     ]
-    streamed = list(RougeMatcher(method).scores(iter(items), Counter()))
+    streamed = list(RougeMatcher(method).scores(iter(items), Notes()))
     assert len(streamed) == len(items)
     for each, scores in zip(items, streamed, strict=True):
-        (alone,) = RougeMatcher(method).scores([each], Counter())
+        (alone,) = RougeMatcher(method).scores([each], Notes())
         assert scores.tolist() == alone.tolist()
 
 
@@ -98,7 +97,7 @@ def test_pieces_are_what_they_are_by_hand(texts: list[str], first: int) -> None:
     numbers: list[int] = []
     for batch in (texts[:first], texts[first:]):
         corpus.add(batch)
-        numbers += [number for tokens in corpus.pieces(batch) for number in tokens.tolist()]
+        numbers += corpus.tokens_of(corpus.pieces(corpus.rows(batch))).tolist()
     expected = [piece for text in texts for piece in pieces_by_hand(text)]
     assert len(numbers) == len(expected)
     assert len(set(zip(numbers, expected))) == len(set(numbers)) == len(set(expected))

@@ -75,6 +75,7 @@ def test_a_disk_without_room(tmp_path):
     assert left(tmp_path) == ["a.bin"]
 
 
+@pytest.mark.integration
 def test_killed_while_writing(tmp_path):
     """A process that is killed half way leaves the old file whole."""
     path = tmp_path / "a.txt"
@@ -134,6 +135,7 @@ def test_devices_and_pipes(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+@pytest.mark.integration
 @posix
 def test_standard_output_that_is_a_file(tmp_path):
     """`--out /dev/stdout > file` goes where the shell has opened, and what follows comes after."""

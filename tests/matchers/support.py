@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx import GoldDataset, Matcher, Run, match_pairs, matcher
-from kragx.matchers import MatchItem
+from kragx.matchers import MatchItem, Notes
 
 
 def item(docs: Sequence[object], golds: Sequence[object]) -> MatchItem:
@@ -20,7 +20,7 @@ def item(docs: Sequence[object], golds: Sequence[object]) -> MatchItem:
 
 def scored(chosen: Matcher, docs: Sequence[object], golds: Sequence[object]) -> NDArray[np.float64]:
     """The n x t scores of one query, straight from the matcher."""
-    (scores,) = chosen.scores([item(docs, golds)], Counter())
+    (scores,) = chosen.scores([item(docs, golds)], Notes())
     return np.asarray(scores)
 
 

@@ -44,6 +44,7 @@ def test_markup(language, case, match):
     assert not warned
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("case", "least"), [("30 % of spaces lost", 0.95), ("all spaces lost", 0.93), ("ocr 3 %", 0.95)]
 )

@@ -19,7 +19,8 @@ from sklearn.metrics.pairwise import cosine_similarity
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import DataError, UsageError, evaluate, matcher
 from kragx.app.config import filled
-from kragx.matchers import EmbeddingMatcher, MatchWarning
+from kragx.matchers import EmbeddingMatcher, MatchWarning, Notes
+from kragx.matchers.matching import conclude
 from tests.thoroughness import examples
 
 from .support import decided, item, scored
@@ -391,15 +392,43 @@ def test_what_is_asynchronous_alone_is_awaited(as_: Any):
 
 def test_a_zero_vector_matches_nothing_and_is_said():
     """No NaN, a score of 0 even with itself, a count and a warning."""
-    notes: Counter[str] = Counter()
+    notes = Notes()
     chosen = EmbeddingMatcher(NgramEmbeddings(), 0.1)
+    (found,) = chosen.scores([item(["가", "가나"], ["가", "가나"])], notes)
     with (
         pytest.warns(MatchWarning, match="gold that can match nothing by 'embedding' in 1 quest"),
         pytest.warns(MatchWarning, match="retrieved texts that can match nothing"),
     ):
-        (found,) = chosen.scores([item(["가", "가나"], ["가", "가나"])], notes)
+        conclude(chosen, notes)
     assert np.asarray(found).tolist() == [[0.0, 0.0], [0.0, 1.0]]
     assert notes["n_queries_gold_unmatchable"] == notes["n_queries_docs_unmatchable"] == 1
+
+
+def test_an_empty_text_matches_nothing_and_is_not_embedded():
+    """Models give it a vector all the same, near to much, or refuse it; chunks may be empty."""
+    given: list[str] = []
+
+    class Constant(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            given.extend(texts)
+            return [[1.0, 0.0] for _ in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            raise NotImplementedError
+
+    notes = Notes()
+    chosen = EmbeddingMatcher(Constant(), 0.1)
+    (found,) = chosen.scores([item(["", "가", " \n"], ["", "나"])], notes)
+    assert np.asarray(found).tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    assert given == ["가", "나"]
+    with (
+        pytest.warns(MatchWarning, match="it is empty; give it a text, or remove it"),
+        pytest.warns(MatchWarning, match="retrieved texts that can match nothing"),
+    ):
+        conclude(chosen, notes)
+    assert notes["n_queries_docs_unmatchable"] == 1
+    nothing = list(EmbeddingMatcher(Constant(), 0.1).scores([item([""], [""])], Notes()))
+    assert np.asarray(nothing).tolist() == [[[0.0]]]
 
 
 def test_a_class_that_is_asynchronous_alone_is_asked():

@@ -1,4 +1,4 @@
-"""The card of evidence: the default matcher is as right as docs/matchers.md says."""
+"""The card of evidence: the default matcher is as right as docs/matchers-evidence.md says."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_number_never_matches_inside_a_longer_one(code: str) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("page", ["docs/matchers.md", "docs/matchers.ko.md"])
+@pytest.mark.parametrize("page", ["docs/matchers-evidence.md", "docs/matchers-evidence.ko.md"])
 def test_the_card_is_what_is_measured(page: str, measured_lines: list[str]) -> None:
     """Each row of the card stands on the pages as it is printed."""
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -62,6 +62,7 @@ def measured_lines() -> list[str]:
     return list(card.lines(cases(), card.MATCHERS))
 
 
+@pytest.mark.integration
 @all_languages
 def test_there_are_enough_answers(language: Language) -> None:
     """At least 300 distinct answers a language; a fifth of the negatives are hard."""

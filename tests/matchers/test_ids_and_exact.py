@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from uuid import uuid4
 
 import pytest
 from langchain_core.documents import Document
 
-from kragx import DataError, Doc, Gold, matcher
+from kragx import DataError, Doc, Gold, GoldDataset, evaluate, matcher
+from kragx.matchers import MatchWarning
 
 from .support import decided, scored
 
@@ -119,6 +121,28 @@ class TestId:
         """A gold item without an id names its query and place, and a text matcher."""
         with pytest.raises(DataError, match=r"'q1', gold 2: .*gold_id_key.*overlap"):
             scored(matcher("id"), [{"id": "a"}], [{"id": "a"}, "본문만 있는 정답"])
+
+    def test_ids_that_a_vector_store_made(self) -> None:
+        """UUIDs on one side alone can match nothing: counted, and said with its remedies."""
+        texts = ["하나", "둘", "셋"]
+        gold = GoldDataset.from_documents([[{"id": f"c{n}"}] for n in range(3)], queries=texts)
+        found = [
+            [Document(id=str(uuid4()), page_content=text, metadata={"chunk": 1})] for text in texts
+        ]
+        with pytest.warns(
+            MatchWarning, match=r"in 3 questions: .*chunk.*'c0'.*'id_key'.*'overlap'"
+        ):
+            result = evaluate(gold, found, match="id", metrics=["hit_rate@5"])
+        assert result.counts["n_queries_ids_made"] == 3
+        assert "documents have ids that a store made: 3 (no match)" in result.to_text()
+
+    @pytest.mark.parametrize("own", ["c0", "0f8fad5b-d9cb-469f-a165-70867728950e"])
+    def test_ids_that_may_match(self, own: str) -> None:
+        """One id of one's own among UUIDs, or UUIDs on both sides, are nothing to speak of."""
+        gold = GoldDataset.from_documents([[{"id": own}]])
+        found = [[{"id": str(uuid4())}, {"id": str(uuid4()) if own != "c0" else "c1"}]]
+        result = evaluate(gold, found, match="id", metrics=["hit_rate@5"])
+        assert "n_queries_ids_made" not in result.counts
 
     @pytest.mark.parametrize("bad", [1.5, True, ["p1"], {"id": "p1"}])
     def test_what_is_no_id_is_an_error(self, bad: object) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -11,7 +9,7 @@ from hypothesis import given, strategies as st
 from kragx import UsageError, evaluate, match_pairs
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, Query
-from kragx.matchers import MatchItem, MatchWarning, SpanMatcher, matcher
+from kragx.matchers import MatchItem, MatchWarning, Notes, SpanMatcher, matcher
 from tests.thoroughness import examples
 
 GOLD = "aa bb cc dd ee ff gg hh ii jj"
@@ -21,7 +19,7 @@ def scores(chosen, docs, golds):
     """The scores of one query."""
     query = Query("q", gold=tuple(Gold(text=text) for text in golds))
     item = MatchItem(query, tuple(Doc(text=text) for text in docs))
-    (found,) = chosen.scores([item], Counter())
+    (found,) = chosen.scores([item], Notes())
     return np.asarray(found)
 
 
@@ -157,7 +155,7 @@ def test_alternatives_and_targets_without_text():
     """A gold item takes the better of its texts; a target with an id alone scores 0."""
     gold = Gold(id="g", alternatives=(Doc(text="no"), Doc(text=GOLD)))
     item = MatchItem(Query("q", gold=(gold,)), (Doc(text=GOLD),))
-    (found,) = SpanMatcher().scores([item], Counter())
+    (found,) = SpanMatcher().scores([item], Notes())
     assert np.asarray(found).tolist() == [[0.0, 0.0, 1.0]]
 
 

@@ -161,8 +161,12 @@ class Counts:
     found: int
     missed: int
 
-    def micro(self, name: str) -> float:
-        """Precision, recall or F1 of the counts."""
+    n_scored: int
+
+    def micro(self, name: str) -> float | None:
+        """Precision, recall or F1 of the counts; none of no query."""
+        if not self.n_scored:
+            return None
         p = self.relevant / (self.relevant + self.other) if self.relevant + self.other else 0.0
         r = self.found / (self.found + self.missed) if self.found + self.missed else 0.0
         both = 2 * p * r / (p + r) if p + r else 0.0
@@ -173,14 +177,15 @@ def pooled(
     queries: Sequence[Ranking], wanted: Wanted, no_gold: str, threshold: float = 0.5
 ) -> Counts:
     """The counts over all queries; skipped ones are not in them."""
-    relevant = other = found = missed = 0
+    relevant = other = found = missed = n_scored = 0
     for query in queries:
         read = Reader(query, threshold, wanted.rel)
         if no_gold == "skip" and not read.m:
             continue
+        n_scored += 1
         k = read.depth(wanted)
         relevant += read.relevant(k)
         other += sum(1 for rank in range(1, read.n + 1) if rank <= k) - read.relevant(k)
         found += len(read.found(k))
         missed += read.m - len(read.found(k))
-    return Counts(relevant, other, found, missed)
+    return Counts(relevant, other, found, missed, n_scored)

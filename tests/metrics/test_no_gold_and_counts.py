@@ -162,9 +162,10 @@ class TestRelevanceLevel:
             by_id(GRADED, IN_TURN, *LEVELS, no_gold="error")
 
     def test_no_query_is_left(self) -> None:
-        """Where no query reaches rel, the mean is None and the micro average 0 of nothing."""
+        """Where no query reaches rel, neither mean nor micro average is known, nor is it 0."""
         result = by_id(GRADED, IN_TURN, "recall(rel=9)")
-        assert result.mean == {"recall(rel=9)": None}
+        assert result.mean == result.micro == {"recall(rel=9)": None}
+        assert [*result.describe()][2].rows == [["recall(rel=9)", "-", "", "-"]]
         assert set(result.counts["pooled"]["recall(rel=9)"].values()) == {0}
 
 

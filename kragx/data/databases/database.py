@@ -46,10 +46,11 @@ class Database:
         self._address, self._schema, self._waits = address, schema, waits
         self._lock = threading.Lock()
         try:
-            self._connection, self.read_only, self._lacking = opened(address, schema, make=make)
+            self._connection, read_only, self._lacking = opened(address, schema, make=make)
         except (SQLAlchemyError, OSError) as error:
             problem = f"cannot be opened as a {schema.what}: {reason(error)}"
             raise DataError(f"{address}: {problem}") from None
+        self.read_only: bool = read_only
 
     def close(self) -> None:
         """Close the connection, once nothing is done with it."""

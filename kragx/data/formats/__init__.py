@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from kragx.data.formats.format import Format
 from kragx.data.formats.gold import GOLD, GOLDSET
 from kragx.data.formats.other_tools import AUTORAG, LLAMAINDEX, RAGAS, SCIENCE_QA
+from kragx.data.formats.passages import PASSAGES
 from kragx.data.formats.trec import QRELS
 
 FORMATS: Mapping[str, Format] = {
-    known.name: known for known in (AUTORAG, RAGAS, LLAMAINDEX, GOLDSET, GOLD, QRELS, SCIENCE_QA)
+    known.name: known
+    for known in (AUTORAG, RAGAS, LLAMAINDEX, PASSAGES, GOLDSET, GOLD, QRELS, SCIENCE_QA)
 }

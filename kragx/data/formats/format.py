@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any, Literal, TypeVar
 
 from kragx.data.documents import (
@@ -18,14 +19,18 @@ from kragx.data.documents import (
     unknown_field,
 )
 from kragx.data.formats.jsonl import Place
-from kragx.data.gold import Gold, Query, as_gold
+from kragx.data.gold import Gold, Query, gold_items, plain_golds
 from kragx.data.problems import Level, Problems
 from kragx.data.runs import Retrieved
+from kragx.data.stages import Stage, as_stages
 from kragx.data.text import Mender
+from kragx.data.turns import Turn, as_turns
 from kragx.errors import DataError, shorten
 
-Read = Iterator[tuple[Query, Retrieved | None]]
-"""Queries, each with what the record says was retrieved; an id "" has been reported."""
+Question = tuple[Query, Retrieved | None]
+"""A query with what a record says was retrieved; an id "" has been reported."""
+
+Read = Iterator[Question]
 
 _Cleaned = TypeVar("_Cleaned")
 
@@ -57,6 +62,8 @@ class Format:
         read: what a record says: as a rule one query; its mistakes are reported to its `Fields`.
         key: the field that holds the query's id.
         looks: what else tells a record of this format.
+        is_gathered: whether records are gathered in blocks (`kragx.data.gathering`) as long as they
+            are plain; `read` reads the others one by one.
     """
 
     name: str
@@ -65,6 +72,7 @@ class Format:
     read: Callable[[Fields], Read]
     key: str = "query_id"
     looks: Callable[[Mapping[str, Any]], bool] = lambda record: False
+    is_gathered: bool = False
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
         """Whether a record is of this format, and of no other."""
@@ -96,7 +104,7 @@ class Fields:
     def __post_init__(self) -> None:
         key = self.record.get(self.format.key)
         self.query_id = None if key is None else str(key)
-        self.mender = self.problems.mender
+        self.mender: Mender = self.problems.mender
 
     def report(self, name: str, message: str, level: Level = "error") -> None:
         """Report what is wrong with a field."""
@@ -104,11 +112,15 @@ class Fields:
 
     def only(self) -> None:
         """Report every field that is not the format's."""
+        if self.record.keys() <= self.format.fields.keys():
+            return
         for name in self.rest():
             self._refused(unknown_field(str(name), self.format.fields))
 
     def query(self, query_id: str, text: str | None, gold: Iterable[Gold]) -> Query:
         """The query, with the fields that all of kragx's own formats have."""
+        if _OF_QUERIES.isdisjoint(self.record):
+            return Query(query_id, text, tuple(gold))
         return Query(
             id=query_id,
             text=text,
@@ -118,6 +130,14 @@ class Fields:
             answerable=self.flag("answerable"),
             reference=self.text("reference"),
             metadata=self.metadata(),
+            history=self._history(),
+        )
+
+    def _history(self) -> tuple[Turn, ...]:
+        """What was said before."""
+        values = self.record.get("history")
+        return (
+            () if values is None else self._cleaned("history", as_turns, values, self.mender) or ()
         )
 
     def rest(self) -> dict[str, Any]:
@@ -177,29 +197,44 @@ class Fields:
     def golds(self) -> dict[int, Gold]:
         """Gold items as in a gold file, by position; the broken ones are reported and left out."""
         items = self._list("gold", "gold items", null=False)
-        return self._each("gold", partial(as_gold, strings=False), items)
+        plain = plain_golds(items, strings=False)
+        if plain is not None:
+            return dict(enumerate(plain))
+        each = self._each("gold", partial(gold_items, strings=False), items)
+        if all(len(own) == 1 for own in each.values()):
+            return {position: own for position, (own,) in each.items()}
+        return dict(enumerate(chain.from_iterable(each.values())))
 
     def retrieved(self) -> Retrieved | None:
         """What was retrieved as a results file says it: documents, or their ids, or an error."""
-        error = self.text("error")
-        seconds = self._cleaned("", clean_seconds, self.record.get("seconds"))
-        lists = [name for name in ("retrieved", "retrieved_chunk_ids") if self.record.get(name)]
-        if error is not None and (error.strip() or not lists):  # some write "" where all went well
-            if lists:
-                self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
-            return Retrieved(error=error, seconds=seconds)
+        seconds, lists = None, ["retrieved"]
+        if not _OF_ANSWERS.isdisjoint(self.record):
+            error = self.text("error")
+            seconds = self._cleaned("", clean_seconds, self.record.get("seconds"))
+            lists = [name for name in ("retrieved", "retrieved_chunk_ids") if self.record.get(name)]
+            if error is not None and (error.strip() or not lists):  # some write "" for none
+                if lists:
+                    self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
+                return Retrieved((), seconds, error, self._stages(()))
         if "retrieved" not in self.record:
             if self.record.get("retrieved_chunk_ids") is None:
                 return None
-            return Retrieved(tuple(map(Doc, self.ids("retrieved_chunk_ids"))), seconds)
+            by_id = tuple(map(Doc, self.ids("retrieved_chunk_ids")))
+            return Retrieved(by_id, seconds, stages=self._stages(by_id))
         values = self._list("retrieved", "documents", null=False)
         docs = self._cleaned("retrieved", as_docs, values, self.mender, "", False)
-        own = [doc.id for doc in docs or ()]
         has_ids = docs is not None and "retrieved_chunk_ids" in lists
-        if has_ids and self.ids("retrieved_chunk_ids") != own:
+        if has_ids and self.ids("retrieved_chunk_ids") != [doc.id for doc in docs or ()]:
             message = "stands beside 'retrieved_chunk_ids', which says otherwise; keep one"
             self.report("retrieved", message)
-        return Retrieved(docs or (), seconds)
+        return Retrieved(docs or (), seconds, stages=self._stages(docs or ()))
+
+    def _stages(self, docs: tuple[Doc, ...]) -> tuple[Stage, ...]:
+        """What each step of a chain returned; their numbers mean these documents first."""
+        values = self.record.get("stages")
+        if not values:
+            return ()
+        return self._cleaned("stages", as_stages, values, docs, self.mender) or ()
 
     def _of_type(self, name: str, kind: type[_Cleaned], words: str) -> _Cleaned | None:
         """A value of a type of JSON; None where there is none."""
@@ -237,6 +272,13 @@ class Fields:
     def _refused(self, error: DataError) -> None:
         remedy = f"; {error.remedy}" if error.remedy else ""
         self.report(error.field, error.problem + remedy)
+
+
+_OF_QUERIES = frozenset(
+    ("query_type", "expected_doc_types", "answerable", "reference", "metadata", "history")
+)
+_OF_ANSWERS = frozenset(("error", "seconds", "retrieved_chunk_ids", "stages"))
+"""What most records lack, of queries and of what was retrieved: asked for once."""
 
 
 def is_index(cell: object) -> bool:

@@ -3,12 +3,14 @@
 A gold file's line:
 
     {"query_id", "query"?, "gold": [{"id"?, "text"?, "grade"?, "alternatives"?, "metadata"?}],
-     "query_type"?, "expected_doc_types"?, "answerable"?, "reference"?, "metadata"?}
+     "query_type"?, "expected_doc_types"?, "answerable"?, "reference"?, "metadata"?,
+     "history"?: [{"role", "content"}]}
 
 A results file's line is the same with ``"retrieved": [{"id"?, "text"?, "score"?, "metadata"?}]``
-and optionally ``"seconds"`` and ``"error"``. Without ``retrieved`` the query is missing (or failed,
-when there is an ``error``); ``[]`` says that the retriever found nothing. Where ids are enough,
-``"retrieved_chunk_ids"`` lists them.
+and optionally ``"seconds"``, ``"error"`` and ``"stages"`` (`kragx.data.stages`). Without
+``retrieved`` the query is missing (or failed, when there is an ``error``); ``[]`` says that the
+retriever found nothing. Where ids are enough, ``"retrieved_chunk_ids"``
+lists them.
 
 A managed gold set holds the ids of chunks, in a list for each grade:
 
@@ -23,13 +25,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from kragx.data.documents import Doc, score_record
+from kragx.data.documents import Doc, doc_record, present
 from kragx.data.formats.format import Fields, Format, Kind, Read
 from kragx.data.formats.jsonl import write_records
+from kragx.data.formats.located import is_parquet
+from kragx.data.formats.parquet_written import write_questions
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Retrieved, Run
+from kragx.data.stages import stage_records
+
+_Item = TypeVar("_Item")
 
 _QUERY: Mapping[str, Kind] = {
     "query_id": "word",
@@ -38,6 +45,7 @@ _QUERY: Mapping[str, Kind] = {
     "expected_doc_types": "ids",
     "answerable": "flag",
     "reference": "text",
+    "history": "json",
     "metadata": "json",
     "gold": "json",
 }
@@ -46,6 +54,7 @@ _RESULT: Mapping[str, Kind] = {
     "retrieved_chunk_ids": "ids",
     "seconds": "number",
     "error": "text",
+    "stages": "json",
 }
 
 
@@ -61,42 +70,71 @@ GOLD = Format(
     fields={**_QUERY, **_RESULT},
     marks=("gold", "retrieved"),
     read=_read,
+    is_gathered=True,
 )
 """The format of gold and results files."""
 
 
 def write_gold(dataset: GoldDataset, path: str | Path) -> None:
-    """Write a gold file that `read_gold` reads back as the same queries."""
+    """Write a gold file that `read_gold` reads back as the same queries; Parquet by its ending.
+
+    Examples:
+        >>> from kragx import GoldDataset, read_gold, write_gold
+        >>> dataset = GoldDataset.from_documents([["Seoul"]], queries=["Which city?"])
+        >>> write_gold(dataset, "gold.jsonl")
+        >>> read_gold("gold.jsonl").queries == dataset.queries
+        True
+    """
+    if is_parquet(path):
+        write_questions(((query, None) for query in dataset), path, results=False)
+        return
     write_records((_query_record(query) for query in dataset), path)
 
 
 def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
-    """Write a results file: the gold set with what the run retrieved."""
-    answers = {query_id: answer_record(answer) for query_id, answer in run.results.items()}
-    write_records((_query_record(query) | answers.get(query.id, {}) for query in dataset), path)
+    """Write a results file: the gold set with what the run retrieved; Parquet by its ending.
+
+    Examples:
+        >>> from kragx import Doc, GoldDataset, Retrieved, Run, evaluate, write_results
+        >>> dataset = GoldDataset.from_documents([["Seoul"]])
+        >>> run = Run({"q1": Retrieved((Doc(text="Seoul"),))})
+        >>> write_results(dataset, run, "results.jsonl")
+        >>> evaluate("results.jsonl", metrics=["mrr@5"])["mrr@5"]
+        1.0
+    """
+    if is_parquet(path):
+        write_questions(((query, run.results.get(query.id)) for query in dataset), path)
+        return
+    write_records((question_record(query, run.results.get(query.id)) for query in dataset), path)
+
+
+def question_record(query: Query, answer: Retrieved | None) -> dict[str, Any]:
+    """A question as a results file holds it; None where nobody says what was retrieved."""
+    return _query_record(query) | ({} if answer is None else answer_record(answer))
 
 
 def _query_record(query: Query) -> dict[str, Any]:
     """A query as a gold file holds it."""
     gold = [
-        _present(
+        present(
             id=item.id,
             text=item.text,
             grade=None if item.grade == 1.0 else item.grade,
-            alternatives=[_doc_record(other) for other in item.alternatives],
+            alternatives=[doc_record(other) for other in item.alternatives],
             metadata=dict(item.metadata),
         )
         for item in query.gold
     ]
     return {
         "query_id": query.id,
-        **_present(query=query.text),
+        **present(query=query.text),
         "gold": gold,
-        **_present(
+        **present(
             query_type=query.query_type,
             expected_doc_types=list(query.expected_doc_types),
             answerable=query.answerable,
             reference=query.reference,
+            history=[turn.to_dict() for turn in query.history],
             metadata=dict(query.metadata),
         ),
     }
@@ -104,23 +142,10 @@ def _query_record(query: Query) -> dict[str, Any]:
 
 def answer_record(answer: Retrieved) -> dict[str, Any]:
     """What was retrieved for a query, or why nothing was, as a results file holds it."""
-    documents = [_doc_record(doc) for doc in answer.documents]
+    documents = [doc_record(doc) for doc in answer.documents]
     record = {"retrieved": documents} if answer.error is None else {"error": answer.error}
-    return record | _present(seconds=answer.seconds)
-
-
-def _doc_record(doc: Doc) -> dict[str, Any]:
-    """A document as a results file holds it."""
-    return _present(
-        id=doc.id, text=doc.text, score=score_record(doc.score), metadata=dict(doc.metadata)
-    )
-
-
-def _present(**fields: Any) -> dict[str, Any]:
-    """The fields that hold something; an empty text is something, an empty list is not."""
-    return {
-        name: value for name, value in fields.items() if value is not None and value not in ([], {})
-    }
+    stages = stage_records(answer.stages, answer.documents)
+    return record | present(seconds=answer.seconds, stages=stages)
 
 
 _IRRELEVANT = "irrelevant_chunk_ids"
@@ -226,6 +251,13 @@ def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
 
     Gold with an id and grade 2, 1 or 0 goes to the three lists, its text and any other gold to
     ``gold``.
+
+    Examples:
+        >>> from kragx import GoldDataset, read_dataset, write_goldset
+        >>> dataset = GoldDataset.from_documents({"q1": {"c1": 2, "c2": 0}}, queries=["Where?"])
+        >>> write_goldset(dataset, "goldset.jsonl")
+        >>> read_dataset("goldset.jsonl").queries == dataset.queries
+        True
     """
     lists = {grade: name for name, grade in _GRADES.items()}
 
@@ -239,9 +271,9 @@ def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
                 rest.append(item)
                 continue
             ids[lists[gold.grade]].append(group if gold.alternatives else gold.id)
-            texts = [_doc_record(doc) for doc in gold.alternatives if doc.text is not None]
+            texts = [doc_record(doc) for doc in gold.alternatives if doc.text is not None]
             if texts or not item.keys().isdisjoint(("text", "metadata")):
-                rest.append(_present(**item | {"grade": None, "alternatives": texts}))
+                rest.append(present(**item | {"grade": None, "alternatives": texts}))
         # What every line of the schema has, in its order, though a query may lack some of it.
         needed: dict[str, Any] = {
             "query_id": "",
@@ -249,6 +281,6 @@ def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
             "query_type": None,
             "expected_doc_types": [],
         }
-        return needed | ids | _present(gold=rest) | plain
+        return needed | ids | present(gold=rest) | plain
 
     write_records(map(record, dataset), path)

@@ -16,7 +16,7 @@ import zlib
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from itertools import count
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -27,7 +27,7 @@ from kragx.data.formats.encodings import marked
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, shorten
-from kragx.printing import inert
+from kragx.printing import inert, phrase
 
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a part of a JSON value: ``("queries", "q1")``."""
@@ -43,24 +43,30 @@ LARGEST_TEXT = 10 << 20
 
 _DEEPEST = 100
 
+_BUFFER = 1 << 18
+"""Bytes read at once: a line of a results file has some ten thousand."""
+
 _GAP = re.compile(r"[\s,:]*")
 
 
 def read_records(
-    path: str | Path, problems: Problems | None = None
+    path: str | Path,
+    problems: Problems | None = None,
+    lines: Iterable[tuple[int, bytes]] | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each JSON object of a JSON Lines file with its line number (from 1); skip blank lines.
 
     Lone surrogates are replaced in every string of the object, keys and metadata included.
 
     A line that is not UTF-8 or not a JSON object, or in which a key stands twice, is reported to
-    `problems`, and passed over.
+    `problems`, and passed over. `lines` are those of the file to read, with their numbers; None for
+    all.
 
     Raises:
         DataError: the file cannot be read; or, without `problems`, a line is broken.
     """
     problems = problems or Problems(str(path), strict=True)
-    for number, raw in _raw_lines(path, problems):
+    for number, raw in _raw_lines(path, problems, lines):
         record = _plain_json(raw)
         # Surrogates encoded as bytes are let through, to be replaced and counted.
         line = _decoded(number, raw, problems, "surrogatepass") if record is None else raw
@@ -96,10 +102,14 @@ def read_lines(path: str | Path, problems: Problems) -> Iterator[tuple[int, str]
             yield number, line
 
 
-def _raw_lines(path: str | Path, problems: Problems) -> Iterator[tuple[int, bytes]]:
+def _raw_lines(
+    path: str | Path, problems: Problems, lines: Iterable[tuple[int, bytes]] | None = None
+) -> Iterator[tuple[int, bytes]]:
     """Each line as bytes; none of a file that begins as no UTF-8 does, which is reported."""
-    with open_bytes(path) as lines:
-        for number, raw in enumerate(lines, start=1):
+    with ExitStack() as within:
+        if lines is None:
+            lines = enumerate(within.enter_context(open_bytes(path)), start=1)
+        for number, raw in lines:
             if number == 1 and (name := marked(raw)) is not None:
                 problems.add(1, None, f"{name.upper()}; save the file as UTF-8")
                 return
@@ -122,9 +132,10 @@ def _plain_json(raw: bytes) -> Any:
     None of a text with a key that stands twice, with half a surrogate, or that is no JSON: what
     `json_value` makes of it says so, or mends it.
     """
-    with suppress(ValueError):
+    try:  # a fraction of the time of `suppress`
         return jiter.from_json(raw, catch_duplicate_keys=True)
-    return None
+    except ValueError:
+        return None
 
 
 def first_line(path: str | Path) -> str:
@@ -169,7 +180,8 @@ def read_whole(
         if named_lines or first_is_whole:
             return None
         line, reason = getattr(error, "lineno", 1), getattr(error, "msg", "nested too deeply")
-        raise DataError(f"not valid JSON: {reason}", path=f"{path}:{line}") from None
+        problem = phrase("not valid JSON: {reason}", reason=reason)
+        raise DataError(problem, path=f"{path}:{line}") from None
 
 
 def _is_json(text: str) -> bool:
@@ -313,16 +325,23 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
                 "standard input",
                 path=str(path),
             )
-        file: IO[bytes] = Path(path).open("rb")  # noqa: SIM115
+        file: IO[bytes] = Path(path).open("rb", _BUFFER)  # noqa: SIM115
         if str(path).endswith(".gz"):
-            file = io.BufferedReader(_Unpacked(file, path), 1 << 16)
+            file = io.BufferedReader(_Unpacked(file, path), _BUFFER)
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+        problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
+        raise DataError(problem) from None
     try:
         with file:
             yield file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path}: not a whole gzip file: {error}") from None
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return phrase("No such file or directory")
+    return error.strerror or str(error)
 
 
 def read_text(path: str | Path) -> str:
@@ -339,9 +358,10 @@ def read_text(path: str | Path) -> str:
             raise DataError(f"larger than {LARGEST_TEXT >> 20} MB", path=str(path))
         return raw.decode("utf-8-sig")
     except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", path=str(path)) from None
+        problem = phrase("cannot be read: {reason}", reason=_reason(error))
+        raise DataError(problem, path=str(path)) from None
     except UnicodeDecodeError:
-        raise DataError("not UTF-8; save the file as UTF-8", path=str(path)) from None
+        raise DataError(phrase("not UTF-8; save the file as UTF-8"), path=str(path)) from None
 
 
 def check_unpacked(path: str | Path, n_bytes: int, packed: int, most: int = 0) -> None:
@@ -420,7 +440,7 @@ def open_text(path: str | Path, encoding: str = "utf-8") -> Iterator[IO[str]]:
     Raises:
         UsageError: the file cannot be written.
     """
-    with _replacing(path) as place, _text(place, "w", encoding) as file:
+    with replacing(path) as place, _text(place, "w", encoding) as file:
         yield file
 
 
@@ -438,7 +458,7 @@ def open_log(path: str | Path) -> Iterator[IO[str]]:
 
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write a file, whole or not at all; a `UsageError` says why it cannot be written."""
-    with _replacing(path) as place:
+    with replacing(path) as place:
         place.write_bytes(data)
 
 
@@ -447,7 +467,7 @@ def _text(path: Path, mode: Literal["w", "a"], encoding: str) -> IO[str]:
 
 
 @contextmanager
-def _replacing(path: str | Path) -> Iterator[Path]:
+def replacing(path: str | Path) -> Iterator[Path]:
     """Where to write what takes a file's place once the block has ended well.
 
     A link is followed, and permissions stay. What cannot be replaced is written as it stands there:

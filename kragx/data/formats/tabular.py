@@ -18,10 +18,11 @@ from kragx.data.formats import FORMATS
 from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.excel import read_excel
 from kragx.data.formats.format import Kind, is_index, unique_names
-from kragx.data.formats.jsonl import check_unpacked, ending, json_value, open_bytes, unique_keys
+from kragx.data.formats.jsonl import ending, json_value, open_bytes, unique_keys
+from kragx.data.formats.parquet import Table
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.text import Mender, read_number
-from kragx.errors import DataError, UsageError, inside, nearest, needing, shorten
+from kragx.errors import DataError, UsageError, inside, nearest, shorten
 
 Row = tuple[int, dict[str, Any]]
 """A line and its cells by column; see `filled`."""
@@ -79,6 +80,8 @@ def read_csv(
                         f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
                         "a comma or line break needs double quotes around it"
                     )
+                    if len(header) == 1:
+                        message += f", and line 1 must name the columns: it is {header[0]!r}"
                     problems.add(line, None, message)
                 line = begun + reader.line_num + 1
         except csv.Error as error:
@@ -115,19 +118,7 @@ def read_parquet(
     path: str | Path, problems: Problems | None = None, encoding: str | None = None
 ) -> Iterator[Row]:
     """The rows of a Parquet file, numbered from 1."""
-    with needing("parquet", "reading Parquet files"):
-        from pyarrow import ArrowException, parquet
-    try:
-        about = parquet.read_metadata(path)
-        n_bytes = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
-        n_cells = about.num_rows * about.num_columns  # equal ones take no place in the file
-        check_unpacked(path, max(n_bytes, 8 * n_cells), Path(path).stat().st_size)
-        table = parquet.read_table(path)
-        with inside(path=str(path)):
-            unique_names(table.column_names)
-        return enumerate(table.to_pylist(), start=1)
-    except (OSError, ArrowException, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read as Parquet: {error}") from None
+    return Table(str(path)).rows(problems or Problems(str(path), strict=True))
 
 
 READERS = {
@@ -141,13 +132,21 @@ READERS = {
 
 
 def rows_of_frame(frame: Any) -> Iterator[Row]:
-    """The rows of a DataFrame, numbered as in a spreadsheet with one line of header.
+    """The rows of what `is_frame` tells, numbered as in a spreadsheet with one line of header.
 
     Raises:
         DataError: two columns have one name.
     """
-    names = unique_names(str(name).strip() for name in frame.columns)
-    rows = frame.itertuples(index=False, name=None)
+    is_dataset = hasattr(frame, "column_names")
+    names = unique_names(
+        str(name).strip() for name in (frame.column_names if is_dataset else frame.columns)
+    )
+    if is_dataset:
+        rows = (row.values() for row in frame)
+    elif hasattr(frame, "itertuples"):
+        rows = frame.itertuples(index=False, name=None)
+    else:
+        rows = frame.iter_rows()
     return enumerate((dict(zip(names, map(_plain, cells))) for cells in rows), start=2)
 
 
@@ -163,8 +162,39 @@ def filled(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def is_frame(value: object) -> bool:
-    """Whether a value is a DataFrame, told without importing pandas."""
-    return hasattr(value, "itertuples") and hasattr(value, "columns")
+    """Whether a value is a DataFrame, of pandas or Polars, or a `Dataset` of Hugging Face.
+
+    Told without importing any of these packages.
+    """
+    is_frame = hasattr(value, "itertuples") or hasattr(value, "iter_rows")
+    is_dataset = hasattr(value, "column_names") and hasattr(value, "features")
+    return (is_frame and hasattr(value, "columns")) or is_dataset
+
+
+def is_splits(value: object) -> bool:
+    """Whether a value is a mapping of frames, as a `DatasetDict` is of its splits."""
+    return isinstance(value, Mapping) and bool(value) and all(map(is_frame, value.values()))
+
+
+def is_table(value: object) -> bool:
+    """Whether it is a frame, or splits."""
+    return is_frame(value) or is_splits(value)
+
+
+def only_split(value: object) -> object:
+    """The one frame of splits; `value` itself if it is none.
+
+    Raises:
+        UsageError: there are several.
+    """
+    if not isinstance(value, Mapping) or not is_splits(value):
+        return value
+    if len(value) == 1:
+        return next(iter(value.values()))
+    raise UsageError(
+        f"the dataset has several splits: {', '.join(map(repr, value))}",
+        remedy=f"pass one of them: dataset[{next(iter(value))!r}]",
+    )
 
 
 def _plain(cell: Any) -> Any:

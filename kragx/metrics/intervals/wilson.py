@@ -96,7 +96,7 @@ def score_intervals(
     interval of so many, with Student's t for z, as v is estimated. Where most have the same value v
     rests on a few, of which more than 1 / (their number) is not known: so much of a trial is added
     to both variances. Bootstrap intervals know nothing of values that were not drawn, and end where
-    the sample ends; these do not (docs/comparison.md has what was measured).
+    the sample ends; these do not (docs/statistics.md has what was measured).
 
     Args:
         values: (q, c) a value for each query; NaN where it has none.

@@ -3,14 +3,16 @@
 from collections.abc import Iterable
 
 from kragx.metrics.intervals.bootstrap import LEAST
-from kragx.printing import interval
+from kragx.printing import interval, joined, phrase
 
-TOO_FEW, ALIKE = "too few to tell", "all alike"
+TOO_FEW, ALIKE = phrase("too few to tell"), phrase("all alike")
 """What stands for an interval where there is none."""
 
 _REASONS = {
-    TOO_FEW: f"{TOO_FEW}: fewer than {LEAST} queries have no interval",
-    ALIKE: f"{ALIKE}: the same for each query, {TOO_FEW} how far others would differ",
+    TOO_FEW: phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST),
+    ALIKE: phrase(
+        "all alike: the same for each query, too few to tell how far others would differ"
+    ),
 }
 
 
@@ -28,4 +30,4 @@ def with_reasons(shown: Iterable[str], *notes: str) -> str:
     """The notes of a table, and what it means that some intervals are not there."""
     reasons = set(shown)
     said = [text for reason, text in _REASONS.items() if reason in reasons]
-    return "; ".join(filter(None, [*notes, *said]))
+    return joined("; ", [*notes, *said])

@@ -120,6 +120,36 @@ class Spread:
         first, where, twin, text, length, item, query, dull, dull_query = joined
         return cls(first, where, twin, text, length, item, query, dull, dull_query, ends)
 
+    @classmethod
+    def joined(cls, spreads: Sequence[Spread]) -> Spread:
+        """The spread of all queries of some, one after another."""
+        columns: list[tuple[Ints, ...]] = [(np.empty(0, np.int64),) * 9]
+        ends: list[Ints] = []
+        n_tokens = n_texts = n_items = n_stream = 0
+        for own in spreads:
+            columns.append(
+                (
+                    own.first,
+                    np.where(own.where < 0, -1, own.where + n_stream),
+                    own.twin + n_tokens,
+                    own.text + n_texts,
+                    own.text_length,
+                    own.text_item + n_items,
+                    own.item_query + len(ends),
+                    own.dull,
+                    own.dull_query + len(ends),
+                )
+            )
+            ends += own.ends
+            n_tokens += len(own.first)
+            n_texts += len(own.text_length)
+            n_items += len(own.item_query)
+            n_stream += sum(int(of[-1]) for of in own.ends)
+        first, where, twin, text, length, item, query, dull, dull_query = (
+            np.concatenate(column) for column in zip(*columns)
+        )
+        return cls(first, where, twin, text, length, item, query, dull, dull_query, ends)
+
     @property
     def n_queries(self) -> int:
         """How many queries there are (q)."""

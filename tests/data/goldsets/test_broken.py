@@ -164,9 +164,9 @@ def begins(text, value, place):
     inside = marked
     for key in place[:-1]:
         inside = inside[key]
-    inside[place[-1]] = "\N{BLACK STAR}"
+    inside[place[-1]] = "\N{BLACK STAR}" * 99  # one may be drawn, as it stands in this file
     lines = json.dumps(marked, indent=1).splitlines()
-    return next(at for at, line in enumerate(lines, start=1) if "\\u2605" in line)
+    return next(at for at, line in enumerate(lines, start=1) if "\\u2605" * 99 in line)
 
 
 @given(JSON)

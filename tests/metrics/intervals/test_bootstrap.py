@@ -115,6 +115,7 @@ def test_arguments_out_of_range():
         percentile_intervals(values(5, 1), count=0)
 
 
+@pytest.mark.integration
 def test_of_many_values_it_is_students():
     """Of 10,001 skewed values it is scipy's t interval, and what resamples say but for chance."""
     x = np.random.default_rng(3).lognormal(0, 1, (10_001, 1))

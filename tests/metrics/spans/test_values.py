@@ -196,6 +196,7 @@ def test_offsets_where_words_are_not_written_apart():
     assert list(found.mean.values()) == pytest.approx([5 / 12, 9 / 12])
 
 
+@pytest.mark.integration
 def test_many_short_gold_texts():
     """Ten thousand answers, each with its own documents, keep their own values."""
     golds = [[f"{n}"] for n in range(10_000)]

@@ -1,0 +1,131 @@
+"""BEIR's folders: ``corpus.jsonl``, ``queries.jsonl`` and a file of qrels for each split."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kragx.data.formats.jsonl import read_records
+from kragx.data.formats.trec import qrels_records
+from kragx.data.problems import Problems
+from kragx.errors import DataError
+
+_DEFAULT = "test"
+
+
+@dataclass(frozen=True)
+class Beir:
+    """A folder of BEIR's, and the split of it that is meant.
+
+    Attributes:
+        folder: it.
+        qrels: the split's file.
+    """
+
+    folder: Path
+    qrels: Path
+
+    @property
+    def name(self) -> str:
+        """Of folder and split: ``scifact-test``."""
+        return f"{self.folder.absolute().name}-{self.qrels.stem}"
+
+    def records(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+        """A record of the format `gold` for each query that has qrels, with its line there.
+
+        Gold has the texts that the corpus has; of the corpus nothing else is held.
+
+        Raises:
+            DataError: a file cannot be read, or a line of queries or corpus is broken.
+        """
+        problems.file = str(self.qrels)
+        judged = list(qrels_records(self.qrels, problems))
+        queries = _some(_file(self.folder, "queries"), {str(own["query_id"]) for _, own in judged})
+        ids = {name for _, own in judged for name in own["grades"]}
+        corpus = _some(_file(self.folder, "corpus"), ids)
+        for line, own in judged:
+            query_id, grades = str(own["query_id"]), own["grades"]
+            assert isinstance(grades, dict)
+            query = queries.get(query_id)
+            if query is None:
+                message = f"{query_id!r} is not in {_file(self.folder, 'queries')}"
+                problems.add(line, "query-id", message, query_id=query_id)
+                continue
+            yield (
+                line,
+                {
+                    "query_id": query_id,
+                    "query": query.get("text"),
+                    "metadata": query.get("metadata"),
+                    "gold": [
+                        {**document(corpus.get(name, {})), "id": name, "grade": grade}
+                        for name, grade in grades.items()
+                    ],
+                },
+            )
+
+
+def beir_of(source: object) -> Beir | None:
+    """The folder and split that a path means: the folder itself, or the file of a split in it.
+
+    Raises:
+        DataError: it is a folder with several splits and no ``test``.
+    """
+    if not isinstance(source, (str, Path)) or not str(source):
+        return None
+    path = Path(source)
+    try:
+        if path.parent.name == "qrels" and path.suffix == ".tsv" and is_beir(path.parent.parent):
+            return Beir(path.parent.parent, path)
+        if not path.is_dir() or not is_beir(path):
+            return None
+    except OSError:  # a text, too long for a file's name
+        return None
+    splits = {own.stem: own for own in sorted((path / "qrels").glob("*.tsv"))}
+    if _DEFAULT not in splits and len(splits) != 1:
+        names = ", ".join(str(own) for own in splits.values()) or "no .tsv file"
+        problem = f"a BEIR folder without qrels/{_DEFAULT}.tsv; it has {names}"
+        raise DataError(problem, path=str(path), remedy="name one of them" if splits else "")
+    return Beir(path, splits.get(_DEFAULT) or next(iter(splits.values())))
+
+
+def is_beir(folder: Path) -> bool:
+    """Whether a folder has the files that BEIR's have."""
+    named = (_file(folder, name).is_file() for name in ("corpus", "queries"))
+    return (folder / "qrels").is_dir() and all(named)
+
+
+def corpus_of(folder: Path) -> Path:
+    """The corpus in a folder of BEIR's."""
+    return _file(folder, "corpus")
+
+
+def document(record: Any) -> Any:
+    """A document of BEIR's (``_id``, ``title``, ``text``) in kragx' fields; others as they are.
+
+    The title is metadata, and the text where there is no other.
+    """
+    if not isinstance(record, Mapping) or "_id" not in record or "id" in record:
+        return record
+    title, metadata = record.get("title"), record.get("metadata")
+    return {
+        "id": record["_id"],
+        "text": record.get("text") or title,
+        "metadata": {
+            **(metadata if isinstance(metadata, Mapping) else {}),
+            **({"title": title} if title else {}),
+        },
+    }
+
+
+def _file(folder: Path, name: str) -> Path:
+    packed = folder / f"{name}.jsonl.gz"
+    return packed if packed.is_file() else folder / f"{name}.jsonl"
+
+
+def _some(path: Path, ids: set[str]) -> dict[str, Mapping[str, Any]]:
+    """The records of a file that have these ids."""
+    records = read_records(path, Problems(str(path), strict=True))
+    return {
+        str(record["_id"]): record for _, record in records if str(record.get("_id", "")) in ids
+    }

@@ -1,0 +1,261 @@
+"""Where Parquet files are: a file, several, a folder, a pattern, or an address such as s3://.
+
+A file is known by its name alone, as it stands in messages, so that other processes can open it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kragx.errors import DataError, UsageError, needing
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo, FileSystem
+
+ENDING = ".parquet"
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_PATTERN = re.compile(r"[*?\[]")
+_QUERY = re.compile(r"\?[^?/]*=[^?]*$")
+_LONGEST = 300  # characters of what a library says
+_PATIENCE = "retry_limit_seconds"  # of gs://: a wrong name would be tried for 15 minutes
+_S3 = (
+    "log in as for the AWS command line (AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY; AWS_DEFAULT_REGION), and see that bucket and path are right"
+)
+_GS = (
+    "log in as for Google's command line (gcloud auth application-default login, or "
+    "GOOGLE_APPLICATION_CREDENTIALS), and see that bucket and path are right"
+)
+_NAME = "name a file, a folder or a pattern of files"
+_REMEDIES = {"s3": _S3, "gs": _GS, "gcs": _GS}
+
+
+def is_address(path: object) -> bool:
+    """Whether a path is an address: ``s3://bucket/results``."""
+    return isinstance(path, str) and _ADDRESS.match(path) is not None
+
+
+def is_parquet(path: object) -> bool:
+    """Whether a path's name says that it is a Parquet file."""
+    return _QUERY.sub("", str(path)).lower().endswith(ENDING)
+
+
+def is_located(source: object) -> bool:
+    """Whether a source names Parquet files: by how it is written, or as it is a folder."""
+    if isinstance(source, (list, tuple)):
+        named = (isinstance(one, (str, Path)) and is_located(one) for one in source)
+        return bool(source) and all(named)
+    if not isinstance(source, (str, Path)):
+        return False
+    if is_parquet(source) or is_address(source):
+        return True
+    try:
+        return str(source) != "" and Path(source).is_dir()
+    except OSError:  # a text, too long for a file's name
+        return False
+
+
+def located_name(source: object) -> str:
+    """What names a data set that is read from there: the file, the folder, or what they share."""
+    if isinstance(source, (list, tuple)):
+        return located_name(source[0])
+    path = Path(_QUERY.sub("", str(source)))
+    names = (path.name.removesuffix(ENDING), *(folder.name for folder in path.parents))
+    plain = (_PATTERN.split(name)[0].rstrip("-_. ") for name in names)
+    return next(filter(None, plain), "results")
+
+
+def files_of(source: object) -> list[str]:
+    """The names of all files, sorted within a folder or pattern.
+
+    Of a folder also those in folders within, but for what begins with ``.`` or ``_``: so tools
+    call what is no data.
+
+    Raises:
+        DataError: there is none, or an address cannot be read.
+    """
+    if isinstance(source, (list, tuple)):
+        return list(dict.fromkeys(name for own in source for name in files_of(own)))
+    name = str(source)
+    if is_address(name):
+        names = _at_address(name)
+    elif Path(name).is_dir():
+        names = _data((str(own) for own in Path(name).rglob(f"*{ENDING}")), str(Path(name)))
+    elif _PATTERN.search(name) and not Path(name).exists():
+        base, slash, rest = _split(name)
+        folder = Path(base or slash or ".")
+        names = _data((str(own) for own in folder.glob(rest) if own.is_file()), str(folder))
+    else:
+        return [name]
+    if not names:
+        of = f"no {ENDING} file in it" if Path(name).is_dir() else "no such file"
+        raise DataError(f"cannot be read: {of}", path=shown(name), remedy=_NAME)
+    return sorted(names)
+
+
+@contextmanager
+def opened(name: str, folder: str = "") -> Iterator[Any]:
+    """A file as pyarrow reads it; a `DataError` says why it, or what is in it, cannot be read.
+
+    Args:
+        name: of the file, also in messages.
+        folder: where a relative path starts; empty for the working directory.
+    """
+    with readable(name):
+        system, path = _system(place_of(name, folder))
+        with system.open_input_file(path) as file:
+            yield file
+
+
+@contextmanager
+def opened_to_write(address: str) -> Iterator[Any]:
+    """A stream whose content becomes a file at an address once the block has ended well.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    import pyarrow
+
+    sink = pyarrow.BufferOutputStream()  # what is uploaded as it comes is there in part
+    yield sink
+    data = sink.getvalue()
+    try:
+        system, path = _system(address)
+        system.create_dir(path.rpartition("/")[0], recursive=True)
+        with system.open_output_stream(path) as stream:
+            stream.write(data)
+    except (OSError, pyarrow.ArrowException) as error:
+        problem = f"cannot be written: {' '.join(str(error).split())[:_LONGEST]}"
+        raise UsageError(problem, path=shown(address), remedy=_remedy(address)) from None
+
+
+def place_of(name: str, folder: str) -> str:
+    """A file as every process finds it, wherever it works; an address is that already."""
+    return name if is_address(name) else str(Path(folder, name))
+
+
+def state_of(name: str) -> tuple[int, int]:
+    """The bytes of a file, and when it was written, in nanoseconds (0 where nobody says)."""
+    with readable(name):
+        system, path = _system(name)
+        info = system.get_file_info(path)
+        return info.size or 0, info.mtime_ns or 0
+
+
+def shown(name: str) -> str:
+    """A name as messages have it: without what an address may hold of keys and passwords."""
+    return re.sub(r"(?<=://)[^/@]*:[^/@]*@", "", _QUERY.sub("", name)) if is_address(name) else name
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Around the work with a file: a `DataError` says why it cannot be read."""
+    with needing("parquet", "reading Parquet files"):
+        from pyarrow import ArrowException
+    try:
+        yield
+    except (OSError, ArrowException) as error:
+        number = getattr(error, "errno", None)
+        text = " ".join((os.strerror(number) if number else str(error)).split())
+        problem = f"cannot be read{'' if number else ' as Parquet'}: {text[:_LONGEST]}"
+        raise DataError(problem, path=shown(name), remedy=_remedy(name)) from None
+
+
+def _remedy(name: str) -> str:
+    """What to do where the files of somebody else's machine cannot be had."""
+    scheme = _ADDRESS.match(name)
+    return _REMEDIES.get(scheme[1].lower(), "") if scheme else ""
+
+
+def _system(name: str) -> tuple[FileSystem, str]:
+    """The file system that has a file, and what the file is called there."""
+    if not is_address(name):
+        return _local(), name
+    query = _QUERY.search(name)
+    folder, _, file = _QUERY.sub("", name).rpartition("/")
+    system, path = _folder_at(folder, query[0] if query else "")
+    return system, f"{path.rstrip('/')}/{file}"
+
+
+def _local() -> FileSystem:
+    with needing("parquet", "reading Parquet files"):
+        from pyarrow.fs import LocalFileSystem
+    return LocalFileSystem()
+
+
+@lru_cache(maxsize=64)  # to ask where a bucket is takes a request
+def _folder_at(folder: str, query: str) -> tuple[FileSystem, str]:
+    """The file system of an address, and what the folder is called there."""
+    with needing("parquet", "reading Parquet files"):
+        from pyarrow.fs import FileSystem
+    if folder.startswith(("gs://", "gcs://")) and _PATIENCE not in query:
+        query += f"{'&' if query else '?'}{_PATIENCE}=30"
+    try:
+        system, path = FileSystem.from_uri(f"{folder}{query}")
+    except (ValueError, NotImplementedError, ImportError) as error:  # one of them Arrow's too
+        problem = f"no address that pyarrow can read here: {' '.join(str(error).split())}"
+        remedy = "write s3://bucket/path, gs://bucket/path, or a path of this machine"
+        raise DataError(problem, path=shown(folder), remedy=remedy) from None
+    return system, path
+
+
+def _at_address(name: str) -> list[str]:
+    """The files that an address names."""
+    from pyarrow.fs import FileSelector, FileType
+
+    query = _QUERY.search(name)
+    plain = _QUERY.sub("", name).rstrip("/")
+    pattern = re.search(r"[*\[]", plain)
+    with readable(name):
+        if pattern is None:
+            system, path = _system(name if query is None else plain + query[0])
+            info: FileInfo = system.get_file_info(path)
+            if info.type == FileType.File:
+                return [name]
+            base = plain
+        else:
+            base, _, _ = _split(plain)
+            system, path = _folder_at(base, query[0] if query else "")
+        selector = FileSelector(path, recursive=True, allow_not_found=True)
+        entries = [own.path for own in system.get_file_info(selector) if own.type == FileType.File]
+    ends = [own[len(path.rstrip("/")) :] for own in entries]
+    names = [base + end for end in ends]
+    if pattern is None:
+        names = _data((own for own in names if own.lower().endswith(ENDING)), base)
+    else:
+        fits = re.compile(_as_regex(plain))
+        names = _data((own for own in names if fits.fullmatch(own)), base)
+    return [own + (query[0] if query else "") for own in names]
+
+
+def _split(pattern: str) -> tuple[str, str, str]:
+    """The folder in which to look for a pattern, a slash, and the rest."""
+    match = _PATTERN.search(pattern)
+    end = pattern.rfind("/", 0, match.start() if match else None)
+    return pattern[: max(end, 0)], pattern[max(end, 0) : end + 1], pattern[end + 1 :]
+
+
+def _as_regex(pattern: str) -> str:
+    """A pattern of files as a regular expression: ``*`` within a folder's name, ``**`` over any."""
+    parts = re.split(r"(\*\*/|\*|\[[^\]/]+\])", pattern)
+    kinds = {"**/": "(?:.*/)?", "*": "[^/]*"}
+    return "".join(
+        kinds.get(part)
+        or (part if part.startswith("[") and part.endswith("]") else re.escape(part))
+        for part in parts
+    )
+
+
+def _data(names: Any, folder: str) -> list[str]:
+    """Those names below a folder of which no part begins with ``.`` or ``_``."""
+    return [
+        name
+        for name in names
+        if not any(part.startswith((".", "_")) for part in name[len(folder) :].split("/"))
+    ]

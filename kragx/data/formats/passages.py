@@ -1,0 +1,77 @@
+"""Plain tables of a question and the passage that answers it: ``question,answer_passage``."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from kragx.data.formats.format import Fields, Format, Read
+from kragx.data.gold import Gold, Query
+
+_QUESTIONS = ("question", "query", "질문", "질의", "문제", "user_query")
+# What an answer rests on before the answer: what is found is matched with what stood somewhere.
+_PASSAGES = ("passage", "evidence", "근거", "context", "본문", "정답", "answer", "답변", "답")
+_IDS = ("query_id", "question_id", "qid", "id", "no", "no.", "#", "번호", "연번", "순번")
+
+
+def _read(fields: Fields) -> Read:
+    """Its query; what else the row holds goes to the metadata."""
+    # Rows without ids are numbered, which joins nothing but this very file.
+    numbered = fields.record.get("query_id") in (None, "")
+    yield (
+        Query(
+            id=f"q{fields.number}" if numbered else fields.id("query_id"),
+            text=fields.text("question", needed=True),
+            gold=tuple(Gold(text=text) for text in fields.texts("answer_passage") if text.strip()),
+            answerable=fields.flag("answerable"),
+            reference=fields.text("reference"),
+            metadata=fields.metadata(**fields.rest()),
+        ),
+        None,
+    )
+
+
+PASSAGES = Format(
+    "passages",
+    fields={
+        "question": "text",
+        "answer_passage": "text",
+        "query_id": "word",
+        "answerable": "flag",
+        "reference": "text",
+        "metadata": "json",
+    },
+    marks=("answer_passage",),
+    read=_read,
+)
+"""A row a question, its answer's passage in a cell as it is, line breaks and all."""
+
+
+def columns_hint(names: Iterable[str]) -> str:
+    """How to say what the columns of an unknown table hold, by what they are called."""
+    columns = list(names)
+    question = _named(columns, _QUESTIONS)
+    passage = _named([own for own in columns if own != question], _PASSAGES)
+    # Called so as a whole: "no" and "id" stand in many other words.
+    number = next((own for own in columns if str(own).casefold() in _IDS), None)
+    with_id = "" if number is None else f"query_id: {_in_yaml(number)}, "
+    return (
+        f"say which column holds what, as columns: {{{with_id}question: {question}, "
+        f"answer_passage: {passage}}} (a command takes --column FIELD=COLUMN for each), or, where "
+        f"it holds ids, {{{with_id or 'query_id: ..., '}query: {question}, "
+        f"relevant_chunk_ids: {passage}}}"
+    )
+
+
+def _named(columns: Sequence[str], words: Sequence[str]) -> str:
+    """The first column that is called by one of the words, the first words first; else dots."""
+    folded = {str(column).casefold(): str(column) for column in columns}
+    for word in words:
+        for name, column in folded.items():
+            if word in name:
+                return _in_yaml(column)
+    return "..."
+
+
+def _in_yaml(name: str) -> str:
+    """A column's name as it stands in a mapping of a config, in quotes where YAML needs them."""
+    return name if re.fullmatch(r"\w[\w. -]*", name) else json.dumps(name, ensure_ascii=False)

@@ -1,0 +1,128 @@
+"""Distinct texts by number: what is made of a text is made once, and found by its number.
+
+A retriever's answers hold the same chunks again and again. A text is looked at where it comes in;
+from there on it is a number, and whatever belongs to it stands in an array.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from threading import local
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+_MOST_CHARACTERS = 1 << 24
+_NOTHING = -1
+
+
+class NoTextError(ValueError):
+    """A value is no text."""
+
+
+class KnownTexts:
+    """Gives each distinct text a number, from 0.
+
+    Attributes:
+        texts: by number; another list once they were forgotten.
+        n_characters: of them all.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self.texts: list[str] = []
+        self._numbers: defaultdict[str, int] = defaultdict()
+        # Looking a new text up makes it the next number.
+        self._numbers.default_factory = self._numbers.__len__
+        self._number_of = self._numbers.__getitem__
+        self.n_characters: int = 0
+
+    def make_room(self) -> bool:
+        """Forget all if they have more than some ten million characters; between two batches."""
+        is_full = self.n_characters > _MOST_CHARACTERS
+        if is_full:
+            self._forget()
+        return is_full
+
+    def numbers(self, texts: Iterable[str]) -> list[int]:
+        """The number of each text.
+
+        Raises:
+            NoTextError: one is no text.
+        """
+        try:
+            return [*map(self._number_of, texts)]
+        except TypeError:  # no text at all, and none that could be looked up
+            raise NoTextError from None
+        finally:
+            if len(self._numbers) > len(self.texts):
+                self._take_new()
+
+    def _take_new(self) -> None:
+        n_new = len(self._numbers) - len(self.texts)
+        new = [*islice(reversed(self._numbers), n_new)][::-1]
+        try:
+            self.n_characters += len("".join(new))
+        except TypeError:
+            for text in new:
+                del self._numbers[text]
+            raise NoTextError from None
+        self.texts += new
+
+
+class _OfThread(local):
+    """What a thread knows: numbers of one batch are those of one time."""
+
+    def __init__(self) -> None:
+        self.texts = KnownTexts()
+
+
+_HERE = _OfThread()
+
+
+def known_texts() -> KnownTexts:
+    """The texts that were read in this thread, in whatever files and parts they came."""
+    return _HERE.texts
+
+
+class OfTexts:
+    """A number that is made of each text, once, until the texts are forgotten.
+
+    Args:
+        make: says the numbers of distinct texts, none of them negative.
+    """
+
+    def __init__(self, make: Callable[[list[str]], Ints]) -> None:
+        self._make = make
+        self.forget()
+
+    def forget(self) -> None:
+        """Make all of them anew."""
+        self._known: Sequence[str] = ()
+        self._age = 0
+        self._values = np.empty(0, np.int64)
+
+    def of(self, known: Sequence[str], numbers: Ints, age: int = 0) -> Ints:
+        """That of each text.
+
+        Args:
+            known: `KnownTexts.texts`.
+            numbers: which of them.
+            age: another one says that what was made before means nothing now.
+        """
+        if known is not self._known or age != self._age:
+            self.forget()
+            self._known, self._age = known, age
+        if len(self._values) < len(known):
+            more = np.full(2 * len(known) - len(self._values), _NOTHING, np.int64)
+            self._values = np.concatenate((self._values, more))
+        values = self._values[numbers]
+        if (values < 0).any():
+            new = np.unique(numbers[values < 0])
+            self._values[new] = self._make([known[number] for number in new.tolist()])
+            values = self._values[numbers]
+        return values

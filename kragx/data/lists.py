@@ -1,0 +1,79 @@
+"""Lists of texts by number: what is done with all of them at once looks at no text."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.data.stretches import Ints, starts
+
+
+class Lists(Sequence[list[str]]):
+    """The documents, or the gold texts, of each of some queries.
+
+    As a sequence it has a list of texts for each query, made for who looks at them.
+
+    Attributes:
+        known: texts by number.
+        numbers: of all texts of all queries, one query after the other.
+        n_texts: how many each query has.
+    """
+
+    def __init__(self, known: Sequence[str], numbers: Ints, n_texts: Ints) -> None:
+        self.known: Sequence[str] = known
+        self.numbers: Ints = numbers
+        self.n_texts: Ints = n_texts
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Which text is each query's first."""
+        return starts(self.n_texts)
+
+    @cached_property
+    def of_text(self) -> Ints:
+        """Which query each text is of."""
+        return np.repeat(np.arange(len(self.n_texts)), self.n_texts)
+
+    def __len__(self) -> int:
+        return len(self.n_texts)
+
+    @overload
+    def __getitem__(self, query: int) -> list[str]: ...
+
+    @overload
+    def __getitem__(self, query: slice) -> list[list[str]]: ...
+
+    def __getitem__(self, query: int | slice) -> list[str] | list[list[str]]:
+        if isinstance(query, slice):
+            return [self[own] for own in range(*query.indices(len(self)))]
+        start = self.starts[query]
+        numbers = self.numbers[start : start + self.n_texts[query]].tolist()
+        return [self.known[number] for number in numbers]
+
+    def distinct(self, is_meant: NDArray[np.bool_] | None = None) -> list[str]:
+        """The distinct texts, or those of them that are meant."""
+        numbers = self.numbers if is_meant is None else self.numbers[is_meant]
+        return [self.known[number] for number in np.unique(numbers).tolist()]
+
+    def sums(self, of_number: Ints) -> Ints:
+        """What the texts of each query come to, if there is so much of each number."""
+        up_to = np.concatenate(([0], np.cumsum(of_number[self.numbers])))
+        sums: Ints = up_to[self.starts + self.n_texts] - up_to[self.starts]
+        return sums
+
+    def part(self, queries: slice) -> Self:
+        """Those of some queries in a row."""
+        n_texts = self.n_texts[queries]
+        first = self.starts[queries.start]
+        return type(self)(self.known, self.numbers[first : first + n_texts.sum()], n_texts)
+
+    def those(self, is_kept: NDArray[np.bool_]) -> Self:
+        """The same queries with some of their texts alone."""
+        n_texts = np.bincount(self.of_text[is_kept], minlength=len(self))
+        return type(self)(self.known, self.numbers[is_kept], n_texts)
+
+    def by(self, numbers: Ints) -> Self:
+        """The same lists of other texts."""
+        return type(self)(self.known, numbers, self.n_texts)

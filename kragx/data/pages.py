@@ -1,0 +1,140 @@
+"""Pages of documents: numbers, ranges and labels, as people write them and loaders give them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+from kragx.data.documents import clean_metadata
+from kragx.errors import DataError, shorten
+
+MOST = 100_000
+"""A page number above this is none; it may be an offset or a date."""
+
+_RANGE = re.compile(r"\s*(\d{1,9})\s*(?:[-\u2010-\u2015~\u301c\uff5e]\s*(\d{1,9})\s*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Some pages of one document.
+
+    Attributes:
+        ranges: the first and the last of each range of numbers.
+        labels: what other pages are called (``iv``, ``A-1``).
+    """
+
+    ranges: tuple[tuple[int, int], ...] = ()
+    labels: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, value: object, *, least: int) -> Pages:
+        """Pages as a number, a range (``7-9``), a label, or a list of these.
+
+        Raises:
+            DataError: it is none; a number is less than `least`; or a range ends before it begins.
+        """
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if not values:
+            raise DataError("no page", remedy="leave 'pages' out where every page serves")
+        ranges, labels = [], []
+        for own in values:
+            match _page(own):
+                case str(label):
+                    labels.append(label)
+                case (first, last):
+                    if first < least:
+                        raise DataError(f"{first} is no page: they are counted from {least} on")
+                    if last < first or last > MOST:
+                        raise DataError(f"{shorten(own)} is no range of pages")
+                    ranges.append((first, last))
+        return cls(tuple(ranges), tuple(labels))
+
+    def meets(self, other: Pages, shift: int = 0) -> bool:
+        """Whether any of these pages is one of the others, whose numbers are moved by `shift`."""
+        if any(label in other.labels for label in self.labels):
+            return True
+        return any(
+            first <= end + shift and start + shift <= last
+            for first, last in self.ranges
+            for start, end in other.ranges
+        )
+
+    def __iter__(self) -> Iterator[Pages]:
+        """Each page alone."""
+        for first, last in self.ranges:
+            for number in range(first, last + 1):
+                yield Pages(((number, number),))
+        for label in self.labels:
+            yield Pages((), (label,))
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.plain))
+
+    @property
+    def plain(self) -> list[int | str]:
+        """As a gold file holds them."""
+        numbers = [first if first == last else f"{first}-{last}" for first, last in self.ranges]
+        return [*numbers, *self.labels]
+
+
+def _page(value: object) -> tuple[int, int] | str:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)  # numpy's too
+    if is_number and float(value).is_integer():  # type: ignore[arg-type]  # tables have 3.0
+        number = int(float(value))  # type: ignore[arg-type]
+        return number, number
+    if isinstance(value, str) and value.strip():
+        found = _RANGE.fullmatch(value)
+        if found is None:
+            return unicodedata.normalize("NFC", value.strip()).casefold()
+        return int(found[1]), int(found[2] or found[1])
+    raise DataError(f"must be a page or a range such as '7-9', not {shorten(value)}")
+
+
+def document_name(value: object) -> tuple[str, ...]:
+    """The name of a document, or its path, as its parts: NFC, whichever way slashes lean.
+
+    macOS gives Korean names of files decomposed (NFD), and Windows has its own slashes.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"must be the name or path of a document, not {shorten(value)}")
+    text = unicodedata.normalize("NFC", value.strip()).replace("\\", "/")
+    return tuple(part for part in text.split("/") if part not in ("", "."))
+
+
+def page_gold(value: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """The gold items of ``{"doc": "manual.pdf", "pages": [3, "7-9"]}``, as others are written.
+
+    Document and pages stand in the metadata, and name the item where it has no id. With
+    ``each`` every page is an item of its own; else the item is found with any of them.
+
+    Raises:
+        DataError: they are broken; the error's field says which.
+    """
+    rest = {name: own for name, own in value.items() if name not in ("doc", "pages", "each")}
+    about, each = clean_metadata(rest.get("metadata")), value.get("each", False)
+    if not isinstance(each, bool):
+        raise DataError(f"must be true or false, not {shorten(each)}", field="each")
+    try:
+        doc = "/".join(document_name(value.get("doc")))
+    except DataError as error:
+        raise error.within("doc") from None
+    if value.get("pages") is None:
+        if each:
+            raise DataError("needs 'pages', each of which is an item", field="each")
+        return ({"id": doc, **rest, "metadata": {**about, "doc": doc}},)
+    try:
+        pages = Pages.read(value["pages"], least=1)
+    except DataError as error:
+        raise error.within("pages") from None
+    return tuple(
+        {
+            "id": f"{doc}#{own}",
+            **rest,
+            "metadata": {**about, "doc": doc, "pages": own.plain},
+        }
+        for own in (pages if each else [pages])
+    )

@@ -1,0 +1,31 @@
+"""Stretches of arrays: where they begin, all the places in them, and some of them at a time."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+_MOST_AT_ONCE = 1 << 20
+
+
+def starts(lengths: Ints) -> Ints:
+    """Where stretches of these lengths begin, one behind the other."""
+    return np.cumsum(lengths) - lengths
+
+
+def ranges(firsts: Ints, lengths: Ints) -> Ints:
+    """The numbers of all stretches from `firsts` on, so many of each."""
+    return np.repeat(firsts - starts(lengths), lengths) + np.arange(lengths.sum())
+
+
+def parts(lengths: Ints) -> Iterator[slice]:
+    """Stretches that have some thousand elements in all, or one."""
+    ends = np.cumsum(lengths)
+    start = 0
+    while start < len(lengths):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + _MOST_AT_ONCE, side="right")))
+        yield slice(start, stop)
+        start = stop

@@ -1,0 +1,74 @@
+"""Turns: what was said in a conversation before a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kragx.data.documents import clean_each, clean_text, unknown_field
+from kragx.data.text import Mender
+from kragx.errors import DataError, shorten
+
+_FIELDS = dict.fromkeys(("role", "content"))
+_ROLES = {"human": "user", "ai": "assistant"}
+"""What LangChain calls them, in its own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one side said.
+
+    Attributes:
+        role: ``user``, ``assistant``, ``system`` or another word for who spoke.
+        content: what was said.
+    """
+
+    role: str
+    content: str
+
+    def to_dict(self) -> dict[str, str]:
+        """As files, chat models and LangChain's prompts have it."""
+        return {"role": self.role, "content": self.content}
+
+
+def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
+    """The earlier turns of a question: mappings with role and content; a text is the user's.
+
+    Raises:
+        DataError: they are none; the error's field says which.
+    """
+    if isinstance(values, (str, Mapping)) or not isinstance(values, (list, tuple)):
+        raise DataError(
+            f"must be a list of earlier turns, not {shorten(values)}",
+            remedy='write [{"role": "user", "content": ...}, {"role": "assistant", ...}]',
+        )
+
+    def turn(value: object) -> Turn:
+        if isinstance(value, Turn):
+            return value
+        if isinstance(value, str):
+            return Turn("user", _said(value, mender))
+        if not isinstance(value, Mapping):
+            raise DataError(f"must be a text, or have role and content, not {shorten(value)}")
+        if unknown := value.keys() - _FIELDS.keys():
+            raise unknown_field(str(min(unknown)), _FIELDS)
+        role = value.get("role")
+        if not isinstance(role, str) or not role.strip():
+            raise DataError(
+                f"must say who spoke (user, assistant), not {shorten(role)}", field="role"
+            )
+        if value.get("content") is None:
+            raise DataError("missing; it is what was said", field="content")
+        try:
+            return Turn(_ROLES.get(role, role), _said(value["content"], mender))
+        except DataError as error:
+            raise error.within("content") from None
+
+    return clean_each(values, turn)
+
+
+def _said(value: object, mender: Mender) -> str:
+    text = clean_text(value, mender)
+    if not text.strip():
+        raise DataError("nothing was said", remedy="leave the turn out")
+    return text

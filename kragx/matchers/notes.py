@@ -1,0 +1,87 @@
+"""What a match takes note of: counts for its result, and findings that are warned of at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cached_property
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+from kragx.warned import warn
+
+if TYPE_CHECKING:
+    from kragx.judging.tally import Tally
+
+
+class MatchWarning(UserWarning):
+    """Something about the texts makes matches less than they seem; said once per evaluation."""
+
+
+class Finding(Protocol):
+    """What questions show together, and single ones do not."""
+
+    def merge(self, later: Self) -> None:
+        """Add what the questions after these have shown."""
+        ...
+
+    def problem(self) -> str:
+        """What to warn of; empty for nothing."""
+        ...
+
+
+F = TypeVar("F", bound=Finding)
+
+
+class Notes(Counter[str]):
+    """Counts of a match that belong into its result; what judging took stands in `judging`.
+
+    Notes of questions and of those after them come to those of all (`merge`), in whatever parts
+    they were matched.
+    """
+
+    @cached_property
+    def judging(self) -> Tally:
+        """What judging took, and what is missing."""
+        from kragx.judging.tally import Tally
+
+        return Tally()
+
+    @cached_property
+    def findings(self) -> dict[tuple[str, str], Finding]:
+        """By the kind of finding and the matcher's settings."""
+        return {}
+
+    def finding(self, settings: object, kind: str, make: Callable[[], F]) -> F:
+        """The finding of this kind by the matcher with these settings, made if there is none."""
+        key = kind, repr(settings)
+        if key not in self.findings:
+            self.findings[key] = make()
+        return self.findings[key]  # type: ignore[return-value]
+
+    def problem(self, kind: str) -> str:
+        """What is to be warned of by the first finding of this kind; empty for nothing."""
+        findings = (finding for (own, _), finding in self.findings.items() if own == kind)
+        return next((finding.problem() for finding in findings), "")
+
+    def merge(self, later: Notes) -> None:
+        """Add what was noted of the questions after these."""
+        self.update(later)
+        if "judging" in later.__dict__:
+            self.judging.add(later.judging)
+        for key, finding in later.findings.items():
+            if key in self.findings:
+                self.findings[key].merge(finding)
+            else:
+                self.findings[key] = finding
+
+    def warn(self) -> None:
+        """Warn of what was found in all questions."""
+        for _, finding in sorted(
+            self.findings.items(), key=itemgetter(0)
+        ):  # the same order for parts of any size
+            if problem := finding.problem():
+                warn(problem, MatchWarning)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self),), self.__dict__

@@ -1,0 +1,202 @@
+"""The matcher `pages`: pages of documents as units, whatever text stands on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
+
+import numpy as np
+
+from kragx.data import Doc, value_at
+from kragx.data.pages import Pages, document_name
+from kragx.errors import DataError
+from kragx.matchers.base import ID_AND_METADATA, IdsMatcher, MatchItem, Target
+from kragx.matchers.notes import Notes
+from kragx.metrics import Floats
+from kragx.plugins import fitting, is_text, optional, whole
+
+Key = Annotated[str, fitting(is_text, "{!r} is not a metadata key or path such as 'source'")]
+Place = tuple[tuple[str, ...], Pages | None]
+"""The parts of a document's path, and the pages; None for all or, of a document, for unknown."""
+
+SHIFTED = "pages_shifted"
+UNPLACED = "n_docs_without_page"
+"""Counts retrieved documents that say no source or page, and can be matched by id alone."""
+
+
+@dataclass
+class Shift:
+    """How many gold items are found, and would be if pages were counted from another number."""
+
+    first: int
+    n_items: int = 0
+    n_found: int = 0
+    n_before: int = 0
+    n_behind: int = 0
+    n_docs: int = 0
+    n_unplaced: int = 0
+    keys: str = ""
+
+    def merge(self, later: Self) -> None:
+        """Add those after these."""
+        for name in ("n_items", "n_found", "n_before", "n_behind", "n_docs", "n_unplaced"):
+            setattr(self, name, getattr(self, name) + getattr(later, name))
+
+    def problem(self) -> str:
+        """Nothing matched, and why that may be."""
+        if self.n_found or not self.n_items:
+            return ""
+        if self.n_docs and self.n_unplaced == self.n_docs:
+            return (
+                f"no page can match: none of {self.n_docs} retrieved documents has {self.keys}; "
+                "name the metadata keys that hold them with 'source_key' and 'page_key'"
+            )
+        n, other = max((self.n_before, self.first + 1), (self.n_behind, self.first - 1))
+        if 2 * n < self.n_items:  # some stand on the next page by chance
+            return ""
+        return (
+            f"no page matched, but {n} of {self.n_items} gold items would if the first page of "
+            f"retrieved documents were number {other}, not {self.first}; then say first: {other}"
+        )
+
+
+@dataclass(frozen=True)
+class PageMatcher(IdsMatcher):
+    """Pages in common with a gold item's, in the same document.
+
+    Gold says ``{"doc": "manual.pdf", "pages": [3, "7-9"]}``, counted from 1, and is found with any
+    of its pages; gold without a ``doc`` is matched by id, as an image that no page is known of. A
+    retrieved document may stand on several pages: its page is a number, a range, or a list.
+
+    The document is the same where the one's path ends with the other's: ``manual.pdf`` is
+    ``/data/manual.pdf``.
+
+    Attributes:
+        source_key: the metadata key or path of a retrieved document's file.
+        page_key: the same of its page; LangChain's loaders give ``page`` from 0, ``page_label`` as
+            it is printed.
+        last_page_key: the same of its last page, where pages are two fields; None where not.
+        first: the number of a document's first page under `page_key`: 0, as LangChain has it, or 1.
+    """
+
+    source_key: Key = "source"
+    page_key: Key = "page"
+    last_page_key: Annotated[str | None, optional(fitting(is_text, "{!r} is not a key"))] = None
+    first: Annotated[int, whole(0, 1)] = 0
+    name = "pages"
+    yes_or_no = True
+    looks_at = ID_AND_METADATA
+
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
+        """Yield 1 where a document stands on a page of the gold's, else 0."""
+        settings = self.settings
+        for item in items:
+            shift = notes.finding(settings, SHIFTED, self._shift)
+            golds = [self._gold(item, target) for target in item.targets]
+            docs = [self._doc(item, rank, doc) for rank, doc in enumerate(item.docs, start=1)]
+            scores = np.zeros((len(docs), len(golds)))
+            before, behind = scores.copy(), scores.copy()
+            for row, place in enumerate(docs):
+                for column, gold in enumerate(golds):
+                    scores[row, column] = _meet(place, gold) or (
+                        item.docs[row].id is not None
+                        and item.docs[row].id == item.targets[column].id
+                    )
+                    before[row, column] = _meet(place, gold, -1)
+                    behind[row, column] = _meet(place, gold, 1)
+            n_unplaced = sum(place is None or place[1] is None for place in docs)
+            notes[UNPLACED] += n_unplaced
+            shift.merge(
+                Shift(
+                    self.first,
+                    n_items=len({target.gold for target, own in zip(item.targets, golds) if own}),
+                    n_found=_n_found(item, scores),
+                    n_before=_n_found(item, before),
+                    n_behind=_n_found(item, behind),
+                    n_docs=len(docs),
+                    n_unplaced=n_unplaced,
+                )
+            )
+            yield scores
+
+    def _shift(self) -> Shift:
+        return Shift(self.first, keys=f"{self.source_key!r} and {self.page_key!r}")
+
+    def _gold(self, item: MatchItem, target: Target) -> Place | None:
+        """Where a gold item stands; None of one that is known by its id alone.
+
+        Raises:
+            DataError: it has neither; or a document that is none.
+        """
+        about = target.metadata
+        where = f"query {item.query.id!r}, gold {target.gold + 1}"
+        if "doc" not in about:
+            if target.id is None:
+                raise DataError(
+                    f"{where}: the gold item has no 'doc' and no id",
+                    remedy='write {"doc": "manual.pdf", "pages": [3, "7-9"]}',
+                )
+            return None
+        try:
+            pages = about.get("pages")
+            return document_name(about["doc"]), None if pages is None else Pages.read(
+                pages, least=1
+            )
+        except DataError as error:
+            raise error.within(path=where) from None
+
+    def _doc(self, item: MatchItem, rank: int, doc: Doc) -> Place | None:
+        """Where a retrieved document stands; None where its source is not said.
+
+        Raises:
+            DataError: it says something that is no source or page, or nothing and has no id.
+        """
+        source, page = (value_at(doc.metadata, key) for key in (self.source_key, self.page_key))
+        if source is None or page is None:
+            if source is None and doc.id is None:
+                names = ", ".join(sorted(map(str, doc.metadata))[:8]) or "no metadata"
+                raise DataError(
+                    f"query {item.query.id!r}, rank {rank}: the document has no "
+                    f"{self.source_key!r} and no id (it has: {names}); name the metadata key of "
+                    "its file with 'source_key', or compare texts: match 'overlap'"
+                )
+            return None if source is None else (document_name(source), None)
+        try:
+            return document_name(source), self._pages(doc, page)
+        except DataError as error:
+            where = f"query {item.query.id!r}, rank {rank}"
+            raise error.within(self.page_key, path=where) from None
+
+    def _pages(self, doc: Doc, page: Any) -> Pages:
+        last = None if self.last_page_key is None else value_at(doc.metadata, self.last_page_key)
+        pages = Pages.read(page if last is None else f"{page}-{last}", least=self.first)
+        move = 1 - self.first  # to pages as gold counts them
+        ranges = tuple((first + move, last + move) for first, last in pages.ranges)
+        return Pages(ranges, pages.labels)
+
+
+def _meet(doc: Place | None, gold: Place | None, shift: int = 0) -> bool:
+    """Whether a document stands on a page of a gold item's."""
+    if doc is None or gold is None or not _same(doc[0], gold[0]):
+        return False
+    if gold[1] is None:
+        return True
+    return doc[1] is not None and gold[1].meets(doc[1], shift)
+
+
+def _same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether the one path ends with the other."""
+    n = min(len(one), len(other))
+    return n > 0 and one[-n:] == other[-n:]
+
+
+def _n_found(item: MatchItem, scores: Floats) -> int:
+    """How many gold items some document matches; of those that say pages."""
+    return len(
+        {
+            target.gold
+            for column, target in enumerate(item.targets)
+            if "doc" in target.metadata and scores[:, column].any()
+        }
+    )

@@ -1,0 +1,84 @@
+"""Plain tables of questions and passages as gold."""
+
+from __future__ import annotations
+
+import pandas
+import pytest
+
+from kragx import DataError, evaluate, read_dataset
+
+PASSAGE = "첫 줄입니다.\n둘째 줄, 쉼표; 그리고 | 막대."
+
+
+def test_csv_and_excel(tmp_path):
+    """A passage is one text whatever stands in it; rows are numbered; other columns are kept."""
+    frame = pandas.DataFrame(
+        {"question": ["a?", "b?", "c?"], "answer_passage": [PASSAGE, "b", None], "team": [*"xyz"]}
+    )
+    frame.to_csv(tmp_path / "gold.csv", index=False)
+    frame.to_excel(tmp_path / "gold.xlsx", index=False)
+    for source in (frame, tmp_path / "gold.csv", tmp_path / "gold.xlsx"):
+        dataset = read_dataset(source)
+        assert [query.id for query in dataset] == ["q1", "q2", "q3"]
+        assert [[gold.text for gold in query.gold] for query in dataset] == [[PASSAGE], ["b"], []]
+        assert dataset["q2"].metadata == {"team": "y"}
+
+
+def test_named_columns(tmp_path):
+    """Korean columns are mapped, and the gold is found where a document holds it."""
+    path = tmp_path / "gold.csv"
+    path.write_text("번호,질문,정답\nn7,며칠?,14일 이내\n", encoding="cp949")
+    columns = {"query_id": "번호", "question": "질문", "answer_passage": "정답"}
+    dataset = read_dataset(path, columns=columns, encoding="cp949")
+    result = evaluate(dataset, {"n7": ["환불은 14일 이내에 합니다"]}, metrics=["hit_rate@1"])
+    assert result["hit_rate@1"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [
+        (
+            "질문,정답",
+            r"columns: \{question: 질문, answer_passage: 정답\}.*relevant_chunk_ids: 정답",
+        ),
+        (
+            "번호,질문,답변,근거",
+            r"columns: \{query_id: 번호, question: 질문, answer_passage: 근거\} .*--column",
+        ),
+        ("Note,question,answer [text]", r'\{question: question, answer_passage: "answer \[text\]"'),
+        ("Question,Gold Answer", r"\{question: Question, answer_passage: Gold Answer\}"),
+        ("a,b", r"its fields are 'a', 'b'; .*\{question: \.\.\., answer_passage: \.\.\.\}"),
+        ("query", r"\{question: query, answer_passage: \.\.\.\}"),
+    ],
+)
+def test_an_unknown_table_says_how_to_name_its_columns(tmp_path, header, hint):
+    """What is not understood is answered with the columns that are there, and a line to copy."""
+    path = tmp_path / "gold.csv"
+    path.write_text(f"{header}\n" + ",".join(["x y"] * (header.count(",") + 1)) + "\n")
+    with pytest.raises(DataError, match=hint):
+        read_dataset(path)
+
+
+def test_a_column_that_is_not_there_is_named_with_the_nearest(tmp_path):
+    """A misspelt column is the error, not the fields that the table has once it is mapped."""
+    path = tmp_path / "gold.csv"
+    path.write_text("질문,정답 근거\n며칠?,14일 이내\n", encoding="utf-8-sig")
+    said = r"columns\.answer_passage: .*'정답근거'; perhaps you meant '정답 근거'"
+    with pytest.raises(DataError, match=said):
+        read_dataset(path, columns={"question": "질문", "answer_passage": "정답근거"})
+
+
+def test_a_title_above_the_header(tmp_path):
+    """A sheet whose first line is a title is answered with what stands where names must."""
+    path = tmp_path / "gold.csv"
+    path.write_text("검색 평가,,\n질문,정답,비고\n며칠?,14일 이내,\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 1 must name the columns: it is '검색 평가'"):
+        read_dataset(path, columns={"question": "질문", "answer_passage": "정답"})
+
+
+def test_without_a_question(tmp_path):
+    """A row whose question is missing is an error with its line."""
+    path = tmp_path / "gold.csv"
+    path.write_text("question,answer_passage\nwhy?,a\n,b\n")
+    with pytest.raises(DataError, match=r"gold.csv:3: question: missing; a question needs its"):
+        read_dataset(path)

@@ -1,0 +1,33 @@
+"""Documents that stood earlier in their list: of many lists at once as of each alone."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from hypothesis import example, given, strategies as st
+
+from kragx.data import Doc
+from kragx.matchers.repeats import Repeats, repeats
+from tests.thoroughness import examples
+
+# The second is the first in NFD, the third has more white space.
+TEXTS = st.sampled_from(["강 가", "\u1100\u1161\u11bc \u1100\u1161", " 강  가", "a", "b", "c"])
+DOCS = st.builds(Doc, text=TEXTS) | st.builds(Doc, st.sampled_from("ab"), TEXTS | st.none())
+
+
+@examples(200)
+@given(st.lists(st.lists(st.lists(st.builds(Doc, text=TEXTS) | DOCS, max_size=5), max_size=4)))
+@example([[[Doc(text="a"), Doc(text="a")], [], [Doc(text="a"), Doc(text="b"), Doc(text=" a")]]])
+@example([[[Doc("a"), Doc("a")], [Doc(text="a"), Doc("a")]]])
+def test_many_lists_as_each_alone(batches: list[list[list[Doc]]]) -> None:
+    """Whatever the documents have, ids or texts, in batch after batch."""
+    of_all = Repeats()
+    for lists in batches:
+        assert [*of_all.of_documents(lists)] == [*chain.from_iterable(map(repeats, lists))]
+
+
+def test_by_hand() -> None:
+    """Texts are the same in any Unicode form and with any white space; ids count before texts."""
+    forms = [Doc(text="강 가"), Doc(text="\u1100\u1161\u11bc  \u1100\u1161"), Doc(text="a")]
+    assert repeats(forms) == [False, True, False]
+    assert repeats([Doc("x", "a"), Doc("y", "a"), Doc("x", "b")]) == [False, False, True]
