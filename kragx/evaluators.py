@@ -1,13 +1,15 @@
 """K-RAG's module of evaluators."""
 
-from kragx.krag.embedding_evaluator import (
-    EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,
-)
+from kragx.krag.embedding_evaluator import EmbeddingRougeOfflineRetrievalEvaluators
 from kragx.krag.evaluators import (
-    AveragingMethod as AveragingMethod,
-    MatchingCriteria as MatchingCriteria,
-    OfflineRetrievalEvaluators as OfflineRetrievalEvaluators,
-    RougeOfflineRetrievalEvaluators as RougeOfflineRetrievalEvaluators,
-    TokenizerType as TokenizerType,
+    AveragingMethod,
+    MatchingCriteria,
+    OfflineRetrievalEvaluators,
+    RougeOfflineRetrievalEvaluators,
+    TokenizerType,
 )
-from kragx.krag.rag_evaluator import RAGEvaluator as RAGEvaluator
+from kragx.krag.rag_evaluator import RAGEvaluator
+
+__all__ = ["AveragingMethod", "EmbeddingRougeOfflineRetrievalEvaluators", "MatchingCriteria"]
+__all__ += ["OfflineRetrievalEvaluators", "RAGEvaluator", "RougeOfflineRetrievalEvaluators"]
+__all__ += ["TokenizerType"]

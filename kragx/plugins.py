@@ -3,9 +3,10 @@
 import hashlib
 import importlib
 import inspect
+import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
@@ -15,6 +16,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from kragx.errors import KragxError, UntrustedError, UsageError, nearest
+from kragx.phrase import phrase
 
 
 @dataclass(frozen=True)
@@ -222,8 +224,13 @@ def load(path: str) -> Any:
         raise
     except ImportError as error:
         raise UsageError(
-            f"{path}: cannot import {module_name!r}: {error}; install its package, or start "
-            "kragx in the folder that holds it"
+            phrase(
+                "{path}: cannot import {module!r}: {error}; install its package, or start kragx in "
+                "the folder that holds it",
+                path=path,
+                module=module_name,
+                error=error,
+            )
         ) from error
     # Whatever a user's module raises, an attempt to exit too, the message must say where.
     except (Exception, SystemExit) as error:
@@ -233,12 +240,21 @@ def load(path: str) -> Any:
     for part in name.split("."):
         if not hasattr(value, part):
             public = [other for other in vars(value) if not other.startswith("_")]
-            raise UsageError(f"{path}: {module_name!r} has no {name!r}; {nearest(part, public)}")
+            problem = phrase(
+                "{path}: {module!r} has no {name!r}", path=path, module=module_name, name=name
+            )
+            raise UsageError(problem, remedy=nearest(part, public))
         value = getattr(value, part)
     return value
 
 
-def maker(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") -> Callable[[], Any]:
+def maker(
+    path: str,
+    args: Mapping[str, Any] | None,
+    *,
+    input_name: str = "",
+    also: Collection[str] = (),
+) -> Callable[[], Any]:
     """Load an import path; what is returned makes, when it is called, what the path stands for.
 
     A class makes something, and so do a class method and a function that is given arguments. A
@@ -251,6 +267,7 @@ def maker(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") ->
         args: its arguments.
         input_name: what a function takes that is used as it is: ``question``, ``text``; empty where
             a function can only make something.
+        also: what such a function may take besides, by name.
 
     Raises:
         UsageError: it cannot be loaded, or does not take these arguments; or whether a function
@@ -265,7 +282,7 @@ def maker(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") ->
         return lambda: value
     if not callable(value):
         raise UsageError(f"{path}: takes no arguments; it is not a class or function")
-    if is_function and not (makes or arguments) and _is_meant_itself(value, path, input_name):
+    if is_function and not (makes or arguments) and _is_meant_itself(value, path, input_name, also):
         return lambda: value
     check_arguments(value, arguments, path)
 
@@ -281,7 +298,9 @@ def maker(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") ->
     return make
 
 
-def _is_meant_itself(function: Callable[..., Any], path: str, input_name: str) -> bool:
+def _is_meant_itself(
+    function: Callable[..., Any], path: str, input_name: str, also: Collection[str]
+) -> bool:
     """Whether a function that is given no arguments is used as it is, instead of being called.
 
     Raises:
@@ -292,19 +311,29 @@ def _is_meant_itself(function: Callable[..., Any], path: str, input_name: str) -
     except (TypeError, ValueError):  # some C functions have none
         return True
     any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    named = [p for p in signature.parameters.values() if p.kind not in any_number]
+    named = [
+        p for p in signature.parameters.values() if p.kind not in any_number and p.name not in also
+    ]
     needed = [parameter for parameter in named if parameter.default is parameter.empty]
     if not input_name or not signature.parameters:
         return bool(needed)
     if len(needed) == 1 and needed[0].kind is not inspect.Parameter.KEYWORD_ONLY:
         return True
-    example = ", ".join(f"{parameter.name}: ..." for parameter in needed or named[:1]) or "..."
+    example = ", ".join(map(_written, needed or named[:1])) or "..."
     raise UsageError(
         f"{path}: cannot tell whether {path.rpartition(':')[2]}{signature} makes something or "
         f"takes the {input_name} itself; if it makes something, give it arguments: "
         f"{{class: {path!r}, args: {{{example}}}}}; if it takes the {input_name}, name a function "
         f"with that parameter alone: def ask({input_name}): ..."
     )
+
+
+def _written(parameter: inspect.Parameter) -> str:
+    """An argument as a config has it: its default, where that can be copied, else dots."""
+    default = parameter.default
+    # Texts stay dots, as a path or a secret does not belong into a message.
+    can_be_copied = isinstance(default, (bool, int, float))
+    return f"{parameter.name}: {json.dumps(default) if can_be_copied else '...'}"
 
 
 def build(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") -> Any:
@@ -481,7 +510,7 @@ def is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-above_zero = number(lambda value: value > 0, "number above 0")
+above_zero: Read = number(lambda value: value > 0, "number above 0")
 
 
 def optional(read: Read) -> Read:

@@ -1,6 +1,8 @@
-"""K-RAG's module of retrievers: BM25, K-RAG's BM25, rank fusion, and chunks to search."""
+"""Retrievers: servers and programs, BM25, K-RAG's BM25, rank fusion, and chunks to search."""
 
 from kragx.evaluation.retrievers import BM25Retriever, ReciprocalRankFusion, chunked, fuse
+from kragx.evaluation.services import CommandRetriever, HttpRetriever
 from kragx.krag.retrievers import KiWiBM25RetrieverWithScore
 
-__all__ = ["BM25Retriever", "KiWiBM25RetrieverWithScore", "ReciprocalRankFusion", "chunked", "fuse"]
+__all__ = ["BM25Retriever", "CommandRetriever", "HttpRetriever", "KiWiBM25RetrieverWithScore"]
+__all__ += ["ReciprocalRankFusion", "chunked", "fuse"]

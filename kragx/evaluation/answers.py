@@ -1,12 +1,21 @@
 """What retrievers answer with: ranked lists of documents, in the forms that libraries give them."""
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from typing import Any
 
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.documents import is_pair, named
+from kragx.data.foreign import foreign_fields
 from kragx.errors import DataError
+
+
+class Mended(list[Doc]):
+    """Documents that were read already, and how many lone surrogates were replaced in them."""
+
+    def __init__(self, documents: Iterable[Doc], n_replaced: int) -> None:
+        super().__init__(documents)
+        self.n_replaced = n_replaced
 
 
 def collected(answer: Any) -> Any:
@@ -32,6 +41,8 @@ def documents_of(answer: Any, mender: Mender) -> tuple[Doc, ...]:
             answer.close()
             raise _no_list(answer, "it was not awaited: make the function async def")
         raise _no_list(answer, "a list of documents is expected")
+    if isinstance(answer, Mended):
+        mender.surrogates += answer.n_replaced
     return as_docs(answer, mender, "retrieved")
 
 
@@ -44,7 +55,7 @@ def _is_list(value: object) -> bool:
 def _only_list(answer: Mapping[Any, Any]) -> object:
     """The list of documents that a mapping holds."""
     lists = {name: value for name, value in answer.items() if _is_list(value)}
-    documents = [name for name, value in lists.items() if len(value) and all(map(_is_doc, value))]
+    documents = [name for name, value in lists.items() if len(value) and all(map(is_doc, value))]
     # Without any, an empty list or one of texts may be meant, but not one of anything else.
     texts = [name for name, value in lists.items() if all(isinstance(one, str) for one in value)]
     names = documents or texts
@@ -56,13 +67,13 @@ def _only_list(answer: Mapping[Any, Any]) -> object:
     raise _no_list(answer, f"one list in it must hold documents, but {several} does")
 
 
-def _is_doc(value: object) -> bool:
+def is_doc(value: object) -> bool:
     """Whether a value looks like a document of its own, and not like a mere text."""
     if is_pair(value):
         value = value[0]
     if isinstance(value, Mapping):
         return not value.keys().isdisjoint(("id", "text", "page_content"))
-    return isinstance(value, Doc) or hasattr(value, "page_content")
+    return isinstance(value, Doc) or foreign_fields(value) is not None
 
 
 def _no_list(answer: object, problem: str) -> DataError:

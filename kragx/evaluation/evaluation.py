@@ -10,12 +10,12 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from itertools import pairwise
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from kragx.data import GoldDataset
-from kragx.errors import UsageError, nearest, needing
+from kragx.errors import RetrieverError, UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
-from kragx.evaluation.inputs import judged_share
+from kragx.evaluation.inputs import first_failure, judged_share
 from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Means, Nearby, means_at, neighbours
 from kragx.evaluation.wording import (
     abstention_remarks,
@@ -38,7 +38,7 @@ from kragx.metrics import (
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.plain import plain
-from kragx.printing import Line, Part, Result, Table, number, possible, warning
+from kragx.printing import Dot, Line, Part, Result, Table, dots, number, phrase, possible, warning
 
 if TYPE_CHECKING:
     import pandas
@@ -61,6 +61,14 @@ class Evaluation(Result):
         evidence: what metrics look at beside the matches; None if none was asked for that does.
         dataset: the gold set; None where it was read as a stream, or was a plain mapping.
         failures: by query id, why the retriever failed; each is scored as an empty list.
+
+    Examples:
+        >>> from kragx import evaluate
+        >>> result = evaluate([["the answer"]], [["another text", "the answer"]], metrics=["mrr@5"])
+        >>> result["mrr@5"], result.counts["n_queries"]
+        (0.5, 1)
+        >>> result.at_threshold(0.9)["mrr@5"]
+        0.5
     """
 
     name: str
@@ -79,6 +87,26 @@ class Evaluation(Result):
     def unanswered(self) -> bool:
         """Whether the retriever failed, and answered no query at all: then nothing has a value."""
         return bool(self.failures) and not self.table.answered.any()
+
+    def answered(self) -> Self:
+        """Itself.
+
+        Raises:
+            RetrieverError: the retriever failed on every question; the first error is quoted.
+        """
+        if not self.unanswered:
+            return self
+        n_failed = self.counts["n_failed"]
+        raise RetrieverError(
+            phrase(
+                "{retriever} failed on its only question; the first: {first}"
+                if n_failed == 1
+                else "{retriever} failed on every question, {n} of them; the first: {first}",
+                retriever=self.name,
+                n=n_failed,
+                first=first_failure(self.failures),
+            )
+        )
 
     @cached_property
     def mean(self) -> dict[str, float | None]:
@@ -103,9 +131,12 @@ class Evaluation(Result):
         return self._known("maximum")
 
     @cached_property
-    def micro(self) -> dict[str, float]:
-        """The micro average of each metric that has one (precision, recall, f1)."""
-        return self._known("micro")
+    def micro(self) -> dict[str, float | None]:
+        """The micro average of each metric that has one (precision, recall, f1).
+
+        As the mean, None where no query was scored.
+        """
+        return {str(own.spec): own.micro for own in self.scores if own.pooled is not None}
 
     @cached_property
     def bounds(self) -> dict[str, tuple[float, float]]:
@@ -135,7 +166,7 @@ class Evaluation(Result):
         return self.mean[name]
 
     def micro_of(self, metric: str) -> float | None:
-        """The micro average of a metric, however it is written; None for one that has none."""
+        """The micro average of a metric, however it is written; None for none, as in `micro`."""
         return self.micro.get(str(parse(metric, self.profile)))
 
     @cached_property
@@ -194,7 +225,7 @@ class Evaluation(Result):
             settings={
                 **self.settings,
                 "metrics": list(map(str, specs)),
-                "deviations": _deviations(specs, self.settings["profile"], self.profile),
+                "deviations": deviations(specs, self.settings["profile"], self.profile),
                 **({} if self.evidence is None else self.evidence.settings()),
             },
         )
@@ -272,7 +303,11 @@ class Evaluation(Result):
             f"{option}={value}" if isinstance(value, str) else option
             for option, value in self.settings["deviations"].items()
         ]
-        return f"{name}, with {', '.join(changed)}" if changed else name
+        return (
+            phrase("{name}, with {changed}", name=name, changed=", ".join(changed))
+            if changed
+            else name
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -291,13 +326,16 @@ class Evaluation(Result):
     def mean_cell(self, metric: str) -> str:
         """A mean as people read it, with what missing judgements leave open."""
         maximum = self.maximum.get(metric)
-        of = "" if maximum is None else f" of {number(maximum)}"
-        return number(self.mean.get(metric)) + _range(self.bounds.get(metric)) + of
+        shown = number(self.mean.get(metric)) + _range(self.bounds.get(metric))
+        if maximum is None:
+            return shown
+        return phrase("{value} of {maximum}", value=shown, maximum=number(maximum))
 
     def micro_cell(self, metric: str) -> str:
         """The same for a micro average; empty for a metric that has none."""
-        value = self.micro.get(metric)
-        return "" if value is None else number(value) + _range(self.micro_bounds.get(metric))
+        if metric not in self.micro:
+            return ""
+        return number(self.micro[metric]) + _range(self.micro_bounds.get(metric))
 
     @cached_property
     def ends(self) -> dict[str, str]:
@@ -311,7 +349,8 @@ class Evaluation(Result):
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
         yield from self.heading()
-        columns = ["metric", "mean", INTERVAL, "micro"][: 4 if self.micro else 3]
+        heads = [phrase("metric"), phrase("mean"), INTERVAL, phrase("micro")]
+        columns = heads[: 4 if self.micro else 3]
         cells = (
             [name, self.mean_cell(name), self.ends[name], self.micro_cell(name)]
             for name in self.mean
@@ -320,6 +359,14 @@ class Evaluation(Result):
         yield Table(columns, rows, note=with_reasons(self.ends.values(), bounds_note([self])))
         yield from self.warnings()
         yield self.size
+
+    def _repr_html_(self) -> str:
+        rows = [
+            Dot(name, value, *(self.intervals[name] or (None, None)))
+            for name, value in self.mean.items()
+            if value is not None and 0 <= value <= 1  # times and counts have no scale in common
+        ]
+        return super()._repr_html_() + dots(self.name, rows)
 
     def queries_table(self) -> Table:
         """The values of each query, metrics across."""
@@ -330,8 +377,8 @@ class Evaluation(Result):
 
     def heading(self) -> Iterator[Line]:
         """How matches were decided and what the numbers mean."""
-        yield Line(f"match: {self.match_label}")
-        yield Line(f"profile: {self.profile_label}")
+        yield Line(phrase("match: {match}", match=self.match_label))
+        yield Line(phrase("profile: {profile}", profile=self.profile_label))
 
     def warnings(self) -> Iterator[Line]:
         """The remarks as lines."""
@@ -341,7 +388,7 @@ class Evaluation(Result):
     def size(self) -> Line:
         """How many queries the numbers are of."""
         n_scored, n_queries = self.counts["n_scored"], self.counts["n_queries"]
-        return Line(f"{n_scored} of {n_queries} queries scored")
+        return Line(phrase("{n} of {of} queries scored", n=n_scored, of=n_queries))
 
     def to_dict(self, *, queries: bool = False, intervals: bool = True) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries.
@@ -374,10 +421,10 @@ def bounds_note(evaluations: Iterable[Evaluation]) -> str:
     return BOUNDS_NOTE if any(own.bounds for own in evaluations) else ""
 
 
-INTERVAL = f"{CONFIDENCE:.0%} interval"
+INTERVAL = phrase("{share:.0%} interval", share=CONFIDENCE)
 """What the interval of a mean is called in tables."""
 
-BOUNDS_NOTE = "(a to b): what it can become once missing judgements are known"
+BOUNDS_NOTE = phrase("(a to b): what it can become once missing judgements are known")
 
 
 def as_evaluations(
@@ -412,7 +459,7 @@ def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:
             )
 
 
-def _deviations(
+def deviations(
     specs: Sequence[MetricSpec], named: Mapping[str, Any], meant: Profile
 ) -> dict[str, Any]:
     """What differs from the profile as it was named: options in metric strings, and `no_gold`."""

@@ -148,7 +148,8 @@ class Facts:
         rows: (n) the evaluation's row of each query that has facts.
         matches: the matches of these queries, whose facts stand as its gold.
         follows: whether gold and facts have one matcher, and so one threshold.
-        counts: how many facts there are, and what judging them took.
+        n: how many facts there are, in how many queries, by what is known of them.
+        notes: what their matcher noted.
         contexts: where whole contexts were judged and not single documents: of each query that has
             facts, at how many documents each of its contexts ends, in their order.
     """
@@ -156,7 +157,8 @@ class Facts:
     rows: Ints
     matches: MatchTable
     follows: bool
-    counts: Mapping[str, Any]
+    n: Mapping[str, int]
+    notes: matchers.Notes
     contexts: Sequence[Sequence[int]] | None = None
 
     @classmethod
@@ -172,7 +174,7 @@ class Facts:
     ) -> Facts:
         """Match the facts with the documents, or the contexts, that some metric looks at.
 
-        `heard` is told as by `matching.match`.
+        `heard` is told as by `matching.match_part`; `concluded` is for whoever has all of them.
         """
         cuts = list(dict.fromkeys(spec.k for spec in specs if spec.metric.reads_facts))
         depths = np.stack([_depths(lists, k, sizes) for k in cuts], axis=1)
@@ -188,16 +190,28 @@ class Facts:
             items[row] = MatchItem(query, docs, ranked.status)
             contexts.append(ends)
         notes = matchers.Notes()
-        table = matching.match(items.values(), matcher, notes, heard)
-        counts = {f"{name}_facts": n for name, n in judging_counts(matcher, notes).items()}
-        counts["facts"] = {
+        table = matching.match_part(items.values(), matcher, notes, heard)
+        n = {
             "n": len(table.grade),
             "n_vital": int((table.grade == VITAL).sum()),
             "n_queries": len(items),
             "n_unreviewed": sum(unreviewed(item.query) for item in items.values()),
         }
         ends_of = contexts if matcher.of_context else None
-        return cls(np.array(list(items), np.int64), table, follows, counts, ends_of)
+        return cls(np.array(list(items), np.int64), table, follows, n, notes, ends_of)
+
+    @staticmethod
+    def concluded(
+        n: Mapping[str, int], notes: matchers.Notes, matcher: matchers.BaseMatcher
+    ) -> dict[str, Any]:
+        """The counts of all facts together, once what they show is warned of.
+
+        Raises:
+            JudgingError: more judgements are missing than the matcher's judge allows.
+        """
+        matching.conclude(matcher, notes)
+        judging = {f"{name}_facts": own for name, own in judging_counts(matcher, notes).items()}
+        return {**judging, "facts": dict(n)}
 
     def held(self, depths: Ints) -> HeldFacts:
         """Which facts the first documents of each query hold, so many of each list.
@@ -332,6 +346,32 @@ def _depths(lists: Sequence[RankedList], k: Cut, sizes: Sizes) -> Ints:
     return lengths if k is None else np.minimum(lengths, k)
 
 
+def read_spans(
+    lists: Sequence[RankedList], table: MatchTable, options: SpanOptions
+) -> tuple[Spread, Reader]:
+    """Where the gold of every query stands in what was retrieved, and who has read it."""
+    reader = Reader(lists, table, options)
+    return Spread.of(reader.parts()), reader
+
+
+def span_options(specs: Iterable[MetricSpec]) -> tuple[SpanOptions, ...]:
+    """The ways in which metrics read texts for spans, each once."""
+    # What reads spans cuts budgets itself, amid a document; nothing else does.
+    options: list[dict[str, Any]] = [dict(own.options) for own in specs if own.metric.cuts_budgets]
+    return tuple(dict.fromkeys(SpanOptions(**own) for own in options))
+
+
+def reading_settings(
+    readers: Mapping[SpanOptions, Reader], tokens: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """How texts were read for spans, and what a budget's token is; nothing where none was."""
+    spans = [reader.settings() for reader in readers.values()]
+    return {
+        **({"spans": spans} if spans else {}),
+        **({"budget_tokenizer": dict(tokens)} if tokens else {}),
+    }
+
+
 @dataclass(frozen=True)
 class GatheredEvidence:
     """The `kragx.metrics.Evidence` of an evaluation.
@@ -352,7 +392,7 @@ class GatheredEvidence:
     sizes: Sizes = field(default_factory=Sizes, repr=False, compare=False)
     relevance: Relevance | None = None
     # Read once for each way of reading, for every metric and k.
-    _spreads: dict[SpanOptions, tuple[Spread, dict[str, Any]]] = field(
+    _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -380,10 +420,14 @@ class GatheredEvidence:
     def spread(self, options: SpanOptions) -> Spread:
         """Where the gold of every query stands in what was retrieved."""
         if options not in self._spreads:
-            reader = Reader(self.lists, self.table, options)
-            self._spreads[options] = Spread.of(reader.parts()), reader.settings()
-            reader.warn()
+            self.know({options: read_spans(self.lists, self.table, options)})
         return self._spreads[options][0]
+
+    def know(self, spans: Mapping[SpanOptions, tuple[Spread, Reader]]) -> None:
+        """Take over where the gold stands, and say what reading it has shown."""
+        for options, (spread, reader) in spans.items():
+            self._spreads[options] = spread, reader
+            reader.warn()
 
     def n_tokens(self, k: Cut, spread: Spread) -> Ints:
         """(q) how many tokens of each query's stream a cut-off holds."""
@@ -408,11 +452,11 @@ class GatheredEvidence:
             facts = replace(facts, matches=facts.matches.at_threshold(table.threshold))
         return replace(self, table=table, matched_facts=facts)
 
+    @property
+    def readers(self) -> dict[SpanOptions, Reader]:
+        """Who has read the texts for spans, in each way that was asked for."""
+        return {options: reader for options, (_, reader) in self._spreads.items()}
+
     def settings(self) -> dict[str, Any]:
         """How texts were read for spans, and what a budget's token is; nothing where none was."""
-        spans = [settings for _, settings in self._spreads.values()]
-        tokens = self.sizes.described()
-        return {
-            **({"spans": spans} if spans else {}),
-            **({"budget_tokenizer": tokens} if tokens else {}),
-        }
+        return reading_settings(self.readers, self.sizes.described())

@@ -28,7 +28,9 @@ from kragx.evaluation.explanation import (
 from kragx.evaluation.inputs import Source, Texts, arranged, source_of
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.reasons import best_targets, reasons
+from kragx.matchers.repeats import repeats
 from kragx.metrics import Profile, profile_for
+from kragx.printing import phrase
 
 _TOKEN = re.compile(r"[^\W_]+")
 
@@ -82,6 +84,13 @@ def explain(
     Raises:
         UsageError: there is no such query, or an argument is wrong.
         DataError: the data lack what the matcher needs.
+
+    Examples:
+        >>> from kragx import explain
+        >>> gold, found = [["the red door"]], [["a blue sky", "the red door of the house"]]
+        >>> explanation = explain(gold, found, query_id="q1", panel={})
+        >>> [(pair.rank, pair.matched) for pair in explanation.pairs]
+        [(1, False), (2, True)]
     """
     resolved = profile_for(profile, None)
     defaults = resolved.match_options
@@ -119,7 +128,9 @@ def _item(source: Source, query_id: str) -> MatchItem:
             lookalike = item
     if lookalike is None:
         raise UsageError(
-            f"query: {source.dataset_name} has no query {query_id!r}; {_likely(query_id, ids)}"
+            phrase("{name} has no query {id!r}", name=source.dataset_name, id=query_id),
+            field="query",
+            remedy=_likely(query_id, ids),
         )
     return lookalike
 
@@ -130,8 +141,8 @@ def _likely(query_id: str, ids: Sequence[str]) -> str:
     likeliest = sorted(ids, key=alike.__getitem__, reverse=True)[:3]
     close = [repr(known) for known in likeliest if alike[known] >= 0.5]
     if close:
-        return f"perhaps you meant {' or '.join(close)}?"
-    return f"it begins with {ids[0]!r}" if ids else "it has none"
+        return phrase("perhaps you meant {names}?", names=" or ".join(close))
+    return phrase("it begins with {id!r}", id=ids[0]) if ids else phrase("it has none")
 
 
 def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
@@ -156,7 +167,7 @@ def _graded_docs(item: MatchItem, matcher: BaseMatcher) -> tuple[ExplainedDoc, .
 
 
 def _docs(item: MatchItem) -> Iterator[ExplainedDoc]:
-    for rank, (doc, repeated) in enumerate(zip(item.docs, matching.repeats(item.docs)), start=1):
+    for rank, (doc, repeated) in enumerate(zip(item.docs, repeats(item.docs)), start=1):
         yield ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), repeated)
 
 

@@ -8,7 +8,7 @@ from kragx.data import Status
 from kragx.evaluation.wording import method_label
 from kragx.matchers.reasons import Reason
 from kragx.metrics.threshold import matches
-from kragx.printing import Cell, Heading, Line, Part, Result, Table, number, warning
+from kragx.printing import Cell, Heading, Line, Part, Result, Table, joined, number, phrase, warning
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -16,8 +16,8 @@ _LONGEST = 400  # characters of a text, unless all of it is asked for
 _AROUND = 60
 _INDENT = 3
 _STATUS = {
-    "missing": "the run has no answer to this query",
-    "failed": "the retriever failed at this query",
+    "missing": phrase("the run has no answer to this query"),
+    "failed": phrase("the retriever failed at this query"),
 }
 
 
@@ -31,7 +31,7 @@ class Score:
         problem: why the matcher has no score.
     """
 
-    also_plain: ClassVar = ("matched",)
+    also_plain: ClassVar[tuple[str, ...]] = ("matched",)
 
     score: float | None
     threshold: float
@@ -55,7 +55,7 @@ class Pair:
         near: whether a slightly different threshold would decide otherwise.
     """
 
-    also_plain: ClassVar = ("matched",)
+    also_plain: ClassVar[tuple[str, ...]] = ("matched",)
 
     rank: int
     gold: int
@@ -116,6 +116,13 @@ class Explanation(Result):
         retrieved: the documents as they were retrieved; texts in NFC.
         pairs: of every document with every gold item, by rank, then gold.
         answerable: what the gold set says of it.
+
+    Examples:
+        >>> from kragx import explain
+        >>> gold, found = [["the red door"]], [["the red door of the house"]]
+        >>> explanation = explain(gold, found, query_id="q1", panel={})
+        >>> explanation.status, explanation.match["method"]
+        ('answered', 'overlap')
     """
 
     retriever: str
@@ -142,25 +149,41 @@ class Explanation(Result):
 
         Long texts are cut to what is around the first mark; `full` shows all of them.
         """
-        yield Heading(f"{self.retriever}, query {self.query_id}")
+        heading = phrase(
+            "{retriever}, query {query}", retriever=self.retriever, query=self.query_id
+        )
+        yield Heading(heading)
         if self.query:
             yield Line(self.query)
-        yield Line(f"match: {method_label(self.match)}")
+        yield Line(phrase("match: {match}", match=method_label(self.match)))
         if self.status in _STATUS:
             yield warning(_STATUS[self.status])
         for gold in self.gold:
-            where = "not found" if gold.found_at is None else f"found at rank {gold.found_at}"
-            grade = "" if gold.grade == 1.0 else f", grade {gold.grade:g}"
-            yield Line(f"\ngold {gold.number}{_id(gold.id)}{grade}: {where}", "bold")
+            where = phrase(
+                "not found" if gold.found_at is None else "found at rank {rank}",
+                rank=gold.found_at,
+            )
+            head = phrase(
+                "gold {n}{id}: {where}"
+                if gold.grade == 1.0
+                else "gold {n}{id}, grade {grade:g}: {where}",
+                n=gold.number,
+                id=_id(gold.id),
+                grade=gold.grade,
+                where=where,
+            )
+            yield Line(_below(head), "bold")
             yield from _text(gold.text, (), full=full)
         if self.answerable is False:
             yield Line(
-                "this query is marked unanswerable: what is retrieved for it answers nothing"
+                phrase(
+                    "this query is marked unanswerable: what is retrieved for it answers nothing"
+                )
             )
         elif not self.gold:
-            yield Line("this query has no gold")
+            yield Line(phrase("this query has no gold"))
         if not self.retrieved:
-            yield Line("\nnothing was retrieved")
+            yield Line(_below(phrase("nothing was retrieved")))
         for doc in self.retrieved:
             yield from self._describe_doc(doc, full=full)
         yield from self._describe_limits()
@@ -168,23 +191,26 @@ class Explanation(Result):
     def _describe_doc(self, doc: ExplainedDoc, *, full: bool) -> Iterator[Part]:
         verdict = _verdict(doc) if self.gold else ""
         style = "bold green" if doc.matches else "bold"
-        yield Line(f"\n{doc.rank}.{_id(doc.id)} {verdict}".rstrip(), style)
+        yield Line(_below(joined(" ", [f"{doc.rank}.{_id(doc.id)}", verdict])), style)
         if doc.reason is not None or doc.grade is not None:
-            grade = "not known" if doc.grade is None else str(doc.grade)
-            reason = "" if doc.reason is None else f": {doc.reason}"
-            yield Line(f"the judge's grade of relevance: {grade}{reason}", indent=_INDENT)
+            grade = phrase("not known") if doc.grade is None else str(doc.grade)
+            said = phrase("the judge's grade of relevance: {grade}", grade=grade)
+            yield Line(joined(": ", [said, doc.reason or ""]), indent=_INDENT)
         pairs = [self.pair(doc.rank, gold.number) for gold in self.gold]
         spans = merged(span for pair in _explaining(pairs) for span in pair.doc_spans)
         yield from _text(doc.text, spans, full=full)
         for pair in pairs:
-            for line in _why(pair.reason, f"gold {pair.gold}"):
+            for line in _why(pair.reason, phrase("gold {n}", n=pair.gold)):
                 yield Line(line, indent=_INDENT)
         methods = [
             name for name, score in (pairs[0].scores if pairs else {}).items() if not score.problem
         ]
         if methods:
             rows: list[list[str | Cell]] = [
-                [f"gold {pair.gold}", *(_score_cell(pair.scores[name]) for name in methods)]
+                [
+                    phrase("gold {n}", n=pair.gold),
+                    *(_score_cell(pair.scores[name]) for name in methods),
+                ]
                 for pair in pairs
             ]
             yield Table(["", *methods], rows)
@@ -193,19 +219,30 @@ class Explanation(Result):
         """What the scores of other matchers mean or why there are none, and what is near."""
         scores = {name: score for pair in self.pairs for name, score in pair.scores.items()}
         if scores:
-            yield Line("\n*: a match of that matcher, by its usual threshold")
-        for name, score in scores.items():
-            if score.problem is not None:
-                yield Line(f"{name}: {score.problem}", "dim")
+            yield Line(_below(phrase("*: a match of that matcher, by its usual threshold")))
+        unasked = [name for name, score in scores.items() if score.problem is not None]
+        if unasked:
+            names = ", ".join(unasked)
+            yield Line(
+                phrase("have nothing to go by here: {names} (--match says why)", names=names), "dim"
+            )
         for pair in self.pairs:
             if pair.near:
-                kind = "a near match" if pair.matched else "a near miss"
                 leaves = [leaf for leaf in pair.reason.deciding() if leaf.distance is not None]
                 leaf = min(leaves, key=lambda leaf: abs(leaf.distance or 0.0))
                 limit = (leaf.score or 0.0) - (leaf.distance or 0.0)
                 yield warning(
-                    f"{kind}: rank {pair.rank}, gold {pair.gold}: {leaf.method} "
-                    f"{number(leaf.score)}, limit {limit:g}"
+                    phrase(
+                        "a near match: rank {rank}, gold {n}: {method} {score}, limit {limit:g}"
+                        if pair.matched
+                        else "a near miss: rank {rank}, gold {n}: {method} {score}, limit "
+                        "{limit:g}",
+                        rank=pair.rank,
+                        n=pair.gold,
+                        method=leaf.method,
+                        score=number(leaf.score),
+                        limit=limit,
+                    )
                 )
 
 
@@ -215,14 +252,30 @@ def _explaining(pairs: Sequence[Pair]) -> Sequence[Pair]:
     return [pair for pair in pairs if pair.matched] or likeliest[:1]
 
 
+_VERDICTS = {
+    "match": phrase("-> match"),
+    "no match": phrase("-> no match"),
+    "unknown": phrase("-> unknown"),
+    "open": phrase("-> left open"),
+}
+
+
 def _verdict(doc: ExplainedDoc) -> str:
     if not doc.matches:
-        return "no match"
-    listed = ", ".join(map(str, doc.matches))
-    if doc.repeated:
-        return f"matches gold {listed}, but stood above already: not counted again"
-    known = "" if doc.finds else ", found above already"
-    return f"matches gold {listed}{known}"
+        return phrase("no match")
+    return phrase(
+        "matches gold {numbers}, but stood above already: not counted again"
+        if doc.repeated
+        else "matches gold {numbers}"
+        if doc.finds
+        else "matches gold {numbers}, found above already",
+        numbers=", ".join(map(str, doc.matches)),
+    )
+
+
+def _below(text: str) -> str:
+    """A text with an empty line above it."""
+    return joined("", ["\n", text])
 
 
 def _id(value: str | None) -> str:
@@ -231,21 +284,23 @@ def _id(value: str | None) -> str:
 
 def _why(reason: Reason, label: str, depth: int = 0) -> Iterator[str]:
     """A line for the matcher and, of a combination, for each member that was asked."""
-    score = "not known" if reason.score is None else number(reason.score)
-    limits = [
-        f"{word} {limit:g}"
-        for word, limit in (("none below", reason.reject), ("match from", reason.accept))
-        if limit is not None
-    ]
-    far = "" if reason.distance is None else f", {reason.distance:+.4f} from the limit"
-    decided_by = f" ({'; '.join(limits)}{far})" if limits else ""
-    text = "" if reason.text is None else f": {reason.text}"
-    decides = ", decides" if depth and reason.decides else ""
-    head = f"{'  ' * depth}{reason.method}:" if depth else f"{label}: {reason.method}"
-    verdict = "left open" if reason.verdict == "open" else reason.verdict
+    score = phrase("not known") if reason.score is None else number(reason.score)
+    reject, accept, distance = reason.reject, reason.accept, reason.distance
+    limits = joined(
+        "; ",
+        [
+            "" if reject is None else phrase("none below {limit:g}", limit=reject),
+            "" if accept is None else phrase("match from {limit:g}", limit=accept),
+        ],
+    )
+    far = "" if distance is None else phrase("{distance:+.4f} from the limit", distance=distance)
+    decided_by = ["", " (", joined(", ", [limits, far]), ")"] if limits else []
+    text = "" if reason.text is None else joined("", [": ", reason.text])
+    decides = phrase(", decides") if depth and reason.decides else ""
+    head = [f"{'  ' * depth}{reason.method}:"] if depth else [label, f": {reason.method}"]
     # The score of a combination that has no limit of its own says nothing.
-    scored = "" if reason.parts and not limits else f" {score}{decided_by}"
-    yield f"{head}{scored} -> {verdict}{decides}{text}"
+    scored = [] if reason.parts and not limits else [" ", score, *decided_by]
+    yield joined("", [*head, *scored, " ", _VERDICTS[reason.verdict], decides, text])
     for part in reason.parts:
         yield from _why(part, label, depth + 1)
 

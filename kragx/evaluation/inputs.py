@@ -1,11 +1,11 @@
 """What is evaluated: a gold set and what was retrieved, joined query by query as a stream."""
 
 import warnings
-from collections import Counter, UserDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Self
+from functools import partial
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -30,19 +30,31 @@ from kragx.data import (
     read_run,
     told_apart,
 )
+from kragx.data.block import Block, Row
+from kragx.data.listed import Listed
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import (
     METHODS,
     BaseMatcher,
-    Heard,
     MatchItem,
     MatchWarning,
     Notes,
-    matching,
 )
 from kragx.matchers.ids import IdArrays, match_id_arrays, read_id_arrays
-from kragx.metrics import MatchTable, Profile, RankedList
+from kragx.matchers.repeats import repeats
+from kragx.metrics import Floats, Ints, MatchTable, Profile
+from kragx.printing import phrase
+from kragx.warned import outside
+
+_Pair = tuple[Query, Retrieved | None]
+_Block = TypeVar("_Block", bound=Block)  # in a stream that has any
+
+_ENOUGH = 3
+"""So many lists down which scores rise, and none down which they do not, are no accident."""
+
+Ask = Callable[[object, GoldDataset], Run]
+"""Asks a retriever every question of a gold set."""
 
 
 def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
@@ -51,8 +63,8 @@ def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
         return item
     if profile.order == "score":
         item = replace(item, docs=_by_score(item))
-    if profile.duplicates == "error" and any(matching.repeats(item.docs)):
-        doc = item.docs[matching.repeats(item.docs).index(True)]
+    if profile.duplicates == "error" and any(repeats(item.docs)):
+        doc = item.docs[repeats(item.docs).index(True)]
         raise DataError(
             f"query {item.query.id!r}: document {doc.id!r} stands twice, which the profile "
             f"{profile.name!r} refuses; remove it, or use the profile 'kragx'"
@@ -69,6 +81,12 @@ def _by_score(item: MatchItem) -> tuple[Doc, ...]:
         f"query {item.query.id!r}, rank {rank}: no score, though {scored} of the list's "
         f"{len(item.docs)} documents have one; this profile ranks by score: give all or none"
     )
+
+
+def _order(item: MatchItem) -> str:
+    """Whether the scores of a list rise down it, as distances do, or not; empty if all are one."""
+    scores = [doc.score for doc in item.docs if doc.score is not None]
+    return "" if len({*scores}) < 2 else "rises" if scores == sorted(scores) else "other"
 
 
 def match_item(query: Query, retrieved: Retrieved | None) -> MatchItem:
@@ -95,160 +113,35 @@ def judged_share(table: MatchTable) -> float | None:
     return float(judged.mean()) if judged.size else None
 
 
-def unanswerable_counts(table: MatchTable) -> dict[str, Any]:
-    """What was retrieved where nothing answers: ``{"unanswerable": {...}}``, if that is anywhere.
+UNANSWERABLE = "unanswerable "
+"""Before the names of counts of questions that nothing answers."""
 
-    The questions; those answered with an empty list, and those not answered at all; the documents.
+
+def table_counts(table: MatchTable) -> dict[str, int]:
+    """The counts of a match table; those of tables that follow one another add up.
+
+    Where nothing answers any of the questions, these are counted: those answered with an empty
+    list, and those not answered at all; and the documents.
     """
-    rows = table.unanswerable
-    if not rows.any():
-        return {}
+    rows, n_docs = table.unanswerable, table.n_docs
+    looked_at = table.judged[~np.repeat(rows, n_docs)]
     counts = {
-        "n_queries": rows,
-        "n_empty": rows & table.answered & (table.n_docs == 0),
-        "n_unanswered": rows & ~table.answered,
-        "n_documents": table.n_docs[rows],
+        "n_queries": table.n_queries,
+        "n_with_gold": len(np.unique(table.gold_query[table.grade > 0])),
+        "n_with_any_gold": len(np.unique(table.gold_query)),
+        "n_duplicates": int(table.repeated.sum()),
+        "n_judged": int(looked_at.sum()),
+        "n_to_judge": looked_at.size,
     }
-    return {"unanswerable": {name: int(value.sum()) for name, value in counts.items()}}
-
-
-@dataclass
-class Source:
-    """A stream of queries, each with what was retrieved for it, that counts what passes.
-
-    Attributes:
-        name: the run's.
-        dataset_name: the gold set's.
-        gold: the whole gold set, where it is one.
-        reading: the file that is read as it passes, where it is one.
-        n_extra: queries of the run that the gold set lacks.
-        n_longer_lines: of a TREC run, as `Run` has them.
-        lists: what each query got; kept only where a metric looks at it.
-        query_ids, statuses, n_empty: of what has passed.
-        failures: by query id, why the retriever failed.
-    """
-
-    _pairs: Iterable[tuple[Query, Retrieved | None]]
-    name: str
-    dataset_name: str
-    mender: Mender = field(default_factory=Mender)
-    run_settings: Mapping[str, Any] = field(default_factory=dict)
-    gold: GoldDataset | None = None
-    reading: Reading | None = None
-    n_extra: int = 0
-    n_longer_lines: int = 0
-    lists: list[RankedList] | None = None
-    query_ids: list[str] = field(default_factory=list)
-    statuses: Counter[str] = field(default_factory=Counter)
-    n_empty: int = 0
-    failures: dict[str, str] = field(default_factory=dict)
-    _hashes: list[bytes] = field(default_factory=list)
-
-    def items(
-        self, profile: Profile | None = None, *, leave_out_missing: bool = False
-    ) -> Iterator[MatchItem]:
-        """Yield each query with its documents, counting how each was answered.
-
-        Args:
-            profile: what is done with a list before it is matched (`arranged`); None for nothing.
-            leave_out_missing: whether queries without an answer are counted only.
-        """
-        for query, retrieved in self._pairs:
-            item = arranged(match_item(query, retrieved), profile)
-            self.statuses[item.status] += 1
-            if item.status == "missing" and leave_out_missing:
-                continue
-            if item.error is not None:
-                self.failures[query.id] = item.error
-            self.query_ids.append(query.id)
-            self.n_empty += item.status == "answered" and not item.docs
-            if self.gold is None:
-                self._hashes.append(query_hash(query))
-            if self.lists is not None:  # rows of the table, in its order
-                self.lists.append(item)
-            yield item
-
-    def counts(self, table: MatchTable, profile: Profile, notes: Notes) -> dict[str, Any]:
-        """What was scored and what was not, once all of it has passed."""
-        n_with_gold = len(np.unique(table.gold_query[table.grade > 0]))
-        return {
-            "n_queries": table.n_queries,
-            "n_scored": n_with_gold if profile.leaves_out_no_gold else table.n_queries,
-            "n_no_gold": table.n_queries - n_with_gold,
-            "n_missing": self.statuses["missing"],
-            "n_extra": self.n_extra,
-            "n_failed": self.statuses["failed"],
-            "n_empty": self.n_empty,
-            "n_duplicates": int(table.repeated.sum()),
-            "judged_share": judged_share(table),
-            "n_replaced_surrogates": self.mender.surrogates,
-            "n_longer_lines": self.n_longer_lines,
-            **unanswerable_counts(table),
-            **notes,
-            **({"first_failure": first_failure(self.failures)} if self.failures else {}),
+    if rows.any():
+        own = {
+            "n_queries": rows,
+            "n_empty": rows & table.answered & (n_docs == 0),
+            "n_unanswered": rows & ~table.answered,
+            "n_documents": n_docs[rows],
         }
-
-    def dataset_settings(self) -> Mapping[str, Any]:
-        """Name, version and content hash of the gold set, once all of it has passed."""
-        if self.gold is not None:
-            return dict(self.gold.settings)
-        settings = {"name": self.dataset_name, "version": None, "hash": hash_of(self._hashes)}
-        encoding = None if self.reading is None else self.reading.problems.encoding
-        return settings if encoding is None else settings | {"encoding": encoding}
-
-    def match(
-        self, matcher: BaseMatcher, profile: Profile, notes: Notes, heard: Heard | None = None
-    ) -> MatchTable:
-        """Match the whole stream; `heard` is told as by `matching.match`."""
-        items = self.items(profile, leave_out_missing=profile.missing == "left_out")
-        return matching.match(items, matcher, notes, heard)
-
-
-class _ById(Source):
-    """Qrels and a run as plain mappings, whose ids are compared without making documents."""
-
-    def __init__(self, read: IdArrays) -> None:
-        super().__init__((), "run", "gold")
-        self._read = read
-        self.query_ids = list(read.qrels)
-        self.statuses["missing"] = int((~read.answered).sum())
-        self.n_empty = int((np.diff(read.doc_start) == 0).sum()) - self.statuses["missing"]
-        self.n_extra = len(read.run) - int(read.answered.sum())
-
-    def dataset_settings(self) -> Mapping[str, Any]:
-        return _IdArraysSettings(self.dataset_name, self._read)
-
-    def match(
-        self, matcher: BaseMatcher, profile: Profile, notes: Notes, heard: Heard | None = None
-    ) -> MatchTable:
-        return match_id_arrays(self._read)
-
-
-class _IdArraysSettings(UserDict[str, Any]):
-    """The settings of qrels as a mapping, hashed when somebody looks.
-
-    That takes longer than to evaluate them.
-    """
-
-    def __init__(self, name: str, read: IdArrays) -> None:
-        super().__init__(name=name, version=None, hash=None)
-        # A copy: the caller may change the mapping.
-        self._gold = (tuple(read.qrels), read.gold, read.grade, read.gold_start)
-
-    @cached_property
-    def _hash(self) -> str:
-        queries, ids, grades, starts = self._gold
-        gold = {
-            query: dict(zip(documents, of_query.tolist()))
-            for query, documents, of_query in zip(queries, ids, np.split(grades, starts[1:-1]))
-        }
-        return GoldDataset.from_documents(gold).content_hash
-
-    def __getitem__(self, key: str) -> Any:
-        return self._hash if key == "hash" else self.data[key]
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
+        counts |= {f"{UNANSWERABLE}{name}": int(value.sum()) for name, value in own.items()}
+    return counts
 
 
 @dataclass(frozen=True)
@@ -288,9 +181,7 @@ class Texts:
         """A gold set with its texts, as `Corpus.gold`."""
         return self.corpus.gold(dataset, self.needed_by if "gold" in self.sides else None)
 
-    def filled(
-        self, pairs: Iterable[tuple[Query, Retrieved | None]]
-    ) -> Iterator[tuple[Query, Retrieved | None]]:
+    def filled(self, pairs: Iterable[_Pair | _Block]) -> Iterator[_Pair | _Block]:
         """Queries and what was retrieved with their texts, as `Corpus.filled`."""
         return self.corpus.filled(pairs, self.needed_by, self.sides)
 
@@ -308,6 +199,295 @@ NO_TEXTS = Texts()
 """Nothing is filled in, and nothing is needed."""
 
 
+@dataclass
+class Passed:
+    """What is known of the questions that came by, in their order.
+
+    Attributes:
+        query_ids: theirs.
+        lines: on which each stood in a file, those that are left out as well.
+        has_answers: whether anything says what was retrieved.
+        statuses: how many were answered, missing and failed.
+        orders: of lists that a profile ranks by score, down how many scores rise, and do not.
+        n_empty: how many were answered with nothing.
+        failures: by query id, why the retriever failed.
+        hashes: of their gold; None where the whole gold set is known.
+        kept: what is made of each of them; None where nothing is.
+        mender: has counted the surrogates that were replaced.
+    """
+
+    query_ids: list[str] = field(default_factory=list)
+    lines: dict[str, int | None] = field(default_factory=dict)
+    has_answers: bool = False
+    statuses: Counter[str] = field(default_factory=Counter)
+    orders: Counter[str] = field(default_factory=Counter)
+    n_empty: int = 0
+    failures: dict[str, str] = field(default_factory=dict)
+    hashes: list[bytes] | None = None
+    kept: list[Any] | None = None
+    mender: Mender = field(default_factory=Mender)
+
+    def noted(self, rows: Iterable[Row | _Block]) -> Iterator[_Pair | _Block]:
+        """Queries and what was retrieved as they are read, noted."""
+        for own in rows:
+            if isinstance(own, Block):
+                self.lines.update(zip(own.query_ids, own.lines))
+                self.has_answers = self.has_answers or any(own.answered)
+                yield own
+                continue
+            line, query, retrieved = own
+            self.lines[query.id] = line
+            self.has_answers = self.has_answers or retrieved is not None
+            yield query, retrieved
+
+    def items(
+        self,
+        pairs: Iterable[_Pair | _Block],
+        profile: Profile | None = None,
+        *,
+        leave_out_missing: bool = False,
+        keep: Callable[[MatchItem], Any] = lambda item: item,
+    ) -> Iterator[MatchItem | _Block]:
+        """Yield each query with its documents, and note it.
+
+        Args:
+            pairs: queries and what was retrieved; blocks of them where nothing is done with lists,
+                left out or kept.
+            profile: what is done with a list before it is matched (`arranged`); None for nothing.
+            leave_out_missing: whether queries without an answer are counted only.
+            keep: what is kept of each, if anything is.
+        """
+        for pair in pairs:
+            if isinstance(pair, Block):
+                n_answered, n_empty = sum(pair.answered), (pair.docs.texts.n_texts == 0).sum()
+                n_missing = len(pair) - n_answered
+                self.statuses.update(answered=n_answered)
+                if n_missing:
+                    self.statuses.update(missing=n_missing)
+                self.query_ids += pair.query_ids
+                self.n_empty += int(n_empty) - n_missing
+                if self.hashes is not None:
+                    self.hashes += pair.hashes()
+                yield pair
+                continue
+            query, retrieved = pair
+            item = match_item(query, retrieved)
+            if profile is not None and profile.order == "score":
+                self.orders[_order(item)] += 1
+            item = arranged(item, profile)
+            self.statuses[item.status] += 1
+            if item.status == "missing" and leave_out_missing:
+                continue
+            if item.error is not None:
+                self.failures[query.id] = item.error
+            self.query_ids.append(query.id)
+            self.n_empty += item.status == "answered" and not item.docs
+            if self.hashes is not None:
+                self.hashes.append(query_hash(query))
+            if self.kept is not None:  # rows of the table, in its order
+                self.kept.append(keep(item))
+            yield item
+
+    def add(self, later: Self) -> None:
+        """Add what is known of the questions behind these."""
+        self.query_ids += later.query_ids
+        self.lines |= later.lines
+        self.has_answers = self.has_answers or later.has_answers
+        self.statuses.update(later.statuses)
+        self.orders.update(later.orders)
+        self.n_empty += later.n_empty
+        self.failures |= later.failures
+        self.mender.surrogates += later.mender.surrogates
+        if self.hashes is not None and later.hashes is not None:
+            self.hashes += later.hashes
+        if self.kept is not None and later.kept is not None:
+            self.kept += later.kept
+
+
+@dataclass
+class Source:
+    """A stream of queries, each with what was retrieved for it, and what has passed of it.
+
+    Attributes:
+        rows: the stream, as the gold set and the run have it.
+        name: the run's.
+        dataset_name: the gold set's.
+        texts: fills in those of ids.
+        run_settings: how the retriever was asked.
+        gold: the whole gold set, where it is one.
+        reading: the file that is read as it passes, where it is one.
+        n_extra: queries of the run that the gold set lacks.
+        n_longer_lines: of a TREC run, as `Run` has them.
+        passed: what has passed.
+    """
+
+    rows: Iterable[Row]
+    name: str
+    dataset_name: str
+    texts: Texts
+    run_settings: Mapping[str, Any] = field(default_factory=dict)
+    gold: GoldDataset | None = None
+    reading: Reading | None = None
+    n_extra: int = 0
+    n_longer_lines: int = 0
+    passed: Passed = field(default_factory=Passed)
+
+    def __post_init__(self) -> None:
+        if self.gold is None:
+            self.passed.hashes = []
+
+    def items(
+        self, profile: Profile | None = None, *, leave_out_missing: bool = False
+    ) -> Iterator[MatchItem]:
+        """`Passed.items` of all of it."""
+        pairs = self.texts.filled(self._read())
+        yield from self.passed.items(pairs, profile, leave_out_missing=leave_out_missing)
+
+    def _read(self) -> Iterator[_Pair]:
+        yield from self.passed.noted(self.rows)
+        self.ended()
+
+    def ended(self) -> None:
+        """Once all has passed, see to it that something was retrieved.
+
+        Raises:
+            DataError: it is a file, and none of its questions says what was retrieved.
+        """
+        if self.reading is not None:
+            self.passed.mender.surrogates += self.reading.problems.mender.surrogates
+            if not self.passed.has_answers:
+                raise nothing_retrieved(self.reading.problems.file)
+
+    def counts(self, sums: Mapping[str, int], profile: Profile, notes: Notes) -> dict[str, Any]:
+        """What was scored and what was not, once all of it has passed.
+
+        Args:
+            sums: of the match table, or of those of all parts (`table_counts`).
+            profile: says which queries are left out.
+            notes: what the matcher noted.
+        """
+        self._check_orders(profile)
+        passed, n, n_with_gold = self.passed, sums["n_queries"], sums["n_with_gold"]
+        unanswerable = {
+            name.removeprefix(UNANSWERABLE): count
+            for name, count in sums.items()
+            if name.startswith(UNANSWERABLE)
+        }
+        return {
+            "n_queries": n,
+            "n_scored": n_with_gold if profile.leaves_out_no_gold else n,
+            "n_no_gold": n - n_with_gold,
+            "n_missing": passed.statuses["missing"],
+            "n_extra": self.n_extra,
+            "n_failed": passed.statuses["failed"],
+            "n_empty": passed.n_empty,
+            "n_duplicates": sums["n_duplicates"],
+            "judged_share": sums["n_judged"] / sums["n_to_judge"] if sums["n_to_judge"] else None,
+            "n_replaced_surrogates": passed.mender.surrogates,
+            "n_longer_lines": self.n_longer_lines,
+            **({"unanswerable": unanswerable} if unanswerable else {}),
+            **notes,
+            **({"first_failure": first_failure(passed.failures)} if passed.failures else {}),
+        }
+
+    def _check_orders(self, profile: Profile) -> None:
+        orders = self.passed.orders
+        if orders["rises"] >= _ENOUGH and not orders["other"]:
+            warnings.warn(
+                f"run {self.name!r}: scores rise down every list, as distances do, and the profile "
+                f"{profile.name!r} ranks by score: it has put the last document of each list "
+                "first; give scores of which a higher one is better, or none",
+                MatchWarning,
+                stacklevel=outside(),
+            )
+
+    def dataset_settings(self) -> Mapping[str, Any]:
+        """Name, version and content hash of the gold set, once all of it has passed."""
+        if (gold := self.gold) is not None:
+            named = {"name": gold.name, "version": gold.version, "hash": None}
+            guessed = {} if gold.encoding is None else {"encoding": gold.encoding}
+            return _HashedLater(named | guessed, partial(getattr, gold, "content_hash"))
+        hashed = hash_of(self.passed.hashes or ())
+        settings = {"name": self.dataset_name, "version": None, "hash": hashed}
+        encoding = None if self.reading is None else self.reading.problems.encoding
+        return settings if encoding is None else settings | {"encoding": encoding}
+
+    def by_ids(self) -> MatchTable | None:
+        """The table where ids alone are compared, which needs no documents; None elsewhere."""
+        return None
+
+
+class _ById(Source):
+    """Qrels and a run as plain mappings, whose ids are compared without making documents."""
+
+    def __init__(self, read: IdArrays) -> None:
+        super().__init__((), "run", "gold", NO_TEXTS)
+        self._arrays = read
+        n_missing = int((~read.answered).sum())
+        self.passed.query_ids = list(read.qrels)
+        self.passed.statuses["missing"] = n_missing
+        self.passed.n_empty = int((np.diff(read.doc_start) == 0).sum()) - n_missing
+        self.n_extra = len(read.run) - int(read.answered.sum())
+
+    def dataset_settings(self) -> Mapping[str, Any]:
+        read = self._arrays
+        # A copy: the caller may change the mapping.
+        hashed = partial(_hash_of_arrays, tuple(read.qrels), read.gold, read.grade, read.gold_start)
+        return _HashedLater({"name": self.dataset_name, "version": None, "hash": None}, hashed)
+
+    def by_ids(self) -> MatchTable | None:
+        return match_id_arrays(self._arrays)
+
+
+def _hash_of_arrays(
+    queries: Sequence[str], ids: Sequence[Sequence[str]], grades: Floats, starts: Ints
+) -> str:
+    gold = {
+        query: dict(zip(documents, of_query.tolist()))
+        for query, documents, of_query in zip(queries, ids, np.split(grades, starts[1:-1]))
+    }
+    return GoldDataset.from_documents(gold).content_hash
+
+
+class _HashedLater(Mapping[str, Any]):
+    """What a result records of a gold set, which is hashed when somebody looks.
+
+    That takes as long as to evaluate it.
+    """
+
+    def __init__(self, known: Mapping[str, Any], hashed: Callable[[], str]) -> None:
+        self._known = {**known}
+        self._hashed = hashed
+
+    def __getitem__(self, key: str) -> Any:
+        if key == "hash" and self._known[key] is None:
+            self._known[key] = self._hashed()
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def looked_at(matcher: BaseMatcher, profile: Profile) -> tuple[str, ...] | None:
+    """The fields of retrieved documents that a matcher and a profile look at; None for any."""
+    members = [matcher]
+    for own in members:
+        members += own.members
+    built_in = (own for own in members if not own.members)
+    fields = {"id"} | ({"score"} if profile.order == "score" else set())
+    for own in built_in:
+        if own.looks_at is None or own.name not in METHODS:
+            return None
+        fields |= {*own.looks_at}
+    return tuple(sorted(fields))
+
+
 def source_of(
     dataset: object,
     run: object,
@@ -315,6 +495,8 @@ def source_of(
     *,
     by_id: bool = False,
     texts: Texts = NO_TEXTS,
+    of_documents: tuple[str, ...] | None = None,
+    ask: Ask | None = None,
 ) -> Source:
     """What to evaluate.
 
@@ -324,6 +506,8 @@ def source_of(
         profile: says which queries are left out.
         by_id: whether ids alone are compared, which needs no documents.
         texts: fills in those of ids.
+        of_documents: the fields of retrieved documents that are needed, as of `Reading`.
+        ask: asks a retriever; None for `retrieve` with its defaults.
     """
     if by_id and profile.missing == "empty":
         read = read_id_arrays(dataset, run)
@@ -335,7 +519,13 @@ def source_of(
         gold = read_dataset(dataset)
         if is_retriever(run):
             gold = texts.gold(gold)  # before it is asked
-            return _joined(gold, as_run(run, gold), profile, texts)
+            return _joined(gold, as_run(run, gold, ask), profile, texts)
+        if of_documents is not None and "metadata" not in of_documents:
+            listed = Listed.of(gold, run)
+            if listed is not None:
+                plain = Source(listed, "run", gold.name, texts, gold=gold)
+                plain.passed.mender.surrogates = gold.n_replaced_surrogates
+                return plain
         answers = as_run(run, gold)  # a file that is no run is the greater mistake
         return _joined(texts.gold(gold), answers, profile, texts)
     if not is_source(dataset):
@@ -343,18 +533,8 @@ def source_of(
             "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
             "retriever), or a results file alone, by its path or as rows"
         )
-    reading = Reading(dataset, strict=True)
-    pairs = texts.filled(_answered(reading))
-    return Source(pairs, reading.name, reading.name, reading.problems.mender, reading=reading)
-
-
-def _answered(reading: Reading) -> Iterator[tuple[Query, Retrieved | None]]:
-    answered = False
-    for _, query, retrieved in reading:
-        answered = answered or retrieved is not None
-        yield query, retrieved
-    if not answered:
-        raise nothing_retrieved(reading.problems.file)
+    reading = Reading(dataset, strict=True, of_documents=of_documents)
+    return Source(reading, reading.name, reading.name, texts, reading=reading)
 
 
 def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Source:
@@ -368,30 +548,41 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Sour
     example = next((told_apart(*pair) for pair in alike.items()), "")
     if extra and len(extra) == len(run):
         raise DataError(
-            f"run {run.name!r}: none of its {len(run)} query ids is in the gold set {gold.name!r} "
-            f"({example or f'it has {extra[0]!r}, the gold set {next(iter(gold)).id!r}'}); "
-            "queries join by id"
+            phrase(
+                "run {run!r}: none of its {n} query ids is in the gold set {gold!r} ({example}); "
+                "queries join by id",
+                run=run.name,
+                n=len(run),
+                gold=gold.name,
+                example=example
+                or phrase(
+                    "it has {id!r}, the gold set {other!r}",
+                    id=extra[0],
+                    other=next(iter(gold)).id,
+                ),
+            )
         )
     if example:
         problem = f"run {run.name!r}: {len(alike)} of its query ids only look like the gold set's: "
-        warnings.warn(problem + example, MatchWarning, stacklevel=2)
-    mender = Mender()
-    mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
-    pairs = texts.filled((query, run.results.get(query.id)) for query in gold)
-    return Source(
-        pairs,
+        warnings.warn(problem + example, MatchWarning, stacklevel=outside())
+    source = Source(
+        ((None, query, run.results.get(query.id)) for query in gold),
         run.name,
         gold.name,
-        mender,
+        texts,
         run.settings,
         gold,
         n_extra=len(extra),
         n_longer_lines=run.n_longer_lines,
     )
+    source.passed.mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
+    return source
 
 
-def as_run(value: object, dataset: GoldDataset) -> Run:
+def as_run(value: object, dataset: GoldDataset, ask: Ask | None = None) -> Run:
     """The run that a value stands for, as `kragx.data.reading.read_run`; a retriever is asked."""
+    if not is_retriever(value):
+        return read_run(value, dataset)
     from kragx.evaluation.retrieve import retrieve
 
-    return retrieve(value, dataset) if is_retriever(value) else read_run(value, dataset)
+    return (ask or retrieve)(value, dataset)

@@ -3,28 +3,35 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kragx.errors import UsageError
 from kragx.evaluation.answers import collected
+from kragx.evaluation.foreign_retrievers import adapted, is_foreign
 
-Call = Callable[[Any], Any]
+Call = Callable[..., Any]
+
+HISTORY = "history"
+"""The parameter by which a function takes what was said before its question."""
 
 
 def is_retriever(value: object) -> bool:
-    """Whether `value` can be asked: a LangChain retriever or runnable, or a function."""
-    return hasattr(value, "invoke") or hasattr(value, "ainvoke") or callable(value)
+    """Whether `value` can be asked: a retriever, a LangChain runnable, or a function."""
+    is_ours = hasattr(value, "invoke") or hasattr(value, "ainvoke") or callable(value)
+    return is_ours or is_foreign(value)
 
 
 def check_retriever(value: object, field: str = "retriever") -> None:
     """Raise a `UsageError` unless `value` can be asked."""
     if not is_retriever(value):
         raise UsageError(
-            f"{type(value).__name__} cannot be asked; pass a LangChain retriever or runnable, or a "
-            "function from a question to a list of documents",
+            f"{type(value).__name__} cannot be asked; pass a retriever of LangChain, LlamaIndex or "
+            "Haystack, or a function from a question to a list of documents",
             field=field,
         )
 
@@ -37,12 +44,34 @@ def retriever_name(retriever: Any) -> str:
     )
 
 
+def takes_history(retriever: Any) -> bool:
+    """Whether a function has a parameter for what was said before, or a retriever says it does."""
+    told = getattr(retriever, "takes_history", None)
+    if isinstance(told, bool):
+        return told
+    if hasattr(retriever, "invoke") or hasattr(retriever, "ainvoke"):
+        return False
+    try:
+        return HISTORY in inspect.signature(retriever).parameters
+    except (TypeError, ValueError):  # some C functions have none
+        return False
+
+
+def settings_of(retriever: Any) -> Mapping[str, Any]:
+    """What results record of how a retriever is asked: its `run_settings`, if it has such."""
+    told = getattr(retriever, "run_settings", None)
+    return dict(told) if isinstance(told, Mapping) else {}
+
+
 def synchronous(retriever: Any, callbacks: Sequence[Any], timeout: float | None) -> Call | None:
     """How to ask without awaiting; None if it can only be awaited.
+
+    What is returned raises `OnlyAwaitedError` where that shows at the first question.
 
     Raises:
         UsageError: it cannot be asked, or knows no callbacks.
     """
+    retriever = adapted(retriever)
     if hasattr(retriever, "afunc") and not hasattr(retriever, "func"):
         return None  # a RunnableLambda made of an asynchronous function has an `invoke` that fails
     if not hasattr(retriever, "invoke") and (hasattr(retriever, "ainvoke") or _is_async(retriever)):
@@ -50,17 +79,18 @@ def synchronous(retriever: Any, callbacks: Sequence[Any], timeout: float | None)
     check_retriever(retriever)
     asked = _with_callbacks(getattr(retriever, "invoke", retriever), retriever, callbacks)
 
-    def call(question: Any) -> Any:
-        return collected(asked(question))  # what a generator does is part of answering
+    call: Call = partial(_blocking, asked)
+    if hasattr(retriever, "ainvoke"):
+        call = _Either(call, asynchronous(retriever, callbacks, None))
 
     if timeout is None:
         return call
 
-    def within_time(question: Any) -> Any:
+    def within_time(question: Any, **more: Any) -> Any:
         # Python cannot end a thread: what hangs goes on in a daemon, which holds up neither the
         # next question nor the end of the process.
         answer = Future[Any]()
-        start_daemon(lambda: settle(answer, call, question))
+        start_daemon(lambda: settle(answer, partial(call, **more), question))
         try:
             return answer.result(timeout)
         except TimeoutError:
@@ -73,19 +103,20 @@ def synchronous(retriever: Any, callbacks: Sequence[Any], timeout: float | None)
 
 def asynchronous(
     retriever: Any, callbacks: Sequence[Any], timeout: float | None
-) -> Callable[[Any], Awaitable[Any]]:
+) -> Callable[..., Awaitable[Any]]:
     """How to ask in an event loop; what cannot be awaited is asked in threads.
 
     Raises:
         UsageError: it cannot be asked, or knows no callbacks.
     """
+    retriever = adapted(retriever)
     if hasattr(retriever, "ainvoke") or (not hasattr(retriever, "invoke") and _is_async(retriever)):
         call = _with_callbacks(getattr(retriever, "ainvoke", retriever), retriever, callbacks)
 
-        async def within_time(question: Any) -> Any:
+        async def within_time(question: Any, **more: Any) -> Any:
             try:
                 async with asyncio.timeout(timeout) as limit:
-                    answer = call(question)
+                    answer = call(question, **more)
                     if isinstance(answer, AsyncIterator):
                         return [document async for document in answer]
                     return collected(await answer)
@@ -98,15 +129,61 @@ def asynchronous(
     blocking = synchronous(retriever, callbacks, timeout)
     assert blocking is not None  # what can only be awaited has been dealt with
 
-    def answer(question: Any) -> Any:
+    def answer(question: Any, **more: Any) -> Any:
         try:
-            return blocking(question)
+            return blocking(question, **more)
         # The one cannot leave a thread, where the await would never end; the other would look as if
         # the coroutine were closed.
         except (StopIteration, GeneratorExit) as error:
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
-    return lambda question: asyncio.to_thread(answer, question)
+    return lambda question, **more: asyncio.to_thread(answer, question, **more)
+
+
+def _blocking(asked: Call, question: Any, **more: Any) -> Any:
+    return collected(asked(question, **more))  # what a generator does is part of answering
+
+
+class OnlyAwaitedError(Exception):
+    """A retriever turned out to be one that can only be awaited: whoever asked asks again."""
+
+
+@dataclass
+class _Either:
+    """Asks without awaiting, unless a retriever has not implemented that.
+
+    LangChain makes a retriever that can only be awaited have an `invoke` as well, and so has a
+    chain with one in it: that is known when it is asked. Whoever has answered once is not awaited,
+    so that what it has not implemented for one question fails that question.
+    """
+
+    blocking: Call
+    awaited: Callable[..., Awaitable[Any]]
+    answers: bool = False
+    awaits: bool = False
+
+    def __call__(self, question: Any, **more: Any) -> Any:
+        """What the retriever answers.
+
+        Raises:
+            OnlyAwaitedError: it has to be awaited, and will be from now on.
+        """
+        if self.awaits:
+            from kragx.judging.loop import run_sync
+
+            return run_sync(partial(self._answer, question, **more))
+        try:
+            answer = self.blocking(question, **more)
+        except NotImplementedError as error:
+            if self.answers:
+                raise
+            self.awaits = True
+            raise OnlyAwaitedError from error
+        self.answers = True
+        return answer
+
+    async def _answer(self, question: Any, **more: Any) -> Any:
+        return await self.awaited(question, **more)
 
 
 def start_daemon(work: Callable[[], None]) -> None:

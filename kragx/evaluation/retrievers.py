@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from math import fsum, isfinite
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,44 +32,56 @@ from kragx.evaluation.answers import collected, documents_of
 
 
 class Bm25Index:
-    """BM25 (Lucene's variant, by the package bm25s) over LangChain documents.
+    """BM25 (Lucene's variant, by the package bm25s) over texts.
 
     Args:
-        documents: what is searched.
+        texts: what is searched.
         tokenizer: what is counted.
         what: who needs the index, for the error.
+        kept: a folder with the index of just these, as `save` has written it: it is read.
 
     Raises:
         MissingExtraError: bm25s is not installed.
+        Exception: what is kept is no index; bm25s and numpy raise any kind.
     """
 
-    def __init__(self, documents: Sequence[Document], tokenizer: Tokenizer, what: str) -> None:
-        with needing("bm25", what):
+    def __init__(
+        self, texts: Sequence[str], tokenizer: Tokenizer, what: str, kept: Path | None = None
+    ) -> None:
+        with needing("bm25", what), warnings.catch_warnings():
+            # tqdm's, in a notebook without ipywidgets, of bars that bm25s is told not to show
+            warnings.filterwarnings("ignore", message="IProgress not found")
             import bm25s
-        self._tokenizer = tokenizer
+        self._tokenizer, self._count = tokenizer, len(texts)
+        if kept is not None:
+            self._index = bm25s.BM25.load(kept, mmap=True)
+            self._words = self._index.vocab_dict.keys()
+            if self._index.scores["num_docs"] != self._count:
+                raise ValueError("of other texts")
+            return
         self._index = bm25s.BM25(method="lucene")
-        self._documents = documents
-        tokens = list(tokenizer.tokens(doc.page_content for doc in documents))
+        tokens = list(tokenizer.tokens(texts))
         self._words = set(chain(*tokens))
         # bm25s divides by the mean length, which is 0 where no text has a token.
         if self._words:
             self._index.index(tokens, show_progress=False)
 
-    def best(self, query: str, k: int, above: float = 0.0) -> list[tuple[Document, float]]:
-        """The k best documents and their scores, best first; ties keep the documents' order.
+    def save(self, folder: Path) -> None:
+        """Write it into a new folder, to be read from there; nothing where no text has a token."""
+        if self._words:
+            self._index.save(folder, show_progress=False)
+
+    def best(self, query: str, k: int, above: float = 0.0) -> list[tuple[int, float]]:
+        """The places of the k best texts and their scores, best first; ties keep the texts' order.
 
         Those whose score is not greater than `above` are left out; one that shares no token with
         the query scores 0.
         """
         (words,) = self._tokenizer.tokens([query])
         known = [word for word in words if word in self._words]
-        scores = self._index.get_scores(known) if known else np.zeros(len(self._documents))
+        scores = self._index.get_scores(known) if known else np.zeros(self._count)
         ranked = np.argsort(-scores, kind="stable")[:k]
-        return [
-            (self._documents[position], float(scores[position]))
-            for position in ranked
-            if scores[position] > above
-        ]
+        return [(int(place), float(scores[place])) for place in ranked if scores[place] > above]
 
 
 class BM25Retriever(BaseRetriever):
@@ -118,14 +132,16 @@ class BM25Retriever(BaseRetriever):
 
     @cached_property
     def _index(self) -> Bm25Index:
-        return Bm25Index(self.documents, self.tokenizer, "BM25Retriever")
+        texts = [doc.page_content for doc in self.documents]
+        return Bm25Index(texts, self.tokenizer, "BM25Retriever")
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
+        best = ((self.documents[place], score) for place, score in self._index.best(query, self.k))
         return [
             doc.model_copy(update={"metadata": {**doc.metadata, "score": score}})
-            for doc, score in self._index.best(query, self.k)
+            for doc, score in best
         ]
 
 

@@ -1,10 +1,9 @@
 """Reads the texts of an evaluation as spans, batch by batch."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,8 +17,10 @@ from kragx.metrics.spans.grams import repetitions, twins
 from kragx.metrics.spans.offsets import Placed, locate, placed
 from kragx.metrics.spans.reading import SpanOptions, reading
 from kragx.metrics.spans.rows import Rows
+from kragx.warned import warn
 
 _BATCH = 256  # queries whose tokens are compared at once
+_HELD = ("_lists", "_repeated", "_corpus")  # by a reader, while it reads
 _NO_TOKENS = np.empty(0, np.int32)
 
 
@@ -28,7 +29,10 @@ GoldTexts = list[list[Gold | Doc]]
 
 
 class Reader:
-    """Reads the answers of an evaluation, batch by batch."""
+    """Reads the answers of an evaluation, or of a part of it, batch by batch.
+
+    What it knows of them afterwards can be sent to another process, and be added up.
+    """
 
     def __init__(self, lists: Sequence[RankedList], table: MatchTable, how: SpanOptions) -> None:
         self._lists = lists
@@ -39,6 +43,17 @@ class Reader:
         self._without: dict[str, None] = {}
         self._sources: tuple[dict[str, None], dict[str, None]] = ({}, {})
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _HELD}
+
+    def add(self, later: Self) -> None:
+        """Add what is known of the answers behind these."""
+        self._n_offsets += later._n_offsets
+        self._n_texts += later._n_texts
+        self._without |= later._without
+        for sources, more in zip(self._sources, later._sources):
+            sources.update(more)
+
     def settings(self) -> dict[str, Any]:
         """What a result records."""
         how = self._how
@@ -47,7 +62,7 @@ class Reader:
             "bridge": how.bridge,
             "short": how.short,
             "wrappers": how.wrappers,
-            "tokenizer": describe(self._corpus.tokenizer),
+            "tokenizer": describe(tokenizer(how.tokenizer)),
             "offsets": how.offsets,
             "keys": [how.source, how.start, how.end],
             "n_queries_by_offsets": self._n_offsets,
@@ -58,20 +73,18 @@ class Reader:
         """Say which gold texts have no token, and that offsets are of different sources."""
         gold, docs = self._sources
         if gold and docs and not gold.keys() & docs.keys():
-            warnings.warn(
+            warn(
                 "offsets: no document is of a source that gold is of, so nothing is covered (gold: "
                 f"{next(iter(gold))!r}, retrieved: {next(iter(docs))!r}); name the key with the "
                 "same ids in both (source=...), or compare texts (offsets=off)",
                 MatchWarning,
-                stacklevel=2,
             )
         if self._without:
-            warnings.warn(
+            warn(
                 f"gold texts that yield no token with the tokenizer {self._how.tokenizer!r} and "
                 f"are never covered: {len(self._without)}, for example "
                 f"{next(iter(self._without))!r}",
                 MatchWarning,
-                stacklevel=2,
             )
 
     def parts(self) -> Iterator[Part]:

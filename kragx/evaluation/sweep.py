@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kragx.errors import UsageError, needing
 from kragx.evaluation.wording import method_label
-from kragx.printing import Cell, Line, Part, Result, Table, number
+from kragx.printing import Cell, Line, Part, Result, Table, in_language, number, phrase, steps
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +63,14 @@ class Sweep(Result):
         stable: for each metric the thresholds around the chosen one at which it is as there; None
             where that was not looked at, or the metric is 0 or has no value there.
         tolerance: of these.
+
+    Examples:
+        >>> from kragx import evaluate, sweep
+        >>> gold, found = [["the old red door"]], [["an old red door", "the sky"]]
+        >>> result = evaluate(gold, found, match="rouge1", metrics=["mrr@5"])
+        >>> swept = sweep(result, thresholds=[0.25, 0.5, 1.0])
+        >>> swept.chosen, swept.n_matches
+        (0.5, (2, 1, 0))
     """
 
     retriever: str
@@ -77,12 +85,24 @@ class Sweep(Result):
 
     def describe(self) -> Iterator[Part]:
         """Thresholds down, metrics across, the chosen one in bold, and where each is stable."""
-        yield Line(f"{self.retriever}, match: {method_label(self.match)}")
-        columns = ["threshold", "matches", *self.values]
+        match = method_label(self.match)
+        yield Line(phrase("{retriever}, match: {match}", retriever=self.retriever, match=match))
+        columns = [phrase("threshold"), phrase("matches"), *self.values]
         yield Table(columns, [self._row(position) for position in self._shown()], words=0)
         for name in self.stable:
-            yield Line(f"{name}: {self._stable_line(name)}")
-        yield Line(f"*: the chosen threshold; |: within {self.tolerance:g} of the value there")
+            yield Line(phrase("{names}: {remark}", names=name, remark=self._stable_line(name)))
+        yield Line(
+            phrase(
+                "*: the chosen threshold; |: within {tolerance:g} of the value there",
+                tolerance=self.tolerance,
+            )
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the description, and below it the metrics against the threshold."""
+        title = in_language(phrase("Metrics against the threshold"))
+        figure = steps(title, self.thresholds, self.values, self.chosen)
+        return super()._repr_html_() + figure
 
     def _row(self, position: int) -> list[Cell]:
         threshold = self.thresholds[position]
@@ -110,19 +130,39 @@ class Sweep(Result):
 
     def _stable_line(self, metric: str) -> str:
         if self.chosen not in self.thresholds:
-            return f"the chosen threshold {self.chosen:g} is none of those looked at"
+            return phrase(
+                "the chosen threshold {chosen:g} is none of those looked at", chosen=self.chosen
+            )
         value = self.values[metric][self.thresholds.index(self.chosen)]
         stretch = self.stable[metric]
         if stretch is None:
-            return f"{number(value)} at the chosen threshold {self.chosen:g}"
+            return phrase(
+                "{value} at the chosen threshold {chosen:g}",
+                value=number(value),
+                chosen=self.chosen,
+            )
         if stretch.low == stretch.high:
-            return f"{number(value)} at the chosen threshold {self.chosen:g} alone"
-        matches = f"{stretch.most_matches} to {stretch.fewest_matches} matches"
-        if stretch.most_matches == stretch.fewest_matches:
-            matches = f"{stretch.most_matches} matches"
-        return (
-            f"within {self.tolerance:g} of {number(value)} from threshold {stretch.low:.4g} to "
-            f"{stretch.high:.4g}, around the chosen {self.chosen:g} ({matches})"
+            return phrase(
+                "{value} at the chosen threshold {chosen:g} alone",
+                value=number(value),
+                chosen=self.chosen,
+            )
+        matches = phrase(
+            "{n} matches"
+            if stretch.most_matches == stretch.fewest_matches
+            else "{n} to {fewest} matches",
+            n=stretch.most_matches,
+            fewest=stretch.fewest_matches,
+        )
+        return phrase(
+            "within {tolerance:g} of {value} from threshold {low:.4g} to {high:.4g}, around the "
+            "chosen {chosen:g} ({matches})",
+            tolerance=self.tolerance,
+            value=number(value),
+            low=stretch.low,
+            high=stretch.high,
+            chosen=self.chosen,
+            matches=matches,
         )
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -157,6 +197,13 @@ def sweep(
 
     Raises:
         UsageError: the matcher decides yes or no, a threshold is out of range, or a metric unknown.
+
+    Examples:
+        >>> from kragx import evaluate, sweep
+        >>> gold, found = [["the old red door"]], [["an old red door", "the sky"]]
+        >>> result = evaluate(gold, found, match="rouge1", metrics=["mrr@5"])
+        >>> sweep(result, thresholds=[0.25, 0.5, 1.0]).values
+        {'mrr@5': (1.0, 1.0, 0.0)}
     """
     chosen = float(evaluation.check_threshold(evaluation.table.threshold))
     if metrics is not None:

@@ -4,19 +4,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
-from kragx.matchers.ids import ALIKE
+from kragx.matchers.ids import ALIKE, MADE
+from kragx.matchers.pages import UNPLACED
 from kragx.metrics import Evidence, MetricSpec, Profile, known_metric
 from kragx.metrics.abstention import ABSTENTION, price
-from kragx.printing import number, percent
+from kragx.printing import joined, listed, number, percent, phrase
 
 _NO_GOLD = {
-    "skip": "left out",
-    "zero": "scored 0",
-    "error": "refused",
-    "abstain": "1 for an empty list, else 0",
+    "skip": phrase("left out"),
+    "zero": phrase("scored 0"),
+    "error": phrase("refused"),
+    "abstain": phrase("1 for an empty list, else 0"),
 }
-_MISSING = {"empty": "scored as empty lists", "left_out": "left out"}
-_REPEATS = {"once": "the first one counts", "count": "each one counts", "error": "refused"}
+_MISSING = {"empty": phrase("scored as empty lists"), "left_out": phrase("left out")}
+_REPEATS = {
+    "once": phrase("the first one counts"),
+    "count": phrase("each one counts"),
+    "error": phrase("refused"),
+}
 
 
 def match_label(match: Mapping[str, Any], name: str) -> str:
@@ -51,8 +56,8 @@ def _shown(value: Any) -> Any:
 def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
     """On how many queries the retriever failed, and the first reason; nothing where it did not."""
     if counts["n_failed"]:
-        yield f"queries that failed: {counts['n_failed']} (scored as empty lists)"
-        yield f"the first failure: {counts['first_failure']}"
+        yield phrase("queries that failed: {n} (scored as empty lists)", n=counts["n_failed"])
+        yield phrase("the first failure: {failure}", failure=counts["first_failure"])
 
 
 def further_remarks(
@@ -77,27 +82,44 @@ def further_remarks(
         "n_empty": counts["n_empty"] - unanswerable.get("n_empty", 0),
     }
     treated = {
-        "n_no_gold": ("queries without gold", _NO_GOLD[profile.no_gold]),
-        "n_missing": ("queries missing in the run", _MISSING[profile.missing]),
-        "n_empty": ("queries answered with an empty list", "nothing was found"),
-        "n_extra": ("queries of the run that the gold set lacks", "left out"),
-        "n_duplicates": ("documents that stand twice in a list", _REPEATS[profile.duplicates]),
-        "n_replaced_surrogates": ("lone surrogates in texts", "replaced by U+FFFD"),
+        "n_no_gold": (phrase("queries without gold"), _NO_GOLD[profile.no_gold]),
+        "n_missing": (phrase("queries missing in the run"), _MISSING[profile.missing]),
+        "n_empty": (phrase("queries answered with an empty list"), phrase("nothing was found")),
+        "n_extra": (phrase("queries of the run that the gold set lacks"), phrase("left out")),
+        "n_duplicates": (
+            phrase("documents that stand twice in a list"),
+            _REPEATS[profile.duplicates],
+        ),
+        "n_replaced_surrogates": (phrase("lone surrogates in texts"), phrase("replaced by U+FFFD")),
         "n_longer_lines": (
-            "lines of the run with more than six columns",
-            "what follows the tag is ignored, as by trec_eval",
+            phrase("lines of the run with more than six columns"),
+            phrase("what follows the tag is ignored, as by trec_eval"),
         ),
-        GOLD_LOST: ("questions with gold that can match nothing", "it counts as not found"),
-        SHORT_GOLD: ("questions with short gold", "looked for as a phrase"),
+        GOLD_LOST: (
+            phrase("questions with gold that can match nothing"),
+            phrase("it counts as not found"),
+        ),
+        SHORT_GOLD: (phrase("questions with short gold"), phrase("looked for as a phrase")),
         ALIKE: (
-            "questions with ids that differ only by white space or Unicode form",
-            "no match",
+            phrase("questions with ids that differ only by white space or Unicode form"),
+            phrase("no match"),
         ),
-        DOCS_LOST: ("questions with retrieved texts that can match nothing", "no match"),
+        MADE: (
+            phrase("questions whose documents have ids that a store made"),
+            phrase("no match"),
+        ),
+        DOCS_LOST: (
+            phrase("questions with retrieved texts that can match nothing"),
+            phrase("no match"),
+        ),
+        UNPLACED: (
+            phrase("retrieved documents without a page"),
+            phrase("no match, but by id"),
+        ),
     }
     for name, (noun, treatment) in treated.items():
         if count := rest.get(name, counts.get(name)):
-            yield f"{noun}: {count} ({treatment})"
+            yield phrase("{noun}: {n} ({treatment})", noun=noun, n=count, treatment=treatment)
     unanswered = 0 < counts["n_failed"] == counts["n_queries"] - counts["n_missing"]
     for name, own in {} if unanswered else counts.get("metrics", {}).items():
         # What looks at documents or times may have a value without gold; a run's has none a query.
@@ -109,32 +131,44 @@ def further_remarks(
             is_of_them = metric.of == "unanswerable"
             n_possible = n_unanswerable if is_of_them else n_possible - n_unanswerable
         if n_scored < n_possible and (by_gold or n_scored):
-            yield f"{name}: no value for {n_possible - n_scored} of {n_possible} queries"
+            yield phrase(
+                "{metric}: no value for {n} of {of} queries",
+                metric=name,
+                n=n_possible - n_scored,
+                of=n_possible,
+            )
     for reading in settings.get("spans", ()):
         if reading["n_queries_by_offsets"]:
-            yield (
-                f"spans: by offsets for {reading['n_queries_by_offsets']} queries, by comparing "
-                f"texts for {reading['n_queries_by_text']}"
+            yield phrase(
+                "spans: by offsets for {n} queries, by comparing texts for {others}",
+                n=reading["n_queries_by_offsets"],
+                others=reading["n_queries_by_text"],
             )
     if n_unreviewed := counts.get("facts", {}).get("n_unreviewed"):
-        yield (
-            f"facts that a model wrote and nobody has reviewed: of {n_unreviewed} of "
-            f"{counts['facts']['n_queries']} queries with facts"
+        yield phrase(
+            "facts that a model wrote and nobody has reviewed: of {n} of {of} queries with facts",
+            n=n_unreviewed,
+            of=counts["facts"]["n_queries"],
         )
     if "judging" in counts:
         own_bounds = votes_on(vote_bounds, "judging")
         yield from _judging(counts["judging"], settings.get("pool"), own_bounds)
     if "judging_facts" in counts:
-        yield from (f"facts: {line}" for line in _judging(counts["judging_facts"], None, {}))
+        yield from (
+            phrase("facts: {line}", line=line)
+            for line in _judging(counts["judging_facts"], None, {})
+        )
     if "judging_relevance" in counts:
         relevant = settings["relevance"]
-        yield (
-            f"relevance: judged by {relevant['model']} ({relevant['rubric']}), relevant from grade "
-            f"{relevant['pool']['rel']} on"
+        yield phrase(
+            "relevance: judged by {model} ({rubric}), relevant from grade {grade} on",
+            model=relevant["model"],
+            rubric=relevant["rubric"],
+            grade=relevant["pool"]["rel"],
         )
         own_bounds = votes_on(vote_bounds, "judging_relevance")
         lines = _judging(counts["judging_relevance"], None, own_bounds)
-        yield from (f"relevance: {line}" for line in lines)
+        yield from (phrase("relevance: {line}", line=line) for line in lines)
 
 
 def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -> Iterator[str]:
@@ -142,9 +176,12 @@ def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -
     for spec in specs:
         if spec.metric == ABSTENTION and spec["score"] is not None and evidence is not None:
             n_lost, n_answerable = price(evidence, spec)
-            yield (
-                f"{spec}: that score would leave nothing for {n_lost} of {n_answerable} answerable "
-                "questions either; no other metric leaves out what is below it"
+            yield phrase(
+                "{metric}: that score would leave nothing for {n} of {of} answerable questions "
+                "either; no other metric leaves out what is below it",
+                metric=spec,
+                n=n_lost,
+                of=n_answerable,
             )
 
 
@@ -152,26 +189,39 @@ def _unanswerable(counts: Mapping[str, int], profile: Profile) -> Iterator[str]:
     """What was retrieved where nothing answers, and what that does to the numbers."""
     if not counts:
         return
-    left_out = profile.leaves_out_no_gold
-    treated = "left out" if left_out else f"in metrics of gold {_NO_GOLD[profile.no_gold]}"
+    treated = phrase("in metrics of gold {treatment}", treatment=_NO_GOLD[profile.no_gold])
     n_rest = counts["n_queries"] - counts["n_empty"] - counts["n_unanswered"]
     parts = [
-        f"nothing retrieved for {counts['n_empty']}",
-        *([f"no answer for {counts['n_unanswered']}"] if counts["n_unanswered"] else []),
-        *([f"{counts['n_documents']} documents for {n_rest}"] if n_rest else []),
+        phrase("nothing retrieved for {n}", n=counts["n_empty"]),
+        phrase("no answer for {n}", n=counts["n_unanswered"]) if counts["n_unanswered"] else "",
+        phrase(
+            "1 document for {n}" if counts["n_documents"] == 1 else "{docs} documents for {n}",
+            docs=counts["n_documents"],
+            n=n_rest,
+        )
+        if n_rest
+        else "",
     ]
-    yield f"unanswerable questions: {counts['n_queries']} ({treated}); {', '.join(parts)}"
+    yield phrase(
+        "unanswerable questions: {n} (left out); {parts}"
+        if profile.leaves_out_no_gold
+        else "unanswerable questions: {n} ({treated}); {parts}",
+        n=counts["n_queries"],
+        treated=treated,
+        parts=joined(", ", parts),
+    )
 
 
 def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
     """Which judgements are missing, why, and what to do; nothing where none is."""
-    from kragx.judging.remedies import failure_lines  # loads all of judging
+    from kragx.judging.remedies import failed_kinds, failure_lines  # loads all of judging
 
     if judging["n_missing"]:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in judging["failures"].items())
-        yield (
-            f"missing: {judging['n_missing']} ({kinds}), estimated, never taken for 0; in brackets "
-            "what the numbers can become"
+        yield phrase(
+            "missing: {n} ({kinds}), estimated, never taken for 0; in brackets what the numbers "
+            "can become",
+            n=judging["n_missing"],
+            kinds=failed_kinds(judging),
         )
         yield from failure_lines(judging)
 
@@ -196,34 +246,58 @@ def panel_remarks(
     panel = judging.get("panel")
     if not panel or not any(votes["n"] for votes in panel["votes"]):
         return
-    among = " and ".join(filter(None, (", ".join(panel["alpha_of"][:-1]), panel["alpha_of"][-1])))
+    among = listed(panel["alpha_of"], most=len(panel["alpha_of"]))
     alpha = (
-        "no alpha, as nothing could disagree: there is one grade only"
+        phrase("no alpha, as nothing could disagree: there is one grade only")
         if panel["alpha"] is None
-        else f"Krippendorff's alpha (ordinal) among {among}: {number(panel['alpha'])}"
+        else phrase(
+            "Krippendorff's alpha (ordinal) among {judges}: {alpha}",
+            judges=among,
+            alpha=number(panel["alpha"]),
+        )
     )
-    yield (
-        f"votes differ on {panel['n_disputed']} of {panel['n_questions']} judged questions; {alpha}"
+    yield phrase(
+        "votes differ on {n} of {of} judged questions; {alpha}",
+        n=panel["n_disputed"],
+        of=panel["n_questions"],
+        alpha=alpha,
     )
     if vote_bounds:
         means = (
-            f"{name} {number(low)} to {number(high)}" for name, (low, high) in vote_bounds.items()
+            phrase("{metric} {low} to {high}", metric=name, low=number(low), high=number(high))
+            for name, (low, high) in vote_bounds.items()
         )
-        yield f"by the strictest and the most lenient vote on each pair: {', '.join(means)}"
+        yield phrase(
+            "by the strictest and the most lenient vote on each pair: {means}",
+            means=joined(", ", means),
+        )
     if len(panel["pairs"]) > 1:
-        of_two = (f"{' and '.join(two['judges'])} {number(two['alpha'])}" for two in panel["pairs"])
-        yield f"alpha of each two: {', '.join(of_two)}"
+        of_two = (
+            phrase("{judges} {alpha}", judges=listed(two["judges"]), alpha=number(two["alpha"]))
+            for two in panel["pairs"]
+        )
+        yield phrase("alpha of each two: {pairs}", pairs=joined(", ", of_two))
     votes = (
-        f"{own['judge']} {own['n']} (mean {number(own['mean'])}"
-        + (f"; {own['n_failed']} failed)" if own["n_failed"] else ")")
+        phrase(
+            "{judge} {n} (mean {mean}; {n_failed} failed)"
+            if own["n_failed"]
+            else "{judge} {n} (mean {mean})",
+            judge=own["judge"],
+            n=own["n"],
+            mean=number(own["mean"]),
+            n_failed=own["n_failed"],
+        )
         for own in panel["votes"]
     )
-    yield f"votes by judge: {', '.join(votes)}"
+    yield phrase("votes by judge: {votes}", votes=joined(", ", votes))
     if len(panel["alpha_of"]) < len(panel["votes"]):
         later = ", ".join(own["judge"] for own in panel["votes"][len(panel["alpha_of"]) :])
-        yield f"asked only where those before could be outvoted, so in no alpha: {later}"
+        yield phrase(
+            "asked only where those before could be outvoted, so in no alpha: {judges}",
+            judges=later,
+        )
     if panel["temperature_0"]:
-        yield (
+        yield phrase(
             "repeats at temperature 0 agree by themselves: their alpha does not say how sure or "
             "how right the judge is"
         )
@@ -238,42 +312,73 @@ def _judging(
     n_missing, n_judgements = judging["n_missing"], judging["n_judgements"]
     # First, as a screen shows only the first remarks: what a number is of comes before its price.
     if pool:
-        yield (
-            f"relative to pool {pool['hash']} of {pool['documents']} documents; relevant from "
-            f"grade {pool['rel']} on"
+        yield phrase(
+            "relative to pool {pool} of {n} documents; relevant from grade {grade} on",
+            pool=pool["hash"],
+            n=pool["documents"],
+            grade=pool["rel"],
         )
-    yield (
-        f"judged: {n_judgements - n_missing} of {n_judgements} "
-        f"(coverage {percent(judging['coverage'])})"
+    yield phrase(
+        "judged: {n} of {of} (coverage {coverage})",
+        n=n_judgements - n_missing,
+        of=n_judgements,
+        coverage=percent(judging["coverage"]),
     )
     yield from missing_remarks(judging)
     yield from panel_remarks(judging, vote_bounds)
     if n_refused := judging.get("n_refused"):
-        yield f"requests while the server had no room (429) or was away: {n_refused}, waited for"
-    yield (
-        f"calls: {judging['n_calls']} ({judging['n_retries']} retries); from the store: "
-        f"{judging['n_stored']} of {judging['n_distinct']} distinct questions"
+        yield phrase(
+            "requests while the server had no room (429) or was away: {n}, waited for", n=n_refused
+        )
+    yield phrase(
+        "calls: {n} ({n_retries} retries); from the store: {n_stored} of {n_distinct} distinct "
+        "questions",
+        n=judging["n_calls"],
+        **{name: judging[name] for name in ("n_retries", "n_stored", "n_distinct")},
     )
-    of = "" if "panel" in judging else f" of {n_judgements}"
     for dialect, count in judging.get("dialects", {}).items():
-        yield f"asked as its server takes it: {dialect} ({count}{of})"
+        yield phrase(
+            "asked as its server takes it: {dialect} ({n})"
+            if "panel" in judging
+            else "asked as its server takes it: {dialect} ({n} of {of})",
+            dialect=dialect,
+            n=count,
+            of=n_judgements,
+        )
     if judging["n_human"]:
-        yield f"human labels: {judging['n_human']}, instead of the judge's"
+        yield phrase("human labels: {n}, instead of the judge's", n=judging["n_human"])
     if "n_calls_saved" in judging:
-        yield f"calls saved by cheaper matchers: {judging['n_calls_saved']}"
+        yield phrase("calls saved by cheaper matchers: {n}", n=judging["n_calls_saved"])
     estimated, n_calls = judging.get("n_calls_estimated", 0), judging["n_calls"]
-    about = "about " if estimated else ""
-    tokens = f"{about}{judging['prompt_tokens']} + {judging['completion_tokens']} tokens"
-    if estimated:
-        tokens += f", estimated for {estimated} of {n_calls} calls, as the server does not say"
+    tokens = phrase(
+        "about {sent} + {got} tokens, estimated for {n} of {of} calls, as the server does not say"
+        if estimated
+        else "{sent} + {got} tokens",
+        sent=judging["prompt_tokens"],
+        got=judging["completion_tokens"],
+        n=estimated,
+        of=n_calls,
+    )
     if judging["cost"] is None:
         of_judges = judging.get("panel", {}).get("judges", ())
         unpriced = [own["name"] for own in of_judges if own["cost"] is None] or [judging["model"]]
-        yield f"cost: unknown, no price of {', '.join(map(repr, unpriced))} is given; {tokens}"
+        yield phrase(
+            "cost: unknown, no price of {models} is given; {tokens}",
+            models=", ".join(map(repr, unpriced)),
+            tokens=tokens,
+        )
     else:
-        yield f"cost: {about}{judging['cost']:.4f} {judging['currency']} for {tokens}"
+        yield phrase(
+            "cost: about {cost:.4f} {currency} for {tokens}"
+            if estimated
+            else "cost: {cost:.4f} {currency} for {tokens}",
+            cost=judging["cost"],
+            currency=judging["currency"],
+            tokens=tokens,
+        )
     if judging["n_calls_without_usage"]:
-        yield (
-            f"calls without an answer: {judging['n_calls_without_usage']}; what they cost is "
-            "unknown and not counted here (a budget keeps the most that they can have cost)"
+        yield phrase(
+            "calls without an answer: {n}; what they cost is unknown and not counted here (a "
+            "budget keeps the most that they can have cost)",
+            n=judging["n_calls_without_usage"],
         )

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from kragx import compare, evaluate
-from kragx.comparison.side_by_side import side_by_side
+from kragx import Evaluations, compare, evaluate
 from kragx.evaluation.evaluation import Evaluation
-from kragx.printing import as_markdown, as_text
+from kragx.printing import as_markdown
 from kragx.report.csv_files import means_csv
 
 METRICS = ["hit_rate@1", "mrr@3", "precision@2", "redundancy@3", "seconds_mean", "seconds_p95"]
@@ -84,9 +83,9 @@ def test_notebook_and_markdown():
 def test_side_by_side():
     """Several runs have each interval below its mean, and the note says what it is."""
     one, other = evaluation("mixed", 30, "one"), evaluation("hits", 30, "other")
-    text = as_text(side_by_side([one, other]))
+    text = str(Evaluations.of([one, other]))
     lines = text.splitlines()
-    line = next(number for number, line in enumerate(lines) if " hit_rate@1 " in line)
+    line = next(number for number, line in enumerate(lines) if "│ hit_rate@1 " in line)
     assert [cell.strip() for cell in lines[line + 1].strip("│").split("│")] == [
         "",
         one.ends["hit_rate@1"],

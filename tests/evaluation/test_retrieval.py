@@ -16,6 +16,7 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
+from pydantic import Field
 
 from kragx import (
     DataError,
@@ -29,6 +30,8 @@ from kragx import (
     evaluate,
     retrieve,
 )
+from kragx.data import Query, Retrieved
+from kragx.evaluation.retrieve import answering, retrieve_by
 
 ANSWERS = {
     "가장 긴 강은?": ["압록강이 가장 길다", "한강은 서울을 지난다"],
@@ -533,7 +536,7 @@ def test_a_query_without_text_cannot_be_asked(ask: Callable[..., Run], text: str
 @pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop])
 def test_what_cannot_be_asked_is_refused(ask: Callable[..., Run], bad: object) -> None:
     """A value that is no retriever says what to pass."""
-    with pytest.raises(UsageError, match="cannot be asked; pass a LangChain retriever"):
+    with pytest.raises(UsageError, match="cannot be asked; pass a retriever of LangChain"):
         ask(bad, DATASET)
 
 
@@ -611,3 +614,116 @@ def test_aevaluate_takes_what_evaluate_takes() -> None:
     awaited = asyncio.run(aevaluate(gold, retrieved, match="exact", metrics=["mrr"]))
     assert awaited.mean == evaluate(gold, retrieved, match="exact", metrics=["mrr"]).mean
     assert awaited["mrr"] == 0.75
+
+
+@pytest.mark.parametrize("ask", [documents, adocuments, Native()])
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_others_answer_as_one_process_does(ask: object, concurrency: int) -> None:
+    """What is known is not asked, what is new is told, and the rest is the same but for times."""
+    asked: list[str | None] = []
+    options = {"name": "toy", "repeat": 2, "warmup": 1}
+    answer = answering(ask, DATASET, **options)
+
+    def elsewhere(query: Query) -> tuple[Retrieved, int]:
+        assert not query.gold
+        asked.append(query.id)
+        return answer(query)
+
+    ids = [query.id for query in DATASET]
+    told: list[str] = []
+    run = retrieve_by(
+        elsewhere,
+        DATASET,
+        known={ids[1]: Retrieved(error="known")},
+        on_answer=lambda query, _: told.append(query.id),
+        concurrency=concurrency,
+        **options,
+    )
+    alone = retrieve(ask, DATASET, **options)
+    assert sorted(asked) == sorted(told) == sorted([ids[0], ids[2]])
+    assert run.results[ids[1]].error == "known"
+    assert [*run.results] == ids
+    for own in (ids[0], ids[2]):
+        assert run.results[own].documents == alone.results[own].documents
+        assert run.results[own].seconds is not None
+
+
+def test_what_answers_is_warmed_up_at_the_first_question() -> None:
+    """Once, with as many questions as are wanted; nothing is asked before."""
+    asked: list[str] = []
+
+    def ask(question: str) -> list[Document]:
+        asked.append(question)
+        return documents(question)
+
+    answer = answering(ask, DATASET, name="toy", warmup=4)
+    assert asked == []
+    for query in DATASET:
+        answer(query)
+    assert asked == [*QUESTIONS, QUESTIONS[0], *QUESTIONS]
+
+
+class OnlyAwaited(BaseRetriever):
+    """Has but its asynchronous method, as LangChain lets it be written."""
+
+    asked: list[str] = Field(default_factory=list)
+
+    def _get_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:
+        self.asked.append(query)
+        raise NotImplementedError("use ainvoke")
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:
+        return await adocuments(query)
+
+
+@pytest.mark.parametrize("chained", [False, True])
+@pytest.mark.parametrize("timeout", [None, 30])
+def test_a_retriever_that_has_only_its_asynchronous_method_is_awaited(
+    chained: bool, timeout: float | None
+) -> None:
+    """By itself and within a chain; that costs one call, and leaves no stage that failed."""
+    retriever = OnlyAwaited()
+    asked = retriever | RunnableLambda(lambda found: found[:1]) if chained else retriever
+    run = retrieve(asked, DATASET, stages=True, timeout=timeout)
+    for query in DATASET:
+        first = run[query.id].documents[0]
+        assert (run[query.id].error, first.text) == (None, ANSWERS[query.text][0])
+        assert [stage.error for stage in run[query.id].stages] == [None] * (1 + chained)
+    assert retriever.asked == QUESTIONS[:1]
+
+
+def test_what_is_implemented_neither_way_fails_with_its_own_reason() -> None:
+    """Nobody is asked for ever, and the message is the retriever's."""
+
+    class Neither(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:
+            raise NotImplementedError("no index for this language")
+
+    run = retrieve(Neither(), DATASET)
+    errors = {run[query.id].error for query in DATASET}
+    assert errors == {"NotImplementedError: no index for this language"}
+
+
+def test_one_question_that_is_not_implemented_is_that_questions_failure() -> None:
+    """Whoever has answered without being awaited goes on so."""
+    awaited = []
+
+    class Partly(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:
+            if query == QUESTIONS[1]:
+                raise NotImplementedError("no mountains")
+            return documents(query)
+
+        async def _aget_relevant_documents(
+            self, query: str, *, run_manager: object
+        ) -> list[Document]:
+            awaited.append(query)
+            return documents(query)
+
+    run = retrieve(Partly(), DATASET)
+    assert [run[query.id].error for query in DATASET] == [
+        None,
+        "NotImplementedError: no mountains",
+        None,
+    ]
+    assert not awaited

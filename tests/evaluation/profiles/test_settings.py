@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kragx import Evaluation, UsageError, evaluate
-from kragx.comparison.side_by_side import side_by_side
+from kragx import Evaluation, Evaluations, UsageError, evaluate
 from kragx.metrics import PROFILES
 from kragx.printing import show
 
@@ -132,7 +131,7 @@ def test_several_results_are_printed_side_by_side(name: str):
     ]
     out = Console(width=200, record=True, quiet=False)
     with out.capture() as captured:
-        show(side_by_side(results), out)
+        show(Evaluations.of(results).describe(), out)
     for metric in results[0].mean:
         assert f" {metric} " in captured.get()
 

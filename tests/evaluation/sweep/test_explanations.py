@@ -119,7 +119,8 @@ def test_scores_are_those_of_evaluating_with_each_matcher():
     listed = {name for name in METHODS if not method_class(name).asks}
     assert set(explanation.pairs[0].scores) == listed
     for name in listed:
-        table = evaluate(GOLD, DOCS, match=name, metrics=["mrr@3"]).table if name != "id" else None
+        by_text = name not in ("id", "pages")  # which this gold does not say
+        table = evaluate(GOLD, DOCS, match=name, metrics=["mrr@3"]).table if by_text else None
         for pair in explanation.pairs:
             score = pair.scores[name]
             if table is None:

@@ -288,6 +288,7 @@ def test_sweeps_that_cannot_be_set_side_by_side_have_no_plateau():
     assert "holds at the chosen threshold 0.5 alone; at 0.4" in str(alone)
 
 
+@pytest.mark.integration
 @examples(60)
 @drawn(st.lists(runs.filter(lambda each: len(each) >= 2), min_size=2, max_size=4))
 def test_plateaus_are_those_that_sweeps_show(lists: list[list[list[str]]]):
@@ -407,6 +408,7 @@ def test_becoming_equal_is_no_flip():
     assert tied.leader is None
 
 
+@pytest.mark.integration
 @examples(60)
 @drawn(st.lists(runs.filter(lambda each: len(each) >= 2), min_size=2, max_size=3))
 def test_flips_are_those_that_evaluating_anew_shows(lists: list[list[list[str]]]):
@@ -501,6 +503,7 @@ def plotting() -> None:
         pytest.skip("needs the extra 'plot'")
 
 
+@pytest.mark.integration
 def test_the_figure_draws_the_values(tmp_path: Path):
     """A line for each sweep at its values, chosen threshold and order marked; text stays text."""
     plotting()

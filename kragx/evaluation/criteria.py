@@ -1,0 +1,296 @@
+"""By what a run is evaluated: the matcher, the metrics, and what their numbers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from kragx import matchers
+from kragx.data import Tokenizer, UnicodeTokenizer, describe, tokenizer
+from kragx.errors import DataError, UsageError, nearest
+from kragx.evaluation.evaluation import check_depth
+from kragx.evaluation.evidence import (
+    Facts,
+    GatheredEvidence,
+    Sizes,
+    facts_matcher,
+    judged_relevance,
+    relevance_matcher,
+    span_options,
+)
+from kragx.evaluation.inputs import NO_TEXTS, Texts
+from kragx.evaluation.parts.matched import Plan
+from kragx.matchers.batches import ALL_LOST, GOLD_LOST
+from kragx.metrics import (
+    KRAGX,
+    NO_GOLD,
+    MatchTable,
+    MetricSpec,
+    NoGold,
+    Profile,
+    RankedList,
+    TextBudget,
+    parse_all,
+    profile_for,
+)
+from kragx.metrics.evidence import Relevance
+from kragx.printing import phrase
+
+if TYPE_CHECKING:
+    from kragx.judging import Judge
+    from kragx.judging.pool import Pool
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """By what a run is evaluated; it can be sent to other processes.
+
+    Attributes:
+        label: names the matcher where several stand side by side.
+        matcher: decides what matches the gold.
+        named: the profile as it was named, by which metrics are read.
+        profile: the same with the rule for queries without gold that was asked for.
+        specs: the metrics.
+        facts_by: matches facts; None where no metric reads them.
+        facts_follow: whether that is what matches the gold.
+        relevance_by: judges relevance; None where no metric reads it.
+        tokenizer: says what a token is in budgets.
+    """
+
+    label: str
+    matcher: matchers.BaseMatcher
+    named: Profile
+    profile: Profile
+    specs: tuple[MetricSpec, ...]
+    facts_by: matchers.BaseMatcher | None = None
+    facts_follow: bool = True
+    relevance_by: matchers.BaseMatcher | None = None
+    tokenizer: Tokenizer = field(default_factory=UnicodeTokenizer)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        match: object = None,
+        metrics: Iterable[str | MetricSpec] | None = None,
+        profile: str | Profile | None = None,
+        no_gold: NoGold | None = None,
+        facts_match: object = None,
+        relevance_match: object = None,
+        budget_tokenizer: object = None,
+    ) -> Self:
+        """What the arguments of `kragx.evaluate` say.
+
+        Raises:
+            UsageError: an argument is wrong, or the matcher cannot do what a metric needs.
+        """
+        if metrics is not None:
+            metrics = [metrics] if isinstance(metrics, str) else list(metrics)
+        named = profile_for(profile, metrics)
+        match_spec = named.match if match is None else match
+        matcher = matchers.matcher(match_spec, named.match_options)
+        named = matcher.profile_for(named)
+        if no_gold is not None and no_gold not in NO_GOLD:
+            raise UsageError(
+                f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}"
+            )
+        specs = tuple(parse_all(metrics, named))
+        if matcher.judges and named.name == "krag":
+            raise UsageError(
+                "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use "
+                "profile kragx"
+            )
+        _check_matches(specs, matcher)
+        return cls(
+            label=matchers.label(match_spec),
+            matcher=matcher,
+            named=named,
+            profile=replace(named, no_gold=no_gold or named.no_gold),
+            specs=specs,
+            facts_by=facts_matcher(specs, facts_match, matcher, named),
+            facts_follow=facts_match is None,
+            relevance_by=relevance_matcher(specs, relevance_match, matcher, named),
+            tokenizer=(
+                UnicodeTokenizer()
+                if budget_tokenizer is None
+                else tokenizer(budget_tokenizer, field="budget_tokenizer")
+            ),
+        )
+
+    @property
+    def looks(self) -> bool:
+        """Whether a metric looks at more than matches: documents, times, facts, relevance."""
+        return any(spec.needs_evidence for spec in self.specs)
+
+    @property
+    def token_settings(self) -> dict[str, Any] | None:
+        """What a result records of the budgets' tokens; None if no budget counts any."""
+        cuts = (spec.k for spec in self.specs)
+        counts = any(isinstance(k, TextBudget) and k.unit == "tokens" for k in cuts)
+        return describe(self.tokenizer) if counts else None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics by canonical name."""
+        return tuple(map(str, self.specs))
+
+    @property
+    def leaves_out_missing(self) -> bool:
+        """Whether queries without an answer are counted only."""
+        return self.profile.missing == "left_out"
+
+    def plan(
+        self, keep: Callable[[matchers.MatchItem], Any] | None = None, texts: Texts = NO_TEXTS
+    ) -> Plan:
+        """How parts are matched, and what is kept of their questions."""
+        return Plan(
+            self.matcher,
+            self.profile,
+            texts,
+            leave_out_missing=self.leaves_out_missing,
+            spans=span_options(self.specs),
+            keep=keep,
+        )
+
+    def measured(self, metrics: Iterable[str]) -> Self:
+        """The same matcher and profile with metrics of matches alone."""
+        specs = tuple(parse_all(metrics, self.named))
+        return replace(self, specs=specs, facts_by=None, relevance_by=None)
+
+    def for_run(self, name: str) -> Self:
+        """The same for what one run retrieved; recorded scores differ from run to run."""
+        return replace(
+            self,
+            matcher=self.matcher.for_run(name),
+            facts_by=None if self.facts_by is None else self.facts_by.for_run(name),
+        )
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """All that are asked for grades of matches and facts."""
+        members = [own for own in (self.matcher, self.facts_by) if own is not None]
+        for own in members:
+            members += own.members
+        return tuple(judge for own in members for judge in own.graders)
+
+    def judging(self, n: int) -> Self:
+        """The same for each of n that ask together: their judges share what is allowed at once.
+
+        Of several judges the strictest limits are everybody's.
+        """
+        paces = [judge.rpm for judge in self.judges if judge.rpm is not None]
+        limits: dict[str, Any] = {
+            "concurrency": min(judge.concurrency for judge in self.judges) // n,
+            "progress": False,
+            **({"rpm": min(paces) / n} if paces else {}),
+        }
+        return replace(
+            self,
+            matcher=self.matcher.judging(**limits),
+            facts_by=None if self.facts_by is None else self.facts_by.judging(**limits),
+        )
+
+    def against_gold(self) -> Self:
+        """The same with judges that judge support whatever there is."""
+        return replace(self, matcher=self.matcher.against_gold())
+
+    def within(self, matcher: matchers.BaseMatcher, pool: Pool) -> Self:
+        """The same with what was judged in a pool as the gold.
+
+        Raises:
+            UsageError: a metric looks further down than was judged.
+        """
+        check_depth(self.specs, pool.depth)
+        rel = self.profile.rel or float(pool.cut)
+        # A metric string that says no rel gets the pool's.
+        specs = tuple(
+            spec.with_options(rel=rel) if not spec.options.get("rel", True) else spec
+            for spec in self.specs
+        )
+        return replace(self, matcher=matcher, profile=replace(self.profile, rel=rel), specs=specs)
+
+    def gathered(
+        self,
+        lists: Sequence[RankedList],
+        table: MatchTable,
+        concurrency: int,
+        heard: matchers.Heard | None = None,
+        heard_relevance: matchers.Heard | None = None,
+    ) -> GatheredEvidence:
+        """What the metrics look at beside the matches.
+
+        Args:
+            lists: what each query got, in the order of the table's rows.
+            table: the matches with the gold.
+            concurrency: how many questions were asked at once.
+            heard: is told what the matcher of facts was asked, and said.
+            heard_relevance: the same of the judge of relevance.
+        """
+        facts = relevance = None
+        sizes = Sizes(self.tokenizer)
+        if self.facts_by is not None:
+            follows = self.facts_follow
+            facts = Facts.matched(
+                lists, self.specs, self.facts_by, sizes, follows=follows, heard=heard
+            )
+        if self.relevance_by is not None:
+            relevance = judged_relevance(lists, self.specs, self.relevance_by, heard_relevance)
+        return GatheredEvidence(lists, table, concurrency, facts, sizes, relevance)
+
+    def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:
+        """Refuse a result in which no question can match.
+
+        Zeros throughout would look like a result. K-RAG's are reproduced.
+
+        Args:
+            notes: of all questions; the count that is looked at goes.
+            n_with_gold: questions that have gold, of whatever grade.
+        """
+        n_lost = notes.pop(ALL_LOST, 0)
+        is_kragx = self.named.name == KRAGX.name and not self.matcher.members
+        if is_kragx and n_lost and n_lost == n_with_gold:
+            why = notes.problem(GOLD_LOST)
+            raise DataError(phrase("no question can match: {why}", why=why))
+
+    def settings(
+        self,
+        dataset: Mapping[str, Any],
+        run: Mapping[str, Any],
+        relevance: Relevance | None = None,
+    ) -> dict[str, Any]:
+        """What a result records, but for the metrics and the versions."""
+        facts_by, pool = self.facts_by, self.matcher.pool
+        return {
+            "profile": asdict(self.named),
+            "deviations": {},
+            "match": self.matcher.settings,
+            "metrics": [],
+            "dataset": dataset,
+            **({} if facts_by is None else {"facts_match": facts_by.settings}),
+            **({} if relevance is None else {"relevance": relevance.settings}),
+            "run": run,
+            **({} if pool is None else {"pool": pool.settings}),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Metrics are functions: others read them by their names.
+        return {**vars(self), "specs": self.metrics}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        specs = tuple(parse_all(state["specs"], state["named"]))
+        vars(self).update(state, specs=specs)
+
+
+def _check_matches(specs: Iterable[MetricSpec], matcher: matchers.BaseMatcher) -> None:
+    """Refuse a matcher that cannot match gold, or not as a metric needs it."""
+    for spec in specs:
+        if spec["gain_from"] == "judge" and matcher.top is None:
+            raise UsageError(
+                f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match llm"
+            )
+    if matcher.of_context:
+        raise UsageError(
+            f"match: {matcher.name!r} says which facts a whole context holds",
+            remedy="name it as facts_match, and match gold by another, for example overlap",
+        )

@@ -1,0 +1,70 @@
+"""Where a judge is asked of parts: from the workers of a cluster, or from this process."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.parts.cluster import Ray
+from kragx.evaluation.parts.engine import Engine, Here
+from kragx.evaluation.parts.engines import named_engine
+from kragx.matchers import MatchWarning
+
+if TYPE_CHECKING:
+    from kragx.judging import Judge
+
+
+@contextmanager
+def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine, Criteria]]:
+    """Who works on parts by these criteria; connected to a cluster meanwhile, where that is one.
+
+    A judge is asked from the workers of a cluster where all of them see its store, a PostgreSQL
+    database whose claims keep two from asking the same. Its limits are shared out: each of n
+    workers asks so many at once, and so many a minute, that all of them together keep to them.
+    Otherwise it is asked from here, which is said.
+
+    Args:
+        workers: as for `named_engine`.
+        criteria: whoever judges by them is asked.
+
+    Raises:
+        UsageError: `workers` is nothing of the kind, or there is no such cluster.
+    """
+    engine = named_engine(workers) or Here()
+    judges = criteria.judges
+    if not judges:
+        yield engine, criteria
+        return
+    match engine:
+        case Ray() if not (reason := _reason(judges)):
+            with engine.connected():
+                n = min(engine.n_processors(), *(judge.concurrency for judge in judges))
+                yield replace(engine, n=n), criteria.judging(n)
+        case Here():
+            yield engine, criteria
+        case _:
+            reason = _reason(judges) if isinstance(engine, Ray) else "no cluster is named"
+            warnings.warn(
+                f"workers: a judge decides, and is asked from this process, as {reason}; it waits "
+                "for a server and not for the processor (its 'concurrency' says how often at once)",
+                MatchWarning,
+                stacklevel=4,
+            )
+            yield Here(), criteria
+
+
+def _reason(judges: Sequence[Judge]) -> str:
+    """Why judges are not asked from elsewhere; empty where they can be."""
+    for judge in judges:
+        if not judge.store.url:
+            return (
+                f"its store {judge.store} is a file, which other machines do not see (a "
+                "postgresql:// address is shared)"
+            )
+        if any(not limit.is_boundless for limit in judge.budget.limits):
+            return "its budget is kept to the last call by one process alone"
+    return ""

@@ -1,0 +1,329 @@
+"""Results of any size scored part by part: values are files, and none is computed twice.
+
+Memory holds the values, ids and hashes of questions; no texts, and no pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kragx.data import is_source
+from kragx.data.formats.jsonl import make_folder, open_text, to_json
+from kragx.errors import UsageError, needing
+from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.evaluation import Evaluation, deviations, versions
+from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
+from kragx.evaluation.inputs import Source, Texts, looked_at, source_of
+from kragx.evaluation.part_tables.asking import sharing
+from kragx.evaluation.part_tables.scored import FACTS, Findings, ScoredPart, Work, most, scored
+from kragx.evaluation.parts.matched import MatchedPart, sound
+from kragx.evaluation.parts.part import parts_of
+from kragx.matchers import Notes, matching
+from kragx.metrics import (
+    Floats,
+    MatchTable,
+    MetricScores,
+    MetricSpec,
+    NoGold,
+    Profile,
+    counted,
+)
+from kragx.metrics.engine import means, number_of, warn_above_1
+from kragx.metrics.table_view import PooledCounts
+from kragx.printing import phrase, progress_bar
+
+SUMMARY = "evaluation.json"
+"""The file of a folder that holds its numbers, and says which tables they are of, in order."""
+
+TABLES = "tables"
+"""The folder within, in which tables stand."""
+
+_COUNTS = ("relevant", "other", "found", "missed")
+
+
+@dataclass(frozen=True)
+class ScoredInParts:
+    """What scoring into a folder came to.
+
+    Attributes:
+        evaluation: the numbers; its match table has the questions, and no pairs.
+        tables: the files of values, in the order of the questions.
+        n_kept: how many of them stood there before.
+    """
+
+    evaluation: Evaluation
+    tables: tuple[Path, ...]
+    n_kept: int
+
+    @property
+    def remark(self) -> str:
+        """What was written, and what stood there before."""
+        n, folder = len(self.tables), self.tables[0].parent.parent
+        kept = f", {self.n_kept} of them computed before" if self.n_kept else ""
+        return f"{n} table{'s' * (n > 1)} of values per query in {folder}{kept}"
+
+
+def evaluate_in_parts(
+    source: object,
+    folder: str | Path,
+    *,
+    match: object = None,
+    metrics: Iterable[str | MetricSpec] | None = None,
+    profile: str | Profile | None = None,
+    no_gold: NoGold | None = None,
+    facts_match: object = None,
+    budget_tokenizer: object = None,
+    corpus: object = None,
+    workers: object = None,
+) -> ScoredInParts:
+    """`kragx.evaluate` of results, part by part, with the values of each part in a file.
+
+    A part whose values stand in the folder already, of the same content and settings, is not
+    computed again, nor is anything of it judged. The numbers are those of `evaluate`, to the last
+    bit.
+
+    Args:
+        source: results, as of `evaluate`: a file of JSON Lines, or Parquet.
+        folder: where the tables and the summary are written.
+        match: as for `evaluate`; a judge grades against the gold.
+        metrics: as for `evaluate`; those whose values depend on their own question alone.
+        profile: as for `evaluate`.
+        no_gold: as for `evaluate`.
+        facts_match: as for `evaluate`.
+        budget_tokenizer: as for `evaluate`.
+        corpus: as for `evaluate`.
+        workers: as for `evaluate`.
+
+    Raises:
+        UsageError: an argument is wrong, or of a kind that needs all questions at once.
+        DataError: as `evaluate`.
+        WorkerError: as `evaluate`.
+        RetrieverError: as `evaluate`.
+        JudgingError: as `evaluate`; the parts that are whole are kept.
+        MissingExtraError: pyarrow is not installed.
+    """
+    with needing("parquet", "writing tables of values"):
+        import pyarrow as pyarrow  # noqa: PLC0414  # whether it is there
+    if not is_source(source):
+        raise UsageError("results are expected: a file, or Parquet files")
+    if (Path(folder) / "manifest.json").exists():
+        problem = f"{folder} holds what kragx run has written"
+        raise UsageError(problem, field="out", remedy="name another folder")
+    criteria = Criteria.of(
+        match=match,
+        metrics=metrics,
+        profile=profile,
+        no_gold=no_gold,
+        facts_match=facts_match,
+        budget_tokenizer=budget_tokenizer,
+    )
+    matcher, meant, looks = criteria.matcher, criteria.profile, criteria.looks
+    _check(criteria)
+    texts = Texts.of(corpus, matcher, looks=looks)
+    fields = None if looks else looked_at(matcher, meant)
+    of = source_of(source, None, meant, texts=texts, of_documents=fields)
+    criteria = criteria.for_run(of.name).against_gold()
+    tables = Path(folder).absolute() / TABLES
+    make_folder(tables)
+    work = Work.of(criteria, texts, tables)
+    with sharing(workers, criteria) as (engine, shared):
+        score = partial(scored, work=replace(work, criteria=shared))
+        # Closed at once, also after a mistake, as others may be at work.
+        is_shown = False if shared.judges else None  # a judge shows its own
+        with (
+            closing(engine.map(score, parts_of(of.rows))) as parts,
+            progress_bar(phrase("scored parts"), None, is_shown) as advance,
+        ):
+            result = _joined(parts, of, advance)
+    evaluation = _evaluation(result, of, criteria).answered()
+    asked = {"match": match, "corpus": str(corpus) if isinstance(corpus, Path) else corpus}
+    _write_summary(evaluation, result, Path(folder), asked)
+    return ScoredInParts(evaluation, tuple(result.paths), result.n_kept)
+
+
+def _check(criteria: Criteria) -> None:
+    """Refuse what only all questions together can tell."""
+    remedy = "score without --out"
+    judges = [own for own in (criteria.matcher, criteria.facts_by) if own is not None]
+    if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
+        problem = "--out: what a judge of relevance finds in all retrievers is one pool"
+        raise UsageError(problem, remedy=f"give the questions gold, or {remedy}")
+    if any(own.votes for own in judges):
+        problem = "--out: how far the judges of a panel differ is said of all questions at once"
+        raise UsageError(problem, remedy=f"name one judge, or {remedy}")
+    for spec in criteria.specs:
+        if spec.metric.from_relevance is not None:
+            problem = f"--out: metric {str(spec)!r} is judged in a pool of all questions"
+        elif not spec.apart:
+            problem = f"--out: metric {str(spec)!r} is not made of values of single questions"
+        else:
+            continue
+        raise UsageError(problem, remedy=f"leave it out, or {remedy}")
+
+
+@dataclass
+class _All:
+    """What is known of all parts together."""
+
+    paths: list[Path] = field(default_factory=list)
+    places: list[Mapping[str, Any] | None] = field(default_factory=list)
+    values: dict[str, list[Floats]] = field(default_factory=dict)
+    sums: dict[str, int] = field(default_factory=dict)
+    findings: Findings = field(default_factory=Findings)
+    n_kept: int = 0
+    n_open: int = 0
+
+    def column(self, name: str) -> Floats | None:
+        """(q) the values of a column; None where there is none."""
+        return np.concatenate(self.values[name]) if name in self.values else None
+
+    def counts(self, start: str) -> dict[str, int]:
+        """The sums whose names begin so."""
+        own = ((name, n) for name, n in self.sums.items() if name.startswith(start))
+        return {name.removeprefix(start): n for name, n in own}
+
+
+def _joined(parts: Iterable[ScoredPart], source: Source, advance: Callable[[], None]) -> _All:
+    """All parts, in order; `advance` is told of each."""
+    result = _All()
+    source.passed.hashes = []
+
+    def matched_parts() -> Iterator[MatchedPart]:
+        for part in parts:
+            advance()
+            if part.error is None:
+                result.paths.append(part.path)
+                result.places.append(part.place)
+                result.n_kept += not part.is_new
+                result.n_open += part.is_open
+                for name, values in part.values.items():
+                    result.values.setdefault(name, []).append(values)
+                for name, n in part.sums.items():
+                    result.sums[name] = result.sums.get(name, 0) + n
+                result.findings.add(part.findings)
+            yield MatchedPart(part.name, part.passed, Notes(), error=part.error, file=part.file)
+
+    for of_part in sound(matched_parts(), source):
+        source.passed.add(of_part.passed)
+    return result
+
+
+def _evaluation(result: _All, source: Source, criteria: Criteria) -> Evaluation:
+    """The numbers of all parts, as `evaluate` gives them."""
+    sums, findings = result.sums, result.findings
+    specs, profile, matcher = criteria.specs, criteria.profile, criteria.matcher
+    matching.conclude(matcher, findings.notes)
+    facts = {}
+    if criteria.facts_by is not None:
+        facts = Facts.concluded(result.counts(FACTS), findings.facts, criteria.facts_by)
+    if result.n_open:
+        raise UsageError(
+            f"--out: judgements are missing in {result.n_open} of {len(result.paths)} parts, and "
+            "what they leave open is estimated from all questions together",
+            remedy="run again, which asks for these alone, or score without --out",
+        )
+    if matcher.judges and not sums["n_with_any_gold"]:
+        raise UsageError(
+            "--out: no question has gold, and what a judge finds relevant is one pool",
+            remedy="score without --out",
+        )
+    criteria.check_lost(findings.notes, sums["n_with_any_gold"])
+    for reader in findings.readers.values():
+        reader.warn()
+    scores = tuple(_scores(spec, result) for spec in specs)
+    warn_above_1(scores)
+    counts = source.counts(sums, profile, findings.notes)
+    counts |= judging_counts(matcher, findings.notes) | facts
+    settings = criteria.settings(
+        source.dataset_settings(), {"name": source.name, **source.run_settings}
+    )
+    return Evaluation(
+        name=source.name,
+        scores=scores,
+        query_ids=tuple(source.passed.query_ids),
+        counts=counted(counts, scores),
+        settings=settings
+        | {
+            "deviations": deviations(specs, settings["profile"], profile),
+            "metrics": list(criteria.metrics),
+            "versions": versions(),
+            **reading_settings(findings.readers, criteria.token_settings),
+        },
+        match_name=criteria.label,
+        table=_questions(sums["n_queries"], source.passed.statuses["answered"], matcher.threshold),
+        profile=profile,
+        failures=source.passed.failures,
+    )
+
+
+def _scores(spec: MetricSpec, result: _All) -> MetricScores:
+    """The scores of a metric from the values of all parts."""
+    metric, values = spec.metric, result.column(str(spec))
+    assert values is not None
+    of = result.counts(f"{spec} ")
+    if metric.from_evidence is not None:
+        maxima = result.column(most(str(spec)))
+        return MetricScores(spec, values, number_of(metric, values), maxima=maxima)
+    (mean,) = means(values[None])
+    no_gold = np.arange(len(values)) < of["no gold"]  # which ones nobody asks
+    if metric.pooled is None:
+        return MetricScores(spec, values, mean, no_gold)
+    pooled = PooledCounts(*(of[name] for name in _COUNTS))
+    micro = None if mean is None else metric.pooled(pooled)
+    return MetricScores(spec, values, mean, no_gold, pooled, micro)
+
+
+def _questions(n: int, n_answered: int, threshold: float) -> MatchTable:
+    """A match table of so many questions without a document."""
+    nothing = np.zeros(n + 1, np.int64)
+    return MatchTable(
+        doc_start=nothing,
+        gold_start=nothing,
+        grade=np.zeros(0),
+        answered=np.arange(n) < n_answered,
+        repeated=np.zeros(0, bool),
+        pair_doc=np.zeros(0, np.int32),
+        pair_gold=np.zeros(0, np.int32),
+        pair_score=np.zeros(0),
+        threshold=threshold,
+    )
+
+
+def _write_summary(
+    evaluation: Evaluation, result: _All, folder: Path, asked: Mapping[str, object]
+) -> None:
+    """Write what a report holds of an evaluation, and which tables have its values.
+
+    Beside it stands how a question of it can be looked at again: where parts are, and what was
+    `asked` for, as far as that can be written.
+    """
+    given = {name: own for name, own in asked.items() if own is not None}
+    written = {name: own if _is_written(own) else None for name, own in given.items()}
+    summary = {
+        "retriever": evaluation.name,
+        "match": evaluation.match_name,
+        **evaluation.to_dict(),
+        "nearby": None,
+        "failures": dict(evaluation.failures),
+        "tables": [f"{TABLES}/{path.name}" for path in result.paths],
+        "parts": result.places,
+        "asked": written,
+    }
+    with open_text(folder / SUMMARY) as file:
+        file.write(to_json(summary, indent=1))
+
+
+def _is_written(value: object) -> bool:
+    """Whether a value is what JSON gives back."""
+    if isinstance(value, Mapping):
+        return all(isinstance(name, str) and _is_written(own) for name, own in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_written, value))
+    return isinstance(value, (str, int, float, bool))

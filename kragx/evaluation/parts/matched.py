@@ -1,0 +1,236 @@
+"""From a part to its matches, and from those of all parts to the table of an evaluation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from kragx.data import NO_CORPUS, LackingError, stands_twice
+from kragx.data.block import Block, Row, in_rows
+from kragx.data.problems import Problem
+from kragx.errors import DataError, KragxError
+from kragx.evaluation.evidence import read_spans
+from kragx.evaluation.inputs import NO_TEXTS, Passed, Source, Texts
+from kragx.evaluation.parts.engine import Engine
+from kragx.evaluation.parts.part import Part, Stream, parts_of
+from kragx.evaluation.spans import Reader
+from kragx.matchers import BaseMatcher, Heard, MatchItem, Notes, Trace, matching
+from kragx.matchers.batches import BatchMatcher
+from kragx.metrics import MatchTable, Profile
+from kragx.metrics.spans.cover import Spread
+from kragx.metrics.spans.reading import SpanOptions
+from kragx.printing import phrase, progress_bar
+
+
+def itself(item: MatchItem) -> MatchItem:
+    """A question with its documents, for metrics that look at them."""
+    return item
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done with every part; it can be sent to other processes.
+
+    Attributes:
+        matcher: scores the pairs.
+        profile: says what is done with lists before.
+        texts: fills in those of ids.
+        leave_out_missing: whether queries without an answer are counted only.
+        spans: how texts are read for spans; the questions are kept as they are then (`itself`).
+        hashes: whether each query's gold is hashed, as the whole gold set is not at hand.
+        keep: what is kept of each question; None for nothing. A function of a module.
+        hears: whether what the matcher was asked and said is kept.
+    """
+
+    matcher: BaseMatcher
+    profile: Profile
+    texts: Texts = NO_TEXTS
+    leave_out_missing: bool = False
+    spans: tuple[SpanOptions, ...] = ()
+    hashes: bool = False
+    keep: Callable[[MatchItem], Any] | None = None
+    hears: bool = False
+
+    def taken(self, rows: Iterable[Row | Block]) -> Iterator[Row | Block]:
+        """Questions with blocks of them only where nothing looks at one of them alone."""
+        takes_blocks = (
+            isinstance(self.matcher, BatchMatcher)
+            and self.keep is None
+            and not self.leave_out_missing
+            and self.profile.order != "score"
+            and self.profile.duplicates != "error"
+        )
+        for own in rows:
+            if takes_blocks and isinstance(own, Block) and own.is_texts:
+                yield own
+            else:
+                yield from in_rows([own])
+
+
+@dataclass
+class MatchedPart:
+    """What is known of a part.
+
+    Attributes:
+        name: its name.
+        table: its matches; None after an error.
+        passed: what is known of its questions; after an error of those before it.
+        notes: what the matcher noted.
+        heard: what the matcher was asked, and said, of each question.
+        spans: where the gold stands in what was retrieved, and who has read it; fewer than planned
+            where it cannot be read.
+        error: what is wrong with it.
+        file: that it is of, where a source has several.
+    """
+
+    name: str
+    passed: Passed
+    notes: Notes
+    table: MatchTable | None = None
+    heard: list[tuple[MatchItem, Trace]] = field(default_factory=list)
+    spans: dict[SpanOptions, tuple[Spread, Reader]] = field(default_factory=dict)
+    error: KragxError | None = None
+    file: str = ""
+
+
+def matched(part: Part, plan: Plan, heard: Heard | None = None) -> MatchedPart:
+    """Match a part: the one function that does, in whichever process.
+
+    Args:
+        part: some questions.
+        plan: what is done with them.
+        heard: is told what the matcher was asked, and said; else what the plan says is kept.
+    """
+    passed = Passed(hashes=[] if plan.hashes else None, kept=None if plan.keep is None else [])
+    of_part = MatchedPart(part.name, passed, Notes(), file=part.file)
+    if plan.hears and heard is None:
+        heard = lambda item, trace: of_part.heard.append((item, trace))  # noqa: E731
+    rows = part.rows(passed.mender)
+    items = passed.items(
+        plan.texts.filled(passed.noted(plan.taken(rows) if heard is None else in_rows(rows))),
+        plan.profile,
+        leave_out_missing=plan.leave_out_missing,
+        keep=plan.keep or itself,
+    )
+    try:
+        of_part.table = matching.match_part(items, plan.matcher, of_part.notes, heard)
+    except LackingError as error:
+        error.lacking.corpus = NO_CORPUS  # which whoever counts them all has
+        of_part.error = error
+    except KragxError as error:
+        of_part.error = error
+    else:
+        with suppress(DataError):  # whoever computes the metric reads them again, and says it
+            for how in plan.spans:
+                of_part.spans[how] = read_spans(passed.kept or (), of_part.table, how)
+    return of_part
+
+
+@dataclass(frozen=True)
+class Matched:
+    """What is known of a whole source.
+
+    Attributes:
+        table: its matches.
+        spans: where the gold stands in what was retrieved, and who has read it, if others did.
+    """
+
+    table: MatchTable
+    spans: Mapping[SpanOptions, tuple[Spread, Reader]] = field(default_factory=dict)
+
+
+def match_all(
+    source: Source,
+    plan: Plan,
+    notes: Notes,
+    engine: Engine | None = None,
+    heard: Heard | None = None,
+) -> Matched:
+    """The matches of a whole source, which has passed then.
+
+    Args:
+        source: what is evaluated.
+        plan: what is done with it.
+        notes: the matcher adds its counts here.
+        engine: does the work in parts; None for all of it at once, here.
+        heard: is told of each query what the matcher, and of a combination each member, said.
+
+    Raises:
+        DataError: the first that would be found reading all of it; ids without texts are counted.
+        WorkerError: a process died.
+    """
+    table = source.by_ids()
+    if table is not None:
+        return Matched(table)
+    plan = replace(plan, texts=source.texts, hashes=source.gold is None, hears=heard is not None)
+    passed = source.passed
+    if plan.keep is not None:
+        passed.kept = []
+    if engine is None:
+        parts = (matched(part, plan, heard) for part in [Stream(source.rows)])
+        plan = replace(plan, spans=())
+    else:
+        parts = engine.map(partial(matched, plan=plan), parts_of(source.rows))
+    tables: list[MatchTable] = []
+    spans: dict[SpanOptions, list[tuple[Spread, Reader]]] = defaultdict(list)
+    is_shown = None if engine is not None else False
+    # Closed at once, also after a mistake, as others may be at work.
+    with closing(parts), progress_bar(phrase("matched parts"), None, is_shown) as advance:
+        for of_part in sound(parts, source):
+            advance()
+            passed.add(of_part.passed)
+            notes.merge(of_part.notes)
+            for item, trace in of_part.heard:
+                if heard is not None:
+                    heard(item, trace)
+            if of_part.table is not None:
+                tables.append(of_part.table)
+            for how, own in of_part.spans.items():
+                spans[how].append(own)
+    matching.conclude(plan.matcher, notes)
+    return Matched(
+        MatchTable.joined(tables),
+        {how: _joined(own) for how, own in spans.items() if len(own) == len(tables)},
+    )
+
+
+def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:
+    spreads, (reader, *others) = zip(*spans)
+    for later in others:
+        reader.add(later)
+    return Spread.joined(spreads), reader
+
+
+def sound(parts: Iterable[MatchedPart], source: Source) -> Iterator[MatchedPart]:
+    """The parts of a source, in order, as long as nothing is wrong.
+
+    Raises:
+        DataError: what reading all of it in one go would find first.
+    """
+    lacking: LackingError | None = None
+    first: dict[str, tuple[str, int | None]] = {}
+    for of_part in parts:
+        file = of_part.file or ("" if source.reading is None else source.reading.problems.file)
+        for query_id, line in of_part.passed.lines.items():
+            place = file, line
+            if query_id in first:
+                message = stands_twice(query_id, place, first[query_id])
+                raise Problem(*place, "query_id", message).error()
+            first[query_id] = place
+        error = of_part.error
+        if isinstance(error, LackingError):  # all of them are counted
+            if lacking is None:
+                error.lacking.corpus = source.texts.corpus
+                lacking = error
+            else:
+                lacking.lacking.add(error.lacking)
+        elif error is not None:
+            raise error
+        yield of_part
+    source.ended()
+    if lacking is not None:
+        raise lacking.lacking.error(lacking.needed_by)

@@ -1,0 +1,329 @@
+"""Retrievers that are programs in any language: questions and answers as lines of JSON."""
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Annotated, Any, ClassVar, Self
+from weakref import finalize
+
+from kragx.data import Doc, Mender, as_docs
+from kragx.errors import DataError, RetrieverError, UsageError, inside, shorten
+from kragx.evaluation.answers import Mended
+from kragx.plugins import check_options, number, optional
+from kragx.secrets import Secrets
+
+MOST_BYTES = 32 << 20
+"""Of one answer."""
+
+GRACE = 2.0
+"""Seconds that a program has to end by itself once its input has ended, and again once told to."""
+
+_LINES = 20  # of what it wrote to standard error that are shown
+_LONGEST = 500  # bytes of each
+_QUOTED = 200
+
+
+def _command(value: Any) -> Any:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    if not is_list or not value or not all(isinstance(part, str) for part in value):
+        remedy = f"perhaps {shlex.split(value)}" if isinstance(value, str) and value else ""
+        raise UsageError(f"a list of texts is expected, not {shorten(value)}", remedy=remedy)
+    return tuple(value)
+
+
+def _environment(value: Any) -> Any:
+    if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
+        raise UsageError(f"a mapping of names to texts is expected, not {shorten(value)}")
+    return dict(value)
+
+
+_SECONDS = number(lambda seconds: 0 < seconds < float("inf"), "number of seconds above 0")
+
+
+@dataclass(frozen=True, eq=False)
+class CommandRetriever:
+    """A program that answers questions: one process, started at the first question.
+
+        with CommandRetriever(["./search", "--k", "10"]) as search:
+            result = kragx.evaluate("gold.jsonl", search)
+
+    It gets a line of JSON for each question on its standard input, ``{"id": "1", "query": "..."}``
+    (and ``"history": [{"role": ..., "content": ...}]`` where something was said before it),
+    and writes a line for each to its standard output, in any order::
+
+        {"id": "1", "documents": [{"id": "d7", "text": "...", "score": 1.5, "metadata": {}}]}
+        {"id": "2", "error": "the index is locked"}
+
+    A document needs `id` or `text`. Whatever else it has to say belongs to standard error, whose
+    last lines are shown when the program dies. It must read its input line by line (mawk does with
+    ``-W interactive``), flush its output after each line, and go on until its input ends. Then it
+    has `GRACE` seconds to end, before its whole process group is terminated. Ctrl-C in the terminal
+    does not reach it; kragx ends it.
+
+    Attributes:
+        command: the program and its arguments; no shell reads them.
+        cwd: the folder in which it is started; None for the current one.
+        env: environment variables beside those that are set.
+        timeout: seconds for each answer, the program's start included.
+
+    Raises:
+        UsageError: an option is wrong, or there is no such program.
+    """
+
+    command: Annotated[Sequence[str], _command]
+    cwd: str | Path | None = None
+    env: Annotated[Mapping[str, str] | None, optional(_environment)] = field(
+        default=None, repr=False
+    )
+    timeout: Annotated[float, _SECONDS] = 300.0
+    _processes: list["_Process"] = field(default_factory=list, init=False, repr=False)
+    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        folder = Path(self.cwd or ".").absolute()
+        if not folder.is_dir():
+            raise UsageError(f"there is no folder {folder}", field="cwd")
+        program = self.command[0]
+        path = {**os.environ, **(self.env or {})}.get("PATH")
+        name = str(folder / program) if os.path.dirname(program) else program  # noqa: PTH120
+        if shutil.which(name, path=path) is None:
+            is_file = Path(name).is_file()
+            problem = f"{name} is not executable" if is_file else f"there is no program {name}"
+            remedy = f"chmod +x {program}, or name what runs it first" if is_file else ""
+            raise UsageError(problem, field="command", remedy=remedy)
+
+    @property
+    def name(self) -> str:
+        """What names it in results: the program's own name."""
+        return Path(self.command[0]).name
+
+    @property
+    def run_settings(self) -> dict[str, Any]:
+        """What results record: the command, without what is secret."""
+        return {"command": Secrets.of().masked(list(self.command))}
+
+    takes_history: ClassVar[bool] = True
+
+    def invoke(
+        self, question: str, config: object = None, *, history: Sequence[Mapping[str, str]] = ()
+    ) -> list[Doc]:
+        """The ranked documents for a question; `config`, which LangChain passes, is not used.
+
+        Args:
+            question: what is asked.
+            config: not used.
+            history: what was said before it.
+
+        Raises:
+            RetrieverError: the program has died, does not answer in time, or says that it failed.
+            DataError: it answers with something else than documents.
+        """
+        process = self._process()
+        said = {"history": list(history)} if history else {}
+        number, answer = process.ask({"query": question, **said})
+        try:
+            return answer.result(self.timeout)
+        except TimeoutError:
+            raise RetrieverError(
+                f"{process.shown} gave no answer within {self.timeout:g} s",
+                remedy="a program must read line by line, and flush its output after each",
+            ) from None
+        finally:
+            process.pending.pop(number, None)
+
+    def close(self) -> None:
+        """End the program, if it runs."""
+        with self._lock:
+            for process in self._processes:
+                process.end()
+            self._processes.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _process(self) -> "_Process":
+        with self._lock:
+            if not self._processes:
+                process = _Process(self.command, self.cwd, {**os.environ, **(self.env or {})})
+                self._processes.append(process)
+                finalize(self, process.end)  # at the latest when Python ends
+            return self._processes[0]
+
+
+class _Process:
+    """A running program, and the questions that it has not answered yet."""
+
+    def __init__(
+        self, command: Sequence[str], cwd: str | Path | None, env: Mapping[str, str]
+    ) -> None:
+        self.shown = shlex.join(command[:1])
+        self.pending: dict[str, Future[list[Doc]]] = {}
+        self.death: str | None = None
+        self._count = 0
+        self._lock = threading.Lock()
+        self._said: deque[str] = deque(maxlen=_LINES)
+        self._to_write: SimpleQueue[bytes | None] = SimpleQueue()
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        try:
+            # A group of its own: what it starts itself ends with it.
+            self._popen = subprocess.Popen(  # type: ignore[call-overload]
+                list(command), cwd=cwd, env=env, start_new_session=True, **pipes
+            )
+        except OSError as error:
+            raise RetrieverError(f"{self.shown} cannot be started: {error.strerror}") from error
+        self._hearing = self._start(self._hear, self._popen.stderr)
+        self._start(self._write, self._popen.stdin)
+        self._reading = self._start(self._read, self._popen.stdout)
+
+    @staticmethod
+    def _start(work: Any, pipe: Any) -> threading.Thread:
+        thread = threading.Thread(target=work, args=(pipe,), daemon=True)
+        thread.start()
+        return thread
+
+    def ask(self, question: Mapping[str, object]) -> tuple[str, Future[list[Doc]]]:
+        """Send a question.
+
+        Raises:
+            RetrieverError: the program has died.
+        """
+        with self._lock:
+            if self.death is not None:
+                raise RetrieverError(self.death)
+            self._count += 1
+            number, answer = str(self._count), Future[list[Doc]]()
+            self.pending[number] = answer
+            line = json.dumps({"id": number, **question}, ensure_ascii=False)
+            self._to_write.put(line.encode("utf-8", "replace") + b"\n")
+        return number, answer
+
+    def end(self) -> None:
+        """Have it end: by the end of its input, else by signals to its whole group."""
+        self._to_write.put(None)
+        for sign in (None, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+            if sign is not None:
+                self._signal(sign)
+            with suppress(subprocess.TimeoutExpired):
+                self._popen.wait(GRACE)
+                break
+        self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))  # what it has left behind
+        self._reading.join(GRACE)
+
+    def _signal(self, sign: int) -> None:
+        with suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._popen.pid, sign)
+            else:
+                self._popen.terminate()
+
+    def _write(self, pipe: IO[bytes]) -> None:
+        """In a thread of its own: a program that reads nothing blocks nobody who waits."""
+        with suppress(OSError, ValueError):  # it has died; who reads will see
+            while (line := self._to_write.get()) is not None:
+                pipe.write(line)
+                pipe.flush()
+        with suppress(OSError):
+            pipe.close()
+
+    def _hear(self, pipe: IO[bytes]) -> None:
+        with suppress(OSError, ValueError), pipe:
+            while line := pipe.readline(_LONGEST):
+                if text := line.decode("utf-8", "replace").strip():
+                    self._said.append(text)
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        """Hand each answer to whoever waits for it, until there are no more."""
+        with suppress(OSError, ValueError), pipe:
+            while line := pipe.readline(MOST_BYTES + 1):
+                if len(line) > MOST_BYTES:
+                    self._die(f"{self.shown} wrote a line of more than {MOST_BYTES >> 20} MiB")
+                    self._signal(signal.SIGTERM)
+                    break
+                if line.strip():
+                    self._hand_over(line)
+        self._die(self._last_words())
+
+    def _last_words(self) -> str:
+        """Why there are no more answers."""
+        try:
+            code = self._popen.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGTERM)
+            how = "closed its output"
+        else:
+            how = f"ended with exit code {code}"
+            if code < 0:
+                with suppress(ValueError):
+                    how = f"was ended by {signal.Signals(-code).name}"
+            elif code == 0:
+                how += ", though it must go on until its input ends"
+        self._hearing.join(GRACE)
+        said = "\n  ".join(self._said)
+        told = f"; its last words on standard error:\n  {said}" if said else ""
+        return f"{self.shown} {how}{told}"
+
+    def _die(self, why: str) -> None:
+        with self._lock:
+            self.death = self.death or why
+            waiting = list(self.pending.values())
+        self._to_write.put(None)
+        self._fail(waiting, RetrieverError(self.death))
+
+    def _fail(self, waiting: Sequence[Future[list[Doc]]], error: Exception) -> None:
+        for answer in waiting:
+            if not answer.done():
+                answer.set_exception(error)
+
+    def _hand_over(self, line: bytes) -> None:
+        try:
+            record = json.loads(line.decode("utf-8-sig"))
+            number = str(record["id"]) if isinstance(record, dict) else ""
+            is_known = number.isdecimal() and 0 < int(number) <= self._count
+        except (ValueError, KeyError, RecursionError):
+            is_known = False
+        if not is_known:
+            # Whose answer it is cannot be told: all that wait for one have to know.
+            shown = line[: 4 * _QUOTED].decode("utf-8", "replace").strip()[:_QUOTED]
+            problem = f"{self.shown} wrote what is no answer to a question: {shown!r}"
+            remedy = (
+                'an answer is a line {"id": ..., "documents": [...]} with the id of its question; '
+                "all else belongs to standard error"
+            )
+            self._fail(list(self.pending.values()), DataError(problem, remedy=remedy))
+            return
+        answer = self.pending.get(number)
+        if answer is None or answer.done():
+            return  # nobody waits for it any longer
+        try:
+            answer.set_result(self._documents(record))
+        except (DataError, RetrieverError) as error:
+            answer.set_exception(error)
+
+    def _documents(self, record: dict[str, Any]) -> list[Doc]:
+        if record.get("error") is not None:
+            raise RetrieverError(f"{self.shown}: {record['error']}")
+        documents = record.get("documents")
+        if not isinstance(documents, list):
+            shown = {name: value for name, value in record.items() if name != "id"}
+            raise DataError(
+                f"{self.shown} answered {shorten(shown, _QUOTED)}; 'documents' must be a list"
+            )
+        mender = Mender()
+        with inside(path=self.shown):
+            docs = as_docs(documents, mender, "documents", strings=False)
+        return Mended(docs, mender.surrogates)

@@ -1,0 +1,378 @@
+"""Retrievers that are servers: one request of HTTP a question."""
+
+import asyncio
+import json as json_text
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import quote, urlsplit
+from weakref import WeakKeyDictionary
+
+from kragx.data import Doc, Mender, as_docs
+from kragx.errors import DataError, RetrieverError, UsageError, shorten
+from kragx.evaluation.answers import Mended
+from kragx.evaluation.services.answer_path import AnswerPath, described
+from kragx.judging.clients.failures import retry_after
+from kragx.judging.clients.http import UnreadableError, bounded, trusted
+from kragx.judging.loop import run_on_loop, run_sync
+from kragx.judging.pace import wait_before
+from kragx.plugins import check_options, is_text, number, one_of, optional, variables, whole
+from kragx.secrets import Secrets, secrets_in
+
+if TYPE_CHECKING:
+    import httpx
+
+QUERY = "{query}"
+"""Stands for the question."""
+
+HISTORY = "{history}"
+"""As a whole text in `json`: stands for the list of what was said before the question."""
+
+LONGEST_WAIT = 60.0
+"""Seconds that a server may ask for before another attempt; one that asks for more has failed."""
+
+MOST_BYTES = 32 << 20
+"""Of an answer: a thousand documents of 30 KB each."""
+
+_QUOTED = 200
+"""Characters of an odd answer that are shown."""
+
+
+def _path(value: Any) -> Any:
+    AnswerPath.read(value)
+    return value
+
+
+def _paths(value: Any) -> Any:
+    """One path, or one a field."""
+    if isinstance(value, Mapping):
+        for path in value.values():
+            AnswerPath.read(path)
+        return dict(value)
+    return _path(value)
+
+
+def _address(value: Any) -> Any:
+    is_http = is_text(value) and re.match(r"https?://[^/\s]", value)
+    if not is_http and not (is_text(value) and variables(value)):
+        raise UsageError(f"{value!r} is no address", remedy="it begins with http:// or https://")
+    return value
+
+
+def _texts(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"a mapping of names to values is expected, not {shorten(value)}")
+    return dict(value)
+
+
+_SECONDS = number(lambda seconds: 0 < seconds < float("inf"), "number of seconds above 0")
+
+
+@dataclass(frozen=True, eq=False)
+class HttpRetriever:
+    """A server that answers questions over HTTP with JSON.
+
+        HttpRetriever(
+            "https://search.example.com/docs/_search",
+            json={"query": {"match": {"body": "{query}"}}, "size": 10},
+            documents="$.hits.hits[*]", text="_source.body", id="_id", score="_score",
+        )
+
+    ``{query}`` stands for the question wherever it stands in `json`, `params` and `url` (there
+    quoted), also within a longer text. At least one is needed. A text ``{history}`` in `json`
+    stands for the list of what was said before, ``[{"role": ..., "content": ...}]``. No other brace
+    means anything.
+
+    Attributes:
+        url: the address, ``http://`` or ``https://``; ``user:password@`` in it is sent as such.
+        method: default: POST with `json`, else GET.
+        json: the body of the request.
+        params: what stands behind ``?`` in the address.
+        headers: keys and tokens, as a rule; no text that kragx writes has their values.
+        documents: where the list of documents is: a path (`AnswerPath`); default: the answer is it.
+        text: where a document's text is, from the document on.
+        id: the same of its id; a whole number is taken as its digits.
+        score: the same of its score. The order of the list is the ranking, whatever they say.
+        metadata: the same of a mapping, or for each field of the metadata a path.
+            Without `text` and `id` a document is a text, or a mapping with `id`, `text`, `score`
+            and `metadata`.
+        timeout: seconds for each request, from the first byte to the last.
+        retries: how often a question is asked again after 429, 5xx and broken connections, with
+            growing pauses, or when the server says (`LONGEST_WAIT` at most). A question's time has
+            all of it. Once a question has used them up, those after it are asked once, until the
+            server is well again: one that is down does not cost hours.
+        most_bytes: of an answer.
+
+    Redirects are not followed: a key is for the server that was named. Certificates are those that
+    ``SSL_CERT_FILE`` names, or usual ones; proxies are those of the environment.
+
+    Raises:
+        UsageError: an option is wrong; its name is the error's field.
+    """
+
+    url: Annotated[str, _address]
+    method: Annotated[
+        Literal["GET", "POST", "PUT"] | None, optional(one_of("GET", "POST", "PUT"))
+    ] = None
+    json: Any = None
+    params: Annotated[Mapping[str, Any] | None, optional(_texts)] = field(default=None)
+    headers: Annotated[Mapping[str, str] | None, optional(_texts)] = field(default=None)
+    documents: Annotated[str, _path] = "$"
+    text: Annotated[str | None, optional(_path)] = None
+    id: Annotated[str | None, optional(_path)] = None
+    score: Annotated[str | None, optional(_path)] = None
+    metadata: Annotated[str | Mapping[str, str] | None, optional(_paths)] = None
+    timeout: Annotated[float, _SECONDS] = 30.0
+    retries: Annotated[int, whole(0, 20)] = 3
+    most_bytes: Annotated[int, whole(1)] = MOST_BYTES
+    _clients: WeakKeyDictionary[Any, Any] = field(default_factory=WeakKeyDictionary, init=False)
+    _is_down: threading.Event = field(default_factory=threading.Event, init=False)
+    _secrets: Secrets = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if not _stands([self.url, self.params, self.json], lambda text: QUERY in text):
+            raise UsageError(
+                f"{QUERY} stands nowhere in url, params and json, so no question would be sent",
+                remedy=f'write it in quotes, as json: {{query: "{QUERY}"}}',
+            )
+        if self.json is not None and self.method == "GET":
+            raise UsageError("GET sends no body", field="json", remedy="use params, or POST")
+        fields = {"headers": self.headers, "params": self.params, "json": self.json}
+        secrets = Secrets.of().also(secrets_in({**fields, "url": self.url}))
+        object.__setattr__(self, "_secrets", secrets)
+
+    def __repr__(self) -> str:  # without keys
+        return f"{type(self).__name__}({self.place!r})"
+
+    @property
+    def place(self) -> str:
+        """The address as people are told it: without login and what stands behind ``?``."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    @property
+    def run_settings(self) -> dict[str, Any]:
+        """What results record: the options that are no defaults, without what is secret."""
+        given = {
+            own.name: getattr(self, own.name)
+            for own in fields(self)
+            if own.init and getattr(self, own.name) != own.default
+        }
+        return {"http": self._secrets.masked(given)}
+
+    @property
+    def takes_history(self) -> bool:
+        """Whether the server is sent what was said before a question."""
+        return _stands(self.json, lambda text: text == HISTORY)
+
+    def invoke(
+        self, question: str, config: object = None, *, history: Sequence[Mapping[str, str]] = ()
+    ) -> list[Doc]:
+        """The ranked documents for a question; `config`, which LangChain passes, is not used.
+
+        Args:
+            question: what is asked.
+            config: not used.
+            history: what was said before it.
+
+        Raises:
+            RetrieverError: the server cannot be reached in time, or refuses.
+            DataError: it answers with something else than documents.
+        """
+        return run_sync(lambda: self._asked(question, history))
+
+    async def ainvoke(
+        self, question: str, config: object = None, *, history: Sequence[Mapping[str, str]] = ()
+    ) -> list[Doc]:
+        """`invoke` for asynchronous code."""
+        # Connections belong to the event loop in which they were opened: this one stays.
+        return await run_on_loop(lambda: self._asked(question, history))
+
+    async def _asked(self, question: str, history: Sequence[Mapping[str, str]]) -> list[Doc]:
+        with self._secrets.guarding_errors():
+            body = _filled(self.json, {QUERY: question}, {HISTORY: list(history)})
+            return self._documents(await self._answer(question, body))
+
+    async def _answer(self, question: str, body: Any) -> "httpx.Response":
+        """What the server says at last, whatever that is."""
+        import httpx
+
+        retries = 0 if self._is_down.is_set() else self.retries
+        for attempt in range(1, retries + 2):
+            wait = 0.0
+            try:
+                response = await self._response(question, body)
+            except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+                if attempt > retries:
+                    self._is_down.set()
+                    said = f": {error}" if str(error) else ""
+                    raise self._failed(f"no connection: {type(error).__name__}{said}") from error
+            else:
+                wait = retry_after(response.headers) or 0.0
+                is_busy = response.status_code == 429 or response.status_code >= 500
+                if not is_busy:
+                    self._is_down.clear()
+                    return response
+                if attempt > retries:
+                    self._is_down.set()
+                    return response
+                if wait > LONGEST_WAIT:
+                    raise self._failed(f"{_status(response)}, and to come back in {wait:.0f} s")
+            await asyncio.sleep(wait_before(attempt, wait))
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _response(self, question: str, body: Any) -> "httpx.Response":
+        """One attempt, within its time."""
+        import httpx
+
+        try:
+            url = httpx.URL(self.url.replace(QUERY, quote(question, safe="")))
+            params = _filled(self.params or {}, {QUERY: question})
+            request = self._client().build_request(
+                self.method or ("GET" if self.json is None else "POST"),
+                url.copy_merge_params(params) if params else url,
+                headers={name: str(value) for name, value in (self.headers or {}).items()},
+                json=body,
+            )
+        except (httpx.InvalidURL, UnicodeError, TypeError, ValueError) as error:
+            raise self._failed(f"the request cannot be made: {error}") from None
+        try:
+            async with asyncio.timeout(self.timeout):
+                response: httpx.Response = await self._client().send(request)
+                return response
+        except (TimeoutError, httpx.TimeoutException):
+            raise self._failed(f"no whole answer within {self.timeout:g} s") from None
+        except UnreadableError as error:
+            raise DataError(f"{self._request} answered with {error}") from None
+        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.ProxyError) as error:
+            raise self._failed(f"the request cannot be sent: {error}") from None
+
+    def _client(self) -> Any:
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            import httpx
+
+            client: Any = httpx.AsyncClient(
+                verify=trusted(httpx.AsyncClient),
+                timeout=None,  # each attempt has its own, as a whole
+                limits=httpx.Limits(max_connections=None),  # how many at once is the caller's
+            )
+            self._clients[loop] = bounded(client, self.most_bytes)
+        return self._clients[loop]
+
+    @property
+    def _request(self) -> str:
+        return f"{self.method or ('GET' if self.json is None else 'POST')} {self.place}"
+
+    def _failed(self, problem: str) -> RetrieverError:
+        return RetrieverError(f"{self._request}: {problem}")
+
+    def _documents(self, response: "httpx.Response") -> list[Doc]:
+        """The documents in an answer."""
+        status, body = response.status_code, response.text
+        if response.is_redirect or 300 <= status < 400:
+            there = response.headers.get("location", "nowhere")
+            raise RetrieverError(
+                f"{self._request} answered {_status(response)}, to {there[:_QUOTED]}",
+                remedy="write that address, if it is the right one: no redirect is followed",
+            )
+        if not response.is_success:
+            raise RetrieverError(f"{self._request} answered {_status(response)}{_quoted(body)}")
+        try:
+            answer = json_text.loads(body)
+        except (ValueError, RecursionError):
+            kind = response.headers.get("content-type", "of no type")
+            problem = f"{self._request} answered {status} with no JSON ({kind}){_quoted(body)}"
+            raise DataError(problem) from None
+        try:
+            return self._read(answer)
+        except DataError as error:
+            problem = f"{self._request} answered {status}, but: {error}{_quoted(body)}"
+            raise DataError(problem) from None
+
+    def _read(self, answer: Any) -> list[Doc]:
+        path = AnswerPath.read(self.documents)
+        values = path.value(answer)
+        if not isinstance(values, list):
+            fields = answer.items() if isinstance(answer, dict) else ()
+            lists = [name for name, value in fields if isinstance(value, list)]
+            remedy = f"say where it is, as documents: $.{lists[0]}" if lists else ""
+            where = "the answer" if self.documents == "$" else f"{self.documents!r}"
+            problem = f"a list of documents is expected; {where} is {described(values)}"
+            raise DataError(problem, remedy=remedy)
+        mender = Mender()
+        if self.text is None and self.id is None:
+            try:
+                return Mended(as_docs(values, mender, "documents"), mender.surrogates)
+            except DataError as error:
+                remedy = "say where its text and id are, as text: _source.body, id: _id"
+                raise DataError(
+                    error.problem, path=error.path, field=error.field, remedy=remedy
+                ) from None
+        docs = [self._fields(value, rank) for rank, value in enumerate(values, start=1)]
+        return Mended(as_docs(docs, mender, "documents"), mender.surrogates)
+
+    def _fields(self, value: Any, rank: int) -> dict[str, Any]:
+        """A document as kragx reads it."""
+        where = f"document {rank}"
+        found: dict[str, Any] = {}
+        for name, path in (("text", self.text), ("id", self.id), ("score", self.score)):
+            if path is not None:
+                found[name] = AnswerPath.read(path).value(value, where)
+                if found[name] is None and name != "score":
+                    raise DataError(f"{path!r} of {where} is null, and is to be its {name}")
+        if isinstance(self.metadata, str):
+            found["metadata"] = AnswerPath.read(self.metadata).value(value, where)
+        elif self.metadata is not None:
+            found["metadata"] = {
+                name: AnswerPath.read(path).value(value, where)
+                for name, path in self.metadata.items()
+            }
+        return found
+
+
+def _stands(value: Any, fits: Callable[[str], bool]) -> bool:
+    """Whether some text in a value fits."""
+    match value:
+        case str():
+            return fits(value)
+        case Mapping():
+            return any(_stands(entry, fits) for entry in value.values())
+        case list() | tuple():
+            return any(_stands(entry, fits) for entry in value)
+    return False
+
+
+def _filled(
+    value: Any, within: Mapping[str, str], whole: Mapping[str, object] = MappingProxyType({})
+) -> Any:
+    """A value with others in place of some texts: `within` any text, or of a `whole` one."""
+    match value:
+        case str() if value in whole:
+            return whole[value]
+        case str():
+            for name, own in within.items():
+                value = value.replace(name, own)
+            return value
+        case Mapping():
+            return {name: _filled(entry, within, whole) for name, entry in value.items()}
+        case list() | tuple():
+            return [_filled(entry, within, whole) for entry in value]
+    return value
+
+
+def _status(response: "httpx.Response") -> str:
+    return f"{response.status_code} {response.reason_phrase}".strip()
+
+
+def _quoted(body: str) -> str:
+    """The first characters of an answer, in one line."""
+    shown = " ".join(body[: 4 * _QUOTED].split())
+    if not shown:
+        return "; the answer is empty"
+    is_cut = len(shown) > _QUOTED or len(body) > 4 * _QUOTED
+    return f"; the answer {'begins' if is_cut else 'is'} {shown[:_QUOTED]}{'...' * is_cut}"

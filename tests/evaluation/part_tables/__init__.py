@@ -1,0 +1,1 @@
+"""Scoring into tables of values per question."""

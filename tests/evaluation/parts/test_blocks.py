@@ -1,0 +1,177 @@
+"""Questions matched as blocks of columns give what they give one by one."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow
+import pytest
+from hypothesis import example, given, strategies as st
+from pyarrow import parquet as parquet_files
+
+from kragx import DataError, Evaluation, UsageError, evaluate
+from kragx.data import source
+from kragx.data.block import Block, in_rows
+from kragx.data.formats import parquet
+from kragx.data.gathering import Gathering
+from kragx.evaluation.parts.matched import Plan
+from kragx.metrics import MatchTable
+from tests.thoroughness import examples
+
+PASSAGE = "환불은 산 날부터 14일 안에 되고 배송료는 가게가 냅니다"
+TEXTS = [
+    PASSAGE,
+    unicodedata.normalize("NFD", PASSAGE),
+    f"  {PASSAGE.replace(' ', '  ')}",
+    f"# 안내\n\n{PASSAGE}. 그 밖의 것은 문의하세요.",
+    "1919",
+    "The treaty was signed in 1919 in the hall of mirrors.",
+    "the hall of mirrors was built by the king in the year before",
+    "***",
+    "",
+    "\ud83d\ude00",
+    "東京都は日本の首都である",
+]
+GOLD = st.fixed_dictionaries(
+    {"text": st.sampled_from(TEXTS)},
+    optional={"id": st.sampled_from("ab"), "grade": st.sampled_from([0, 1, 2, 1.5])},
+)
+DOC = st.fixed_dictionaries(
+    {"text": st.sampled_from(TEXTS)},
+    optional={
+        "id": st.sampled_from("abc"),
+        "score": st.floats(0, 1),
+        "metadata": st.just({"n": 1}),
+    },
+)
+LONE = st.fixed_dictionaries({"text": st.sampled_from(TEXTS)})
+
+
+@st.composite
+def results(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Questions with gold and what was retrieved; now and then one that is not plain."""
+    records = []
+    for number in range(draw(st.integers(1, 6))):
+        docs = draw(st.sampled_from([LONE, LONE, DOC, st.just({"id": "a"})]))
+        record: dict[str, Any] = {
+            "query_id": f"q{number}",
+            "gold": draw(st.lists(draw(st.sampled_from([LONE, GOLD])), max_size=3)),
+        }
+        if draw(st.integers(0, 5)):
+            record["retrieved"] = draw(st.lists(docs, max_size=5))
+        if not draw(st.integers(0, 5)):
+            record |= draw(st.sampled_from([{"query_type": "a"}, {"seconds": 0.5}, {"query": "?"}]))
+        if not draw(st.integers(0, 9)):
+            record |= draw(st.sampled_from([{"retrieved": "a"}, {"gold": [{"text": 1}]}, {"x": 1}]))
+        records.append(record)
+    return records
+
+
+def outcome(path: Path, **options: Any) -> object:
+    """All that an evaluation says, with its warnings; or why there is none."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            evaluation = evaluate(str(path), **options)
+        except (DataError, UsageError) as error:
+            return str(error)
+    return (
+        columns(evaluation.table),
+        evaluation.query_ids,
+        dict(evaluation.mean),
+        evaluation.counts,
+        evaluation.settings,
+        [str(own.message) for own in said],
+    )
+
+
+def columns(table: MatchTable) -> dict[str, object]:
+    """A match table as plain values, bit for bit."""
+    values = {own.name: getattr(table, own.name) for own in fields(table)}
+    return {
+        name: (own.dtype.str, own.tobytes()) if isinstance(own, np.ndarray) else own
+        for name, own in values.items()
+    }
+
+
+def refused(first: int, batch: object) -> None:
+    """A batch that is not read by columns."""
+    raise parquet._Other
+
+
+@contextmanager
+def one_by_one() -> Iterator[None]:
+    """Every record is read by itself, and every question matched by itself."""
+    with (
+        patch.object(Gathering, "add", lambda *_: False),
+        patch.object(parquet, "_block", refused),
+        patch.object(Plan, "taken", lambda plan, rows: in_rows(rows)),
+    ):
+        yield
+
+
+def one_kind(record: dict[str, Any]) -> dict[str, Any]:
+    """A record as a row: a column holds values of one type."""
+    return record | {"query_id": str(record["query_id"])}
+
+
+MATCHES = ["overlap", "rouge2", "rouge1", "rougeL", "phrase", "span", "text", "id"]
+
+
+@examples(150)
+@given(
+    records=results(),
+    match=st.sampled_from(MATCHES),
+    profile=st.sampled_from(["kragx", "trec", "krag"]),
+    size=st.integers(1, 4),
+    is_table=st.booleans(),
+)
+@example(
+    records=[{"query_id": 1, "gold": [{"text": PASSAGE, "grade": 0}], "retrieved": []}],
+    match="overlap",
+    profile="kragx",
+    size=1,
+    is_table=True,
+)
+def test_blocks_give_what_single_questions_give(
+    records: list[dict[str, Any]], match: str, profile: str, size: int, is_table: bool
+) -> None:
+    """Table, means, counts, hash of the gold, warnings and errors, whatever the size of blocks."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "results.jsonl")
+        path.write_text("".join(json.dumps(own) + "\n" for own in records), encoding="utf-8")
+        if is_table:
+            with suppress(pyarrow.ArrowException):  # which tables cannot hold
+                table = pyarrow.Table.from_pylist([*map(one_kind, json.loads(json.dumps(records)))])
+                path = path.with_suffix(".parquet")
+                parquet_files.write_table(table, path, row_group_size=size)
+        with patch.object(source, "_BLOCK", size):
+            in_blocks = outcome(path, match=match, profile=profile)
+        with one_by_one():
+            assert in_blocks == outcome(path, match=match, profile=profile)
+
+
+def test_blocks_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain questions make no object; those that are not plain stand between blocks, in order."""
+    path = tmp_path / "results.jsonl"
+    plain = {"gold": [{"text": PASSAGE}], "retrieved": [{"text": PASSAGE}, {"text": "1919"}]}
+    records = [{"query_id": f"q{n}", **plain} for n in range(9)]
+    records[4]["query_type"] = "a"
+    path.write_text("".join(json.dumps(own) + "\n" for own in records), encoding="utf-8")
+    made: list[int] = []
+    rows = Block.rows
+    monkeypatch.setattr(Block, "rows", lambda block: made.append(len(block)) or rows(block))
+    evaluation: Evaluation = evaluate(str(path), metrics=["recall@1"])
+    assert evaluation.query_ids == tuple(f"q{n}" for n in range(9))
+    assert evaluation.mean == {"recall@1": 1.0}
+    assert not made

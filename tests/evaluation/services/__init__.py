@@ -1,0 +1,1 @@
+"""Retrievers that are servers and programs."""
