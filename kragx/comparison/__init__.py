@@ -5,32 +5,45 @@ earlier results beside the present ones, and `check_gates` holds numbers against
 """
 
 from kragx.comparison.changes import Change, QueryChange, changes
-from kragx.comparison.compare_retrievers import compare, compare_by_matcher, compare_scores
-from kragx.comparison.comparison import CORRECTIONS, Comparison, Recommendation, Settings
-from kragx.comparison.decidable import too_few_questions, undecidable, undecidable_differences
+from kragx.comparison.compare_retrievers import (
+    compare,
+    compare_by_matcher as compare_by_matcher,
+    compare_scores,
+)
+from kragx.comparison.comparison import (
+    CORRECTIONS as CORRECTIONS,
+    Comparison,
+    Recommendation,
+    Settings,
+)
+from kragx.comparison.decidable import (
+    too_few_questions as too_few_questions,
+    undecidable as undecidable,
+    undecidable_differences as undecidable_differences,
+)
 from kragx.comparison.failures import Failures
-from kragx.comparison.flips import Flips, flips_warning
+from kragx.comparison.flips import Flips, flips_warning as flips_warning
 from kragx.comparison.gate_conditions import Gate, parse_gates
 from kragx.comparison.gates import (
-    NEEDS_EARLIER,
+    NEEDS_EARLIER as NEEDS_EARLIER,
     GateResult,
     check_gates,
-    failed,
-    gate_problems,
-    gates_parts,
-    gates_table,
+    failed as failed,
+    gate_problems as gate_problems,
+    gates_parts as gates_parts,
+    gates_table as gates_table,
 )
-from kragx.comparison.gold_versions import GoldVersions, gold_versions
-from kragx.comparison.scores import Results, RetrieverScores, direction
-from kragx.comparison.side_by_side import REMEDY, check_comparable, gold_differs
-from kragx.comparison.slices import fields_worth_slicing, sliced
-from kragx.comparison.view import NO_VALUE, Difference, Estimate, Leader, Slice, View
+from kragx.comparison.gold_versions import GoldVersions, gold_versions as gold_versions
+from kragx.comparison.scores import Results, RetrieverScores, direction as direction
+from kragx.comparison.side_by_side import (
+    REMEDY as REMEDY,
+    check_comparable as check_comparable,
+    gold_differs as gold_differs,
+)
+from kragx.comparison.slices import fields_worth_slicing as fields_worth_slicing, sliced as sliced
+from kragx.comparison.view import NO_VALUE as NO_VALUE, Difference, Estimate, Leader, Slice, View
 
 __all__ = [
-    "CORRECTIONS",
-    "NEEDS_EARLIER",
-    "NO_VALUE",
-    "REMEDY",
     "Change",
     "Comparison",
     "Difference",
@@ -49,23 +62,8 @@ __all__ = [
     "Slice",
     "View",
     "changes",
-    "check_comparable",
     "check_gates",
     "compare",
-    "compare_by_matcher",
     "compare_scores",
-    "direction",
-    "failed",
-    "fields_worth_slicing",
-    "flips_warning",
-    "gate_problems",
-    "gates_parts",
-    "gates_table",
-    "gold_differs",
-    "gold_versions",
     "parse_gates",
-    "sliced",
-    "too_few_questions",
-    "undecidable",
-    "undecidable_differences",
 ]

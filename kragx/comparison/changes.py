@@ -2,24 +2,32 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from kragx.comparison.columns import taken
 from kragx.comparison.compare_retrievers import Draft, settled
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
 from kragx.data import GoldDataset
+from kragx.data.gold_diff import GoldDiff
 from kragx.errors import UsageError
-from kragx.metrics import known_metric
+from kragx.metrics import Bools, Floats, known_metric
 from kragx.plain import HIDDEN, plain
-from kragx.printing import Heading, Line, Part, Result, Table, number, visible, warning
+from kragx.printing import Heading, Line, Part, Result, Table, number, phrase, visible, warning
 
-EARLIER, NOW = "earlier", "now"
+EARLIER: str = phrase("earlier")
+NOW: str = phrase("now")
+"""What is compared where both have one name, in any language."""
 
 SHOWN = 5
 """How many of the queries that changed most are shown."""
+
+LISTED = 10_000
+"""And how many are in the result: of millions those that changed least say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +49,6 @@ class QueryChange(Result):
     by: float
     overall: float = field(metadata=HIDDEN)
 
-    @property
-    def way(self) -> float:
-        """Above 0 for better: the first metric decides, the others where it did not change."""
-        return self.by if abs(self.by) > TOLERANCE else self.overall
-
     def describe(self) -> Iterator[Line]:
         """The first metrics that changed, before and after."""
         yield Line(f"{visible(self.query_id)}: {self.values_text()}")
@@ -66,13 +69,16 @@ class Change(Result):
         retriever: whose change it is.
         comparison: of two; its baseline is the earlier one.
         better, worse: the queries that changed for the better and for the worse, the most changed
-            first, by the first metric. Times are no part of it.
+            first, by the first metric; at most `LISTED` each. Times are no part of it.
+        n_better, n_worse: how many there are.
     """
 
     retriever: str
     comparison: Comparison
     better: tuple[QueryChange, ...]
     worse: tuple[QueryChange, ...]
+    n_better: int
+    n_worse: int
 
     @property
     def before(self) -> str:
@@ -92,35 +98,51 @@ class Change(Result):
             gold: say which questions of two gold sets are not the same.
         """
         comparison = self.comparison
-        under = f", match {comparison.match}" if matchers else ""
-        yield Heading(f"{self.retriever}: {self.after} against {self.before}{under}", level=3)
+        title = phrase(
+            "{retriever}: {after} against {before}, match {match}"
+            if matchers
+            else "{retriever}: {after} against {before}",
+            retriever=self.retriever,
+            after=self.after,
+            before=self.before,
+            match=comparison.match,
+        )
+        yield Heading(title, level=3)
         for own in (*(comparison.gold if gold else ()), *comparison.failures):
             yield from own.describe()
         if comparison.not_comparable:
             return
         yield comparison.differences_table()
         for name in comparison.fields:
-            yield Line(f"difference by {name}, and p:")
+            yield Line(phrase("difference by {field}, and p:", field=name))
             yield comparison.slice_differences_table(name)
         yield from map(warning, comparison.cautions)
-        if not self.better and not self.worse:
-            yield Line(f"no query got better or worse, of {comparison.n_queries}")
+        if not self.n_better and not self.n_worse:
+            n = comparison.n_queries
+            yield Line(phrase("no query got better or worse, of {n}", n=n))
             return
-        unchanged = comparison.n_queries - len(self.better) - len(self.worse)
+        unchanged = comparison.n_queries - self.n_better - self.n_worse
         yield Line(
-            f"queries: {len(self.better)} better, {len(self.worse)} worse, {unchanged} as before "
-            "or mixed"
+            phrase(
+                "queries: {n_better} better, {n_worse} worse, {n} as before or mixed",
+                n_better=self.n_better,
+                n_worse=self.n_worse,
+                n=unchanged,
+            )
         )
-        for title, queries in (("worse", self.worse), ("better", self.better)):
+        for title, queries, n in (
+            (phrase("worse"), self.worse, self.n_worse),
+            (phrase("better"), self.better, self.n_better),
+        ):
             if queries:
                 yield Table(
-                    [title, "question", "what changed"],
+                    [title, phrase("question"), phrase("what changed")],
                     [
                         [visible(query.query_id), visible(query.text or ""), query.values_text()]
                         for query in queries[:SHOWN]
                     ],
                     words=3,
-                    note=f"and {len(queries) - SHOWN} more" if len(queries) > SHOWN else "",
+                    note=phrase("and {n} more", n=n - SHOWN) if n > SHOWN else "",
                 )
 
 
@@ -129,10 +151,24 @@ def changes_parts(changes: Sequence[Change]) -> Iterator[Part]:
 
     That is the same for all of them as a rule, and then said once.
     """
-    yield from (line for own in gold_of(changes) for line in own.describe())
+    yield from gold_lines(changes)
     matchers = len({change.comparison.match for change in changes}) > 1
     for change in changes:
         yield from change.describe(matchers=matchers, gold=False)
+
+
+def gold_lines(changes: Sequence[Change]) -> Iterator[Line]:
+    """What is not the same in two gold sets; of which matcher, where they read gold differently."""
+    several = list(gold_of(changes))
+    for own in several:
+        names = dict.fromkeys(
+            change.comparison.match
+            for change in changes
+            if own.text in (other.text for other in change.comparison.gold)
+        )
+        for line in own.describe():
+            under = phrase("match {names}: {line}", names=", ".join(names), line=line.text)
+            yield replace(line, text=under) if len(several) > 1 else line
 
 
 def gold_of(changes: Iterable[Change]) -> Iterable[GoldVersions]:
@@ -167,6 +203,7 @@ def changes(
     """
     pairs: list[tuple[str, list[RetrieverScores]]] = []
     drafts: list[Draft] = []
+    diffs: dict[tuple[str, str], GoldDiff] = {}  # the same two sets for every retriever
     for before, after in _pairs(old, new, retrievers):
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)
         pair = [
@@ -182,29 +219,16 @@ def changes(
                     slices=slices,
                     dataset=new.dataset,
                     anyway=anyway,
+                    diffs=diffs,
                 )
             )
         except UsageError as error:
             raise error.within(path=after.name) from None
         pairs.append((after.name, pair))
-    changed = []
-    for (name, pair), comparison in zip(pairs, settled(drafts)):
-        queries = (
-            []  # a question that failed is no change for the worse
-            if comparison.not_comparable
-            else list(_query_changes(pair, comparison, (old.dataset, new.dataset)))
-        )
-        better, worse = (
-            tuple(
-                sorted(
-                    (query for query in queries if sign * query.way > 0),
-                    key=lambda query: (-sign * query.by, -sign * query.overall),
-                )
-            )
-            for sign in (1, -1)
-        )
-        changed.append(Change(name, comparison, better, worse))
-    return tuple(changed)
+    return tuple(
+        Change(name, comparison, **_turned(pair, comparison, (old.dataset, new.dataset)))
+        for (name, pair), comparison in zip(pairs, settled(drafts))
+    )
 
 
 def _pairs(
@@ -219,6 +243,8 @@ def _pairs(
             + " --retriever ".join(old.retrievers[:2])
         )
     both = [(name, name) for name in new.retrievers if name in old.retrievers]
+    if not both and len(old.retrievers) == len(new.retrievers) == 1 and new.dataset is None:
+        both = [(old.retrievers[0], new.retrievers[0])]  # files that were scored have any name
     names = [(retrievers[0], retrievers[-1])] if retrievers else both
     if not names:
         raise UsageError(
@@ -239,33 +265,60 @@ def _pairs(
     return pairs
 
 
-def _query_changes(
-    pair: Sequence[RetrieverScores], comparison: Comparison, datasets: Sequence[GoldDataset]
-) -> Iterator[QueryChange]:
-    """The queries of which some metric changed, in the comparison's order."""
+def _turned(
+    pair: Sequence[RetrieverScores], comparison: Comparison, datasets: Sequence[GoldDataset | None]
+) -> dict[str, Any]:
+    """How many queries got better and worse, and those that changed most, as `Change` has them."""
     better = comparison.better
     metrics = [
         metric
         for metric in comparison.metrics
         if better[metric] != "neither" and _bounded(pair, metric)
     ]
-    if not metrics:
-        return
-    before, after = (own.table(metrics, comparison.query_ids) for own in pair)
-    signs = np.array([-1.0 if better[metric] == "lower" else 1.0 for metric in metrics])
-    gains = np.nan_to_num((after - before) * signs)
-    moved = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
-    for row in np.flatnonzero(moved.any(axis=1)).tolist():
-        query_id = comparison.query_ids[row]
-        columns = np.flatnonzero(moved[row]).tolist()
-        yield QueryChange(
-            query_id,
-            next((data[query_id].text for data in datasets if query_id in data), None),
-            before={metrics[column]: plain(before[row, column]) for column in columns},
-            after={metrics[column]: plain(after[row, column]) for column in columns},
-            by=float(gains[row, 0]),
-            overall=float(gains[row].mean()),
+    first, overall = np.zeros((2, comparison.n_queries))
+    moved: dict[str, Bools] = {}
+    # A question that failed is no change for the worse.
+    for metric in () if comparison.not_comparable else metrics:
+        before, after = _both(pair, comparison, metric)
+        sign = -1.0 if better[metric] == "lower" else 1.0
+        gains = np.nan_to_num(after - before) * sign
+        moved[metric] = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
+        overall += gains / len(metrics)
+        if metric == metrics[0]:
+            first = gains
+    ways = np.where(np.abs(first) > TOLERANCE, first, overall)
+    ways[~np.logical_or.reduce([*moved.values()])] = 0.0
+    turned: dict[str, Any] = {}
+    for name, sign in (("better", 1), ("worse", -1)):
+        rows = np.flatnonzero(sign * ways > 0)
+        turned[f"n_{name}"] = len(rows)
+        most = rows[np.lexsort((-sign * overall[rows], -sign * first[rows]))][:LISTED]
+        values = {
+            metric: (own[most], *(column[most] for column in _both(pair, comparison, metric)))
+            for metric, own in (moved if most.size else {}).items()
+        }
+        turned[name] = tuple(
+            QueryChange(
+                query_id,
+                next((own[query_id].text for own in datasets if own and query_id in own), None),
+                before={metric: plain(own[1][at]) for metric, own in values.items() if own[0][at]},
+                after={metric: plain(own[2][at]) for metric, own in values.items() if own[0][at]},
+                by=float(first[row]),
+                overall=float(overall[row]),
+            )
+            for at, (row, query_id) in enumerate(
+                zip(most.tolist(), taken(comparison.query_ids, most))
+            )
         )
+    return turned
+
+
+def _both(
+    pair: Sequence[RetrieverScores], comparison: Comparison, metric: str
+) -> tuple[Floats, Floats]:
+    """The values of a metric before and after, of the queries that are compared."""
+    before, after = (own.table([metric], comparison.query_ids)[:, 0] for own in pair)
+    return before, after
 
 
 def _bounded(pair: Iterable[RetrieverScores], metric: str) -> bool:

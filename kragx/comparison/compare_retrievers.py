@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from kragx.comparison.columns import taken
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.decidable import too_few_questions
 from kragx.comparison.failures import Failures, failed_names, failures_of
@@ -18,13 +19,15 @@ from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Family
-from kragx.comparison.verdicts import Aligned, PairTests
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
+from kragx.comparison.verdicts import Aligned, Families, PairTests
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
+from kragx.data.gold_diff import GoldDiff
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.metrics import MetricSpec, parse_all
+from kragx.printing import phrase
 
 
 def compare(
@@ -67,6 +70,16 @@ def compare(
 
     Raises:
         UsageError: the evaluations cannot be compared, or an argument is wrong.
+
+    Examples:
+        >>> from kragx import compare, evaluate
+        >>> gold = [["the answer"]] * 20
+        >>> one = evaluate(gold, [["the answer"]] * 20, name="one", metrics=["mrr@5"])
+        >>> second = [["another text", "the answer"]] * 20
+        >>> other = evaluate(gold, second, name="other", metrics=["mrr@5"])
+        >>> [difference] = compare([one, other], resamples=500).overall.differences
+        >>> difference.value, difference.verdict
+        (-0.5, 'worse')
     """
     evaluations = as_evaluations(evaluations)
     if not evaluations:
@@ -131,8 +144,9 @@ class Draft:
         slices: Sequence[str] = (),
         dataset: GoldDataset | None = None,
         anyway: bool = False,
+        diffs: dict[tuple[str, str], GoldDiff] | None = None,
     ) -> Draft:
-        """As for `compare_scores`."""
+        """As for `compare_scores`; `diffs` as for `gold_versions`."""
         names = [own.name for own in scores]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -142,7 +156,7 @@ class Draft:
             )
         if baseline is not None and baseline not in names:
             raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
-        gold = _versions(scores, anyway=anyway)
+        gold = _versions(scores, diffs, anyway=anyway)
         cautions = check_comparable(scores, anyway=anyway, versions=gold)
         out = left_out(gold.values())
         failures = failures_of(scores, settings.max_failed)
@@ -155,7 +169,7 @@ class Draft:
         n = len(aligned.query_ids)
         # Over the queries that all have, so that differences are those of the means.
         whole = {own.name: own.means for own in scores if len(own.query_ids) == n}
-        parts = list(_slices(aligned, slices, dataset, scores[0]))
+        parts = list(_slices(aligned, slices, dataset, scores))
         rows = tuple(np.array(positions) for _, _, positions in parts)
         return cls(
             scores,
@@ -167,9 +181,10 @@ class Draft:
             tuple({str(own.later["hash"]): own for own in gold.values()}.values()),
         )
 
-    def comparison(self, family: Family) -> Comparison:
+    def comparison(self, families: Families) -> Comparison:
         """With each test as one of a family."""
-        aligned, scores, p_worse = self.tests.aligned, self.scores, self.tests.p_worse(family)
+        aligned, scores, p_worse = self.tests.aligned, self.scores, self.tests.p_worse(families)
+        family = families.of(aligned.metrics[0])
         comparison = Comparison(
             match=scores[0].match,
             retrievers=aligned.retrievers,
@@ -180,14 +195,14 @@ class Draft:
             query_ids=aligned.query_ids,
             statistics=aligned.settings,
             n_tests=family.n_tests,
-            least=family.least(aligned.settings.alpha),
-            overall=self.tests.overall(family),
+            least=families.least(aligned.metrics[0], aligned.settings.alpha),
+            overall=self.tests.overall(families),
             slices=tuple(
                 Slice(
-                    **vars(self.tests.slice(number, family)),
+                    **vars(self.tests.slice(number, families)),
                     field=field,
                     value=value,
-                    query_ids=tuple(aligned.query_ids[row] for row in self.tests.slices[number]),
+                    query_ids=taken(aligned.query_ids, self.tests.slices[number]),
                     p_worse=p_worse[number],
                 )
                 for number, (field, value) in enumerate(self.parts)
@@ -202,9 +217,9 @@ class Draft:
 
 
 def settled(drafts: Sequence[Draft]) -> tuple[Comparison, ...]:
-    """The comparisons of a report; their tests are one family."""
-    family = Family.of(draft.tests.family for draft in drafts)
-    return tuple(draft.comparison(family) for draft in drafts)
+    """The comparisons of a report; their tests are one family, and those of times another."""
+    families = Families.joined(draft.tests.families for draft in drafts)
+    return tuple(draft.comparison(families) for draft in drafts)
 
 
 def compare_by_matcher(
@@ -235,14 +250,20 @@ def compare_by_matcher(
     return settled(drafts)
 
 
-def _versions(scores: Sequence[RetrieverScores], *, anyway: bool) -> dict[str, GoldVersions]:
+def _versions(
+    scores: Sequence[RetrieverScores],
+    diffs: dict[tuple[str, str], GoldDiff] | None,
+    *,
+    anyway: bool,
+) -> dict[str, GoldVersions]:
     """By the retriever's name what is not the same in its gold set and the first one's."""
     first, known = scores[0], dict[str, GoldVersions | None]()
     for own in scores[1:]:
         gold, other = first.settings["dataset"], own.settings["dataset"]
         if (key := str(other["hash"])) not in known:
             datasets = (first.dataset, own.dataset)
-            known[key] = gold_versions(gold, other, datasets, anyway=anyway)
+            match = first.settings["match"]
+            known[key] = gold_versions(gold, other, datasets, match, anyway=anyway, diffs=diffs)
     named = ((own.name, known[str(own.settings["dataset"]["hash"])]) for own in scores[1:])
     return {name: versions for name, versions in named if versions is not None}
 
@@ -271,22 +292,32 @@ def _cautions(
     metrics = dict.fromkeys(metric for own in scores for metric in own.means)
     others = [metric for metric in metrics if metric not in comparison.metrics]
     if every_metric and others:
-        yield f"not compared, as not all have it: {', '.join(others)}"
+        yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(others))
     out = left_out(comparison.gold)
-    most = max(sum(one not in out for one in own.query_ids) for own in scores)
+    most = max(
+        len(own.query_ids) if not out else sum(one not in out for one in own.query_ids)
+        for own in scores
+    )
     if n_queries := most - comparison.n_queries:
-        yield f"queries that not all have, left out of the comparison: {n_queries}"
+        yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
     if too_few := too_few_questions(comparison):
-        yield str(too_few)
+        yield too_few.text
     if warning := flips_warning(comparison.flips):
         yield warning
 
 
 def _slices(
-    aligned: Aligned, fields: Sequence[str], dataset: GoldDataset | None, scores: RetrieverScores
-) -> Iterator[tuple[str, str | None, list[int]]]:
+    aligned: Aligned,
+    fields: Sequence[str],
+    dataset: GoldDataset | None,
+    scores: Sequence[RetrieverScores],
+) -> Iterator[tuple[str, str | None, Sequence[int] | Rows]]:
     """The slices with the rows of their queries."""
     if not fields:
+        return
+    groups = next((own.groups for own in scores if own.groups is not None), None)
+    if dataset is None and groups is not None:
+        yield from groups.sliced(aligned.query_ids, fields)
         return
     if dataset is None:
         raise UsageError(
@@ -297,6 +328,6 @@ def _slices(
     if unknown is not None:
         raise UsageError(
             f"dataset: query {unknown!r} of the evaluations is not in {dataset.name!r}; pass "
-            f"the gold set {scores.settings['dataset']['name']!r} that they were made with"
+            f"the gold set {scores[0].settings['dataset']['name']!r} that they were made with"
         )
     yield from sliced([dataset[own] for own in aligned.query_ids], fields)

@@ -11,8 +11,8 @@
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
 
 from kragx.comparison.failures import Failures, failed_names, with_failures
 from kragx.comparison.flips import Flips
@@ -36,7 +36,18 @@ from kragx.errors import UsageError, check_whole, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics.intervals import with_reasons
 from kragx.plain import HIDDEN
-from kragx.printing import Cell, Heading, Line, Part, Result, Table, visible, warning
+from kragx.printing import (
+    Cell,
+    Heading,
+    Line,
+    Part,
+    Result,
+    Table,
+    joined,
+    phrase,
+    visible,
+    warning,
+)
 
 CORRECTIONS = ("family", "none")
 """How p is adjusted to the number of tests."""
@@ -51,7 +62,8 @@ class Settings:
         resamples: how many bootstrap resamples, and how many random sign flips.
         seed: of both.
         correction: ``family``, over every two retrievers in every metric, over all queries and in
-            each slice, under each matcher of the report; or ``none``.
+            each slice, under each matcher of the report, and measured times by themselves; or
+            ``none``.
         max_failed: the share of questions on which a retriever may fail and be compared all the
             same; its failures then score as empty lists.
     """
@@ -83,9 +95,9 @@ class Recommendation(Result):
     """One sentence or two of advice.
 
     Attributes:
-        kind: ``winner``, ``no_winner``, ``one_retriever``, ``cost``, ``routing``, ``no_routing``,
-            ``weak_slice``, ``small_slices``, ``unfound``, ``combination``, ``reranking``,
-            ``saturated``.
+        kind: ``winner``, ``no_winner``, ``one_retriever``, ``equal``, ``cost``, ``routing``,
+            ``no_routing``, ``weak_slice``, ``small_slices``, ``unfound``, ``combination``,
+            ``reranking``, ``saturated``.
         text: as people read it.
         supported: whether the data carries it; False for what it does not say.
         values: the numbers and names in it.
@@ -116,7 +128,8 @@ class Comparison(Result):
             and no test; percentiles are taken within slices as well, the others have none there.
         query_ids: the queries that all of them answered or missed, in order.
         statistics: confidence, resamples, seed, correction.
-        n_tests: how many tests the report makes, which is what p is corrected over.
+        n_tests: how many tests the report makes, which is what p is corrected over: of all metrics
+            but measured times, which are corrected apart (of times, where the first metric is one).
         least: the statistic from which on one of them is decided.
         overall: all queries.
         slices: by field in the order asked for, larger slices first, those without a value last.
@@ -126,6 +139,16 @@ class Comparison(Result):
         failures: of each retriever that failed on some question; whose are not tolerated is not
             comparable, and so not among `retrievers`.
         gold: of results of different gold sets, which questions are not the same.
+
+    Examples:
+        >>> from kragx import compare, evaluate
+        >>> gold = [["the answer"]] * 20
+        >>> one = evaluate(gold, [["the answer"]] * 20, name="one", metrics=["mrr@5"])
+        >>> second = [["another text", "the answer"]] * 20
+        >>> other = evaluate(gold, second, name="other", metrics=["mrr@5"])
+        >>> comparison = compare([one, other], baseline="other", resamples=500)
+        >>> comparison.best, comparison.retrievers
+        ('one', ('one', 'other'))
     """
 
     match: str
@@ -134,7 +157,7 @@ class Comparison(Result):
     metrics: tuple[str, ...]
     better: Mapping[str, Direction]
     run_level: tuple[str, ...]
-    query_ids: tuple[str, ...] = field(metadata=HIDDEN)
+    query_ids: Sequence[str] = field(metadata=HIDDEN)
     statistics: Settings
     n_tests: int
     least: float = field(metadata=HIDDEN)
@@ -146,7 +169,7 @@ class Comparison(Result):
     failures: tuple[Failures, ...] = ()
     gold: tuple[GoldVersions, ...] = ()
 
-    also_plain = ("n_queries", "not_comparable")
+    also_plain: ClassVar[tuple[str, ...]] = ("n_queries", "not_comparable")
 
     @property
     def n_queries(self) -> int:
@@ -201,21 +224,31 @@ class Comparison(Result):
 
     def means_table(self, evaluations: Sequence[Evaluation] = ()) -> Table:
         """The means over all queries; `evaluations` as for `View.means_table`."""
-        marks = f"; {STANDING}" if len(self.retrievers) > 1 else ""
+        marks = STANDING if len(self.retrievers) > 1 else ""
+        with_each = phrase(
+            "with each mean its {share:.0%} interval", share=self.statistics.confidence
+        )
+        elsewhere = phrase("intervals: in a wider window, or in the report's files")
         table = self.overall.means_table(
             self.metrics,
             evaluations,
-            note=f"with each mean its {self.statistics.confidence:.0%} interval{marks}",
-            narrow_note=f"intervals: in a wider window, or in the report's files{marks}",
+            note=joined("; ", [with_each, marks]),
+            narrow_note=joined("; ", [elsewhere, marks]),
         )
         return with_failures(table, self.failures, self.retrievers)
 
     def differences_table(self) -> Table:
         """Each other retriever against the baseline, over all queries."""
-        corrected = f", corrected over {self.n_tests:,} tests" if self.corrected else ""
         return self.overall.differences_table(
-            f"▲ better, ▼ worse at {self.statistics.confidence:.0%}: p of the paired randomisation "
-            f"test{corrected}, and an interval without 0"
+            phrase(
+                "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, corrected "
+                "over {n:,} tests, and an interval without 0"
+                if self.corrected
+                else "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, and an "
+                "interval without 0",
+                share=self.statistics.confidence,
+                n=self.n_tests,
+            )
         )
 
     def slices_table(self, field: str) -> Table:
@@ -230,10 +263,18 @@ class Comparison(Result):
         )
 
     def _across(self, field: str, cell: Callable[[str, Slice], Cell]) -> Table:
+        """A column for each slice; n is of the first metric, and beside a value where unlike it."""
         slices = self.by(field)
-        columns = ["metric", *(f"{visible(part.label)} (n = {part.n})" for part in slices)]
+        heads = (f"{visible(part.label)} (n = {part.scored(self.primary)})" for part in slices)
+
+        def with_n(metric: str, part: Slice) -> Cell:
+            own, n = cell(metric, part), part.scored(metric)
+            is_told = n in (0, part.scored(self.primary))
+            return own if is_told else replace(own, text=joined(" ", [own.text, f"(n = {n})"]))
+
+        columns = [phrase("metric"), *heads]
         rows = [
-            [Cell(metric, code=True), *(cell(metric, part) for part in slices)]
+            [Cell(metric, code=True), *(with_n(metric, part) for part in slices)]
             for metric in self.metrics
             if any(self.is_in(metric, part) for part in slices)
         ]
@@ -244,9 +285,14 @@ class Comparison(Result):
     def against_baseline(self, level: int = 2) -> Iterator[Part]:
         """The differences from the baseline under a heading; nothing with one retriever."""
         if self.retrievers and self.baseline in self.not_comparable:
-            yield warning(f"nothing is set against the baseline {self.baseline}, as it failed")
+            yield warning(
+                phrase(
+                    "nothing is set against the baseline {baseline}, as it failed",
+                    baseline=self.baseline,
+                )
+            )
         elif self.overall.differences:
-            yield Heading(f"Compared with {self.baseline}", level=level)
+            yield Heading(phrase("Compared with {baseline}", baseline=self.baseline), level=level)
             yield self.differences_table()
 
     def describe(self, evaluations: Sequence[Evaluation] = ()) -> Iterator[Part]:
@@ -256,7 +302,7 @@ class Comparison(Result):
         yield self.means_table(evaluations)
         yield from self.against_baseline()
         for name in self.fields if self.retrievers else ():
-            yield Heading(f"By {name}")
+            yield Heading(phrase("By {field}", field=name))
             yield self.slices_table(name)
         yield from map(warning, self.cautions)
         for recommendation in self.recommendations:

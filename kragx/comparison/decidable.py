@@ -6,7 +6,7 @@ from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gate_conditions import Gate, Limit
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.metrics import known_metric
-from kragx.printing import number, probability, signed
+from kragx.printing import number, phrase, probability, signed
 
 _NEVER = "cannot be decided with any number of questions"
 
@@ -27,26 +27,41 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
     if not gate.surely or metric is None:
         return None
     if not metric.is_mean:
-        return "cannot be decided with any number of questions: a run's own number has no interval"
+        return phrase(
+            "cannot be decided with any number of questions: a run's own number has no interval"
+        )
     least, greatest = metric.range
     if greatest is None:
         return None
     width, sign = greatest - least, 1 if limit.upwards else -1
     best = 0.0 if gate.than else greatest if limit.upwards else least
     needed = enough(sign * (best - limit.bound) / width, confidence)
-    unless = " unless it is better" if gate.than else ""
     if needed is None:
-        why = "; leave room: 'by 0.02'" if gate.than else f": {number(best)} is the best there is"
-        return f"cannot be decided with any number of questions{unless}{why}"
+        return phrase(
+            "cannot be decided with any number of questions unless it is better; leave room: "
+            "'by 0.02'"
+            if gate.than
+            else "cannot be decided with any number of questions: {best} is the best there is",
+            best=number(best),
+        )
     if needed <= n:
         return None
     form = signed if gate.than else number
-    at_best = "no difference on any" if gate.than else f"{number(best)} on each"
     reached = form(best - sign * unseen(n, confidence) * width)
-    return (
-        f"cannot be decided with {n:,} question{'s' * (n != 1)}{unless}: even {at_best} "
-        f"would only be surely {'at least' if limit.upwards else 'at most'} {reached}; {needed:,} "
-        "questions can"
+    surely = phrase(
+        "surely at least {value}" if limit.upwards else "surely at most {value}", value=reached
+    )
+    questions = phrase("1 question") if n == 1 else phrase("{n:,} questions", n=n)
+    return phrase(
+        "cannot be decided with {questions} unless it is better: even no difference on any would "
+        "only be {surely}; {needed:,} questions can"
+        if gate.than
+        else "cannot be decided with {questions}: even {best} on each would only be {surely}; "
+        "{needed:,} questions can",
+        questions=questions,
+        best=number(best),
+        surely=surely,
+        needed=needed,
     )
 
 
@@ -66,16 +81,30 @@ class TooFew:
     needed: int | None
     resamples: int
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """What a reader must know, in a sentence."""
         if self.needed is None:
-            remedy = f"no p of {self.resamples} resamples is small enough, so raise 'resamples'"
+            remedy = phrase(
+                "no p of {n} resamples is small enough, so raise 'resamples'", n=self.resamples
+            )
         else:
-            remedy = f"{self.needed} questions can"
-        return (
-            f"differences between retrievers cannot be decided with {self.n:,} "
-            f"question{'s' * (self.n != 1)}: the least p that they can reach is "
-            f"{probability(self.least_p)}; {remedy}"
+            remedy = phrase(
+                "{n} questions can, if all of them agree; some fifty are a start", n=self.needed
+            )
+        return phrase(
+            "differences between retrievers cannot be decided with 1 question: the least p that "
+            "they can reach is {p}; {remedy}"
+            if self.n == 1
+            else "differences between retrievers cannot be decided with {n:,} questions: the least "
+            "p that they can reach is {p}; {remedy}",
+            n=self.n,
+            p=probability(self.least_p),
+            remedy=remedy,
         )
+
+    def __str__(self) -> str:
+        return str(self.text)
 
 
 def undecidable_differences(n: int, settings: Settings) -> TooFew | None:

@@ -1,15 +1,15 @@
 """Retrievers that failed: what is no result can neither win, lose nor tie."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Self
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 from kragx.comparison.scores import RetrieverScores
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
-from kragx.printing import Cell, Line, Result, Table, visible, warning
+from kragx.printing import Cell, Line, Result, Table, joined, phrase, visible, warning
 
-MARKED = "✗ not comparable, as it failed"
+MARKED = phrase("✗ not comparable, as it failed")
 """What the mark beside a number of failures says."""
 
 _SLACK = 1e-9  # 0.07 * 100 is more than 7
@@ -37,7 +37,7 @@ class Failures(Result):
     max_failed: float
     query_ids: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
 
-    also_plain = ("tolerated",)
+    also_plain: ClassVar[tuple[str, ...]] = ("tolerated",)
 
     @classmethod
     def of(cls, evaluation: Evaluation, max_failed: float) -> Self:
@@ -60,18 +60,24 @@ class Failures(Result):
     @property
     def text(self) -> str:
         """On how many questions, as it goes on after the retriever's name."""
-        return f"failed on {self.n_failed} of {self.n_queries} questions"
+        return phrase("failed on {n} of {of} questions", n=self.n_failed, of=self.n_queries)
 
     def describe(self) -> Iterator[Line]:
         """What that means for its numbers, and the first failure."""
         quoted = visible(self.first)
         first = quoted if len(quoted) <= _QUOTED else f"{quoted[:_QUOTED]}…"
-        means = (
-            "which score as empty lists"
-            if self.tolerated
-            else f"so it is not comparable (max_failed is {self.max_failed:g})"
+        yield warning(
+            phrase(
+                "{retriever} {failed}, which score as empty lists; the first: {first}"
+                if self.tolerated
+                else "{retriever} {failed}, so it is not comparable (max_failed is "
+                "{max_failed:g}); the first: {first}",
+                retriever=self.retriever,
+                failed=self.text,
+                max_failed=self.max_failed,
+                first=first,
+            )
         )
-        yield warning(f"{self.retriever} {self.text}, {means}; the first: {first}")
 
 
 def failures_of(scores: Iterable[RetrieverScores], max_failed: float) -> tuple[Failures, ...]:
@@ -102,11 +108,18 @@ def with_failures(table: Table, failures: Sequence[Failures], names: Collection[
     """
     if not failures:
         return table
-    counts = {own.retriever: f"{own.n_failed} of {own.n_queries}" for own in failures}
+    counts = {
+        own.retriever: phrase("{n} of {of}", n=own.n_failed, of=own.n_queries) for own in failures
+    }
+    if not names:  # micro averages of a failure are none, either
+        table = replace(table, columns=table.columns[:1], rows=[row[:1] for row in table.rows])
     lost = failed_names(failures)
     end = 1 + len(names)  # the micro averages of a single retriever stand behind
-    head: list[str | Cell] = ["failed questions", *(counts.get(name, "0") for name in names)]
-    head += [Cell(f"{counts[name]} ✗", "bold red") for name in lost]
+    head: list[str | Cell] = [
+        phrase("failed questions"),
+        *(counts.get(name, "0") for name in names),
+    ]
+    head += [Cell(joined(" ", [counts[name], "✗"]), "bold red") for name in lost]
     dashes = ["-"] * len(lost)
     return Table(
         [*table.columns[:end], *lost, *table.columns[end:]],
@@ -116,5 +129,5 @@ def with_failures(table: Table, failures: Sequence[Failures], names: Collection[
         ],
         table.words,
         table.narrow and with_failures(table.narrow, failures, names),
-        "; ".join(filter(None, (table.note, MARKED if lost else ""))),
+        joined("; ", [table.note, MARKED if lost else ""]),
     )

@@ -8,7 +8,7 @@ import numpy as np
 from kragx.comparison.scores import RetrieverScores
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Nearby
-from kragx.printing import Line, Result
+from kragx.printing import Line, Result, phrase
 
 _EQUAL = 1e-12  # means that rounding alone tells apart are equal
 
@@ -50,16 +50,34 @@ class Flips(Result):
             return None
         better, worse, threshold = min(self.swapped, key=lambda pair: abs(pair[2] - self.chosen))
         more = len(self.swapped) - 1
-        rest = f" (and {more} other pair{'s' * (more > 1)})" if more else ""
-        return (
-            f"the order depends on the threshold: at {self.chosen:g} {better!r} is ahead of "
-            f"{worse!r} in {self.metric}, at {threshold:g} behind{rest}; see kragx threshold sweep"
+        return phrase(
+            "the order depends on the threshold: at {chosen:g} {better!r} is ahead of {worse!r} in "
+            "{metric}, at {threshold:g} behind; see kragx threshold sweep"
+            if not more
+            else "the order depends on the threshold: at {chosen:g} {better!r} is ahead of "
+            "{worse!r} in {metric}, at {threshold:g} behind (and 1 other pair); see kragx "
+            "threshold sweep"
+            if more == 1
+            else "the order depends on the threshold: at {chosen:g} {better!r} is ahead of "
+            "{worse!r} in {metric}, at {threshold:g} behind (and {n} other pairs); see kragx "
+            "threshold sweep",
+            chosen=self.chosen,
+            better=better,
+            worse=worse,
+            metric=self.metric,
+            threshold=threshold,
+            n=more,
         )
 
     def describe(self) -> Iterator[Line]:
         """Whether the order holds."""
         yield Line(
-            self.warning() or f"the order by {self.metric} holds near the threshold {self.chosen:g}"
+            self.warning()
+            or phrase(
+                "the order by {metric} holds near the threshold {chosen:g}",
+                metric=self.metric,
+                chosen=self.chosen,
+            )
         )
 
 
@@ -80,6 +98,14 @@ def flips(
     Returns:
         None where there is nothing to vary: fewer than two evaluations, a matcher that decides yes
         or no, different matchers, a pool, or a metric that is neither better high nor low.
+
+    Examples:
+        >>> from kragx import evaluate, flips
+        >>> gold, match = [["the old red door"]], {"method": "rouge1", "threshold": 0.8}
+        >>> lists = {"one": [["the old red door"]], "other": [["an old red door"]]}
+        >>> results = evaluate(gold, lists, match=match, metrics=["mrr@5"]).evaluations.values()
+        >>> bool(flips(list(results), "mrr@5"))
+        False
     """
     measured = [evaluation.with_metrics([metric]) for evaluation in evaluations]
     return next(iter(all_flips(measured, neighbourhood).values()), None)
@@ -115,8 +141,11 @@ def flips_warning(flips: Iterable[Flips]) -> str | None:
     turning = list(filter(None, flips))
     if not turning:
         return None
-    also = f" (also in {', '.join(other.metric for other in turning[1:])})" * (len(turning) > 1)
-    return f"{turning[0].warning()}{also}"
+    if len(turning) == 1:
+        return turning[0].warning()
+    others = ", ".join(other.metric for other in turning[1:])
+    first = turning[0].warning()
+    return phrase("{warning} (also in {metrics})", warning=first, metrics=others)
 
 
 def _flips_of(metric: str, names: tuple[str, ...], nearby: Sequence[Nearby], *, sign: int) -> Flips:

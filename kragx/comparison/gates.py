@@ -11,14 +11,27 @@ from kragx.comparison.gate_conditions import FAILURES, Gate
 from kragx.comparison.scores import direction
 from kragx.comparison.view import Slice, View
 from kragx.errors import UsageError, nearest
-from kragx.printing import Line, Part, Result, Table, number, signed, visible
+from kragx.printing import (
+    Line,
+    Part,
+    Result,
+    Table,
+    joined,
+    listed,
+    number,
+    phrase,
+    signed,
+    visible,
+)
 
 NEEDS_EARLIER = (
     "'no worse than earlier' needs earlier results: --earlier FOLDER, or earlier: FOLDER in the "
     "config"
 )
-_POINT = "point estimate"
-_NO_EVIDENCE = "nothing is sure of it: it has no interval"
+_NAMES = {"earlier": phrase("earlier"), "baseline": phrase("baseline")}
+"""What people read for what a gate is held against."""
+_POINT = phrase("point estimate")
+_NO_EVIDENCE = phrase("nothing is sure of it: it has no interval")
 
 
 @dataclass(frozen=True)
@@ -58,14 +71,24 @@ class GateResult(Result):
     def describe(self) -> Iterator[Line]:
         """The gate, whom it concerns, and what was found."""
         under = ", ".join(filter(None, (self.match, self.where)))
-        yield Line(f"{self.metric} {self.condition}: {self.retriever} ({under}): {self.said}")
+        yield Line(
+            phrase(
+                "{metric} {condition}: {retriever} ({under}): {said}",
+                metric=self.metric,
+                condition=self.condition,
+                retriever=self.retriever,
+                under=under,
+                said=self.said,
+            )
+        )
 
 
 def gates_table(results: Sequence[GateResult]) -> Table:
     """Gates, whom they concern, and what was found."""
     match = len({result.match for result in results}) > 1
     where = any(result.where for result in results)
-    columns = ["", "gate", "retriever", *["match"] * match, *["slice"] * where, "found"]
+    heads = [phrase("gate"), phrase("retriever"), *[phrase("match")] * match]
+    columns = ["", *heads, *[phrase("slice")] * where, phrase("found")]
     rows = [
         [
             "✅" if result.passed else "❌",
@@ -83,18 +106,21 @@ def gates_table(results: Sequence[GateResult]) -> Table:
 def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
     """How many gates passed, and those that failed as a table; nothing where there are none."""
     if bad := failed(results):
-        yield Line(f"gates: {len(bad)} of {len(results)} failed", "bold red")
+        yield Line(phrase("gates: {n} of {of} failed", n=len(bad), of=len(results)), "bold red")
         yield gates_table(bad)
     elif results:
-        yield Line(f"gates: all {len(results)} passed", "green")
+        yield Line(phrase("gates: all {n} passed", n=len(results)), "green")
     points = {result.condition for result in results if result.is_point_estimate}
     if points:
-        looks = "look at point estimates" if len(points) > 1 else "looks at a point estimate"
-        yield Line(
-            f"{' and '.join(map(repr, sorted(points)))} {looks}, which chance moves; 'surely' "
-            "before it asks for evidence",
-            "dim",
+        text = phrase(
+            "{conditions} look at point estimates, which chance moves; 'surely' before it asks for "
+            "evidence"
+            if len(points) > 1
+            else "{conditions} looks at a point estimate, which chance moves; 'surely' before it "
+            "asks for evidence",
+            conditions=listed([*map(repr, sorted(points))], most=len(points)),
         )
+        yield Line(text, "dim")
 
 
 def gate_problems(
@@ -219,28 +245,28 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
         comparison = change.comparison
         if (change.retriever, comparison.match) == (name, match):
             if gate.metric not in comparison.metrics:
-                return None, False, f"the earlier results lack {gate.metric}"
+                said = phrase("the earlier results lack {metric}", metric=gate.metric)
+                return None, False, said
             lost = _lost(comparison)
             if change.before in lost:
-                return (
-                    None,
-                    False,
-                    f"not comparable: in the earlier results it {lost[change.before]}",
-                )
+                failed = lost[change.before]
+                said = phrase("not comparable: in the earlier results it {failed}", failed=failed)
+                return None, False, said
             return _in(gate, change.after, comparison)
     if gate.retriever is None:
         # A retriever that is new has nothing that it could be worse than.
-        return None, True, "new: not in earlier"
-    return None, False, "the earlier results lack this retriever"
+        return None, True, phrase("new: not in earlier")
+    return None, False, phrase("the earlier results lack this retriever")
 
 
 def _not_comparable(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
     """What becomes of a gate where a retriever, or the one it is set against, is no result."""
     lost = _lost(comparison)
     if name in lost:
-        return None, False, f"not comparable: it {lost[name]}"
+        return None, False, phrase("not comparable: it {failed}", failed=lost[name])
     if gate.than == "baseline" and comparison.baseline in lost:
-        return None, False, f"not comparable: the baseline {lost[comparison.baseline]}"
+        failed = lost[comparison.baseline]
+        return None, False, phrase("not comparable: the baseline {failed}", failed=failed)
     return None
 
 
@@ -264,7 +290,8 @@ def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
         n_failed = own.n_failed if query_ids is None else len(own.query_ids.intersection(query_ids))
     n = view.n if own is None or query_ids is not None else own.n_queries
     value = n_failed if gate.metric == "n_failed" else n_failed / max(n, 1)
-    return value, gate.limit("lower").holds(value), f"{n_failed} of {n} questions failed"
+    said = phrase("{n} of {of} questions failed", n=n_failed, of=n)
+    return value, gate.limit("lower").holds(value), said
 
 
 def _view(gate: Gate, comparison: Comparison) -> View | str:
@@ -286,20 +313,33 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     mean, difference = view.means[name][gate.metric], view.difference(gate.metric, name)
     measured = mean if gate.than is None else difference
     if measured is None or measured.value is None:
-        return None, False, "no value: it could not be computed for any query here"
+        return None, False, phrase("no value: it could not be computed for any query here")
     limit = gate.limit(comparison.better[gate.metric])
     value = measured.value
-    shown = number(value) if gate.than is None else f"{signed(value)} against {gate.than}"
+    shown = (
+        number(value)
+        if gate.than is None
+        else phrase(
+            "{value} against {than}", value=signed(value), than=_NAMES.get(gate.than, gate.than)
+        )
+    )
     if not gate.surely:
-        return value, limit.holds(value), shown if gate.than is None else f"{shown} ({_POINT})"
+        by_point = phrase("{value} ({reason})", value=shown, reason=_POINT)
+        return value, limit.holds(value), shown if gate.than is None else by_point
     sure = measured.sure_low if limit.upwards else measured.sure_high
     if sure is None:
-        return None, False, f"{shown}; {_NO_EVIDENCE}"
+        return None, False, joined("; ", [shown, _NO_EVIDENCE])
     form = number if gate.than is None else signed
-    shown += f", surely at {'least' if limit.upwards else 'most'} {form(sure)} (n = {measured.n})"
+    surely = phrase(
+        "surely at least {value}" if limit.upwards else "surely at most {value}", value=form(sure)
+    )
+    shown = phrase("{value}, {surely} (n = {n})", value=shown, surely=surely, n=measured.n)
     passed = limit.holds(sure)
+    is_worse = gate.than is not None and not limit.holds(value)  # more questions do not help it
+    if passed or is_worse:
+        return sure, passed, shown
     why = undecidable(gate, limit, measured.n, comparison.statistics.confidence)
-    return sure, passed, shown if passed or why is None else f"{shown}; {why}"
+    return sure, passed, shown if why is None else joined("; ", [shown, why])
 
 
 def failed(results: Iterable[GateResult]) -> tuple[GateResult, ...]:

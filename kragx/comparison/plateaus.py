@@ -10,7 +10,7 @@ import numpy as np
 from kragx.comparison.scores import direction
 from kragx.evaluation.sweep import Sweep, around
 from kragx.metrics import Bools
-from kragx.printing import Line, Result, number
+from kragx.printing import Line, Result, joined, number, phrase
 
 _EQUAL = 1e-12  # means that rounding alone tells apart are equal
 _NAMED = 4  # retrievers of an order that are named
@@ -33,10 +33,24 @@ class Departure:
     equal: bool
     n_more: int
 
+    @property
+    def text(self) -> str:
+        """The threshold, and how the pair stands there."""
+        pair = phrase(
+            "at {threshold:.4g} {ahead!r} and {behind!r} are equal"
+            if self.equal
+            else "at {threshold:.4g} {ahead!r} is ahead of {behind!r}",
+            threshold=self.threshold,
+            ahead=self.ahead,
+            behind=self.behind,
+        )
+        more = phrase(
+            "(and 1 more pair)" if self.n_more == 1 else "(and {n} more pairs)", n=self.n_more
+        )
+        return joined(" ", [pair, more if self.n_more else ""])
+
     def __str__(self) -> str:
-        pair = f"{self.ahead!r} {'and' if self.equal else 'is ahead of'} {self.behind!r}"
-        more = f" (and {self.n_more} more pair{'s' * (self.n_more > 1)})" if self.n_more else ""
-        return f"at {self.threshold:.4g} {pair}{' are equal' if self.equal else ''}{more}"
+        return str(self.text)
 
 
 @dataclass(frozen=True)
@@ -54,6 +68,15 @@ class Plateau(Result):
         order: the retrievers, the best first, those that are equal together.
         value: of all of them, where they are equal at the chosen threshold.
         below, above: where the order ends; None where no threshold beyond was looked at.
+
+    Examples:
+        >>> from kragx import evaluate, plateaus, sweep
+        >>> gold, match = [["the old red door"]], {"method": "rouge1", "threshold": 0.8}
+        >>> lists = {"one": [["the old red door"]], "other": [["an old red door"]]}
+        >>> results = evaluate(gold, lists, match=match, metrics=["mrr@5"]).evaluations.values()
+        >>> [plateau] = plateaus([sweep(result) for result in results])
+        >>> plateau.order
+        (('one',), ('other',))
     """
 
     metric: str
@@ -70,16 +93,26 @@ class Plateau(Result):
         """The order, from where to where it holds, and what ends it."""
         order = " > ".join(" = ".join(names) for names in self.order[:_NAMED])
         more = sum(map(len, self.order[_NAMED:]))
-        what = f"plateau: the order {order}{f' > {more} more' * bool(more)} holds"
-        if self.value is not None:
-            what = f"no order: all are equal, {number(self.value)},"
-        where = (
-            f"from threshold {self.low:.4g} to {self.high:.4g}, around the chosen {self.chosen:g}"
+        names = phrase("{order} > {n} more", order=order, n=more) if more else order
+        where = phrase(
+            "at the chosen threshold {chosen:g} alone"
+            if self.low == self.high
+            else "from threshold {low:.4g} to {high:.4g}, around the chosen {chosen:g}",
+            low=self.low,
+            high=self.high,
+            chosen=self.chosen,
         )
-        if self.low == self.high:
-            where = f"at the chosen threshold {self.chosen:g} alone"
-        ends = "".join(f"; {end}" for end in (self.below, self.above) if end is not None)
-        yield Line(f"{self.metric}: {what} {where}{ends}")
+        held = phrase(
+            "{metric}: plateau: the order {order} holds {where}"
+            if self.value is None
+            else "{metric}: no order: all are equal, {value}, {where}",
+            metric=self.metric,
+            order=names,
+            value=number(self.value),
+            where=where,
+        )
+        ends = (end.text for end in (self.below, self.above) if end is not None)
+        yield Line(joined("; ", [held, *ends]))
 
 
 def plateaus(sweeps: Sequence[Sweep]) -> tuple[Plateau, ...]:
@@ -91,6 +124,15 @@ def plateaus(sweeps: Sequence[Sweep]) -> tuple[Plateau, ...]:
     Returns:
         None of one retriever, where the sweeps looked at different thresholds or their evaluations
         had different ones, or where the chosen one is none of those looked at.
+
+    Examples:
+        >>> from kragx import evaluate, plateaus, sweep
+        >>> gold, match = [["the old red door"]], {"method": "rouge1", "threshold": 0.8}
+        >>> lists = {"one": [["the old red door"]], "other": [["an old red door"]]}
+        >>> results = evaluate(gold, lists, match=match, metrics=["mrr@5"]).evaluations.values()
+        >>> [plateau] = plateaus([sweep(result) for result in results])
+        >>> plateau.low, plateau.high
+        (0.76, 1.0)
     """
     kinds = {(swept.thresholds, swept.chosen) for swept in sweeps}
     if len(sweeps) < 2 or len(kinds) > 1 or sweeps[0].chosen not in sweeps[0].thresholds:

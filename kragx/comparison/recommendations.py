@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from kragx.comparison.columns import taken
 from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import (
@@ -19,10 +20,16 @@ from kragx.comparison.statistics import (
 )
 from kragx.comparison.view import FEW, Difference, Leader
 from kragx.metrics import METRICS, Bools, known_metric
-from kragx.printing import number
+from kragx.printing import joined, listed, number, phrase
 
 MANY = 10
 """Beyond so many times the sample nobody can say how many queries would decide."""
+
+TELLING = 20
+"""Fewer queries than this do not say how many would decide: their effect may be any."""
+
+_NAMED = 10_000
+"""So many queries are named at most."""
 
 _GAP = 0.05
 _RATIO = 1.5
@@ -45,6 +52,7 @@ def recommend(
         return (verdict(comparison),)
     return (
         verdict(comparison),
+        *_equal(comparison, scores),
         *_cost(comparison, scores),
         *_routing(comparison),
         *_weak_slices(comparison),
@@ -53,6 +61,50 @@ def recommend(
         *_what_is_found(comparison, scores),
         *_reranking(comparison),
     )
+
+
+def _equal(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator[Recommendation]:
+    """The retrievers that find the same, as vector stores do over the same vectors, or by mistake.
+
+    All values of theirs are equal but times, and not the same for every query, as where all is
+    found; nor are there so few that chance makes them equal.
+    """
+    metrics = [metric for metric in comparison.metrics if metric not in _SPEED]
+    groups: list[list[RetrieverScores]] = []
+    for own in scores:
+        group = next((of for of in groups if _find_the_same(of[0], own, comparison, metrics)), None)
+        if group is None:
+            groups.append([own])
+        else:
+            group.append(own)
+    names = [[own.name for own in group] for group in groups if len(group) > 1]
+    if names and comparison.overall.n >= FEW:
+        yield _advice(
+            "equal",
+            phrase(
+                "The same for every query in all metrics but times: {groups}. Whichever is used, "
+                "as much is found; if they were meant to differ, look at their settings.",
+                groups=joined("; ", map(listed, names)),
+            ),
+            groups=names,
+        )
+
+
+def _find_the_same(
+    one: RetrieverScores, other: RetrieverScores, comparison: Comparison, metrics: Sequence[str]
+) -> bool:
+    """Whether two retrievers have the same numbers in some metrics, of which one varies."""
+    varies = False
+    for metric in metrics:
+        values, others = (
+            np.append(own.table([metric], comparison.query_ids), np.float64(own.means[metric]))
+            for own in (one, other)
+        )
+        if not np.allclose(values, others, rtol=0, atol=TOLERANCE, equal_nan=True):
+            return False
+        known = values[:-1][~np.isnan(values[:-1])]
+        varies = varies or bool(known.size and np.ptp(known) > TOLERANCE)
+    return varies
 
 
 def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator[Recommendation]:
@@ -90,14 +142,33 @@ def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator
     )
     if ends is None or ends[0] <= 0:
         return
-    ratio, times = slow / fast, f"{number(fast)} s against {number(slow)} s ({metric})"
+    ratio = slow / fast
     yield _advice(
         "cost",
-        f"Of those that cannot be told apart in {primary}, {fastest} is the fastest: {times} "
-        f"of {leader.best}, {ratio:.1f} times less."
+        phrase(
+            "Of those that cannot be told apart in {primary}, {fastest} is the fastest: {fast} s "
+            "against {slow} s ({metric}) of {best}, {ratio:.1f} times less.",
+            primary=primary,
+            fastest=fastest,
+            fast=number(fast),
+            slow=number(slow),
+            metric=metric,
+            best=leader.best,
+            ratio=ratio,
+        )
         if leader.tied
-        else f"{leader.best} takes {ratio:.1f} times as long as {fastest}: {times}. What that "
-        f"buys: in {primary} the {leader.against(fastest).text}.",
+        else phrase(
+            "{best} takes {ratio:.1f} times as long as {fastest}: {fast} s against {slow} s "
+            "({metric}). What that buys: in {primary} the {difference}.",
+            best=leader.best,
+            ratio=ratio,
+            fastest=fastest,
+            fast=number(fast),
+            slow=number(slow),
+            metric=metric,
+            primary=primary,
+            difference=leader.against(fastest).text,
+        ),
         metric=metric,
         best=leader.best,
         best_seconds=slow,
@@ -121,10 +192,18 @@ def _routing(comparison: Comparison) -> Iterator[Recommendation]:
     for part, leader in others:
         yield _advice(
             "routing",
-            f"For {part.field} = {part.label} ({part.n} queries) {leader.best} is better than "
-            f"every other retriever in {metric}, unlike over all queries; to {overall.best} the "
-            f"{leader.against(overall.best).text}. Consider choosing the retriever by "
-            f"{part.field}.",
+            phrase(
+                "For {field} = {value} ({n} queries) {best} is better than every other retriever "
+                "in {metric}, unlike over all queries; to {overall} the {difference}. Consider "
+                "choosing the retriever by {field}.",
+                field=part.field,
+                value=part.label,
+                n=leader.against(overall.best).n,
+                best=leader.best,
+                metric=metric,
+                overall=overall.best,
+                difference=leader.against(overall.best).text,
+            ),
             field=part.field,
             value=part.value,
             best=leader.best,
@@ -133,8 +212,13 @@ def _routing(comparison: Comparison) -> Iterator[Recommendation]:
     if not others:
         yield _advice(
             "no_routing",
-            f"The data does not support choosing a retriever by {', '.join(fields)}: in no slice "
-            f"another one than {overall.best} is clearly best in {metric}.",
+            phrase(
+                "The data does not support choosing a retriever by {fields}: in no slice another "
+                "one than {best} is clearly best in {metric}.",
+                fields=", ".join(fields),
+                best=overall.best,
+                metric=metric,
+            ),
             supported=False,
             fields=list(fields),
             metric=metric,
@@ -151,28 +235,42 @@ def _weak_slices(comparison: Comparison) -> Iterator[Recommendation]:
             continue
         yield _advice(
             "weak_slice",
-            f"{name} is clearly worse for {part.field} = {part.label}: {metric} is {own} on its "
-            f"{part.n} queries, against {whole} over all. Look there first.",
+            phrase(
+                "{name} is clearly worse for {field} = {value}: {metric} is {mean} on its {n} "
+                "queries, against {whole} over all. Look there first.",
+                name=name,
+                field=part.field,
+                value=part.label,
+                metric=metric,
+                mean=own.text,
+                n=own.n,
+                whole=whole.text,
+            ),
             field=part.field,
             value=part.value,
             retriever=name,
             metric=metric,
             mean=own.value,
-            n=part.n,
+            n=own.n,
             p_adjusted=p,
         )
 
 
 def _small_slices(comparison: Comparison) -> Iterator[Recommendation]:
-    """The slices of which nothing can be said."""
-    if small := [part for part in comparison.slices if part.n < FEW]:
-        names = listed([f"{part.field} = {part.label} ({part.n})" for part in small])
+    """The slices of which nothing can be said; one without any gold is not too small."""
+    sizes = [(part, part.scored(comparison.primary)) for part in comparison.slices]
+    if small := [(part, n) for part, n in sizes if 0 < n < FEW]:
+        names = listed([f"{part.field} = {part.label} ({n})" for part, n in small])
         yield _advice(
             "small_slices",
-            f"Too few queries to say anything about {names}; add questions until each has {FEW} or "
-            "more.",
+            phrase(
+                "Too few queries to say anything about {slices}; add questions until each has "
+                "{few} or more.",
+                slices=names,
+                few=FEW,
+            ),
             supported=False,
-            slices=[[part.field, part.value, part.n] for part in small],
+            slices=[[part.field, part.value, n] for part, n in small],
         )
 
 
@@ -189,8 +287,14 @@ def _saturated(comparison: Comparison) -> Iterator[Recommendation]:
     if full and len(comparison.retrievers) > 1:
         yield _advice(
             "saturated",
-            f"{_every(comparison, 'Every')} has nearly the highest value in {listed(full)}: harder "
-            "questions or a smaller k would tell them apart.",
+            phrase(
+                "Every retriever that can be compared has nearly the highest value in {metrics}: "
+                "harder questions or a smaller k would tell them apart."
+                if comparison.not_comparable
+                else "Every retriever has nearly the highest value in {metrics}: harder questions "
+                "or a smaller k would tell them apart.",
+                metrics=listed(full),
+            ),
             metrics=full,
         )
 
@@ -203,34 +307,53 @@ def _what_is_found(
     if not depths or (metric := depths[-1][-1]) in comparison.run_level:
         return
     table = np.hstack([own.table([metric], comparison.query_ids) for own in scores])
-    hits, known = table > TOLERANCE, ~np.isnan(table).any(axis=1)
+    hits, known = table > TOLERANCE, np.asarray(~np.isnan(table).any(axis=1))
     n = int(known.sum())
 
-    def ids(rows: Bools | np.bool) -> list[str]:
-        return [comparison.query_ids[row] for row in np.flatnonzero(rows)]
+    def ids(rows: Bools) -> list[str]:
+        return list(taken(comparison.query_ids, np.flatnonzero(rows)[:_NAMED]))
 
-    if nowhere := ids(known & ~hits.any(axis=1)):
-        subject = "queries have" if len(nowhere) > 1 else "query has"
-        every = _every(comparison, "every") if len(scores) > 1 else "the retriever"
+    found = np.asarray(hits.any(axis=1))
+    nowhere = known & ~found
+    if n_nowhere := int(nowhere.sum()):
         yield _advice(
             "unfound",
-            f"{len(nowhere)} of {n} {subject} {metric} = 0 for {every} ({listed(nowhere, 5)}): "
-            "look at their gold and at the corpus before tuning a retriever.",
+            phrase(
+                "{n} of {of} queries has {metric} = 0 for {every} ({queries}): look at their gold "
+                "and at the corpus before tuning a retriever."
+                if n_nowhere == 1
+                else "{n} of {of} queries have {metric} = 0 for {every} ({queries}): look at their "
+                "gold and at the corpus before tuning a retriever.",
+                n=n_nowhere,
+                of=n,
+                metric=metric,
+                every=_every(comparison) if len(scores) > 1 else phrase("the retriever"),
+                queries=listed(ids(nowhere), 5, n_nowhere),
+            ),
             metric=metric,
             n=n,
-            query_ids=nowhere,
+            query_ids=ids(nowhere),
         )
     missed = known & ~hits[:, comparison.retrievers.index(comparison.best)]
-    n_missed, gained = int(missed.sum()), ids(missed & hits.any(axis=1))
-    if gained and len(gained) >= n / 50 and comparison.leader is not None:
-        missed_queries = f"{n_missed} {'query' if n_missed == 1 else 'queries'}"
+    gained = missed & found
+    n_missed, n_gained = int(missed.sum()), int(gained.sum())
+    if n_gained and n_gained >= n / 50 and comparison.leader is not None:
         yield _advice(
             "combination",
-            f"Of the {missed_queries} with {metric} = 0 for {comparison.best} another retriever "
-            f"finds something for {len(gained)}; a combination could gain those at most.",
+            phrase(
+                "Of the 1 query with {metric} = 0 for {best} another retriever finds something for "
+                "{n_gained}; a combination could gain those at most."
+                if n_missed == 1
+                else "Of the {n} queries with {metric} = 0 for {best} another retriever finds "
+                "something for {n_gained}; a combination could gain those at most.",
+                n=n_missed,
+                metric=metric,
+                best=comparison.best,
+                n_gained=n_gained,
+            ),
             metric=metric,
             best=comparison.best,
-            query_ids=gained,
+            query_ids=ids(gained),
         )
 
 
@@ -257,8 +380,16 @@ def _reranking(comparison: Comparison) -> Iterator[Recommendation]:
     if low is not None and high is not None and high - low >= _GAP:
         yield _advice(
             "reranking",
-            f"{name} finds more gold further down: {far} is {number(high)}, {near} is "
-            f"{number(low)}. Reranking could raise {near} by {number(high - low)} at most.",
+            phrase(
+                "{name} finds more gold further down: {far} is {high}, {near} is {low}. Reranking "
+                "could raise {near} by {gain} at most.",
+                name=name,
+                far=far,
+                high=number(high),
+                near=near,
+                low=number(low),
+                gain=number(high - low),
+            ),
             retriever=name,
             near=near,
             far=far,
@@ -271,28 +402,46 @@ def verdict(comparison: Comparison) -> Recommendation:
     """Which retriever is best in the first metric, or that the data does not say."""
     metric, leader = comparison.primary, comparison.leader
     lost = comparison.not_comparable
+    text: str
     if not comparison.retrievers:
-        every = "Every retriever" if len(lost) > 1 else f"The retriever {lost[0]}"
-        text = f"{every} failed, so there is nothing to compare."
+        text = phrase(
+            "Every retriever failed, so there is nothing to compare."
+            if len(lost) > 1
+            else "The retriever {name} failed, so there is nothing to compare.",
+            name=lost[0],
+        )
         return _advice("no_winner", text, supported=False, metric=metric, failed=list(lost))
     if len(comparison.retrievers) == 1:
         text = (
-            f"Only {comparison.best} can be compared, as {listed(lost)} failed."
+            phrase(
+                "Only {best} can be compared, as {lost} failed.",
+                best=comparison.best,
+                lost=listed(lost),
+            )
             if lost
-            else "There is one retriever, and so nothing to choose between; add another to compare."
+            else phrase(
+                "There is one retriever, and so nothing to choose between; add another, or "
+                "earlier results (--earlier), to compare."
+            )
         )
         return _advice("one_retriever", text, supported=False, failed=list(lost))
     if leader is None:
         return _advice(
             "no_winner",
-            f"{metric} has no direction or no value, so it does not say which retriever is best.",
+            phrase(
+                "{metric} has no direction or no value, so it does not say which retriever is "
+                "best.",
+                metric=metric,
+            ),
             supported=False,
             metric=metric,
         )
     if comparison.overall.found_nothing(metric):
-        text = (
-            f"None found anything: {metric} is 0 for {_every(comparison, 'every')}, and so none is "
-            "better. Look at the gold and the matcher first."
+        text = phrase(
+            "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
+            "gold and the matcher first.",
+            metric=metric,
+            every=_every(comparison),
         )
         return _advice("no_winner", text, supported=False, metric=metric, nothing_found=True)
     best, rival = comparison.overall.means[leader.best][metric], _nearest_rival(comparison, leader)
@@ -312,55 +461,86 @@ def verdict(comparison: Comparison) -> Recommendation:
         "p_adjusted": rival.p_adjusted,
     }
     if leader.decided:
-        text = (
-            f"Use {leader.best}: in {metric} it is better than "
-            f"{_every(comparison, 'every other')}, with {best}. The next is {rival.against}; "
-            f"the {rival.text}."
+        text = phrase(
+            "Use {best}: in {metric} it is better than every other retriever that can be compared, "
+            "with {value}. The next is {next}; the {difference}."
+            if comparison.not_comparable
+            else "Use {best}: in {metric} it is better than every other retriever, with {value}. "
+            "The next is {next}; the {difference}.",
+            best=leader.best,
+            metric=metric,
+            value=best.text,
+            next=rival.against,
+            difference=rival.text,
         )
         return _advice("winner", text, **values)
-    text = _undecided(leader, rival, str(best))
+    text = _undecided(leader, rival, best.text)
     if leader.tested:
         needed = _Needed.of(comparison, rival)
-        text += needed.text
+        text = joined(" ", [text, needed.text])
         values["queries_needed"] = needed.few
         values["queries_needed_at_most"] = needed.most
         values["many_more"] = needed.many_more
     return _advice("no_winner", text, supported=False, **values)
 
 
+def beside_earlier(comparison: Comparison) -> Comparison:
+    """The same where earlier results are at hand: one retriever is set against those."""
+    verdict, *others = comparison.recommendations
+    if verdict.kind != "one_retriever" or comparison.not_comparable:
+        return comparison
+    text = phrase(
+        "There is one retriever: what became of it since the earlier results stands below."
+    )
+    told = _advice("one_retriever", text, supported=False, failed=[], earlier=True)
+    return replace(comparison, recommendations=(told, *others))
+
+
 def _advice(kind: str, text: str, *, supported: bool = True, **values: Any) -> Recommendation:
     return Recommendation(kind, text, supported, values)
 
 
-def _every(comparison: Comparison, every: str) -> str:
+def _every(comparison: Comparison) -> str:
     """All retrievers but those that failed on more than is tolerated: nothing is said of them."""
-    return f"{every} retriever{' that can be compared' if comparison.not_comparable else ''}"
+    return phrase(
+        "every retriever that can be compared" if comparison.not_comparable else "every retriever"
+    )
 
 
 def _undecided(leader: Leader, rival: Difference, best: str) -> str:
     metric = leader.metric
     if leader.ties and all(tie.never_differs for tie in leader.ties):
-        return (
-            f"{listed([leader.best, *leader.tied])} have the same value for every query in "
-            f"{metric}, {best} on average; the data does not say which is best."
+        return phrase(
+            "{names} have the same value for every query in {metric}, {value} on average; the data "
+            "does not say which is best.",
+            names=listed([leader.best, *leader.tied]),
+            metric=metric,
+            value=best,
         )
     ties = tuple(name for name in leader.tied if name not in leader.shared)
     if not leader.tested:
-        reason = "it is a run's own number, which is not tested"
+        reason = phrase("it is a run's own number, which is not tested")
     elif len(leader.shared) > 1 and not ties:
-        reason = "cannot be told from each other"
-    elif rival.never_differs:
-        reason = (
-            f"cannot be told from {listed(ties)}; {rival.against} has the same value for "
-            "every query"
-        )
+        reason = phrase("cannot be told from each other")
     else:
-        start = ": the" if len(leader.tied) == 1 else f"; to {rival.against} the"
-        reason = f"cannot be told from {listed(ties)}{start} {rival.text}"
-    have = "have" if len(leader.shared) > 1 else "has"
-    return (
-        f"The data does not say which retriever is best in {metric}: {listed(leader.shared)} "
-        f"{have} the best value, {best}, but {reason}."
+        reason = phrase(
+            "cannot be told from {ties}: the {difference}"
+            if ties == (rival.against,)
+            else "cannot be told from {ties}; to {rival} the {difference}",
+            ties=listed(ties),
+            rival=rival.against,
+            difference=rival.text,
+        )
+    return phrase(
+        "The data does not say which retriever is best in {metric}: {names} have the best value, "
+        "{value}, but {reason}."
+        if len(leader.shared) > 1
+        else "The data does not say which retriever is best in {metric}: {names} has the best "
+        "value, {value}, but {reason}.",
+        metric=metric,
+        names=listed(leader.shared),
+        value=best,
+        reason=reason,
     )
 
 
@@ -372,7 +552,8 @@ class _Needed:
     difference larger and smaller by one, in two digits.
 
     Attributes:
-        few: at the least; None where nothing differs, and where `few` would not help.
+        few: at the least; None where nothing differs, where `few` would not help, and of fewer
+            than `TELLING` queries, as one more would seem to do.
         most: at the most; None beyond `MANY` times the sample.
         many_more: whether that may be needed, or, without `few`, is.
         n: how many there are.
@@ -393,19 +574,27 @@ class _Needed:
             None if needed is None or needed > MANY * n else _two_digits(max(needed, fewest))
             for needed in least
         )
-        if not effect or likely is None:
+        if not effect or likely is None or n < TELLING:
             return cls(None, None, bool(effect), n)
         return cls(few, most, most is None, n)
 
     @property
     def text(self) -> str:
-        there = f"(there are {self.n:,})"
-        if self.few is None:
-            return f" Many more queries would be needed to decide {there}." * self.many_more
-        if self.most is None:
-            few = f"about {self.few:,} queries at the least"
-            return f" It would take {few}, perhaps many more {there}."
-        return f" About {self.few:,} to {self.most:,} queries would decide {there}."
+        if self.few is None and not self.many_more:
+            return ""
+        return phrase(
+            "So few queries ({n}) do not say how many would decide; some fifty are a start."
+            if self.n < TELLING
+            else "Many more queries would be needed to decide (there are {n:,})."
+            if self.few is None
+            else "It would take about {few:,} queries at the least, perhaps many more (there are "
+            "{n:,})."
+            if self.most is None
+            else "About {few:,} to {most:,} queries would decide (there are {n:,}).",
+            few=self.few,
+            most=self.most,
+            n=self.n,
+        )
 
 
 def _two_digits(n: int) -> int:
@@ -415,18 +604,12 @@ def _two_digits(n: int) -> int:
 
 
 def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
-    """The leader against the one that comes next, tied ones first."""
+    """The leader against the one that comes next: tied ones first, but for those that are equal."""
     means, metric = comparison.overall.means, leader.metric
     top = min if comparison.better[metric] == "lower" else max
+    others = [tie for tie in leader.ties if not tie.never_differs]
     # A leader is only compared with those that have a value.
     return top(
-        leader.ties or leader.differences,
+        others or leader.ties or leader.differences,
         key=lambda difference: means[difference.against][metric].value or 0.0,
     )
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names in a sentence: ``a, b and c``."""
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from kragx.comparison.columns import rows_of
+from kragx.comparison.tables import Tables, TableValues
 from kragx.comparison.view import Direction
 from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
@@ -34,12 +36,13 @@ class RetrieverScores:
         failures: by query id, why, as far as that is known.
         first_failure: the first of them in words.
         dataset: the gold set; None where it was not kept.
+        groups: the fields of the queries to slice by, where these stand beside the values.
     """
 
     name: str
     match: str
     settings: Mapping[str, Any]
-    query_ids: tuple[str, ...]
+    query_ids: Sequence[str]
     values: Mapping[str, Floats]
     means: Mapping[str, float | None]
     better: Mapping[str, Direction]
@@ -49,6 +52,7 @@ class RetrieverScores:
     failures: Mapping[str, str] = field(default_factory=dict)
     first_failure: str = ""
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
+    groups: Tables | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, evaluation: Evaluation, neighbourhood: float = NEIGHBOURHOOD) -> RetrieverScores:
@@ -79,6 +83,7 @@ class RetrieverScores:
         row: Mapping[str, Any],
         better: Mapping[str, Direction],
         dataset: GoldDataset | None = None,
+        tables: Tables | None = None,
     ) -> RetrieverScores:
         """Of a row of report.json's ``evaluations``.
 
@@ -86,17 +91,20 @@ class RetrieverScores:
             row: the row.
             better: the directions that the report's comparisons hold.
             dataset: the gold set, if it is known.
+            tables: where the queries' values stand, if not in the row.
         """
-        queries = row["queries"]
+        queries = {} if tables is not None else row["queries"]
         return cls(
             name=row["retriever"],
             match=row["match"],
             settings=_settings(row["settings"]),
-            query_ids=tuple(queries),
+            query_ids=tuple(queries) if tables is None else tables.query_ids,
             values={
                 name: np.array([values.get(name) for values in queries.values()], float)
                 for name in row["mean"]
-            },
+            }
+            if tables is None
+            else TableValues(tables, tuple(row["mean"])),
             means=dict(row["mean"]),
             better={name: better.get(name) or direction(name) for name in row["mean"]},
             nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,
@@ -105,13 +113,14 @@ class RetrieverScores:
             failures=dict(row.get("failures", {})),
             first_failure=str(row["counts"].get("first_failure", "")),
             dataset=dataset,
+            groups=tables,
         )
 
-    def table(self, metrics: Iterable[str], query_ids: Iterable[str]) -> Floats:
+    def table(self, metrics: Iterable[str], query_ids: Sequence[str]) -> Floats:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
-        row_of = {query_id: row for row, query_id in enumerate(self.query_ids)}
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
-        return values[[row_of[query_id] for query_id in query_ids]]
+        rows = rows_of(query_ids, self.query_ids)
+        return values if rows is None else values[rows]
 
     def doubt(self, metric: str) -> tuple[float, float]:
         """How far missing judgements may put the sum of all values lower, and higher."""
@@ -150,16 +159,30 @@ class Results:
     Attributes:
         name: what messages call it.
         scores: of its retrievers, under each matcher.
-        dataset: its gold set.
+        dataset: its gold set; None where only values are at hand.
+        gold_hashes: of a baseline, which has no gold set, the start of each question's hash.
     """
 
     name: str
     scores: tuple[RetrieverScores, ...]
-    dataset: GoldDataset
+    dataset: GoldDataset | None = None
+    gold_hashes: Mapping[str, str] | None = None
 
     @classmethod
-    def read(cls, name: str, report: Mapping[str, Any], dataset: GoldDataset) -> Results:
+    def read(
+        cls,
+        name: str,
+        report: Mapping[str, Any],
+        dataset: GoldDataset | None = None,
+        tables: Tables | None = None,
+    ) -> Results:
         """The numbers of a report.json as they stand there; nothing is computed again.
+
+        Args:
+            name: what messages call it.
+            report: what it holds.
+            dataset: its gold set, if that is at hand.
+            tables: where the values of its queries stand, if not in the report.
 
         Raises:
             DataError: it is none.
@@ -171,7 +194,7 @@ class Results:
                 for metric, direction in comparison["better"].items()
             }
             scores = tuple(
-                RetrieverScores.read(row, better, dataset) for row in report["evaluations"]
+                RetrieverScores.read(row, better, dataset, tables) for row in report["evaluations"]
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             problem = f"not what kragx writes: {error!r}"

@@ -1,19 +1,19 @@
-"""Results side by side: which may be, what to say where not, and a table without statistics."""
+"""Results side by side: which may be, and what to say of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from math import inf
-from typing import Any
+from typing import Any, Literal
 
+from kragx.comparison.columns import same_ids
 from kragx.comparison.gold_versions import GoldVersions, gold_pair
 from kragx.comparison.scores import RetrieverScores
 from kragx.errors import UsageError, shorten
-from kragx.evaluation.evaluation import INTERVAL, Evaluation, bounds_note, metric_names
-from kragx.metrics import metric as metric_named
-from kragx.metrics.intervals import TOLERANCE, with_reasons
-from kragx.printing import Cell, Line, Part, Table, warning
+from kragx.evaluation.evaluation import Evaluation
+from kragx.printing import Line, joined, phrase, warning
 
 Result = Evaluation | RetrieverScores
+
+Kind = Literal["gold", "profile", "match", "no_gold", "facts_match", "relevance", "pool"]
+"""What of settings keeps two numbers from meaning the same."""
 
 REMEDY = "to compare them all the same: anyway=True, or --anyway"
 
@@ -44,10 +44,15 @@ def check_comparable(
         differing = list(_differing(results[0], other, gold))
         if differing and not anyway:
             raise UsageError(
-                f"{results[0].name!r} and {other.name!r} cannot be compared: "
-                f"{'; '.join(differing)} ({REMEDY})"
+                phrase(
+                    "{name!r} and {other!r} cannot be compared: {why} ({remedy})",
+                    name=results[0].name,
+                    other=other.name,
+                    why=joined("; ", differing),
+                    remedy=REMEDY,
+                )
             )
-        cautions += [f"compared all the same: {what}" for what in differing]
+        cautions += [phrase("compared all the same: {what}", what=what) for what in differing]
         cautions += _unsure(results[0], other)
     return tuple(dict.fromkeys(cautions))
 
@@ -71,50 +76,85 @@ def gold_differs(
 
 
 def _differing(one: Result, other: Result, versions: GoldVersions | None) -> Iterator[str]:
-    settings = one.settings, other.settings
-    gold, other_gold = (own["dataset"] for own in settings)
-    if text := gold_differs(gold, other_gold, versions):
-        yield text
-    elif None in (gold["hash"], other_gold["hash"]) and set(one.query_ids) != set(other.query_ids):
+    hashes = [own.settings["dataset"]["hash"] for own in (one, other)]
+    if None in hashes and not same_ids(one.query_ids, other.query_ids):
         yield (
             f"the gold sets have different queries ({len(one.query_ids)} and "
             f"{len(other.query_ids)})"
         )
+    yield from settings_that_differ(one.settings, other.settings, versions).values()
+
+
+def settings_that_differ(
+    one: Mapping[str, Any], other: Mapping[str, Any], versions: GoldVersions | None = None
+) -> dict[Kind, str]:
+    """Why numbers of two settings do not mean the same, in a sentence for each kind of reason.
+
+    Args:
+        one: settings of an `Evaluation`.
+        other: of another.
+        versions: which questions of their gold sets are not the same, where that is known.
+    """
+    return dict(_reasons((one, other), versions))
+
+
+def _reasons(
+    settings: tuple[Mapping[str, Any], Mapping[str, Any]], versions: GoldVersions | None
+) -> Iterator[tuple[Kind, str]]:
+    gold, other_gold = (own["dataset"] for own in settings)
+    if text := gold_differs(gold, other_gold, versions):
+        yield "gold", text
     profiles = [{**own["profile"], "reproduces": ""} for own in settings]
-    for what, pair in (("profiles", profiles), ("matchers", [own["match"] for own in settings])):
+    matchers = [own["match"] for own in settings]
+    pairs: tuple[tuple[Kind, str, list[Any]], ...] = (
+        ("profile", "profiles", profiles),
+        ("match", "matchers", matchers),
+    )
+    for kind, what, pair in pairs:
         if entries := _entries_that_differ(*pair):
-            yield f"the {what} differ ({entries})"
+            yield kind, f"the {what} differ ({entries})"
     pools = [(own.get("pool") or {"hash": "gold"})["hash"] for own in settings]
-    for text, values in (
+    others: tuple[tuple[Kind, str, list[Any]], ...] = (
         (
+            "no_gold",
             "queries without gold are treated differently (no_gold)",
             [own["deviations"].get("no_gold") for own in settings],
         ),
         (
+            "facts_match",
             "facts are matched differently (facts_match)",
             [own.get("facts_match") for own in settings],
         ),
         (
+            "relevance",
             "relevance was judged differently (relevance_match)",
             # A document's grade does not depend on what else was judged, as gold of a pool does.
             [{**(own.get("relevance") or {}), "pool": None} for own in settings],
         ),
         (
+            "pool",
             f"they were judged in different pools ({pools[0]} and {pools[1]}); judge both in one "
             "pool: one config file with both retrievers, or kragx.pooled(...)",
             pools,
         ),
-    ):
+    )
+    for kind, text, values in others:
         if values[0] != values[1]:
-            yield text
+            yield kind, text
 
 
 def _unsure(one: Result, other: Result) -> Iterator[str]:
     if None in (one.settings["dataset"]["hash"], other.settings["dataset"]["hash"]):
-        yield "the gold set has no content hash; it is taken to be the same, as the queries are"
+        yield phrase(
+            "the gold set has no content hash; it is taken to be the same, as the queries are"
+        )
     versions = [own.settings["versions"].get("kragx") for own in (one, other)]
     if versions[0] != versions[1]:
-        yield f"computed by different versions of kragx ({versions[0]} and {versions[1]})"
+        yield phrase(
+            "computed by different versions of kragx ({one} and {other})",
+            one=versions[0],
+            other=versions[1],
+        )
 
 
 def _entries_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -122,24 +162,6 @@ def _entries_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> st
     names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
     shown = [f"{name} {shorten(one.get(name))} and {shorten(other.get(name))}" for name in names]
     return ", ".join([*shown[:3], *([f"and {len(names) - 3} more"] if len(names) > 3 else [])])
-
-
-def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
-    """A table for each matcher: metrics down, retrievers across, the best in bold.
-
-    Raises:
-        UsageError: numbers of one matcher do not mean the same.
-    """
-    for _, of_matcher in groupby(evaluations, key=lambda evaluation: evaluation.match_label):
-        group = list(of_matcher)
-        if len(group) == 1:
-            yield from group[0].describe()
-            continue
-        check_comparable(group)
-        yield from group[0].heading()
-        yield _table(group)
-        yield from remarks_on(group)
-        yield group[0].size
 
 
 def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> Iterator[Line]:
@@ -150,31 +172,9 @@ def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> I
         failures: whether that includes failures; a comparison says itself what they mean.
     """
     for evaluation in evaluations:
-        prefix = f"{evaluation.name}: " if len(evaluations) > 1 else ""
         for remark in evaluation.remarks if failures else evaluation.further_remarks:
-            yield warning(f"{prefix}{remark}")
-
-
-def _table(evaluations: Sequence[Evaluation]) -> Table:
-    def row(metric: str) -> list[str | Cell]:
-        means = [evaluation.mean.get(metric) for evaluation in evaluations]
-        known = [mean for mean in means if mean is not None]
-        better = metric_named(metric).better
-        # Sums of fractions differ in their last bits, and where all are equal none is best.
-        differ = better != "neither" and known and max(known) - min(known) > TOLERANCE
-        best = (max(known) if better == "higher" else min(known)) if differ else inf
-        cells = (
-            Cell(
-                evaluation.mean_cell(metric),
-                "bold" if mean is not None and abs(mean - best) <= TOLERANCE else "",
-                evaluation.ends.get(metric, ""),
+            yield warning(
+                phrase("{names}: {remark}", names=evaluation.name, remark=remark)
+                if len(evaluations) > 1
+                else remark
             )
-            for evaluation, mean in zip(evaluations, means)
-        )
-        return [metric, *cells]
-
-    columns = ["metric", *(evaluation.name for evaluation in evaluations)]
-    rows = list(map(row, metric_names(evaluations)))
-    ends = (text for evaluation in evaluations for text in evaluation.ends.values())
-    note = f"with each mean its {INTERVAL}; whether two differ, kragx.compare tests"
-    return Table(columns, rows, note=with_reasons(ends, note, bounds_note(evaluations)))

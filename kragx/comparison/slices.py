@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from typing import Any, TypeVar
 
 from kragx.data import GoldDataset, Query, normalise, value_at
 from kragx.errors import UsageError, nearest
@@ -11,10 +11,12 @@ from kragx.errors import UsageError, nearest
 MOST = 100
 """A field with more values than this tells queries apart; it does not group them."""
 
+_Positions = TypeVar("_Positions", bound=Sized)
+
 _MOST_VALUES = 12
 _MOST_FIELDS = 6
 _LEAST = 2
-_PLAIN = ("query_type", "expected_doc_types", "answerable")
+_PLAIN = ("query_type", "expected_doc_types", "answerable", "turn")
 _FIELDS = (*_PLAIN, "reference", "text", "id")
 
 
@@ -25,8 +27,8 @@ def sliced(
 
     Args:
         queries: the queries, in order.
-        fields: of a query (``query_type``, ``expected_doc_types``, ``answerable``) or of its
-            metadata, as a path: ``metadata.difficulty``, or ``difficulty`` for short.
+        fields: of a query (``query_type``, ``expected_doc_types``, ``answerable``, ``turn``) or of
+            its metadata, as a path: ``metadata.difficulty``, or ``difficulty`` for short.
 
     Yields:
         (field, value as text or None, positions of its queries): larger slices first, then by
@@ -41,20 +43,33 @@ def sliced(
             for value in _values(query, field):
                 groups.setdefault(value, []).append(position)
         if set(groups) <= {None}:
-            hint = nearest(field, _present(queries))
-            raise UsageError(f"slices: no query has a value of {field!r}; {hint}")
-        if len(groups) > MOST:
-            raise UsageError(
-                f"slices: {field!r} has {len(groups)} different values, and at most {MOST} make "
-                "slices; name a field that groups queries"
-            )
-        for value in sorted(groups, key=lambda value: (value is None, -len(groups[value]), value)):
-            yield field, value, groups[value]
+            raise no_value(field, _present(queries))
+        yield from ordered(field, groups)
+
+
+def ordered(
+    field: str, groups: Mapping[str | None, _Positions]
+) -> Iterator[tuple[str, str | None, _Positions]]:
+    """The slices by a field in the order of `sliced`; a `UsageError` if there are too many."""
+    if len(groups) > MOST:
+        raise UsageError(
+            f"slices: {field!r} has {len(groups)} different values, and at most {MOST} make "
+            "slices; name a field that groups queries"
+        )
+    for value in sorted(groups, key=lambda value: (value is None, -len(groups[value]), value)):
+        yield field, value, groups[value]
+
+
+def no_value(field: str, known: Iterable[str]) -> UsageError:
+    """The error of a field that no query has a value of."""
+    return UsageError(f"slices: no query has a value of {field!r}; {nearest(field, known)}")
 
 
 def _values(query: Query, field: str) -> list[str | None]:
     """The values of a field as text, each once; [None] for a query without one."""
     value = getattr(query, field) if field in _FIELDS else value_at(query.metadata, field)
+    if field == "turn" and field in query.metadata:  # what the user has counted
+        value = query.metadata[field]
     values = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
     texts = dict.fromkeys(_as_text(value, field) for value in values)
     return [text for text in texts if text is not None] or [None]
@@ -78,7 +93,11 @@ def _present(queries: Sequence[Query]) -> list[str]:
         name
         for query in queries
         for name in (
-            *(name for name in _PLAIN if getattr(query, name) not in (None, ())),
+            *(
+                name
+                for name in _PLAIN
+                if getattr(query, name) not in (None, ()) and (name != "turn" or query.history)
+            ),
             *(f"metadata.{name}" for name in query.metadata),
         )
     )

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, groupby
 from math import isclose
 
 import numpy as np
 
+from kragx.comparison.columns import Columns, joined, taken
 from kragx.comparison.comparison import Settings
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import (
+    MANY,
     NO_FAMILY,
     TOLERANCE,
     Family,
     Flipped,
     Rows,
     effect_sizes,
+    flip_groups,
     flip_tests,
     mean_intervals,
     sure_bounds,
     tally,
+    worse_of_many,
     worse_parts,
 )
 from kragx.comparison.view import (
@@ -41,8 +45,14 @@ from kragx.plain import plain
 Means = Mapping[str, Mapping[str, float | None]]
 """For each retriever each metric's number."""
 
+Column = tuple[str, str]
+"""Metric and retriever."""
+
 Pair = tuple[str, str, str]
 """Metric, retriever, and the one it is set against."""
+
+_CELLS = 1 << 24
+"""So many values at once: of ten million questions a column at a time."""
 
 SLICE_HANDICAP = 0.5
 """By so many standard errors more than the whole a slice has to differ: then looking at slices
@@ -57,7 +67,8 @@ class Aligned:
         query_ids: (q).
         retrievers: by name.
         metrics: all of them.
-        columns: for each metric and retriever (q) the values; NaN where there is none.
+        columns: for each metric and retriever (q) the values; NaN where there is none. Of very
+            many questions each is read when it is looked at.
         tested: the metrics whose number is the mean of the queries' values.
         better: for each metric its direction.
         baseline: the retriever that the others are set against.
@@ -66,10 +77,10 @@ class Aligned:
             values lower, and higher.
     """
 
-    query_ids: tuple[str, ...]
+    query_ids: Sequence[str]
     retrievers: tuple[str, ...]
     metrics: tuple[str, ...]
-    columns: Mapping[tuple[str, str], Floats]
+    columns: Columns
     tested: frozenset[str]
     better: Mapping[str, Direction]
     baseline: str
@@ -92,19 +103,20 @@ class Aligned:
         Raises:
             UsageError: no query is common to all.
         """
-        shared = set.intersection(*(set(own.query_ids) for own in scores)).difference(out)
-        if not shared:
+        query_ids, rows = joined([own.query_ids for own in scores], out)
+        if not len(query_ids):
             raise UsageError("the evaluations have no query in common; queries join by id")
-        query_ids = tuple(query_id for query_id in scores[0].query_ids if query_id in shared)
         return cls(
             query_ids,
             tuple(own.name for own in scores),
             tuple(metrics),
-            {
-                (metric, own.name): column
-                for own in scores
-                for metric, column in zip(metrics, own.table(metrics, query_ids).T)
-            },
+            Columns(
+                {
+                    (metric, own.name): (own.values, own_rows)
+                    for own, own_rows in zip(scores, rows)
+                    for metric in metrics
+                }
+            ),
             frozenset(metric for metric in metrics if all(own.is_mean(metric) for own in scores)),
             {metric: scores[0].better[metric] for metric in metrics},
             baseline,
@@ -117,15 +129,15 @@ class Aligned:
         return replace(
             self,
             retrievers=tuple(name for name in self.retrievers if name not in retrievers),
-            columns={key: own for key, own in self.columns.items() if key[1] not in retrievers},
+            columns=self.columns.without(retrievers),
         )
 
     def rows(self, rows: Rows) -> Aligned:
         """The same for some of the queries."""
         return replace(
             self,
-            query_ids=tuple(self.query_ids[row] for row in rows),
-            columns={key: column[rows] for key, column in self.columns.items()},
+            query_ids=taken(self.query_ids, rows),
+            columns=self.columns.of_rows(rows),
         )
 
     def means(self) -> Means:
@@ -155,22 +167,19 @@ class Aligned:
                 best[metric] = top(known, key=lambda name: means[name][metric] or 0.0)
         return best
 
-    def estimates(self, means: Means, ends: Floats) -> dict[str, dict[str, Estimate]]:
-        """The means with the intervals of their columns."""
-        estimates: dict[str, dict[str, Estimate]] = {name: {} for name in self.retrievers}
-        values = np.stack(list(self.columns.values()), axis=1)
+    def estimates(
+        self, columns: Sequence[Column], values: Floats, means: Means, ends: Floats
+    ) -> Iterator[Estimate]:
+        """The means of (q, len(columns)) values, with the intervals of these."""
         n = (~np.isnan(values)).sum(axis=0).tolist()
-        sure = self._sure([(metric, (name,)) for metric, name in self.columns], values, ends)
+        sure = self._sure([(metric, (name,)) for metric, name in columns], values, ends)
         # Where the queries' values do not make a metric's number, their interval is none of it.
-        is_mean = [metric in self.tested for metric, _ in self.columns]
+        is_mean = [metric in self.tested for metric, _ in columns]
         bounds = plain(np.where(is_mean, np.concatenate([ends, sure]), np.nan).T)
         for (metric, name), own_n, (low, high, *own_sure), own_is in zip(
-            self.columns, n, bounds, is_mean
+            columns, n, bounds, is_mean
         ):
-            estimates[name][metric] = Estimate(
-                means[name][metric], low, high, own_n, own_is, *own_sure
-            )
-        return estimates
+            yield Estimate(means[name][metric], low, high, own_n, own_is, *own_sure)
 
     def _sure(
         self, columns: Sequence[tuple[str, tuple[str, ...]]], values: Floats, ends: Floats
@@ -229,12 +238,62 @@ class Aligned:
         return _zeroed(self.columns[metric, retriever] - self.columns[metric, against])
 
 
+def is_time(metric: str) -> bool:
+    """Whether a metric is a measured time, which is another one at each run."""
+    known_as = known_metric(metric)
+    return known_as is not None and known_as.unit == "seconds"
+
+
+_SHARE_OF_TIMES = 0.1
+"""Of alpha. Retrievers differ in time by factors, so that little is enough to see it."""
+
+
+@dataclass(frozen=True)
+class Families:
+    """All tests of a report in two families: what is found must not depend on the clock.
+
+    Where there are both, each has its share of what may be wrong (weighted Bonferroni), so that all
+    that is said at 95 % holds for the report together.
+
+    Attributes:
+        found: the tests of all metrics but times.
+        times: those of measured times.
+    """
+
+    found: Family
+    times: Family
+
+    @classmethod
+    def joined(cls, several: Iterable[Families]) -> Families:
+        """The tests of several."""
+        own = list(several)
+        return cls(Family.of(each.found for each in own), Family.of(each.times for each in own))
+
+    def of(self, metric: str) -> Family:
+        """The one that the tests of a metric belong to."""
+        return self.times if is_time(metric) else self.found
+
+    def share(self, metric: str) -> float:
+        """The share of alpha that this one has."""
+        if not (self.found.n_tests and self.times.n_tests):
+            return 1.0
+        return _SHARE_OF_TIMES if is_time(metric) else 1.0 - _SHARE_OF_TIMES
+
+    def adjusted(self, metric: str, p: Floats, z: Floats) -> Floats:
+        """The p of tests of a metric, corrected over the report."""
+        return np.minimum(1.0, self.of(metric).adjusted(p, z) / self.share(metric))
+
+    def least(self, metric: str, alpha: float) -> float:
+        """The statistic from which on a test of a metric is decided."""
+        return self.of(metric).least(alpha * self.share(metric))
+
+
 @dataclass(frozen=True)
 class PairTests:
     """Each two retrievers in each metric, over all queries and within slices.
 
     Whichever two a report speaks of, the best and the one behind it or any other and the baseline,
-    they were picked by their values; so the family has every two.
+    they were picked by their values; so a family has every two.
 
     Attributes:
         aligned: the values.
@@ -248,8 +307,9 @@ class PairTests:
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """Each two retrievers in each metric that can be tested."""
+        """Each two retrievers in each metric that can be tested, times last."""
         metrics = [metric for metric in self.aligned.metrics if metric in self.aligned.tested]
+        metrics.sort(key=is_time)
         return tuple(
             (metric, one, other)
             for metric in metrics
@@ -257,34 +317,50 @@ class PairTests:
         )
 
     @cached_property
-    def flipped(self) -> tuple[list[Flipped], Family]:
-        """The tests over all queries, then within each slice; and their family."""
+    def flipped(self) -> tuple[list[Flipped], Families]:
+        """The tests over all queries, then within each slice; and their families."""
+        found, of_found = self._flipped([pair for pair in self.pairs if not is_time(pair[0])])
+        times, of_times = self._flipped([pair for pair in self.pairs if is_time(pair[0])])
+        both = [
+            Flipped(np.concatenate([one.p, other.p]), np.concatenate([one.z, other.z]))
+            for one, other in zip(found, times)
+        ]
+        return both, Families(of_found, of_times)
+
+    def _flipped(self, pairs: Sequence[Pair]) -> tuple[list[Flipped], Family]:
         n, settings = len(self.aligned.query_ids), self.aligned.settings
-        if not self.pairs:
+        if not pairs:
             nothing = Flipped(np.empty(0), np.empty(0))
             return [nothing] * (len(self.slices) + 1), NO_FAMILY
-        columns = np.stack(list(map(self.aligned.column, self.pairs)), axis=1)
+        columns = map(self.aligned.column, pairs)
         parts = [np.arange(n), *self.slices]
-        return flip_tests(
-            columns, parts, settings.resamples, settings.seed, handicap=SLICE_HANDICAP
-        )
+        chance = settings.resamples, settings.seed
+        if n > MANY:
+            return flip_groups(columns, n, parts, *chance, handicap=SLICE_HANDICAP)
+        return flip_tests(np.stack(list(columns), axis=1), parts, *chance, handicap=SLICE_HANDICAP)
 
     @cached_property
     def weaker(self) -> tuple[Floats, Floats, Family]:
         """For each slice whether the leading retriever does as well there: p and statistic.
 
-        By the first metric. NaN for fewer than `FEW` queries, and for what cannot be tested.
+        By the first metric. NaN where fewer than `FEW` queries have a value, and for what cannot
+        be tested.
         """
         aligned, p, z = self.aligned, np.full(len(self.slices), np.nan), np.zeros(len(self.slices))
-        metric, sizes = aligned.metrics[0], list(map(len, self.slices))
-        large = [number for number, size in enumerate(sizes) if size >= FEW]
+        metric = aligned.metrics[0]
         testable = metric in aligned.tested and aligned.better[metric] != "neither"
-        if not large or not testable or not aligned.retrievers:
+        if not testable or not aligned.retrievers:
             return p, z, NO_FAMILY
         name = aligned.best(self.whole).get(metric, aligned.retrievers[0])
+        values = aligned.columns[metric, name]
+        known = ~np.isnan(values)
+        large = [number for number, rows in enumerate(self.slices) if known[rows].sum() >= FEW]
+        if not large:
+            return p, z, NO_FAMILY
         sign = -1.0 if aligned.better[metric] == "lower" else 1.0
-        tests, family = worse_parts(
-            sign * aligned.columns[metric, name],
+        test = worse_of_many if len(aligned.query_ids) > MANY else worse_parts
+        tests, family = test(
+            sign * values,
             [self.slices[number] for number in large],
             aligned.settings.resamples,
             aligned.settings.seed,
@@ -294,29 +370,34 @@ class PairTests:
         return p, z, family
 
     @property
-    def family(self) -> Family:
+    def families(self) -> Families:
         """All of these tests."""
-        return Family.of([self.flipped[1], self.weaker[2]])
+        weaker = self.weaker[2]
+        first = is_time(self.aligned.metrics[0])
+        more = Families(NO_FAMILY, weaker) if first else Families(weaker, NO_FAMILY)
+        return Families.joined([self.flipped[1], more])
 
-    def corrected(self, p: Floats, z: Floats, family: Family) -> Floats:
-        """The p of some tests as the settings want it."""
-        return family.adjusted(p, z) if self.aligned.settings.correction == "family" else p
+    def corrected(self, metric: str, p: Floats, z: Floats, families: Families) -> Floats:
+        """The p of some tests of a metric as the settings want it."""
+        of_family = self.aligned.settings.correction == "family"
+        return families.adjusted(metric, p, z) if of_family else p
 
-    def p_worse(self, family: Family) -> list[float | None]:
+    def p_worse(self, families: Families) -> list[float | None]:
         """For each slice the corrected p of `weaker`."""
         p, z, _ = self.weaker
-        return [plain(value) for value in self.corrected(p, z, family)]
+        metric = self.aligned.metrics[0]
+        return [plain(value) for value in self.corrected(metric, p, z, families)]
 
-    def overall(self, family: Family) -> View:
+    def overall(self, families: Families) -> View:
         """All queries, each test as one of a family."""
-        return self._view(self.aligned, self.whole, self.flipped[0][0], family)
+        return self._view(self.aligned, self.whole, self.flipped[0][0], families)
 
-    def slice(self, number: int, family: Family) -> View:
+    def slice(self, number: int, families: Families) -> View:
         """The queries of a slice, each test as one of a family."""
         part = self.aligned.rows(self.slices[number])
-        return self._view(part, part.means(), self.flipped[0][number + 1], family)
+        return self._view(part, part.means(), self.flipped[0][number + 1], families)
 
-    def _view(self, part: Aligned, means: Means, tests: Flipped, family: Family) -> View:
+    def _view(self, part: Aligned, means: Means, tests: Flipped, families: Families) -> View:
         if not part.retrievers:
             return View(len(part.query_ids), {}, {}, ())
         best, settings = part.best(means), part.settings
@@ -334,26 +415,42 @@ class PairTests:
         ]
         pairs = list(dict.fromkeys(to_baseline + to_best))
         tested = [pair for pair in pairs if pair[0] in part.tested]
-        # One table of columns, so that means and differences see the same resamples; row by row in
-        # memory, as sums of columns depend on it in their last bits.
-        own = list(part.columns.values())
-        table = np.ascontiguousarray(np.stack([*own, *map(part.column, tested)], axis=1))
-        known = (known_metric(metric) for metric, _ in part.columns)
-        ranges = [None if metric is None else metric.limits for metric in known]
-        ranges += [None] * len(tested)
-        ends = mean_intervals(table, ranges, settings.confidence, settings.resamples, settings.seed)
-        estimates = part.estimates(means, ends[:, : len(own)])
-        differences = {pair: _untested(*pair, estimates) for pair in pairs}
         number_of = {pair: number for number, pair in enumerate(self.pairs)}
-        numbers = [
-            number_of.get((metric, one, other), number_of.get((metric, other, one), -1))
-            for metric, one, other in tested
-        ]
-        p, z = tests.p[numbers], tests.z[numbers]
-        adjusted = self.corrected(p, z, family)
-        compared = part.differences(tested, table[:, len(own) :], ends[:, len(own) :], p)
-        for pair, p_adjusted in zip(tested, adjusted):
-            differences[pair] = self._decided(compared[pair], p_adjusted)
+        number_of |= {(metric, other, one): of for (metric, one, other), of in number_of.items()}
+        estimates: dict[str, dict[str, Estimate]] = {name: {} for name in part.retrievers}
+        compared: dict[Pair, Difference] = {}
+        columns: list[Column | Pair] = [*part.columns, *tested]
+        # Whatever stands in a block, means and differences see the same resamples.
+        step = max(1, _CELLS // max(len(part.query_ids), 1))
+        for block in (columns[start : start + step] for start in range(0, len(columns), step)):
+            own = [column for column in block if len(column) == 2]
+            set_against = [pair for pair in block if len(pair) == 3]
+            # Row by row in memory, as sums of columns depend on it in their last bits.
+            table = np.ascontiguousarray(
+                np.stack(
+                    [*map(part.columns.__getitem__, own), *map(part.column, set_against)], axis=1
+                )
+            )
+            known = (known_metric(metric) for metric, _ in own)
+            ranges = [None if metric is None else metric.limits for metric in known]
+            ranges += [None] * len(set_against)
+            ends = mean_intervals(
+                table, ranges, settings.confidence, settings.resamples, settings.seed
+            )
+            split = len(own)
+            for (metric, name), estimate in zip(
+                own, part.estimates(own, table[:, :split], means, ends[:, :split])
+            ):
+                estimates[name][metric] = estimate
+            numbers = [number_of[pair] for pair in set_against]
+            p, z = tests.p[numbers], tests.z[numbers]
+            rows = part.differences(set_against, table[:, split:], ends[:, split:], p)
+            for _, members in groupby(enumerate(set_against), lambda at: is_time(at[1][0])):
+                at, alike = zip(*members)
+                adjusted = self.corrected(alike[0][0], p[list(at)], z[list(at)], families)
+                for pair, p_adjusted in zip(alike, adjusted):
+                    compared[pair] = self._decided(rows[pair], p_adjusted)
+        differences = {pair: _untested(*pair, estimates) for pair in pairs} | compared
         return View(
             n=len(part.query_ids),
             means=estimates,

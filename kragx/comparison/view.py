@@ -2,13 +2,24 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from kragx.evaluation.evaluation import Evaluation, bounds_note
 from kragx.metrics import known_metric
 from kragx.metrics.intervals import ends_text, with_reasons
 from kragx.plain import HIDDEN
-from kragx.printing import Cell, Line, Part, Result, Table, number, probability, signed
+from kragx.printing import (
+    Cell,
+    Line,
+    Part,
+    Result,
+    Table,
+    joined,
+    number,
+    phrase,
+    probability,
+    signed,
+)
 
 Direction = Literal["higher", "lower", "neither"]
 Verdict = Literal["better", "worse", "different", "undecided", "untested"]
@@ -48,9 +59,14 @@ class Estimate(Result):
         """Its interval, or why there is none; empty for a run's own number."""
         return ends_text(self.low, self.high, self.n if self.is_mean else 0)
 
+    @property
+    def text(self) -> str:
+        """The value and its interval, in a sentence."""
+        return _in_text(number(self.value), self.ends)
+
     def describe(self) -> Iterator[Line]:
         """The value and its interval."""
-        yield Line(_in_text(number(self.value), self.ends))
+        yield Line(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,34 +128,67 @@ class Difference(Result):
     def text(self) -> str:
         """Its numbers as people read them."""
         if self.value is None:
-            return "difference is not known"
-        text = _in_text(f"difference is {signed(self.value)}", self.ends)
+            return phrase("difference is not known")
+        value = _in_text(signed(self.value), self.ends)
         if self.p_adjusted is None:
-            return text
-        corrected = "" if self.p_adjusted == self.p else " after correction"
-        if corrected and not self.decided and self.low is not None and self.high is not None:
-            # Or it would look as if it contradicted the verdict.
-            corrected += "" if self.low <= 0 <= self.high else " (the interval is without it)"
-        equals = "" if self.p_adjusted < 0.0001 else "= "
-        return f"{text}, p {equals}{probability(self.p_adjusted)}{corrected}"
+            return phrase("difference is {value}", value=value)
+        p = f"{'' if self.p_adjusted < 0.0001 else '= '}{probability(self.p_adjusted)}"
+        is_corrected = self.p_adjusted != self.p
+        without_0 = self.low is not None and self.high is not None and self.low * self.high > 0
+        # Or it would look as if it contradicted the verdict.
+        explained = is_corrected and not self.decided and without_0
+        return phrase(
+            "difference is {value}, p {p} after correction (the interval is without it)"
+            if explained
+            else "difference is {value}, p {p} after correction"
+            if is_corrected
+            else "difference is {value}, p {p}",
+            value=value,
+            p=p,
+        )
 
     def describe(self) -> Iterator[Line]:
         """Who against whom, the numbers, and what they decide."""
         yield Line(
-            f"{self.metric}: {self.retriever} against {self.against}: {self.text}; {self.verdict}"
+            phrase(
+                "{metric}: {retriever} against {against}: {difference}; {verdict}",
+                metric=self.metric,
+                retriever=self.retriever,
+                against=self.against,
+                difference=self.text,
+                verdict=_said(self),
+            )
         )
+
+
+def _said(difference: Difference) -> str:
+    """What a difference says; nothing more would decide between two that are the same."""
+    return phrase("the same") if difference.never_differs else VERDICTS[difference.verdict]
 
 
 def _in_text(shown: str, ends: str) -> str:
     """A number with its interval, or why there is none, in a sentence."""
-    return f"{shown} {ends if ends.startswith('[') or not ends else f'({ends})'}".rstrip()
+    if not ends:
+        return shown
+    if ends.startswith("["):
+        return f"{shown} {ends}"
+    return phrase("{value} ({reason})", value=shown, reason=ends)
 
 
 NO_VALUE = "(no value)"
 """What the slice of queries without a value is called."""
 
-STANDING = "★ better than every other; = the best value, but a tie with ≈"
+STANDING = phrase("★ better than every other; = the best value, but a tie with ≈")
 """What the marks beside means say, wherever they stand."""
+
+VERDICTS: Mapping[Verdict, str] = {
+    "better": phrase("better"),
+    "worse": phrase("worse"),
+    "different": phrase("different"),
+    "undecided": phrase("undecided"),
+    "untested": phrase("untested"),
+}
+"""What tables and sentences call a verdict."""
 
 _MARKS = {"better": "▲", "worse": "▼", "different": "≠", "undecided": "", "untested": ""}
 _STYLES = {"better": "green", "worse": "red", "different": "yellow"}
@@ -163,7 +212,7 @@ class Leader(Result):
     differences: tuple[Difference, ...] = ()
     tested: bool = True
 
-    also_plain = ("tied", "decided", "marks")
+    also_plain: ClassVar[tuple[str, ...]] = ("tied", "decided", "marks")
 
     @property
     def ties(self) -> tuple[Difference, ...]:
@@ -206,10 +255,18 @@ class Leader(Result):
     def describe(self) -> Iterator[Line]:
         """Who is better than every other; or that it is not decided, and between whom."""
         if self.decided:
-            yield Line(f"best in {self.metric}: {self.best}")
+            yield Line(phrase("best in {metric}: {best}", metric=self.metric, best=self.best))
             return
-        why = f", a tie with {', '.join(self.tied)}" if self.tied else ""
-        yield Line(f"not decided in {self.metric}: {self.best} has the best value{why}")
+        yield Line(
+            phrase(
+                "not decided in {metric}: {best} has the best value, a tie with {tied}"
+                if self.tied
+                else "not decided in {metric}: {best} has the best value",
+                metric=self.metric,
+                best=self.best,
+                tied=", ".join(self.tied),
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -235,6 +292,13 @@ class View(Result):
             (own for own in self.differences if (own.metric, own.retriever) == (metric, retriever)),
             None,
         )
+
+    def scored(self, metric: str) -> int:
+        """How many queries have a value of a metric: one without an answer has no ndcg.
+
+        Where retrievers have unlike many, as some judgement is missing, those of who has most.
+        """
+        return max((own[metric].n for own in self.means.values()), default=0)
 
     def found_nothing(self, metric: str) -> bool:
         """Whether a metric of what is found is 0 for every retriever: then none is ahead."""
@@ -273,9 +337,9 @@ class View(Result):
             evaluation = evaluated.get(retriever)
             shown = number(mean.value) if evaluation is None else evaluation.mean_cell(metric)
             style = {"★": "bold green", "=": "bold"}.get(mark, "")
-            return Cell(f"{shown} {mark}".rstrip(), style, mean.ends)
+            return Cell(joined(" ", [shown, mark]), style, mean.ends)
 
-        columns = ["metric", *self.means, *(["micro"] if micro else [])]
+        columns = [phrase("metric"), *self.means, *([phrase("micro")] if micro else [])]
         rows = [
             [
                 Cell(metric, code=True),
@@ -298,8 +362,9 @@ class View(Result):
     def differences_table(self, note: str = "") -> Table:
         """Each retriever against the baseline; of two the means stand beside their difference."""
         pair = list(self.means) if len(self.means) == 2 else []
-        words = ["metric"] if pair else ["metric", "retriever"]
-        columns = [*words, *pair, "difference", "interval", "p", "d_z", "win/tie/loss", "n", ""]
+        words = [phrase("metric"), *([] if pair else [phrase("retriever")])]
+        heads = [phrase("difference"), phrase("interval"), "p", "d_z", phrase("win/tie/loss")]
+        columns = [*words, *pair, *heads, "n", ""]
         rows = [
             [
                 Cell(difference.metric, code=True),
@@ -320,7 +385,7 @@ class View(Result):
         """Who is best in a metric, or that it is not decided; of one retriever its mean."""
         leader = self.leaders.get(metric)
         if self.found_nothing(metric):
-            return Cell("none found anything")
+            return Cell(phrase("none found anything"))
         if leader is None and len(self.means) != 1:
             return Cell("-")
         mean = self.means[leader.best if leader else next(iter(self.means))][metric]
@@ -328,7 +393,9 @@ class View(Result):
         if leader is not None and leader.decided:
             return Cell(f"{text} ★", "bold green", mean.ends)
         if leader is not None:
-            text = f"not {'decided' if leader.tested else 'tested'}, {text}"
+            text = phrase(
+                "not decided, {best}" if leader.tested else "not tested, {best}", best=text
+            )
         return Cell(text, below=mean.ends)
 
     def describe(self) -> Iterator[Part]:
@@ -349,12 +416,13 @@ class Slice(View):
         value: the value as text; None for the queries that have none.
         query_ids: the queries.
         p_worse: the corrected p of the leading retriever being as good here as elsewhere, in the
-            first metric; None where that is not tested, as with fewer than `FEW` queries.
+            first metric; None where that is not tested, as with a value for fewer than `FEW`
+            queries.
     """
 
     field: str
     value: str | None
-    query_ids: tuple[str, ...]
+    query_ids: Sequence[str]
     p_worse: float | None = None
 
     @property
@@ -373,7 +441,7 @@ def difference_cell(difference: Difference | None) -> Cell:
 
 
 def _difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
-    verdict = f"{_MARKS[difference.verdict]} {difference.verdict}".strip()
+    verdict = joined(" ", [_MARKS[difference.verdict], _said(difference)])
     return (
         signed(difference.value),
         difference.ends or "-",

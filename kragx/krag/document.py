@@ -7,7 +7,13 @@ from langchain_core.documents import Document
 
 
 class KragDocument(Document):
-    """A LangChain `Document` whose arguments may be positional, as in K-RAG."""
+    """A LangChain `Document` whose arguments may be positional, as in K-RAG.
+
+    Examples:
+        >>> from kragx import KragDocument
+        >>> KragDocument("the answer").page_content
+        'the answer'
+    """
 
     def __init__(
         self,

@@ -35,6 +35,8 @@ _EMBEDDINGS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
     """The same by ROUGE among pairs whose embeddings are similar: a cascade that filters.
 
+    What is not listed here is as for `RougeOfflineRetrievalEvaluators`.
+
     Args:
         rouge_threshold: the least ROUGE score that is a match, in (0, 1].
         similarity_threshold: pairs whose cosine similarity is below are none, in (0, 1].
@@ -44,8 +46,15 @@ class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
         embedding_config: arguments of that class, over K-RAG's; or of an import path.
         embeddings: any langchain-core `Embeddings`, or an import path, instead of a type.
         cache: an SQLite file that keeps vectors for later runs.
-        actual_docs, predicted_docs, match_method, averaging_method, matching_criteria, tokenizer,
-            measure, profile, corpus: as for `RougeOfflineRetrievalEvaluators`.
+
+    Examples:
+        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
+        >>> from kragx import EmbeddingRougeOfflineRetrievalEvaluators
+        >>> gold, found = [["the old red door"]], [["a blue sky", "the old red door"]]
+        >>> embeddings = DeterministicFakeEmbedding(size=8)
+        >>> evaluator = EmbeddingRougeOfflineRetrievalEvaluators(gold, found, embeddings=embeddings)
+        >>> evaluator.calculate_mrr(k=2)
+        {'mrr': 0.5}
     """
 
     def __init__(

@@ -3,14 +3,14 @@
 A notebook moves over by changing its import. With ``profile="kragx"`` (the default) the numbers are
 kragx's own, with two deviations that keep K-RAG's meaning of the words: precision and F1 divide by
 what was retrieved (``over=retrieved``), and a hit needs all gold (``need=all``; PARTIAL: any).
-With ``profile="krag"`` they are K-RAG 0.0.32's to the last digit. docs/krag.md lists every
-difference.
+With ``profile="krag"`` they are K-RAG 0.0.32's to the last digit. docs/krag-differences.md
+lists every difference.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
@@ -19,8 +19,10 @@ from kragx.data import GoldDataset, KragTokenizer
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluate import evaluate, match_pairs
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.wording import method_label
 from kragx.metrics import METRICS, PROFILES, MetricScores, MetricWarning
 from kragx.plugins import check_options, one_of
+from kragx.printing import Line, Part, Shown, phrase
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +56,13 @@ class _Choice(Enum):
 
 
 class AveragingMethod(_Choice):
-    """Which averages of recall, precision and F1 are returned."""
+    """Which averages of recall, precision and F1 are returned.
+
+    Examples:
+        >>> from kragx import AveragingMethod
+        >>> AveragingMethod("macro").name
+        'MACRO'
+    """
 
     MICRO = "micro"
     MACRO = "macro"
@@ -62,14 +70,26 @@ class AveragingMethod(_Choice):
 
 
 class MatchingCriteria(_Choice):
-    """Whether a hit needs all gold documents or any."""
+    """Whether a hit needs all gold documents or any.
+
+    Examples:
+        >>> from kragx import MatchingCriteria
+        >>> [criterion.value for criterion in MatchingCriteria]
+        ['all', 'partial']
+    """
 
     ALL = "all"
     PARTIAL = "partial"
 
 
 class TokenizerType(Enum):
-    """K-RAG's tokenizers; any tokenizer of `kragx.data.tokenizers` works as well."""
+    """K-RAG's tokenizers; any tokenizer of `kragx.data.tokenizers` works as well.
+
+    Examples:
+        >>> from kragx import TokenizerType
+        >>> TokenizerType("kiwi").name
+        'KIWI'
+    """
 
     WHITESPACE = "whitespace"
     KIWI = "kiwi"
@@ -81,8 +101,32 @@ Criteria = Annotated[MatchingCriteria | str, MatchingCriteria]
 ProfileName = Annotated[str, one_of("kragx", "krag")]
 
 
+def settings_lines(
+    match: object, profile: str, criteria: MatchingCriteria | str, averaging: AveragingMethod | str
+) -> Iterator[Line]:
+    """What an evaluator matches by, and what its numbers mean."""
+    yield Line(phrase("match: {match}; profile: {profile}", match=_said(match), profile=profile))
+    needs_all = MatchingCriteria(criteria) is MatchingCriteria.ALL
+    yield Line(
+        phrase("a hit needs all gold documents" if needs_all else "a hit needs one gold document")
+    )
+    method = AveragingMethod(averaging).value
+    kinds = "micro, macro" if method == "both" else method
+    yield Line(phrase("averages of recall, precision and F1: {kinds}", kinds=kinds))
+
+
+def _said(match: object) -> str:
+    """A match as the evaluators have it: a name, a mapping, or a matcher."""
+    if isinstance(match, Mapping):
+        options = {name: value for name, value in match.items() if name != "method"}
+        shown = ", ".join(f"{name} {getattr(own, 'name', own)}" for name, own in options.items())
+        return f"{match['method']} ({shown})"
+    settings = getattr(match, "settings", None)
+    return str(match) if settings is None else method_label(settings)
+
+
 @dataclass(eq=False, repr=False)
-class OfflineRetrievalEvaluators:
+class OfflineRetrievalEvaluators(Shown):
     """Evaluate retrieved documents against gold ones, by text containment unless told otherwise.
 
     Args:
@@ -102,6 +146,12 @@ class OfflineRetrievalEvaluators:
     Raises:
         UsageError: an argument is wrong, or the lists have different lengths.
         DataError: the lists are empty or hold something that is no document.
+
+    Examples:
+        >>> from kragx import OfflineRetrievalEvaluators
+        >>> gold, found = [["the answer"]], [["another text", "here is the answer"]]
+        >>> OfflineRetrievalEvaluators(gold, found).calculate_mrr(k=2)
+        {'mrr': 0.5}
     """
 
     actual_docs: Docs | GoldDataset
@@ -134,6 +184,17 @@ class OfflineRetrievalEvaluators:
     @property
     def _match(self) -> Any:
         return "text" if self.profile == "krag" else self.match_method
+
+    def describe(self) -> Iterator[Part]:
+        """The numbers asked for last; before any, what it matches by: nothing is matched here."""
+        if self._evaluation is not None:
+            yield from self._evaluation.describe()
+            return
+        criteria, averaging = self.matching_criteria, self.averaging_method
+        yield from settings_lines(self._match, self.profile, criteria, averaging)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(match: {_said(self._match)}; profile: {self.profile})"
 
     @property
     def evaluation(self) -> Evaluation:
@@ -261,14 +322,20 @@ class OfflineRetrievalEvaluators:
 class RougeOfflineRetrievalEvaluators(OfflineRetrievalEvaluators):
     """The same by ROUGE at or above a threshold.
 
+    What is not listed here is as for `OfflineRetrievalEvaluators`.
+
     Args:
         match_method: ``rouge1``, ``rouge2`` or ``rougeL``.
         threshold: the least score that is a match, in (0, 1].
         tokenizer: a `TokenizerType`, or any tokenizer of `kragx.data.tokenizers`; None for the
             profile's: ``unicode`` under kragx, Kiwi (extra `korean`) under krag.
         measure: ``fmeasure``, ``precision``, ``recall`` or ``overlap``; under krag the first only.
-        actual_docs, predicted_docs, averaging_method, matching_criteria, profile, corpus: as for
-            `OfflineRetrievalEvaluators`.
+
+    Examples:
+        >>> from kragx import RougeOfflineRetrievalEvaluators
+        >>> gold, found = [["the old red door"]], [["a blue sky", "an old red door"]]
+        >>> RougeOfflineRetrievalEvaluators(gold, found, match_method="rouge1").calculate_mrr(k=2)
+        {'mrr': 0.5}
     """
 
     match_method: Annotated[str, one_of(*ROUGE_METHODS)] = "rouge1"

@@ -1,6 +1,6 @@
 """`RAGEvaluator`: one call for K-RAG's seven metrics, whatever the match method."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, Final
 
@@ -17,15 +17,17 @@ from kragx.krag.evaluators import (
     ProfileName,
     RougeOfflineRetrievalEvaluators,
     cuts,
+    settings_lines,
 )
 from kragx.matchers import matcher
 from kragx.plugins import check_options, one_of
+from kragx.printing import Line, Part, Shown, phrase
 
 METHODS: Final = ("text", "exact", "contains", "id", *ROUGE_METHODS, "overlap", "llm")
 
 
 @dataclass(eq=False, repr=False)
-class RAGEvaluator:
+class RAGEvaluator(Shown):
     """One call for all seven metrics, with whichever evaluator the match method needs.
 
     Args:
@@ -47,6 +49,12 @@ class RAGEvaluator:
 
     Raises:
         UsageError: an argument is wrong.
+
+    Examples:
+        >>> from kragx import RAGEvaluator
+        >>> gold, found = [["the answer"]], [["another text", "here is the answer"]]
+        >>> RAGEvaluator(match_method="text").evaluate_all(gold, found, k=2)["mrr"]
+        {'mrr': 0.5}
     """
 
     match_method: Annotated[str, one_of(*METHODS)] = "text"
@@ -122,6 +130,31 @@ class RAGEvaluator:
             raise UsageError("get_evaluator: nothing was evaluated yet; call evaluate_all first")
         return self._evaluator
 
+    def describe(self) -> Iterator[Part]:
+        """The numbers of the last call; before any, what it matches by."""
+        if self._evaluator is not None:
+            yield from self._evaluator.describe()
+            return
+        criteria, averaging = self.matching_criteria, self.averaging_method
+        yield from settings_lines(self._match, self.profile, criteria, averaging)
+        yield Line(phrase("nothing evaluated yet: evaluate_all(actual_docs, predicted_docs)"))
+
+    def __repr__(self) -> str:
+        return f"RAGEvaluator(match_method={self.match_method!r}, profile={self.profile!r})"
+
+    @property
+    def _match(self) -> Any:
+        """What the evaluator matches by, with the options that this method has."""
+        if self.match_method == "llm":
+            return self._matcher
+        tokens = {} if self.tokenizer is None else {"tokenizer": self.tokenizer}
+        spec = {"method": self.match_method, "threshold": self.rouge_threshold}
+        if self.match_method == "overlap":
+            return {**spec, **tokens}
+        if self.match_method in ROUGE_METHODS:
+            return {**spec, "measure": self.measure, **tokens}
+        return self.match_method
+
     def _evaluator_of(
         self, actual_docs: Docs | None, predicted_docs: Docs, queries: Sequence[str] | None
     ) -> OfflineRetrievalEvaluators:
@@ -133,21 +166,14 @@ class RAGEvaluator:
         }
         if self.match_method == "llm":
             dataset = self._judged(actual_docs, predicted_docs, queries)
-            return OfflineRetrievalEvaluators(dataset, predicted_docs, self._matcher, **common)
+            return OfflineRetrievalEvaluators(dataset, predicted_docs, self._match, **common)
         if actual_docs is None:
             raise UsageError(
                 f"actual_docs: {self.match_method!r} compares with gold documents; only "
                 "match_method='llm' works without"
             )
-        if self.match_method in ("text", "exact", "contains", "id"):
-            return OfflineRetrievalEvaluators(
-                actual_docs, predicted_docs, self.match_method, **common
-            )
-        if self.match_method == "overlap":
-            spec = {"method": "overlap", "threshold": self.rouge_threshold}
-            if self.tokenizer is not None:
-                spec["tokenizer"] = self.tokenizer
-            return OfflineRetrievalEvaluators(actual_docs, predicted_docs, spec, **common)
+        if self.match_method not in ROUGE_METHODS:
+            return OfflineRetrievalEvaluators(actual_docs, predicted_docs, self._match, **common)
         return RougeOfflineRetrievalEvaluators(
             actual_docs,
             predicted_docs,

@@ -40,9 +40,9 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
         k: int | None = None,
         threshold: float = 0.0,
     ) -> None:
-        self.k = 4 if k is None else k
+        self.k: int = 4 if k is None else k
         check_whole("k", self.k, 0)
-        self.documents = list(documents)
+        self.documents: list[Document] = list(documents)
         if not self.documents:
             raise DataError("documents: there are none; pass at least one document to search")
         for position, doc in enumerate(self.documents):
@@ -53,9 +53,8 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
                 )
         self.kiwi_tokenizer = kiwi_tokenizer
         self.threshold = threshold
-        self._index = Bm25Index(
-            self.documents, _krag_tokenizer(kiwi_tokenizer), type(self).__name__
-        )
+        texts = [doc.page_content for doc in self.documents]
+        self._index = Bm25Index(texts, _krag_tokenizer(kiwi_tokenizer), type(self).__name__)
 
     def invoke(  # type: ignore[override]  # the question is `query` in K-RAG
         self, query: str, config: RunnableConfig | None = None, **kwargs: Any
@@ -64,9 +63,10 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
         return self._call_with_config(self._scored_documents, query, config, **kwargs)
 
     def _scored_documents(self, query: str) -> list[KragDocument]:
+        best = self._index.best(query, self.k, self.threshold)
         return [
             KragDocument(doc.page_content, {**doc.metadata, "bm25_score": score}, id=doc.id)
-            for doc, score in self._index.best(query, self.k, self.threshold)
+            for doc, score in ((self.documents[place], score) for place, score in best)
         ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import jsonschema
 import pytest
@@ -12,6 +13,8 @@ from kragx.app import config, pipeline
 from kragx.app.pytest import assert_gates
 from kragx.app.report_json import report_schema
 from kragx.data import read_dataset
+from kragx.data.gold_diff import diff_gold
+from tests.report.test_page import parts
 
 GATES = "gates: {mrr@5: '>= 0.8', recall@5: no worse than baseline by 0.02}"
 AGAINST_EARLIER = "gates: {retrievers: {mine: {mrr@5: no worse than earlier by 0.02}}}"
@@ -43,6 +46,15 @@ def test_one_retriever_has_its_micro_averages(run):
     assert "? There is one retriever" in outcome.out
 
 
+def test_one_retriever_that_failed_has_no_micro_averages(run):
+    """What failed has no number at all, not a micro average of 0 beside its dashes."""
+    answer = json.dumps({"id": "1", "documents": []})
+    program = [sys.executable, "-c", "import sys; input(); print(sys.argv[1])", answer]
+    broken = json.dumps({"mine": {"command": program}})  # it answers one question, and ends
+    outcome = run("new", "--set", f"retrievers={broken}", "--set", "baseline=mine")
+    assert (outcome.code, "✗" in outcome.out, "micro" in outcome.out) == (5, True, False)
+
+
 def test_report_json_follows_its_schema(run, here, kragx):
     """A real report.json, with gates and changes in it, fits the schema that is published."""
     assert run("old").code == 0
@@ -62,6 +74,7 @@ def test_report_json_follows_its_schema(run, here, kragx):
         jsonschema.validate(report, schema)
 
 
+@pytest.mark.integration
 def test_report_gives_the_same_again(run, here, kragx):
     """`kragx report` finds the very same comparison, changes and gates in the folder."""
     run("old")
@@ -181,7 +194,8 @@ def test_few_questions_decide_nothing_between_retrievers(run, jsonl):
     outcome = run("new", "--set", "dataset.path=few.jsonl", "--set", "metrics=[mrr@5]")
     line = (
         "differences between retrievers cannot be decided with 5 questions: the least p that they "
-        "can reach is 0.0625; 6 questions can"
+        "can reach is 0.0625; 6 questions can, if all of them agree; some "
+        "fifty are a start"
     )
     assert outcome.err.startswith(f"kragx: {line}\n")
     assert line in " ".join(outcome.out.split())
@@ -215,6 +229,7 @@ def test_all_mistakes_of_the_new_keys_at_once(kragx, here, gold):
         assert part in err
 
 
+@pytest.mark.integration
 def test_earlier_results_gate(run):
     """A retriever that got worse than it was fails; one that got better passes."""
     run("old")
@@ -257,6 +272,7 @@ def test_compare_two_folders(run, kragx):
     assert {each["query_id"] for each in back["worse"]} == {e["query_id"] for e in mine["better"]}
 
 
+@pytest.mark.integration
 def test_compare_in_a_narrow_window(run, kragx, monkeypatch):
     """In 80 columns nothing is cut: what decides comes first, how sure it is below."""
     run("old")
@@ -292,6 +308,7 @@ def test_compare_two_retrievers_of_one_folder(run, kragx):
     assert "--retriever mine --retriever other" in alone.err
 
 
+@pytest.mark.integration
 def test_compare_across_versions_of_the_gold(run, kragx, jsonl, here):
     """Questions that are not the same are named and left out, wherever the comparison is read."""
     run("old")
@@ -324,6 +341,28 @@ def test_compare_across_versions_of_the_gold(run, kragx, jsonl, here):
     assert "compared all the same: the gold sets differ" in anyway.out
     assert "7 questions are not the same (2 changed" in anyway.out
     assert "left out of the comparison: 4" in anyway.out
+
+
+def test_compare_where_matchers_read_gold_differently(run, kragx, jsonl, here, monkeypatch):
+    """Gold with the same text under another id: each matcher says which questions it compares.
+
+    The sets are set side by side once, for two retrievers under two matchers.
+    """
+    both = "matchers: {strict: id, loose: exact}"
+    records = [json.loads(line) for line in (here / "gold.jsonl").read_text("utf-8").splitlines()]
+    run("old", "--set", "match=", more=both)
+    records[0]["gold"][0]["id"] = "another"
+    jsonl(*records, name="gold.jsonl")
+    run("new", "--set", "match=", more=both)
+    times = []
+    module = sys.modules["kragx.comparison.gold_versions"]
+    monkeypatch.setattr(module, "diff_gold", lambda *sets: times.append(1) or diff_gold(*sets))
+    told = kragx("compare", "old", "new").out
+    assert len(times) == 1
+    strict, loose = re.findall(r"match (?:strict|loose): the gold sets differ .*", told)
+    assert "1 question is not the same (1 changed: q0), left out here; 23 are the same" in strict
+    assert "; of the changed 1 differ in ids alone, which this matcher compares" in strict
+    assert "no question differs in what metrics read; the gold of 1 questions is the" in loose
 
 
 def test_results_name_the_release(run, kragx, here, gold):
@@ -447,6 +486,7 @@ def test_several_matchers(run, here):
     assert {each["match"] for each in report["gates"]} == {"strict"}
 
 
+@pytest.mark.integration
 def test_assert_gates_runs_a_config_and_reads_a_folder(run, here):
     """The pytest helper takes a config, a folder, or the report of a run."""
     run("new", more="gates: {retrievers: {mine: {mrr@5: '>= 0.8'}}}")
@@ -472,6 +512,7 @@ def test_narrow_terminal(run, monkeypatch):
     assert "│ mrr@5    │ 0.8750 = │ 0.7500 ≈ │ 0.8750 = │" in outcome.out
 
 
+@pytest.mark.integration
 def test_earlier_results_are_checked_before_anything_is_asked(run, here, kragx, jsonl):
     """Other gold or other retrievers are told at once, not when every question was answered."""
     run("old")
@@ -483,6 +524,11 @@ def test_earlier_results_are_checked_before_anything_is_asked(run, here, kragx, 
     assert "left out here; 20 are the same, and compared" in told.out
     page = (here / "told" / "report.md").read_text(encoding="utf-8")
     assert "4 questions are not the same" in page
+    assert kragx("report", "told", "--format", "html", "--out", "again.html").code == 0
+    for path in (here / "told" / "report.html", here / "again.html"):
+        (versions,) = parts(path)["index"]["gold"]["id"]
+        assert versions["ids"] == ["q20", "q21", "q22", "q23"]
+        assert (versions["only_earlier"], versions["n_same"], versions["left_out"]) == (4, 20, True)
     for record in records:
         record["gold"] = [{"id": "another"}]
     jsonl(*records, name="gold.jsonl")
@@ -504,6 +550,7 @@ def test_earlier_results_are_checked_before_anything_is_asked(run, here, kragx, 
     assert "old has no retriever of this config; it has was mine, was other" in renamed.err
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("without", "code", "message"),
     [
@@ -532,3 +579,42 @@ def test_a_report_that_lacks_something(run, here, kragx, without, code, message)
     outcome = kragx("compare", "old", "new")
     assert outcome.code == code
     assert message in outcome.out + outcome.err
+
+
+def test_compare_several_folders(run, kragx):
+    """The best first, every other one against it, p corrected over every two; names of folders."""
+    run("old")
+    for folder in ("new", "third"):
+        run("new" if folder == "new" else "old", folder=folder)
+    outcome = kragx("compare", "old", "new", "third", "--retriever", "mine")
+    assert outcome.code == 0
+    assert "Compared with mine (new)" in outcome.out
+    record = kragx(
+        "compare", "old", "new", "third", "--retriever", "mine", "--format", "json"
+    ).json()
+    (comparison,) = record["comparisons"]
+    assert record["changes"] == []
+    assert comparison["retrievers"] == ["mine (new)", "mine (old)", "mine (third)"]
+    assert comparison["baseline"] == "mine (new)"
+    n_pairs = 3
+    assert comparison["n_tests"] >= n_pairs * len(comparison["metrics"])
+    everybody = kragx("compare", "old", "new", "third", "--format", "json").json()
+    assert len(everybody["comparisons"][0]["retrievers"]) == 6
+    assert "mine (new)" in kragx("compare", "old", "new", "third", "--format", "markdown").out
+
+
+def test_several_folders_have_no_earlier_one(run, kragx):
+    """Gates hold for each; one on earlier results, unknown retrievers, a folder twice do not."""
+    for folder in ("old", "new", "third"):
+        run("old" if folder == "third" else folder, folder=folder)
+    folders = ("old", "new", "third", "--retriever", "mine")
+    gated = kragx("compare", *folders, "--gate", "mrr@5: no worse than baseline by 0.02")
+    assert gated.code == 1
+    assert "mine (old)" in gated.out
+    refused = kragx("compare", *folders, "--gate", "mrr@5: no worse than earlier")
+    assert refused.code == 2
+    assert "of more than two folders none is the earlier one" in refused.err
+    assert kragx("compare", "old", "new", "third", "--retriever", "nobody").code == 2
+    twice = kragx("compare", "old", "new", "old")
+    assert twice.code == 2
+    assert "old is named twice" in twice.err

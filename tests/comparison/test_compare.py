@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from kragx import Gold, UsageError, compare, evaluate
+from kragx import Gold, GoldDataset, Query, UsageError, compare, evaluate
 from kragx.comparison import (
     QueryChange,
     Settings,
@@ -159,6 +160,45 @@ def test_lower_is_better():
     assert (difference.wins, difference.losses, difference.verdict) == (0, 40, "worse")
     assert found.overall.leaders["seconds_mean"].best == "fast"
     assert found.better["seconds_mean"] == "lower"
+
+
+@pytest.mark.parametrize("slices", [(), ("part",)])
+def test_no_p_but_of_times_depends_on_the_clock(slices):
+    """Whatever times were measured, what is found has the same p and n_tests; a tenth is theirs."""
+    dataset = gold_set(60, part=lambda i: "x" if i < 30 else "y")
+    metrics = ["mrr@10", "recall@10"]
+
+    def found(seconds, *more):
+        names = {
+            "a": lambda i: 1,
+            "b": lambda i: 1 + (i % 13 == 0),
+            "c": lambda i: 1 + (i % 17 == 3),
+        }
+        own = [
+            evaluation(
+                dataset, name, rank, metrics=[*metrics, *more], seconds=partial(seconds, name)
+            )
+            for name, rank in names.items()
+        ]
+        return compare(own, slices=slices)
+
+    def tests(comparison):
+        views = [comparison.overall, *comparison.slices]
+        return [
+            [own for own in view.differences if own.metric in metrics] for view in views
+        ], comparison.n_tests
+
+    bare = found(lambda name, i: 0.1)
+    fast = found(lambda name, i: 0.1 + "abc".index(name), "seconds_mean")
+    noisy = found(lambda name, i: 0.1 + ord(name) * i % 7, "seconds_mean")
+    assert tests(fast) == tests(noisy)
+    assert bare.n_tests == fast.n_tests
+    for alone, beside in zip(bare.overall.differences, tests(fast)[0][0]):
+        assert beside.p == alone.p
+        assert beside.p_adjusted == pytest.approx(min(1, alone.p_adjusted / 0.9))
+    assert fast.overall.difference("seconds_mean", "c").verdict == "worse"
+    close = fast.overall.difference("mrr@10", "b")
+    assert close.p_adjusted > close.p
 
 
 def test_a_runs_own_number_is_not_tested():
@@ -356,11 +396,45 @@ def test_plain_mappings():
     one = evaluate(gold, {"q0": {"g0": 1.0}, "q1": {"x": 1.0}}, match="id", metrics=["mrr@5"])
     assert compare({"one": one, "other": one}).cautions == (
         "differences between retrievers cannot be decided with 2 questions: the least p that they "
-        "can reach is 0.5000; 6 questions can",
+        "can reach is 0.5000; 6 questions can, if all of them agree; some "
+        "fifty are a start",
     )
     fewer = evaluate({"q0": {"g0": 1}}, {"q0": {"g0": 1.0}}, match="id", metrics=["mrr@5"])
     with pytest.raises(UsageError, match="the gold sets differ"):
         compare({"one": one, "fewer": fewer})
+
+
+def numbered(asked):
+    """A gold set of these questions, with ids by their places."""
+    queries = tuple(
+        Query(id=f"q{place}", text=text, gold=(Gold(text=f"{text} has an answer of its own"),))
+        for place, text in enumerate(asked, start=1)
+    )
+    return GoldDataset(queries)
+
+
+def test_questions_that_got_other_ids_are_told():
+    """A line put into a table without ids: what is compared is little, and the reason is said."""
+    asked = [f"question {word}" for word in "abcdef"]
+    results = [
+        evaluate(dataset, {query.id: [query.gold[0].text] for query in dataset}, name=name)
+        for name, dataset in {
+            "one": numbered(asked),
+            "other": numbered([*asked[:1], "a new one", *asked[1:]]),
+        }.items()
+    ]
+    (gold,) = compare(results).gold
+    assert (gold.n_same, gold.n_other_ids) == (1, 5)
+    assert "5 questions of the later stand in the earlier under another id; give" in gold.text
+    swapped = numbered([*asked[:-1], "a new one"])
+    assert "under another id" not in gold_between(results[0], swapped).text
+
+
+def gold_between(result, dataset):
+    """How the gold set of a result differs from a later one."""
+    run = {query.id: [query.gold[0].text] for query in dataset}
+    (gold,) = compare([result, evaluate(dataset, run, name="later")]).gold
+    return gold
 
 
 def test_states_of_a_gold_set_are_compared_where_they_are_the_same():
@@ -386,6 +460,72 @@ def test_states_of_a_gold_set_are_compared_where_they_are_the_same():
     same = compare([GOOD, evaluation(replace(GOLD, queries=labelled), "later", lambda i: 2)])
     assert same.n_queries == 40
     assert "no question differs in what metrics read" in str(same)
+
+
+@pytest.mark.parametrize(
+    ("match", "same", "n_moved", "n_ids"),
+    [
+        ("id", 37, 1, 2),
+        ({"any": ["id", "exact"]}, 37, 1, 2),
+        ("exact", 39, 3, 0),
+        ("span", 39, 3, 0),
+        ({"cascade": [{"method": "rouge2", "accept": 0.9, "reject": 0.1}, "exact"]}, 39, 3, 0),
+    ],
+)
+def test_a_gold_set_that_has_moved(match, same, n_moved, n_ids):
+    """By hand: of 40 questions one changes, two have gold under other ids, one a move's record.
+
+    A matcher that compares texts compares all but the one that changes.
+    """
+    texts = tuple(
+        replace(query, gold=tuple(replace(own, text=f"the passage {own.id}") for own in query.gold))
+        for query in GOLD
+    )
+    before = replace(GOLD, queries=texts)
+    first, second, third, fourth, *rest = texts
+    (gold,) = third.gold
+
+    def elsewhere(query, **metadata):
+        (own,) = query.gold
+        return replace(query, gold=(replace(own, id=f"n-{own.id}", metadata=metadata),))
+
+    record = {"from": [gold.id], "to": [f"n-{gold.id}"]}
+    changed = replace(fourth, reference="another")
+    queries = (elsewhere(first), elsewhere(second), elsewhere(third, move=record), changed, *rest)
+    after = replace(before, queries=queries, version="2")
+    results = {}
+    for name, dataset in (("before", before), ("after", after)):
+        run = {
+            query.id: [{"id": own.id, "text": own.text} for own in query.gold] for query in dataset
+        }
+        results[name] = evaluate(dataset, run, match=match, metrics=["mrr@10"])
+    comparison = compare(results)
+    (versions,) = comparison.gold
+    assert (versions.n_same, versions.n_moved, versions.n_ids) == (same, n_moved, n_ids)
+    assert comparison.n_queries == same
+    assert len(versions.changed) == 40 - same
+    assert f"; the gold of {n_moved} of them is the same text, moved to other chunks" in str(
+        comparison
+    )
+    assert ("no move ('kragx gold move') is recorded" in str(comparison)) == bool(n_ids)
+    anyway = compare(results, anyway=True)
+    assert f"the gold of {n_moved} other questions is the same text" in str(anyway)
+    assert anyway.n_queries == 40
+
+
+def test_a_gold_set_that_has_only_moved():
+    """Nothing is left out, and where gold went is said, also to who compares anyway."""
+    (gold,) = GOLD.queries[0].gold
+    later = replace(
+        GOLD.queries[0],
+        gold=(replace(gold, id="n", metadata={"move": {"from": [gold.id], "to": ["n"]}}),),
+    )
+    other = evaluation(replace(GOLD, queries=(later, *GOLD.queries[1:])), "later", lambda i: 2)
+    for anyway in (False, True):
+        comparison = compare([GOOD, other], anyway=anyway)
+        assert comparison.n_queries == 40
+        text = "no question differs in what metrics read; the gold of 1 questions is the same text"
+        assert str(comparison).count(text) == 1
 
 
 def test_three_states_of_a_gold_set():

@@ -1,4 +1,4 @@
-"""docs/comparison.md: its configs, gates and CI job are what kragx and YAML read."""
+"""docs/comparison.md, docs/gates.md: configs, gates and CI job are what kragx and YAML read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from kragx.app.commands.root import app
 from kragx.comparison import parse_gates
 from tests.docs.support import Document
 
-PAGE = Document("docs/comparison.md")
+PAGES = [Document("docs/comparison.md"), Document("docs/gates.md")]
 BLOCKS = {
     next(iter(yaml.safe_load(block.text))): yaml.safe_load(block.text)
-    for block in PAGE.blocks
+    for page in PAGES
+    for block in page.blocks
     if block.language == "yaml"
 }
 
@@ -58,7 +59,8 @@ def test_the_gates():
     "line",
     [
         line.split("#")[0].removeprefix("- run: ").split()
-        for block in PAGE.blocks
+        for page in PAGES
+        for block in page.blocks
         for line in map(str.strip, block.text.splitlines())
         if line.removeprefix("- run: ").startswith("kragx ")
     ],

@@ -248,6 +248,17 @@ def test_surely_no_worse_of_equal_retrievers():
     assert bare.said.endswith("any number of questions unless it is better; leave room: 'by 0.02'")
 
 
+def test_what_fails_by_its_mean_is_not_said_to_be_undecidable():
+    """A loss beyond what is allowed fails, and more questions like these would not change that."""
+    (lost,) = check_gates(
+        parsed({"mrr@10": "surely no worse than baseline by 0.02"}),
+        [compare([hits(50, name="a"), hits(50, 25, name="b")])],
+    )
+    assert not lost.passed
+    assert lost.said.startswith("-0.5000 against baseline, surely at least -0.")
+    assert "cannot be decided" not in lost.said
+
+
 def test_a_better_one_of_few_questions_is_surely_no_worse():
     """Where it is better at most questions, fewer than for equal ones will do."""
     pair = compare([hits(20, 20, name="a"), hits(20, 2, name="b")])
@@ -297,7 +308,7 @@ def test_a_point_estimate_is_said_to_be_one():
 
 def test_earlier_results():
     """`no worse than earlier` looks at the same retriever before; a new one passes."""
-    before = Change("fair", compare({"earlier": RUNS[0], "now": RUNS[1]}), (), ())
+    before = Change("fair", compare({"earlier": RUNS[0], "now": RUNS[1]}), (), (), 0, 0)
     found = check_gates(parsed({"mrr@10": "no worse than earlier by 0.1"}), [COMPARED], [before])
     assert {each.retriever: each.passed for each in found} == {
         "good": True,

@@ -8,6 +8,7 @@ import pytest
 
 from kragx import compare
 from kragx.comparison import RetrieverScores, Settings, compare_scores
+from kragx.comparison.view import FEW
 
 from .support import evaluation, gold_set
 
@@ -61,6 +62,69 @@ def test_retrievers_that_find_the_same():
     assert found.text.startswith("a and b have the same value for every query in mrr@10, 0.6250 [")
     assert found.values["queries_needed"] is None
     assert not found.supported
+
+
+def test_retrievers_that_are_equal_in_all_but_times():
+    """They are named together, and stand in nobody's way: the verdict is about the next one."""
+    dataset = gold_set(40)
+    ranks = {"memory": 0, "faiss": 0, "ivf": 1, "chroma": 0, "other": 2, "again": 2}
+    found = advice(
+        [
+            evaluation(
+                dataset,
+                name,
+                lambda i, late=late: None if late and i % 20 < late else 1 + i % 3,
+                metrics=TIMED,
+                seconds=lambda i, late=late: 0.01 + late,
+            )
+            for name, late in ranks.items()
+        ]
+    )
+    assert found["equal"].values["groups"] == [["memory", "faiss", "chroma"], ["other", "again"]]
+    assert "in all metrics but times: memory, faiss and chroma; other and again." in (
+        found["equal"].text
+    )
+    verdict = found["no_winner"]
+    assert verdict.values["next"] == "ivf"
+    assert (
+        "but cannot be told from ivf, other and again; to ivf the difference is +" in verdict.text
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "rank"), [(FEW - 1, lambda i: 1 + i % 3), (40, lambda i: 1), (40, lambda i: None)]
+)
+def test_equal_by_chance(n, rank):
+    """With few queries, or where all or nothing is found, equal values say nothing of settings."""
+    dataset = gold_set(n)
+    assert "equal" not in advice([evaluation(dataset, name, rank) for name in "ab"])
+
+
+@pytest.mark.parametrize("differs", ["mrr@10", "recall@10"])
+def test_equal_in_some_metrics_is_not_equal(differs):
+    """One query in one metric is enough to be different."""
+
+    def late(i):
+        return (4 if differs == "mrr@10" else None) if i == 7 else 1 + i % 3
+
+    pair = [
+        evaluation(gold_set(40), "a", lambda i: 1 + i % 3),
+        evaluation(gold_set(40), "b", late),
+    ]
+    assert "equal" not in advice(pair)
+
+
+def test_the_same_is_not_undecided():
+    """A table says of two that never differ that they are the same; of a tie that it is open."""
+    dataset = gold_set(40)
+    lists = [
+        evaluation(dataset, "a", lambda i: 1 + i % 3),
+        evaluation(dataset, "b", lambda i: 1 + i % 3),
+        evaluation(dataset, "c", lambda i: 2 + i % 3 if i == 3 else 1 + i % 3),
+    ]
+    same, tie = compare(lists, metrics=["mrr@10"]).overall.differences
+    assert same.to_text().endswith("; the same")
+    assert tie.to_text().endswith("; undecided")
 
 
 def test_times_decide_and_are_no_price():
@@ -145,6 +209,7 @@ def test_how_many_queries_is_a_range():
     assert further.text.endswith("Many more queries would be needed to decide (there are 60).")
 
 
+@pytest.mark.integration
 def test_routing_only_where_a_slice_says_so():
     """Another winner in a slice is a reason to route; without one the data is said not to tell."""
     dataset = gold_set(60, query_type=lambda i: "law" if i < 20 else "other")
@@ -224,14 +289,23 @@ def test_one_retriever():
     assert not found["one_retriever"].supported
 
 
-def test_no_fewer_queries_than_can_decide_at_all():
-    """Of two queries of which one differs, at the least the six are named that can decide."""
-    gold = gold_set(2)
-    pair = compare([evaluation(gold, "a", lambda i: 1), evaluation(gold, "b", lambda i: 1 + i)])
-    (caution,) = pair.cautions
-    assert caution.endswith("the least p that they can reach is 0.5000; 6 questions can")
-    assert "about 6 queries at the least" in pair.recommendations[0].text
-    assert pair.recommendations[0].values["queries_needed"] == 6
+@pytest.mark.parametrize("n", [2, 5, 19])
+def test_few_queries_do_not_say_how_many_would_decide(n):
+    """Of a few of which one differs, no number is told that one more question would seem to be."""
+    gold = gold_set(n)
+    pair = compare(
+        [evaluation(gold, "a", lambda i: 1), evaluation(gold, "b", lambda i: 1 + (i == 1))]
+    )
+    told = f"So few queries ({n}) do not say how many would decide; some fifty are a start."
+    assert pair.recommendations[0].text.endswith(told)
+    assert pair.recommendations[0].values["queries_needed"] is None
+    assert pair.recommendations[0].values["many_more"]
+    if n == 2:
+        (caution,) = pair.cautions
+        assert caution.endswith(
+            "the least p that they can reach is 0.5000; 6 questions can, if all of them agree; "
+            "some fifty are a start"
+        )
 
 
 @pytest.mark.parametrize(

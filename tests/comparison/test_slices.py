@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kragx import UsageError, compare
+from kragx import Run, UsageError, compare, evaluate
 
 from .support import evaluation, gold_set
 
@@ -17,6 +17,16 @@ DIFFICULTY = ("쉬움", "어려움", "보통")
 def compared(dataset, *fields, worse=lambda i: None):
     """Two retrievers, of which the second is worse where `worse` says at which rank."""
     pair = [evaluation(dataset, "a", lambda i: 1), evaluation(dataset, "b", worse)]
+    return compare(pair, slices=fields)
+
+
+def ranked(dataset, *fields, metrics=("mrr@10",)):
+    """Two retrievers with ten documents each, whether there is gold or not."""
+    lists = {query.id: [{"id": "other"}, *({"id": g.id} for g in query.gold)] for query in dataset}
+    pair = [
+        evaluate(dataset, Run.from_documents(lists, name=name), match="id", metrics=list(metrics))
+        for name in "ab"
+    ]
     return compare(pair, slices=fields)
 
 
@@ -32,6 +42,37 @@ def test_each_slice_has_its_queries_and_numbers():
     assert odd.leaders["mrr@10"].best == "a"
     assert odd.leaders["mrr@10"].decided
     assert not even.leaders["mrr@10"].decided
+
+
+def unanswerable_too():
+    """40 questions in two slices; of `x`, 12 of 20 have no answer, and so no mrr."""
+    dataset = gold_set(
+        40, part=lambda i: "x" if i < 20 else "y", answerable=lambda i: None if i >= 12 else False
+    )
+    bare = [
+        replace(query, gold=()) if query.answerable is False else query for query in dataset.queries
+    ]
+    return replace(dataset, queries=tuple(bare))
+
+
+def test_n_is_of_the_questions_that_a_value_is_over():
+    """A question without an answer is counted beside no mean that it is not in."""
+    found = ranked(unanswerable_too(), "part", "answerable")
+    x, y = found.by("part")
+    assert [part.scored("mrr@10") for part in (x, y)] == [8, 20]
+    assert found.slices_table("part").columns[1:] == ["x (n = 8)", "y (n = 20)"]
+    (small,) = (own for own in found.recommendations if own.kind == "small_slices")
+    assert small.values["slices"] == [["part", "x", 8]]  # and nobody could add to false, n = 0
+    assert x.p_worse is None
+
+
+def test_a_metric_of_other_questions_has_its_own_n():
+    """Where a slice has another n in another metric, that stands beside the value."""
+    metrics = ["mrr@10", "abstention"]
+    found = ranked(unanswerable_too(), "part", metrics=metrics)
+    rows = [[str(cell.text) for cell in row] for row in found.slices_table("part").rows]
+    assert "(n = 12)" in rows[1][1]
+    assert "(n =" not in rows[0][1] + rows[1][2]
 
 
 def test_slice_means_equal_an_evaluation_of_the_slice_alone():

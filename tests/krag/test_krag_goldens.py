@@ -18,6 +18,7 @@ from kragx.krag.evaluators import OfflineRetrievalEvaluators, RougeOfflineRetrie
 from kragx.matchers import MatchWarning
 from kragx.metrics import MetricWarning
 from tests.evaluation.profiles.support import TINY, StoredTokens
+from tests.thoroughness import some
 
 RECORDED = json.loads(Path(__file__).with_name("krag_goldens.json").read_text("utf-8"))
 TEXTS: list[str] = RECORDED["texts"]
@@ -37,7 +38,7 @@ METHODS = {
 }
 
 # A text of one token has no bigram: kragx says so, K-RAG does not.
-pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.base.MatchWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.notes.MatchWarning")
 above_one = pytest.mark.filterwarnings("ignore::kragx.metrics.engine.MetricWarning")
 
 evaluators = pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def check(case: dict[str, Any], evaluators: OfflineRetrievalEvaluators) -> None:
                 assert calculate(alone) == pytest.approx(values_at[alone], rel=0, abs=TINY)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@pytest.mark.parametrize("case", some(CASES, 7), ids=[case["name"] for case in CASES])
 def test_every_number_is_that_of_krag(case: dict[str, Any]):
     """Keys and values are K-RAG's within 1e-12; where K-RAG crashed there is a DataError; a mean
     above 1 comes with a MetricWarning.

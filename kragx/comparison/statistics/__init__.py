@@ -1,5 +1,6 @@
 """How sure a number is. Arrays in, arrays out; the query is the unit."""
 
+from kragx.comparison.statistics.best import Behind, behind_best
 from kragx.comparison.statistics.evidence import (
     deciding,
     enough,
@@ -8,7 +9,9 @@ from kragx.comparison.statistics.evidence import (
     sure_bounds,
     unseen,
 )
+from kragx.comparison.statistics.many import flip_groups, worse_of_many
 from kragx.comparison.statistics.paired import (
+    MANY,
     difference_interval,
     effect_sizes,
     queries_needed,
@@ -49,16 +52,19 @@ from kragx.metrics.intervals import (
 __all__ = [
     "CONFIDENCE",
     "LEAST",
+    "MANY",
     "MOST_CONFIDENCE",
     "MOST_RESAMPLES",
     "NO_FAMILY",
     "RESAMPLES",
     "SEED",
     "TOLERANCE",
+    "Behind",
     "Family",
     "Flipped",
     "Interval",
     "Rows",
+    "behind_best",
     "check_confidence",
     "deciding",
     "difference_interval",
@@ -67,6 +73,7 @@ __all__ = [
     "exact_limits",
     "expanded",
     "expanded_intervals",
+    "flip_groups",
     "flip_tests",
     "least_p",
     "mean_intervals",
@@ -83,5 +90,6 @@ __all__ = [
     "tally",
     "unseen",
     "wilson_interval",
+    "worse_of_many",
     "worse_parts",
 ]

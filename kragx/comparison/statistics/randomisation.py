@@ -18,6 +18,7 @@ from functools import reduce
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kragx.metrics import Bools, Floats
 from kragx.metrics.intervals import (
@@ -129,21 +130,33 @@ def flip_tests(
     Returns:
         The tests of each part, and all of them as a family.
     """
-    grid, unit = fixed_point(np.where(np.abs(differences) > TOLERANCE, differences, 0.0))
+    grid, unit = fixed_point(zeroed(differences))
     tests = [
-        _PartTests(grid[rows], rows, unit, count, handicap if number else 0.0)
+        PartTests(grid[rows], rows, unit, count, handicap if number else 0.0, n_terms=len(rows))
         for number, rows in enumerate(parts)
     ]
+    n_tests = sum(int((~np.isnan(differences[rows])).any(axis=0).sum()) for rows in parts)
+    return tested(tests, len(grid), n_tests, count, seed)
+
+
+def zeroed(differences: Floats) -> Floats:
+    """Differences without those that rounding alone has made, and 0 where there is none."""
+    return np.where(np.abs(differences) > TOLERANCE, differences, 0.0)
+
+
+def tested(
+    tests: Sequence[PartTests], n: int, n_tests: int, count: int, seed: int
+) -> tuple[list[Flipped], Family]:
+    """The results of tests of n things whose signs are flipped, and their family."""
 
     def work(size: int, child: np.random.SeedSequence) -> Floats:
-        flips = _coins(len(grid), size, child)
+        flips = _coins(n, size, child)
         largest = [test.largest(flips) for test in tests]
         return np.asarray(np.max(largest, axis=0, initial=0.0))
 
     maxima = np.zeros(count)
-    if grid.any():
-        maxima = np.concatenate(list(blocks(len(grid), count, seed, work)))
-    n_tests = sum(int((~np.isnan(differences[rows])).any(axis=0).sum()) for rows in parts)
+    if any(test.live.size for test in tests):
+        maxima = np.concatenate(list(blocks(n, count, seed, work)))
     return [test.results(count) for test in tests], Family(maxima, n_tests)
 
 
@@ -171,27 +184,50 @@ def sign_flip_p(differences: Floats, count: int = RESAMPLES, seed: int = SEED) -
     return tests[0].p
 
 
-class _PartTests:
-    """The tests of one part, block by block."""
+class PartTests:
+    """The tests of one part, block by block.
 
-    def __init__(self, grid: Floats, rows: Rows, unit: Floats, count: int, handicap: float) -> None:
-        n, self.rows, self.handicap = len(rows), rows, handicap
+    Args:
+        grid: (r, c) the part's differences as whole numbers, or sums of them.
+        rows: (r) the place of each row's sign in a flip.
+        unit: (c) of the whole numbers.
+        count: how many random flips.
+        handicap: what is taken off the statistics.
+        n_terms: how many differences a column has in all.
+    """
+
+    def __init__(
+        self,
+        grid: Floats,
+        rows: Rows,
+        unit: Floats,
+        count: int,
+        handicap: float,
+        *,
+        n_terms: int,
+    ) -> None:
+        self.rows: Rows = rows
+        self.handicap: float = handicap
         # Rounding moved each term by half a unit at most, and so a sum by n/2: equal sums of
         # fractions may be n units apart. Values near 1 whose differences are small bring in their
         # own last bits.
-        slack = n + n * _LAST_BITS / unit
+        slack = n_terms + n_terms * _LAST_BITS / unit
         differing = (grid != 0).sum(axis=0)
         observed, norm = grid.sum(axis=0), np.sqrt((grid**2).sum(axis=0))
-        self.z = np.maximum(np.abs(observed) / np.where(norm > 0, norm, 1.0) - handicap, 0.0)
-        self.p = np.ones(grid.shape[1])
+        self.z: Floats = np.maximum(
+            np.abs(observed) / np.where(norm > 0, norm, 1.0) - handicap, 0.0
+        )
+        self.p: Floats = np.ones(grid.shape[1])
         few = differing <= int(np.log2(count + 1))
         for column in np.flatnonzero(few & (differing > 0)):
             self.p[column] = _exact_p(grid[grid[:, column] != 0, column], slack[column])
-        self.live = np.flatnonzero(differing)
-        self.many = np.flatnonzero(~few[self.live])
-        self.terms, self.observed = grid[:, self.live], observed[self.live]
-        self.norm, self.least = norm[self.live], (np.abs(observed) - slack)[self.live]
-        self.extreme = np.zeros(len(self.many))
+        self.live: NDArray[np.intp] = np.flatnonzero(differing)
+        self.many: NDArray[np.intp] = np.flatnonzero(~few[self.live])
+        self.terms: Floats = grid[:, self.live]
+        self.observed: Floats = observed[self.live]
+        self.norm: Floats = norm[self.live]
+        self.least: Floats = (np.abs(observed) - slack)[self.live]
+        self.extreme: Floats = np.zeros(len(self.many))
 
     def largest(self, flips: Floats) -> Floats:
         """(size) of each flip the largest statistic, counting what is as far out as observed."""

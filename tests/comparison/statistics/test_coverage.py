@@ -26,6 +26,7 @@ def test_hit_rates(rate, n):
     assert 0.92 <= hit_coverage(rate, n) <= 0.985
 
 
+@pytest.mark.integration
 def test_hit_rates_at_any_size():
     """Of 8,869 sizes and rates eight fall short, by 2.1 % at most, and none goes beyond.
 
@@ -45,6 +46,7 @@ def test_means(name, n):
     assert least <= coverage(MEANS[name], n) <= most
 
 
+@pytest.mark.integration
 def test_few_questions_err_on_the_safe_side():
     """With ten questions 96 % or more hold the mean, where the plain bootstrap has 40 to 93 %."""
     for shape in MEANS.values():

@@ -64,6 +64,7 @@ def chance(passing: np.ndarray, truth: float) -> float:
     return float(stats.binom.pmf(np.arange(n + 1), n, truth)[passing].sum())
 
 
+@pytest.mark.integration
 def test_surely_at_least_of_hits_at_every_n():
     """Enumerated: .90 passes for .95 in 5 % at most, what is at the bound itself in 2.5 %.
 

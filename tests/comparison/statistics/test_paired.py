@@ -54,6 +54,7 @@ def test_equals_scipy_where_all_flips_are_taken(n):
         assert ours[column] == pytest.approx(theirs, abs=1e-12)
 
 
+@pytest.mark.integration
 def test_near_scipy_where_flips_are_drawn():
     """With many queries p is that of scipy within what 10,000 random flips leave open."""
     rng = np.random.default_rng(2)
@@ -106,6 +107,7 @@ def test_small_differences_of_values_near_1():
     assert sign_flip_p((values - 0.9)[:, None]) == expected == [1.0]
 
 
+@pytest.mark.integration
 def test_the_seed_decides_the_bits():
     """The same seed gives the same p, to the last bit; another one does not."""
     x = np.random.default_rng(0).normal(0.01, 0.3, (2500, 3))
@@ -197,7 +199,7 @@ def test_verdicts_hold_the_level():
                 dict.fromkeys(columns, (0.0, 0.0)),
             )
             tests = PairTests(table, table.means())
-            view = tests.overall(tests.family)
+            view = tests.overall(tests.families)
             found.append([each.verdict for each in view.differences if each.decided])
     ways = [sum(table.count(way) for table in decided["none"]) for way in ("better", "worse")]
     assert 0.04 <= sum(ways) / one.shape[1] <= 0.057
@@ -251,6 +253,7 @@ def test_queries_needed():
     assert queries_needed(-0.1, 1.96) is None
 
 
+@pytest.mark.integration
 def test_interval_of_a_difference_of_percentiles():
     """A shift is found in any number of a run; noise is not, nor what two queries show."""
     rng = np.random.default_rng(3)

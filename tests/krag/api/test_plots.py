@@ -188,6 +188,7 @@ class TestMetricsFigure:
         assert heights(axes) == [0.5, 0]
         assert [text.get_text() for text in axes.texts] == ["0.500", "-"]
 
+    @pytest.mark.integration
     @pytest.mark.parametrize("top", [1.0, 3.0])
     def test_no_overlap(self, top: float) -> None:
         """No two texts overlap and none sticks out, up to the highest values."""
@@ -234,6 +235,7 @@ class TestComparisonFigure:
         assert len(comparison_figure(table, 5).axes) == 5
         assert [axes.get_title("left") for axes in comparison_figure(table, 1).axes] == ["mrr"]
 
+    @pytest.mark.integration
     @pytest.mark.parametrize("names", [KOREAN, KOREAN[:1], ["", " "]])
     def test_no_overlap(self, names: list[str]) -> None:
         """Long and Korean names neither overlap nor stick out."""
@@ -273,6 +275,7 @@ class TestComparisonFigure:
 class TestFont:
     """Korean text without a font of the system."""
 
+    @pytest.mark.integration
     def test_no_glyph_is_missing(self) -> None:
         """Korean labels draw without the warning about missing glyphs (an error in this suite)."""
         labels = {"재현율": {"micro_recall": 0.5}, "평균 역순위": {"mrr": 0.25}}

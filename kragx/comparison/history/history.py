@@ -1,0 +1,285 @@
+"""A history: the series of every retriever, and what a reader must know of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from kragx.comparison.history.runs import PastRun, PastScore
+from kragx.comparison.history.steps import BREAKS, Step, step, tested
+from kragx.data.gold_diff import gold_name
+from kragx.errors import UsageError, nearest
+from kragx.judging.store.drift import Drift, drift_parts
+from kragx.printing import (
+    Cell,
+    Heading,
+    Line,
+    Part,
+    Result,
+    Table,
+    joined,
+    number,
+    phrase,
+    visible,
+    warning,
+)
+
+SHOWN = 20
+"""So many runs are shown in a terminal, unless it is said since when."""
+
+_AHEAD = timedelta(minutes=5)
+"""Clocks of several machines are so far apart without a word."""
+
+_MARKS = {"better": " ▲", "worse": " ▼", "different": " ≠"}
+
+
+@dataclass(frozen=True)
+class Series:
+    """A retriever under one matcher, run by run.
+
+    Attributes:
+        retriever, match: whose.
+        points: for each run of the history what it scored; None where it was no part of it.
+        steps: for each run what lies between it and the one before that has numbers of it; None
+            for the first, and where it has none.
+    """
+
+    retriever: str
+    match: str
+    points: tuple[PastScore | None, ...]
+    steps: tuple[Step | None, ...]
+
+
+@dataclass(frozen=True)
+class History(Result):
+    """Runs over time.
+
+    Attributes:
+        runs: from the oldest to the newest.
+        metrics: that are looked at.
+        series: of each retriever under each matcher.
+        skipped: folders that are left out, with the reason.
+        n_tests: how many steps were tested, whose errors are bounded together.
+        drift: of the judges of a store, if one was looked at; None for none.
+    """
+
+    runs: tuple[PastRun, ...]
+    metrics: tuple[str, ...]
+    series: tuple[Series, ...]
+    skipped: Mapping[str, str]
+    n_tests: int = 0
+    drift: tuple[Drift, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        runs: Iterable[PastRun],
+        *,
+        metrics: Sequence[str] = (),
+        since: datetime | None = None,
+        skipped: Mapping[str, str] | None = None,
+        every_metric: bool = False,
+    ) -> History:
+        """The history of some runs.
+
+        Args:
+            runs: in any order.
+            metrics: to look at, by canonical name.
+            since: only runs from then on.
+            skipped: folders that are no run.
+            every_metric: whether, if none is named, all are looked at that the newest run has;
+                else its first one.
+
+        Raises:
+            UsageError: there is no run, or no run has a metric that is named.
+        """
+        ordered = sorted(runs, key=lambda run: (run.when, run.name))
+        if not ordered:
+            raise UsageError(
+                "there is no run here",
+                remedy="name a folder of folders that kragx run has written"
+                + "".join(f"; {name}: {why}" for name, why in [*(skipped or {}).items()][:3]),
+            )
+        of_time = tuple(run for run in ordered if since is None or run.when >= since)
+        if not of_time:
+            raise UsageError(
+                f"--since: no run is as new; the newest is of {ordered[-1].date}",
+                remedy="name an earlier day",
+            )
+        known = list(dict.fromkeys(name for run in reversed(of_time) for name in run.metrics))
+        for name in metrics:
+            if name not in known:
+                raise UsageError(f"--metric: no run has {name!r}; {nearest(name, known)}")
+        newest = of_time[-1].metrics
+        looked_at = tuple(metrics) or (newest if every_metric else newest[:1])
+        return _history(of_time, looked_at, dict(skipped or {}))
+
+    def describe(
+        self, metrics: Sequence[str] | None = None, *, full: bool = False
+    ) -> Iterator[Part]:
+        """A table of each metric, newest run last, then what changed; `full` is all runs."""
+        shown = self.metrics if metrics is None else metrics
+        start = 0 if full else max(len(self.runs) - SHOWN, 0)
+        yield from self.warnings()
+        for metric in shown:
+            if len(shown) > 1:
+                yield Heading(metric)
+            yield self._table(metric, start)
+        yield from self.said(start)
+        if self.drift is not None:
+            yield from drift_parts(self.drift)
+        if start:
+            said = phrase(
+                "the last {shown} of {n} runs; --since 2026-01-31 shows those from a day on, "
+                "--html and --format json have all",
+                shown=SHOWN,
+                n=len(self.runs),
+            )
+            yield Line(said, "dim")
+
+    def warnings(self) -> Iterator[Line]:
+        """What was left out, and what is odd."""
+        for name, why in self.skipped.items():
+            yield warning(phrase("left out: {name}: {why}", name=visible(name), why=visible(why)))
+        for run in self.runs:
+            if run.copies:
+                copies = ", ".join(map(visible, run.copies))
+                said = phrase(
+                    "{name} is there more than once, and counts once: {copies}",
+                    name=visible(run.name),
+                    copies=copies,
+                )
+                yield warning(said)
+        for run in self.ahead:
+            said = phrase(
+                "{name} is dated {date}, which is yet to come: a clock was wrong, and the order of "
+                "runs may be",
+                name=visible(run.name),
+                date=visible(run.date),
+            )
+            yield warning(said)
+        if len(self.runs) == 1:
+            yield Line(phrase("one run: there is nothing yet to set it against"))
+
+    @property
+    def ahead(self) -> tuple[PastRun, ...]:
+        """Runs that are dated in the future."""
+        now = datetime.now(UTC) + _AHEAD
+        return tuple(run for run in self.runs if run.when > now)
+
+    def said(self, start: int = 0) -> Iterator[Line]:
+        """What changed with each run, and where numbers before and after mean something else."""
+        for at, run in list(enumerate(self.runs))[start:]:
+            texts: dict[str, list[str]] = defaultdict(list)
+            for own in self.series:
+                under = "" if self.is_one_match else f" ({own.match})"
+                for text in _said(own.points[at], own.steps[at]):
+                    texts[text].append(visible(f"{own.retriever}{under}"))
+            for text, names in texts.items():
+                everyone = len(names) == len(self.series) > 1
+                head = f"{_when(run)} {visible(run.name)}"
+                yield Line(
+                    joined(": ", [head, "" if everyone else ", ".join(names), text]), item="-"
+                )
+
+    @property
+    def is_one_match(self) -> bool:
+        """Whether all series are of one matcher."""
+        return len({own.match for own in self.series}) == 1
+
+    def _table(self, metric: str, start: int) -> Table:
+        names = [
+            own.retriever if self.is_one_match else f"{own.retriever} ({own.match})"
+            for own in self.series
+        ]
+        rows: list[list[str | Cell]] = [
+            [
+                Cell(_when(run), below=visible(run.name)),
+                Cell(_commit(run), below=visible(run.branch or "")),
+                visible(gold_label(run)),
+                *(_cell(own, at, metric) for own in self.series),
+            ]
+            for at, run in list(enumerate(self.runs))[start:]
+        ]
+        note = phrase(
+            "▲ better, ▼ worse than the run before at 95%: paired randomisation test of {metric}, "
+            "corrected over {n} tests; ┊ not comparable with the run before; + with uncommitted "
+            "changes",
+            metric=metric,
+            n=self.n_tests,
+        )
+        columns = [phrase("run"), phrase("commit"), phrase("gold set"), *map(visible, names)]
+        if len(self.runs) == 1:
+            return Table(columns, rows, words=3)
+        return Table(columns, rows, words=3, note=note)
+
+
+def _history(
+    runs: tuple[PastRun, ...], metrics: tuple[str, ...], skipped: Mapping[str, str]
+) -> History:
+    better = {metric: how for run in runs for metric, how in run.better.items()}
+    whose = dict.fromkeys((own.retriever, own.match) for run in runs for own in run.scores)
+    points = [
+        tuple(
+            next((own for own in run.scores if (own.retriever, own.match) == name), None)
+            for run in runs
+        )
+        for name in whose
+    ]
+    steps = {}
+    for row, of_series in enumerate(points):
+        there = [at for at, own in enumerate(of_series) if own is not None and not own.failed]
+        for one, other in pairwise(there):
+            before, after = of_series[one], of_series[other]
+            if before is not None and after is not None:
+                steps[row, other] = step(runs[one].name, before, after), before, after
+    done = tested(steps, metrics, better)
+    series = tuple(
+        Series(*name, of_series, tuple(done.get((row, at)) for at in range(len(runs))))
+        for row, (name, of_series) in enumerate(zip(whose, points))
+    )
+    n_tests = sum(len(own.tests) for own in done.values())
+    bare = tuple(replace(run, scores=()) for run in runs)  # their scores stand in the series
+    return History(bare, metrics, series, skipped, n_tests)
+
+
+def _said(point: PastScore | None, step: Step | None) -> Iterator[str]:
+    """What a run has to say of a retriever besides its numbers."""
+    if point is not None and point.failed:
+        yield phrase("not comparable: it {failed}", failed=point.failed)
+    if step is not None:
+        for kind in step.breaks:
+            since = visible(step.since)
+            yield phrase("not comparable with {run}: {why}", run=since, why=BREAKS[kind])
+        yield from (visible(str(change)) for change in step.changes)
+
+
+def gold_label(run: PastRun) -> str:
+    """The gold set of a run, by name, version and the start of its hash."""
+    return gold_name(run.gold)
+
+
+def _when(run: PastRun) -> str:
+    return f"{run.date[:10]} {run.date[11:16]}"
+
+
+def _commit(run: PastRun) -> str:
+    """The start of a commit, with a mark where the run may rest on something else."""
+    return "-" if run.commit is None else f"{run.commit[:10]}{'+' if run.dirty else ''}"
+
+
+def _cell(series: Series, at: int, metric: str) -> Cell:
+    point, since = series.points[at], series.steps[at]
+    if point is None or metric not in point.estimates:
+        return Cell("")
+    if point.failed:
+        return Cell("✗", "dim")
+    own = point.estimates[metric]
+    broken = "┊ " if since is not None and not since.joined else ""
+    test = None if since is None else since.tests.get(metric)
+    mark = "" if test is None else _MARKS.get(test.verdict, "")
+    style = {" ▲": "bold green", " ▼": "bold red"}.get(mark, "")
+    return Cell(f"{broken}{number(own.value)}{mark}", style, own.ends)

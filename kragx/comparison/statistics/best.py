@@ -1,0 +1,107 @@
+"""Which of many cannot be told from the best: a set that holds the truly best at a stated level.
+
+For each column the hypothesis "no other is better in the long run" is tested on its own. It is true
+of the best, so the best is taken for worse with a chance of at most alpha, however many columns
+there are, and nothing has to be corrected for which of them happened to come out first.
+
+Sources: S. Gupta, On some multiple decision rules, Technometrics 7, 1965 (the set); J. Hsu,
+Simultaneous confidence intervals for all distances from the best, Annals of Statistics 9, 1981 (how
+far behind); the largest statistic under random signs: P. Westfall, S. Young, Resampling-Based
+Multiple Testing, 1993.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from kragx.comparison.statistics.evidence import unseen
+from kragx.metrics import Floats
+from kragx.metrics.intervals import CONFIDENCE, RESAMPLES, SEED, TOLERANCE, blocks
+
+_ROUNDING = 1e-9
+_GROUPS = 4_096
+"""Of more questions the signs of so many groups of them are flipped, drawn by lot."""
+
+
+@dataclass(frozen=True)
+class Behind:
+    """How each column stands against the best of the others.
+
+    Attributes:
+        p: (m) of the hypothesis that no other is better, one-sided; small where one is.
+        most: (m) how far behind the best of the others its mean may lie at most, at the confidence
+            that was asked for; infinite where so few rows bound nothing.
+    """
+
+    p: Floats
+    most: Floats
+
+
+def behind_best(
+    values: Floats, count: int = RESAMPLES, seed: int = SEED, confidence: float = CONFIDENCE
+) -> Behind:
+    """Whether, and how far, each column lies behind the best of the others.
+
+    The statistic of a column is the largest, over the others, of the sum of the other's lead over
+    the root of the sum of its squares. If the column is the best, each question's leads might as
+    well have had the other sign, all together: p = (b + 1) / (N + 1), where b counts the flips with
+    a statistic at least as large. `most` inverts the same test, with Student's form of the
+    statistic; of two that never differ it is what questions not asked may hide (`unseen`).
+
+    Args:
+        values: (q, m) a value for each question, higher is better; none may be missing.
+        count: how many random flips (N).
+        seed: the same seed gives the same bits.
+        confidence: of `most`.
+    """
+    n, m = values.shape
+    if m < 2 or not n:
+        return Behind(np.ones(m), np.full(m, 0.0 if n else np.inf))
+    terms = _grouped(values, seed)
+    g = len(terms)
+    # Sums of products instead of an array of all differences: (m, m), i ahead of j.
+    sums = terms.sum(axis=0)
+    squares = np.stack([((terms - terms[:, [j]]) ** 2).sum(axis=0) for j in range(m)], axis=1)
+    leads = sums[:, None] - sums
+    alike = squares <= g * TOLERANCE**2
+    norms = np.where(alike, np.inf, np.sqrt(squares))
+    observed = np.maximum((leads / norms).max(axis=0), 0.0)
+
+    def work(size: int, child: np.random.SeedSequence) -> Floats:
+        signs = np.random.default_rng(child).integers(0, 2, (size, g)) * 2.0 - 1
+        flipped = signs @ terms
+        return np.stack(
+            [((flipped - flipped[:, [j]]) / norms[:, j]).max(axis=1) for j in range(m)], axis=1
+        )
+
+    drawn = np.maximum(np.concatenate(list(blocks(max(g, m), count, seed, work))), 0.0)
+    extreme = (drawn >= observed * (1 - _ROUNDING) - _ROUNDING).sum(axis=0)
+    p = np.where(observed > 0, (extreme + 1) / (count + 1), 1.0)
+    critical = np.quantile(drawn, confidence, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.where(
+            critical**2 < g - _ROUNDING,
+            critical * np.sqrt((g - 1) / np.maximum(g - critical**2, _ROUNDING)),
+            np.inf,
+        )
+    most = np.zeros(m)
+    hidden = unseen(n, confidence) * float(values.max() - values.min())
+    for j in range(m):
+        differences = np.delete(values, j, axis=1) - values[:, [j]]
+        spread = differences.std(axis=0, ddof=1) if n > 1 else np.zeros(m - 1)
+        varies = spread > TOLERANCE
+        width = np.where(varies, reach[j] * np.where(varies, spread, 1.0) / sqrt(n), hidden)
+        most[j] = max(float((differences.mean(axis=0) + width).max()), 0.0)
+    return Behind(p, most)
+
+
+def _grouped(values: Floats, seed: int) -> Floats:
+    """The rows, or of very many the sums of groups that are drawn by lot."""
+    n = len(values)
+    if n <= _GROUPS:
+        return values
+    of = np.random.default_rng(seed).permutation(n) % _GROUPS
+    return np.stack(
+        [np.bincount(of, weights=column, minlength=_GROUPS) for column in values.T], axis=1
+    )

@@ -1,0 +1,1 @@
+"""The one call: `evaluate` of one retriever, or of several that are compared."""

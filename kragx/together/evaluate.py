@@ -1,0 +1,327 @@
+"""`evaluate` and `aevaluate`: what is retrieved by one retriever, or by several, evaluated."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import CancelledError, Future
+from dataclasses import replace
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
+
+from kragx import matchers
+from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_run
+from kragx.data.formats.tabular import is_frame
+from kragx.errors import DataError, KragxError, RetrieverError, UsageError
+from kragx.evaluation import evaluate as of_one
+from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.inputs import first_failure
+from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.metrics import MetricSpec, NoGold, Profile
+from kragx.plugins import check_arguments
+from kragx.warned import about
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    # It loads the statistics, which one retriever does without
+    from kragx.together.evaluations import Evaluations
+
+
+class Invokable(Protocol):
+    """A LangChain retriever or runnable."""
+
+    @property
+    def invoke(self) -> Callable[..., Any]:
+        """Answers a question."""
+        raise NotImplementedError
+
+
+Retriever = Invokable | Callable[..., Any] | Run | str | Path | list[list[Any]]
+"""What can be compared with others: a retriever, a `Run`, the path of a file with results, or lists
+of documents, one list a query in the order of the gold set."""
+
+
+class Options(TypedDict, total=False):
+    """The options of `evaluate`, which says what they mean."""
+
+    match: object
+    metrics: Iterable[str | MetricSpec] | None
+    profile: str | Profile | None
+    no_gold: NoGold | None
+    facts_match: object
+    relevance_match: object
+    budget_tokenizer: object
+    corpus: object
+    workers: object
+    name: str | None
+    timeout: float | None
+    retries: int
+    concurrency: int
+    stages: bool
+
+
+@overload
+def evaluate(  # type: ignore[overload-overlap]  # every other mapping is one by query id
+    dataset: object, run: Mapping[str, Retriever], **options: Unpack[Options]
+) -> "Evaluations": ...
+@overload
+def evaluate(dataset: object, run: object = None, **options: Unpack[Options]) -> Evaluation: ...
+@wraps(of_one.evaluate, assigned=("__annotations__",))
+def evaluate(
+    dataset: object, run: object = None, **options: Unpack[Options]
+) -> "Evaluation | Evaluations":
+    """Match what was retrieved with the gold and compute the metrics; of several, compare them.
+
+    Args:
+        dataset: a `GoldDataset`; the path of a gold file; lists of gold documents, one list a
+            query; or a mapping from query id to such a list or to ``{document id: grade}``.
+        run: what was retrieved: a `Run`; the path of a results file; lists of documents in the
+            order of `dataset`; a mapping by query id; or a retriever (a LangChain retriever or
+            runnable, or a function from a question to documents), which is asked first, each
+            question once. None if `dataset` is the path of a results file, which holds both. To
+            compare several, a mapping by name each of whose values is a retriever, a `Run`, a path,
+            or lists of documents in the order of `dataset`.
+        match: a method name, a mapping of options, an import path, or a matcher; None for the
+            profile's (``overlap`` for kragx).
+        metrics: metric strings such as ``ndcg@10`` or ``source_diversity@10``; None for the
+            profile's (the usual seven at 10). The verdict of a comparison speaks of the first.
+        profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``; None for
+            kragx, or for trec where metrics have trec_eval's names (``ndcg_cut_10``).
+        no_gold: overrides what the profile does with queries that have no gold.
+        facts_match: how the facts of context_completeness are matched, as for `match`; None for as
+            gold is.
+        relevance_match: the judge of precision_judged, as for `match`; None
+            for `match` where that is a judge, else ``llm``.
+        budget_tokenizer: what a token is in budgets (``ndcg@500tokens``), as for a match; None for
+            ``unicode``.
+        corpus: where the texts of ids are found, for gold and documents that have none of their
+            own: a path (`kragx.read_corpus`), texts by id, or documents with id and text. Matching
+            by id needs none.
+        workers: how many processes share the matching; or a `concurrent.futures.Executor`. None
+            for this process alone, where whatever asks an LLM judge stays in any case: it waits
+            for a server and not for the processor.
+        name: names the retriever in results; None for its own name, or its file's. Those of a
+            comparison are named by the mapping.
+        timeout: of a retriever that is asked: seconds after which an attempt has failed; None
+            waits for ever.
+        retries: how often it is asked a question again after an error, with growing pauses.
+        concurrency: how many questions it is asked at once (1; `aevaluate`: 8); more make each
+            query's time a time under load.
+        stages: whether to keep what each step of a LangChain chain returned; a comparison then says
+            where the gold is lost (`Evaluations.losses`), as does its page.
+
+    Returns:
+        An `Evaluation`; of a comparison `Evaluations`, in which a retriever that failed on some
+        question is not comparable, whatever the others' values.
+
+    Raises:
+        UsageError: an argument is wrong.
+        DataError: the data is; ids without the text that the matcher compares are counted.
+        WorkerError: a process that shared the work has died.
+        RetrieverError: the retriever, or each of several, failed on every question; the first error
+            is quoted.
+
+    Examples:
+        >>> from kragx import evaluate
+        >>> gold = [["Opened software can be returned within 14 days."]]
+        >>> found = [["Gift cards expire.", f"Returns: {gold[0][0]} Keep the slip."]]
+        >>> evaluate(gold, found, metrics=["hit_rate@5", "mrr@5"]).mean
+        {'hit_rate@5': 1.0, 'mrr@5': 0.5}
+        >>> results = evaluate(gold, {"one": found, "other": [[]]}, metrics=["mrr@5"])
+        >>> results["other"]["mrr@5"]
+        0.0
+    """
+    from kragx.evaluation.retrieve import retrieve
+
+    return _evaluated(dataset, run, options, retrieve)
+
+
+@overload
+async def aevaluate(  # type: ignore[overload-overlap]
+    dataset: object, run: Mapping[str, Retriever], **options: Unpack[Options]
+) -> "Evaluations": ...
+@overload
+async def aevaluate(
+    dataset: object, run: object = None, **options: Unpack[Options]
+) -> Evaluation: ...
+@wraps(of_one.evaluate, assigned=("__annotations__",))
+async def aevaluate(
+    dataset: object, run: object = None, **options: Unpack[Options]
+) -> "Evaluation | Evaluations":
+    """`evaluate` for asynchronous code: retrievers are awaited, the rest runs in a thread.
+
+    Several retrievers are asked one after the other, each up to `concurrency` (8) questions at
+    once, so that none is timed under the load of another.
+
+    Examples:
+        >>> import asyncio
+        >>> from kragx import aevaluate
+        >>> gold = {"q1": ["the answer"]}
+        >>> found = {"q1": ["another text", "the answer"]}
+        >>> asyncio.run(aevaluate(gold, found, metrics=["mrr@5"]))["mrr@5"]
+        0.5
+    """
+    from kragx.evaluation.retrieve import aretrieve
+
+    loop, asked, ended = asyncio.get_running_loop(), list[Future[Run]](), False
+
+    def ask(retriever: object, gold: GoldDataset, **asking: Any) -> Run:
+        if ended:
+            raise CancelledError
+        asked.append(asyncio.run_coroutine_threadsafe(aretrieve(retriever, gold, **asking), loop))
+        return asked[-1].result()
+
+    try:
+        # Retrievers are awaited in the caller's loop, to which their connections may belong.
+        return await asyncio.to_thread(_evaluated, dataset, run, options, ask)
+    finally:
+        ended = True
+        for future in asked:
+            future.cancel()  # where somebody cancels the evaluation; else it is done
+
+
+_ASKING = ("timeout", "retries", "concurrency", "stages")
+
+
+def _evaluated(
+    dataset: object, run: object, options: Options, retrieve: Callable[..., Run]
+) -> "Evaluation | Evaluations":
+    """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
+    check_arguments(of_one.evaluate, {"dataset": dataset, **options}, "evaluate")
+    asking = {name: options.pop(name) for name in _ASKING if name in options}  # type: ignore[misc]
+    if compares(run):
+        if not any(map(is_retriever, run.values())):
+            of_one.refuse_asking(asking)
+        return _together(dataset, run, options, partial(retrieve, **asking))
+    if not is_retriever(run):
+        of_one.refuse_asking(asking)
+    name = options.pop("name", None)
+    return of_one.evaluate_run(
+        dataset,
+        run,
+        corpus=options.pop("corpus", None),
+        workers=options.pop("workers", None),
+        name=name,
+        ask=partial(retrieve, name=name, **asking),
+        criteria=_criteria(options),
+    ).answered()
+
+
+def _criteria(options: Options) -> Criteria:
+    return Criteria.of(**options)  # type: ignore[misc]  # what is left are its own
+
+
+def compares(run: object) -> "TypeIs[Mapping[str, Any]]":
+    """Whether what was retrieved is that of several retrievers, by name.
+
+    Raises:
+        UsageError: it is an empty mapping, or one in which some values are all that a retriever
+            returned, or the retriever itself, and others are not.
+    """
+    if not isinstance(run, Mapping) or is_retriever(run):
+        return False
+    if not run:
+        raise UsageError(
+            "an empty mapping",
+            field="run",
+            remedy="pass retrievers by name, {'bm25': retriever}, or lists of documents by query "
+            "id",
+        )
+    whole = [
+        isinstance(own, (Run, str, Path)) or is_retriever(own) or is_frame(own) or _by_query(own)
+        for own in run.values()
+    ]
+    if any(whole) and not all(whole):
+        names = list(run)
+        one, other = names[whole.index(True)], names[whole.index(False)]
+        raise UsageError(
+            f"{one!r} is {_kind(run[one])}, and {other!r} is {_kind(run[other])}",
+            field="run",
+            remedy="a comparison needs a retriever, a Run, a DataFrame, a path, or lists of "
+            "documents (one list a query, in the order of the gold set) under every name, and a "
+            "mapping by query id one list of documents under each",
+        )
+    return all(whole)
+
+
+def _by_query(value: object) -> bool:
+    """Whether a value lists documents query by query: a list is no document, but a pair may be."""
+    return isinstance(value, list) and any(isinstance(docs, list) for docs in value)
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, (str, Path)):
+        return f"the path {str(value)!r}"
+    if _by_query(value):
+        return f"{len(value)} lists of documents"  # type: ignore[arg-type]
+    what = "a retriever" if is_retriever(value) else "no retriever"
+    return "a Run" if isinstance(value, Run) else f"{what} ({type(value).__name__})"
+
+
+def _refuse_name(options: Options) -> None:
+    if options.get("name") is not None:
+        raise UsageError(
+            f"{options['name']!r} names one retriever, and several are given, each under its own "
+            "name",
+            field="name",
+            remedy="leave it out",
+        )
+
+
+def _together(
+    dataset: object,
+    sources: Mapping[str, Any],
+    options: Options,
+    retrieve: Callable[..., Run],
+) -> "Evaluations":
+    """Several retrievers evaluated alike and compared; each is asked once."""
+    from kragx.together.evaluations import Evaluations
+
+    _refuse_name(options)
+    options.pop("name", None)
+    retrievers = {str(name): own for name, own in sources.items() if is_retriever(own)}
+    gold = read_dataset(dataset)
+    corpus, workers = as_corpus(options.pop("corpus", None)), options.pop("workers", None)
+    criteria = _criteria(options)
+    # What is not asked first, as a wrong file is found at once.
+    runs = {
+        str(name): _read(own, gold, str(name))
+        for name, own in sources.items()
+        if str(name) not in retrievers
+    }
+
+    def ask(retriever: object, gold: GoldDataset, name: str) -> Run:
+        runs[name] = retrieve(retriever, gold, name=name)
+        return runs[name]
+
+    if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in gold):
+        for name, own in retrievers.items():
+            ask(own, gold, name)
+        judge, profile = criteria.matcher, criteria.named
+        pool = of_one.pooled(gold, runs.values(), match=judge, profile=profile, corpus=corpus)
+        criteria = replace(criteria, matcher=pool)
+    evaluations = []
+    for name in map(str, sources):
+        run = runs[name] if name in runs else retrievers[name]
+        own_ask = partial(ask, name=name)
+        try:
+            with about(name):
+                evaluations.append(
+                    of_one.evaluate_run(
+                        gold, run, criteria, corpus=corpus, workers=workers, ask=own_ask
+                    )
+                )
+        except DataError as error:
+            raise error.within(f"run.{name}") from None
+    if all(evaluation.unanswered for evaluation in evaluations):
+        firsts = (f"{own.name}: {first_failure(own.failures)}" for own in evaluations)
+        raise RetrieverError(f"every retriever failed on every question; {'; '.join(firsts)}")
+    return Evaluations.of(evaluations, runs=runs, corpus=corpus, criteria=criteria)
+
+
+def _read(source: object, gold: GoldDataset, name: str) -> Run:
+    try:
+        return replace(read_run(source, gold), name=name)
+    except KragxError as error:
+        raise error.within(f"run.{name}") from None

@@ -1,0 +1,263 @@
+"""`Evaluations`: several retrievers on one gold set, and which of them is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import Any, Self
+
+from kragx.comparison import Comparison, compare
+from kragx.comparison.side_by_side import remarks_on
+from kragx.data import NO_CORPUS, Corpus, Run
+from kragx.errors import UsageError, nearest
+from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
+from kragx.metrics import parse
+from kragx.plain import HIDDEN
+from kragx.printing import (
+    Dot,
+    Line,
+    Part,
+    Result,
+    dots,
+    in_language,
+    joined,
+    phrase,
+    visible,
+    warning,
+)
+from kragx.report.html_page.cells import Reasons
+from kragx.report.html_page.judged import judged
+from kragx.report.html_page.page import write_html
+
+
+# Compared by identity, as evaluations are.
+@dataclass(frozen=True, eq=False)
+class Evaluations(Result):
+    """Several retrievers on one gold set under one matcher: the numbers of each, compared.
+
+    Attributes:
+        evaluations: by the retriever's name, in the order given; also those that failed.
+        comparison: which is better, and how sure that is. Whoever failed on more questions than is
+            tolerated stands in `Comparison.not_comparable` and neither wins, loses nor ties.
+        runs: what each retriever returned, by its name; empty where that was not kept.
+        corpus: has the texts of ids, for the page.
+        options: of `kragx.compare`, by which they are compared.
+        losses: of each retriever that was asked with `stages` and has some, which of them loses the
+            gold.
+        criteria: by which they were evaluated; None where that was not kept.
+
+    Examples:
+        >>> from kragx import evaluate
+        >>> gold = [["the answer"], ["1919"]]
+        >>> runs = {"one": [["the answer"], ["in 1919"]], "other": [["another text"], ["in 1919"]]}
+        >>> results = evaluate(gold, runs, metrics=["mrr@5"])
+        >>> {name: evaluation["mrr@5"] for name, evaluation in results.evaluations.items()}
+        {'one': 1.0, 'other': 0.5}
+        >>> results.comparison.best
+        'one'
+    """
+
+    evaluations: Mapping[str, Evaluation]
+    comparison: Comparison
+    runs: Mapping[str, Run] = field(default_factory=dict, repr=False, metadata=HIDDEN)
+    corpus: Corpus = field(default=NO_CORPUS, repr=False, metadata=HIDDEN)
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False, metadata=HIDDEN)
+    losses: Sequence[StageLosses] = field(default=(), repr=False)
+    criteria: Criteria | None = field(default=None, repr=False, metadata=HIDDEN)
+
+    @classmethod
+    def of(
+        cls,
+        evaluations: Iterable[Evaluation],
+        *,
+        runs: Mapping[str, Run] | None = None,
+        corpus: Corpus = NO_CORPUS,
+        criteria: Criteria | None = None,
+        **options: Any,
+    ) -> Self:
+        """Compare evaluations that have names of their own; arguments as of the class.
+
+        Where stages lose the gold is found out if `criteria` and `runs` are given.
+
+        Raises:
+            UsageError: they cannot be compared, or an option is wrong.
+        """
+        by_name = {evaluation.name: evaluation for evaluation in evaluations}
+        comparison, runs = compare(by_name.values(), **options), runs or {}
+        losses = [] if criteria is None else _losses(by_name.values(), runs, criteria, corpus)
+        return cls(by_name, comparison, runs, corpus, options, losses, criteria)
+
+    def compared(self, **options: Any) -> Self:
+        """The same numbers compared in another way; nothing is asked or matched again.
+
+        Args:
+            options: those of `kragx.compare`: ``max_failed``, ``baseline``, ``slices`` and others.
+
+        Raises:
+            UsageError: an option is wrong.
+        """
+        options = {**self.options, **options}
+        comparison = compare(self.evaluations.values(), **options)
+        return replace(self, comparison=comparison, options=options)
+
+    def __getitem__(self, name: str) -> Evaluation:
+        """A retriever's own numbers."""
+        if name not in self.evaluations:
+            hint = nearest(str(name), self.evaluations)
+            raise UsageError(f"no retriever is called {name!r}; {hint}")
+        return self.evaluations[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.evaluations)
+
+    def __len__(self) -> int:
+        return len(self.evaluations)
+
+    @property
+    def verdict(self) -> str:
+        """Which retriever is best in the first metric and how sure that is, or why none is.
+
+        In the language that results are shown in (KRAGX_LANG).
+        """
+        return in_language(self.comparison.recommendations[0].text)
+
+    @property
+    def table(self) -> dict[str, dict[str, float | None]]:
+        """For each retriever its means by canonical metric name; None where it failed."""
+        lost = self.comparison.not_comparable
+        return {
+            name: dict.fromkeys(own.mean) if name in lost else dict(own.mean)
+            for name, own in self.evaluations.items()
+        }
+
+    @property
+    def queries(self) -> dict[str, dict[str, float | None]]:
+        """Each query's values of the first metric by retriever, those that differ most first."""
+        return self.queries_by(self.comparison.primary)
+
+    def queries_by(self, metric: str) -> dict[str, dict[str, float | None]]:
+        """Each query's values of a metric by retriever, those that differ most first.
+
+        None where a retriever failed, or the query has no value, or is not among a retriever's
+        questions. Where all are equal the order is that of the gold set.
+
+        Raises:
+            UsageError: not all have computed it.
+        """
+        name = str(parse(metric, next(iter(self.evaluations.values())).profile))
+        if name not in self.comparison.metrics:
+            hint = nearest(metric, self.comparison.metrics)
+            raise UsageError(f"metric {metric!r} is not compared; {hint}")
+        values: dict[str, dict[str, float | None]] = {}
+        for retriever, own in self.evaluations.items():
+            column = next(scores.values for scores in own.scores if str(scores.spec) == name)
+            for query_id, value in zip(own.query_ids, column.tolist()):
+                row = values.setdefault(query_id, dict.fromkeys(self.evaluations))
+                known = value == value and query_id not in own.failures  # noqa: PLR0124  # no NaN
+                row[retriever] = value if known else None
+
+        def spread(query_id: str) -> float:
+            known = [value for value in values[query_id].values() if value is not None]
+            return min(known, default=inf) - max(known, default=inf) if known else 0.0
+
+        return {query_id: values[query_id] for query_id in sorted(values, key=spread)}
+
+    def at_threshold(self, threshold: float) -> Evaluations:
+        """The same scores decided at another threshold; nothing is asked or matched again.
+
+        But for what stages returned, where retrievers were asked with them.
+
+        Raises:
+            UsageError: it is out of range, or the matcher has none.
+        """
+        decided = (own.at_threshold(threshold) for own in self.evaluations.values())
+        return self.of(
+            decided, runs=self.runs, corpus=self.corpus, criteria=self.criteria, **self.options
+        )
+
+    def report(self, path: str | Path, **options: Any) -> None:
+        """Write the HTML page, which opens offline; `options` are those of `kragx.write_html`.
+
+        With what judges said, from their stores. It begins in the language that results are shown
+        in (KRAGX_LANG, or ``language="ko"``), else in the browser's.
+        """
+        known: dict[str, Any] = {
+            "runs": self.runs,
+            "comparisons": [self.comparison],
+            "corpus": self.corpus.docs,
+            "losses": self.losses,
+        }
+        first = next(iter(self.evaluations.values()))
+        if self.criteria is not None:
+            known["matchers"] = {first.match_name: self.criteria.matcher}
+            known["reasons"] = {first.match_name: self._reasons}
+        write_html(self.evaluations, path, **{**known, **options})
+
+    @property
+    def _reasons(self) -> Reasons:
+        """What judges said of the matches, and of relevance."""
+        first, criteria = next(iter(self.evaluations.values())), self.criteria
+        if criteria is None or first.dataset is None:
+            return {}
+        known = partial(judged, dataset=first.dataset, runs=self.runs.values())
+        of_matches = known(
+            criteria.matcher, profile=first.profile, relevance="pool" in first.settings
+        )
+        if criteria.relevance_by is None:
+            return of_matches
+        of_relevance = known(criteria.relevance_by, profile=first.profile, relevance=True)
+        return {**of_relevance, **of_matches}
+
+    def describe(self) -> Iterator[Part]:
+        """Who failed, the verdict, the means, and what a reader must know."""
+        evaluations, comparison = list(self.evaluations.values()), self.comparison
+        yield from evaluations[0].heading()
+        for own in (*comparison.gold, *comparison.failures):
+            yield from own.describe()
+        verdict, *advice = comparison.recommendations
+        yield from verdict.describe()
+        # Where some questions are left out, the means are those of the others.
+        yield comparison.means_table(evaluations if self.of_all else ())
+        yield from (line for own in advice if own.supported for line in own.describe())
+        yield from (
+            Line(joined(": ", [visible(own.retriever), own.summary])) for own in self.losses
+        )
+        yield from map(warning, comparison.cautions)
+        yield from remarks_on(evaluations, failures=False)
+        if self.of_all:
+            yield evaluations[0].size
+        else:
+            yield Line(phrase("{n} queries compared", n=comparison.n_queries))
+
+    def _repr_html_(self) -> str:
+        metric, means = self.comparison.primary, self.comparison.overall.means
+        best = () if self.comparison.leader is None else self.comparison.leader.shared
+        rows = [
+            Dot(name, mean.value, mean.low, mean.high, best=name in best)
+            for name, own in means.items()
+            for mean in (own[metric],)
+            if mean.value is not None
+        ]
+        return super()._repr_html_() + dots(metric, rows)
+
+    @property
+    def of_all(self) -> bool:
+        """Whether all have the same questions, so that none is left out of the comparison."""
+        n = self.comparison.n_queries
+        return all(len(own.query_ids) == n for own in self.evaluations.values())
+
+
+def _losses(
+    evaluations: Iterable[Evaluation], runs: Mapping[str, Run], criteria: Criteria, corpus: Corpus
+) -> list[StageLosses]:
+    """Of each retriever that has stages, which of them loses the gold."""
+    return [
+        losses_of(own, own.dataset, runs[own.name], criteria, k=depth_of(own), corpus=corpus)
+        for own in evaluations
+        if own.dataset is not None and own.name in runs and has_stages(runs[own.name])
+    ]

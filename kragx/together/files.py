@@ -1,0 +1,62 @@
+"""Several files of what was retrieved, evaluated alike and compared."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kragx.data import as_corpus, names_apart, read_rows
+from kragx.errors import DataError
+from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.evaluate import evaluate_run
+from kragx.together.evaluations import Evaluations
+from kragx.warned import about
+
+
+def evaluate_files(
+    paths: Sequence[str],
+    criteria: Criteria,
+    *,
+    corpus: object = None,
+    workers: object = None,
+    max_failed: float = 0.0,
+    anyway: bool = False,
+) -> Evaluations:
+    """Results files, each with gold and what one retriever returned, compared.
+
+    Of files whose questions, or whose gold, are not all the same, those questions are compared that
+    are; the result says which the others are. Retrievers are named by their files.
+
+    Args:
+        paths: of the files.
+        criteria: by which they are evaluated.
+        corpus: as for `kragx.evaluate`.
+        workers: as for `kragx.evaluate`.
+        max_failed: as for `kragx.compare`.
+        anyway: as for `kragx.compare`.
+
+    Raises:
+        DataError: a file has mistakes, or lacks gold, or what was retrieved.
+        UsageError: a file is named twice; or no question is the same in all of them.
+    """
+    known, evaluations, runs = as_corpus(corpus), [], {}
+    for path, name in zip(paths, names_apart(paths)):
+        dataset, run = read_rows(path)
+        if not any(query.gold for query in dataset):
+            raise DataError(
+                "no question has gold", path=str(path), remedy="name the gold file with --gold"
+            )
+        runs[name] = replace(run, name=name)
+        try:
+            with about(name):
+                evaluations.append(
+                    evaluate_run(dataset, runs[name], criteria, corpus=known, workers=workers)
+                )
+        except DataError as error:
+            raise error.within(path=str(path)) from None
+    return Evaluations.of(
+        evaluations,
+        runs=runs,
+        corpus=known,
+        criteria=criteria,
+        max_failed=max_failed,
+        anyway=anyway,
+    )

@@ -1,0 +1,39 @@
+"""Tuning: which setting of a grid to take, how sure that is, and what each axis does."""
+
+from kragx.tuning.choosing import Tried as Tried, tuned as tuned
+from kragx.tuning.costs import Sizes as Sizes, median_seconds as median_seconds
+from kragx.tuning.grid import (
+    GRID as GRID,
+    MAX_SETTINGS as MAX_SETTINGS,
+    Setting as Setting,
+    has_grid as has_grid,
+    read_grid as read_grid,
+    settings as settings,
+    size as size,
+    spread as spread,
+    value_label as value_label,
+)
+from kragx.tuning.halves import drawn as drawn, halved as halved
+from kragx.tuning.halving import Halving, halve as halve
+from kragx.tuning.matcher_settings import (
+    MatcherSettings,
+    UnderSetting,
+    matcher_settings as matcher_settings,
+)
+from kragx.tuning.rules import Rules as Rules
+from kragx.tuning.trying import tune
+from kragx.tuning.tuning import Curve, Drop, HeldAgainst, HeldOut, Point, SettingResult, Tuning
+
+__all__ = [
+    "Curve",
+    "Drop",
+    "Halving",
+    "HeldAgainst",
+    "HeldOut",
+    "MatcherSettings",
+    "Point",
+    "SettingResult",
+    "Tuning",
+    "UnderSetting",
+    "tune",
+]

@@ -1,0 +1,36 @@
+"""What a setting costs: tokens of context, and time."""
+
+from statistics import fmean, median
+
+from kragx.data import Run, tokenizer
+
+
+class Sizes:
+    """Counts the tokens of retrieved texts, of each distinct text once.
+
+    Args:
+        spec: says what a token is, as for a match; None for ``unicode``.
+    """
+
+    def __init__(self, spec: object = None) -> None:
+        self._tokenizer = tokenizer(spec or "unicode", field="budget_tokenizer")
+        self._known: dict[str, int] = {}
+
+    def mean(self, run: Run) -> float | None:
+        """Of all documents of a question, its mean; None where a document's text is not known."""
+        answers = [own.documents for own in run.results.values() if own.error is None]
+        if not answers or any(doc.text is None for docs in answers for doc in docs):
+            return None
+        return fmean(sum(self._of(doc.text or "") for doc in docs) for docs in answers)
+
+    def _of(self, text: str) -> int:
+        if text not in self._known:
+            (tokens,) = self._tokenizer.tokens([text])
+            self._known[text] = len(tokens)
+        return self._known[text]
+
+
+def median_seconds(run: Run) -> float | None:
+    """The median of what a question took; None where that was not measured."""
+    known = [own.seconds for own in run.results.values() if own.seconds is not None]
+    return median(known) if known else None

@@ -1,0 +1,67 @@
+"""How settings are held against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from kragx.comparison.statistics import (
+    CONFIDENCE,
+    RESAMPLES,
+    SEED,
+    Behind,
+    Interval,
+    behind_best,
+    mean_intervals,
+)
+from kragx.metrics import Floats
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How settings are held against each other.
+
+    Attributes:
+        metric, match: what the values are of.
+        better: the metric's direction.
+        range: between what its values lie; None where nothing bounds them.
+        confidence: of all that is said.
+        resamples: how many random flips.
+        seed: of flips, and of the lot by which questions are held out.
+        looks: how often settings are looked at, which share the level.
+    """
+
+    metric: str
+    match: str = ""
+    better: Literal["higher", "lower"] = "higher"
+    range: Interval | None = (0.0, 1.0)
+    confidence: float = CONFIDENCE
+    resamples: int = RESAMPLES
+    seed: int = SEED
+    looks: int = 1
+
+    @property
+    def alpha(self) -> float:
+        """The level of a single look."""
+        return (1 - self.confidence) / self.looks
+
+    @property
+    def sign(self) -> float:
+        """What makes higher values the better ones."""
+        return 1.0 if self.better == "higher" else -1.0
+
+    def means(self, values: Floats) -> list[tuple[float, float | None, float | None]]:
+        """Each column's mean with its interval."""
+        ends = mean_intervals(
+            values, [self.range] * values.shape[1], self.confidence, self.resamples, self.seed
+        )
+        return [
+            (mean, None if np.isnan(low) else low, None if np.isnan(high) else high)
+            for mean, low, high in zip(values.mean(axis=0).tolist(), *ends.tolist())
+        ]
+
+    def behind(self, values: Floats) -> Behind:
+        """How each column stands against the best of the others."""
+        return behind_best(self.sign * values, self.resamples, self.seed, 1 - self.alpha)

@@ -1,0 +1,461 @@
+"""What a grid says: which setting to take, how sure that is, and what each axis does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from kragx.comparison.statistics import Interval
+from kragx.printing import (
+    Cell,
+    Heading,
+    Line,
+    Part,
+    Result,
+    Table,
+    duration,
+    joined,
+    number,
+    phrase,
+    visible,
+)
+
+Verdict = Literal["simplest", "best", "refuted", "open", "too_few", "only", "none"]
+"""What the choice rests on.
+
+simplest  cannot be told from the best, and is simpler
+best      the best itself, and nothing that cannot be told from it is simpler
+refuted   the best: a simpler one, chosen before, was told apart on the questions held out
+open      no setting was told from the best, so the questions choose nothing; the simplest is named
+too_few   so few questions that no difference could be told; nothing is named
+only      there is one setting
+none      no setting has values that can be compared
+"""
+
+
+@dataclass(frozen=True)
+class SettingResult:
+    """One setting.
+
+    Attributes:
+        name: as the retriever is called in all results.
+        of: whose grid it is of.
+        values: its value on each axis.
+        mean, low, high: over the questions that choose; None where there is none.
+        held_out: the mean over the questions held out; None where there is none.
+        p: of the hypothesis that no other setting is better, on the questions that choose.
+        at_most: how far behind the best it may lie at most; None where so few questions bound
+            nothing.
+        told_apart: whether it was told from the best.
+        tokens: of the retrieved texts of a question, their mean; None where texts are not known.
+        seconds: the median of what a question took; None where that was not measured.
+        on_front: whether no other is at least as good in quality, context and time and better in
+            one of them.
+        failed: why it is not compared; empty where it is.
+    """
+
+    name: str
+    of: str
+    values: Mapping[str, Any]
+    mean: float | None
+    low: float | None
+    high: float | None
+    held_out: float | None
+    p: float | None
+    at_most: float | None
+    told_apart: bool
+    tokens: float | None
+    seconds: float | None
+    on_front: bool
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class HeldAgainst:
+    """The simpler setting that was chosen against the best, on the questions held out.
+
+    Attributes:
+        name: the simpler one.
+        difference: its mean there less that of the best.
+        p: of the paired test of that difference, two-sided.
+    """
+
+    name: str
+    difference: float
+    p: float
+
+    def refutes(self, confidence: float, better: str) -> bool:
+        """Whether it was told to be worse."""
+        worse = self.difference < 0 if better == "higher" else self.difference > 0
+        return worse and self.p <= 1 - confidence
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What the questions that had no part in the choice say of it.
+
+    Attributes:
+        mean, low, high: of the setting to take.
+        test: of the simpler setting that was chosen; None where the best itself was.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    test: HeldAgainst | None
+
+
+@dataclass(frozen=True)
+class Point:
+    """The mean over all settings with one value on an axis.
+
+    Attributes:
+        value: on the axis, as it is written.
+        mean, low, high: over all questions.
+        n_settings: over how many settings of each question the mean is.
+        told_apart: of the whole axis, whether another value was told to be better.
+    """
+
+    value: str
+    mean: float
+    low: float | None
+    high: float | None
+    n_settings: int
+    told_apart: bool = False
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a metric responds to an axis.
+
+    Attributes:
+        of: whose grid.
+        axis: which.
+        among: the other axis and its value to which the settings are held; none for all of them.
+        points: in the grid's order.
+    """
+
+    of: str
+    axis: str
+    among: Mapping[str, str]
+    points: tuple[Point, ...]
+
+    @property
+    def label(self) -> str:
+        """The axis, and what the others are held to."""
+        held = "".join(f", {axis}={value}" for axis, value in self.among.items())
+        return f"{self.of}: {self.axis}{held}"
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A setting that was asked no further, as it was told from the best.
+
+    Attributes:
+        name: the setting.
+        n_questions: on how many it had been asked by then.
+        best: the best setting then.
+        behind: by how much it lay behind that one, on these questions.
+        p: of the hypothesis that no other was better.
+    """
+
+    name: str
+    n_questions: int
+    best: str
+    behind: float
+    p: float
+
+    @classmethod
+    def read(cls, value: Mapping[str, Any]) -> Drop:
+        """Of its plain values."""
+        return cls(
+            str(value["name"]),
+            int(value["n_questions"]),
+            str(value["best"]),
+            float(value["behind"]),
+            float(value["p"]),
+        )
+
+
+@dataclass(frozen=True)
+class Tuning(Result):
+    """Which setting of a grid to take, and how sure that is.
+
+    Half of the questions, drawn by lot, choose; the others, which had no part in it, say what the
+    choice is worth. Curves and the front are over all questions.
+
+    Attributes:
+        match: names the matcher.
+        metric: what is compared.
+        better: its direction.
+        confidence: of all that is said.
+        seed: of the lot.
+        looks: how often settings were looked at, which share the level (1 without halving).
+        n_choosing, n_held_out: how many questions of each kind have a value for every setting.
+        verdict: what the choice rests on.
+        take: the setting to take; None where nothing can be said.
+        best: the setting that is best on the questions that choose.
+        settings: every one that was compared, the best first; then those that failed.
+        held_out: what the questions held out say of the setting to take.
+        curves: of each axis, over all settings, then with each other axis held.
+        drops: settings that were asked no further, in the order in which they went.
+
+    Examples:
+        >>> from kragx import GoldDataset, tune
+        >>> texts = ["Seoul is the capital.", "It began in 1919.", "Gift cards do not expire."]
+        >>> golds = [[text] for text in texts * 4]
+        >>> gold = GoldDataset.from_documents(golds, queries=["Which?"] * 12)
+        >>> def first(k):
+        ...     return lambda question: texts[:k]
+        >>> tuning = tune(gold, first, {"k": [1, 3]}, metric="hit_rate@5", progress=False)
+        >>> [setting.name for setting in tuning.settings]
+        ['first[k=3]', 'first[k=1]']
+    """
+
+    match: str
+    metric: str
+    better: Literal["higher", "lower"]
+    confidence: float
+    seed: int
+    looks: int
+    n_choosing: int
+    n_held_out: int
+    verdict: Verdict
+    take: str | None
+    best: str | None
+    settings: tuple[SettingResult, ...]
+    held_out: HeldOut | None
+    curves: tuple[Curve, ...]
+    drops: tuple[Drop, ...] = ()
+
+    also_plain: ClassVar[tuple[str, ...]] = ("sentence", "n_candidates", "n_settings")
+
+    @property
+    def n_candidates(self) -> int:
+        """How many settings cannot be told from the best."""
+        return sum(not own.told_apart and not own.failed for own in self.settings)
+
+    @property
+    def n_settings(self) -> int:
+        """How many settings there are, with those that were dropped or failed."""
+        return len(self.settings) + len(self.drops)
+
+    def of(self, name: str) -> SettingResult:
+        """The setting of a name; KeyError without one."""
+        by_name = {own.name: own for own in self.settings}
+        return by_name[name]
+
+    @property
+    def sentence(self) -> str:
+        """Which to take, and how sure that is."""
+        match self.verdict:
+            case "none":
+                return phrase("No setting can be taken: none has values that can be compared.")
+            case "too_few":
+                return phrase(
+                    "Cannot tell: too few questions to choose by for any difference, {n}.",
+                    n=self.n_choosing,
+                )
+        return joined(" ", (self._choice, self._worth, self._test))
+
+    @property
+    def _choice(self) -> str:
+        names = {"take": visible(self.take or ""), "best": visible(self.best or "")}
+        counts = {"alike": self.n_candidates, "all": self.n_settings, "n": self.n_choosing}
+        values = {**names, **counts, "risk": self._risk, "others": self.n_candidates - 1}
+        match self.verdict:
+            case "only":
+                return phrase("Take {take}: there is no other.", **values)
+            case "open":
+                return phrase(
+                    "Cannot tell: on {n} questions none of {alike} settings is told from the best, "
+                    "{best}. The simplest is {take}{risk}.",
+                    **values,
+                )
+            case "refuted":
+                return phrase("Take {take}: the best of {all} settings.", **values)
+            case "best" if self.n_candidates == 1:
+                return phrase(
+                    "Take {take}: the best of {all} settings; told apart from every other.",
+                    **values,
+                )
+            case "best":
+                return phrase(
+                    "Take {take}: the best of {all} settings; of the others {others} cannot be "
+                    "told from it, and none is simpler.",
+                    **values,
+                )
+        return phrase(
+            "Take {take}: the simplest of the {alike} settings, of {all}, that cannot be told from "
+            "the best, {best}{risk}.",
+            **values,
+        )
+
+    @property
+    def _risk(self) -> str:
+        """How far behind the best the chosen one may lie."""
+        if self.take == self.best:
+            return phrase("; it is the best itself")
+        most = None if self.take is None else self.of(self.take).at_most
+        if most is None:
+            return phrase("; how far behind it may lie, so few questions do not say")
+        return phrase("; it may lie up to {most} behind", most=number(most))
+
+    @property
+    def _worth(self) -> str:
+        """The number on the questions that chose, and on those that did not."""
+        held = self.held_out
+        if held is None or self.take is None:
+            return phrase("{metric} has no value on questions held out.", metric=self.metric)
+        ends = "" if held.low is None else f" [{number(held.low)}, {number(held.high)}]"
+        return phrase(
+            "{metric}: {mean} on the {n} questions that chose, {held}{ends} on the {rest} held "
+            "out.",
+            metric=self.metric,
+            mean=number(self.of(self.take).mean),
+            n=self.n_choosing,
+            held=number(held.mean),
+            ends=ends,
+            rest=self.n_held_out,
+        )
+
+    @property
+    def _test(self) -> str:
+        """What became of a simpler setting than the best on the questions held out."""
+        test = None if self.held_out is None else self.held_out.test
+        if test is None:
+            return ""
+        by = number(abs(test.difference))
+        if self.verdict == "refuted":
+            return phrase(
+                "{simpler} is simpler and could not be told from it on the former, but was {by} "
+                "behind it on the latter, told to be worse.",
+                simpler=visible(test.name),
+                by=by,
+            )
+        best = visible(self.best or "")
+        if (test.difference > 0) == (self.better == "higher"):
+            return phrase("There it is {by} ahead of {best}.", by=by, best=best)
+        return phrase("There it is {by} behind {best}, not told to be worse.", by=by, best=best)
+
+    def describe(self, most: int | None = None) -> Iterator[Part]:
+        """The sentence, the settings, or at most so many, the axes, what was dropped."""
+        yield Line(self.sentence, "bold")
+        if self.settings:
+            yield self.settings_table(most)
+        mains = [curve for curve in self.curves if not curve.among]
+        for curve in mains:
+            yield curve_table(curve, self.metric)
+        if self.drops:
+            yield drops_table(self.drops)
+
+    def full(self) -> Iterator[Part]:
+        """The same with each axis where the others are held, under a heading."""
+        yield Heading(
+            phrase(
+                "Which setting to take, by {metric} (match: {match})",
+                metric=self.metric,
+                match=self.match,
+            )
+        )
+        yield from self.describe()
+        for curve in self.curves:
+            if curve.among:
+                yield curve_table(curve, self.metric)
+
+    def settings_table(self, most: int | None = None) -> Table:
+        """The settings, the best first; at most so many, with the one to take among them."""
+        shown = [
+            own
+            for place, own in enumerate(self.settings)
+            if most is None or place < most or own.name == self.take
+        ]
+        more = len(self.settings) - len(shown)
+        columns = [
+            phrase("setting"),
+            phrase("{metric}, choosing", metric=self.metric),
+            phrase("held out"),
+            phrase("behind at most"),
+            phrase("tokens"),
+            phrase("median time"),
+            phrase("verdict"),
+        ]
+        note: str = phrase(
+            "≈ not told from the best, ▼ told to be worse (at {confidence:.0%}, the largest "
+            "difference of all settings under random signs); ◆ none better in quality, context and "
+            "time at once",
+            confidence=self.confidence,
+        )
+        if more:
+            note = joined("; ", (note, phrase("and {n} more: --full", n=more)))
+        return Table(columns, [self._row(own) for own in shown], note=note)
+
+    def _row(self, own: SettingResult) -> list[Cell]:
+        ends: Interval | None = None if own.low is None or own.high is None else (own.low, own.high)
+        mark: str = phrase("✗ failed") if own.failed else "▼" if own.told_apart else "≈"
+        if own.name == self.best:
+            mark = phrase("best ≈")
+        taken = own.name == self.take
+        style = "bold" if taken else "dim" if own.failed else ""
+        return [
+            Cell(own.name, style, own.failed, code=True),
+            Cell(number(own.mean), style, "" if ends is None else f"{ends[0]:.3f} {ends[1]:.3f}"),
+            Cell(number(own.held_out), style),
+            Cell("-" if own.at_most is None else number(own.at_most), style),
+            Cell("-" if own.tokens is None else f"{own.tokens:.0f}", style),
+            Cell("-" if own.seconds is None else duration(own.seconds), style),
+            Cell(joined(" ", (phrase("take") if taken else "", mark, "◆" * own.on_front)), style),
+        ]
+
+
+def curve_table(curve: Curve, metric: str) -> Table:
+    """An axis across, the metric's mean below it."""
+    cells: list[str | Cell] = [
+        Cell(
+            number(point.mean) + " ▼" * point.told_apart,
+            "",
+            "" if point.low is None else f"{point.low:.3f} {point.high:.3f}",
+        )
+        for point in curve.points
+    ]
+    of = curve.points[0].n_settings
+    return Table(
+        [curve.label, *(visible(point.value) for point in curve.points)],
+        [[metric, *cells]],
+        note=phrase(
+            "over all questions; ▼ another value was told to be better"
+            if of == 1
+            else "each the mean of {n} settings, over all questions; ▼ another value was told to "
+            "be better",
+            n=of,
+        ),
+    )
+
+
+def drops_table(drops: Sequence[Drop]) -> Table:
+    """Who was asked no further, when and why."""
+    rows: list[list[str | Cell]] = [
+        [
+            Cell(drop.name, code=True),
+            str(drop.n_questions),
+            Cell(drop.best, code=True),
+            number(drop.behind),
+            f"{drop.p:.4f}",
+        ]
+        for drop in drops
+    ]
+    return Table(
+        [
+            phrase("dropped"),
+            phrase("after questions"),
+            phrase("best then"),
+            phrase("behind by"),
+            "p",
+        ],
+        rows,
+        note=phrase(
+            "told from the best at a level that all rounds share; not asked further, and neither "
+            "missing nor 0 anywhere"
+        ),
+    )

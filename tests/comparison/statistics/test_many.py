@@ -1,0 +1,127 @@
+"""Tests of millions of questions: beside those of thousands, and at their level."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kragx.comparison import compare, verdicts
+from kragx.comparison.statistics import (
+    flip_groups,
+    flip_tests,
+    worse_of_many,
+    worse_parts,
+)
+from tests.comparison.support import evaluation, gold_set
+
+VALUES, SHARES = (-1.0, -0.5, 0.0, 0.5, 1.0), (0.05, 0.1, 0.7, 0.1, 0.05)
+
+
+def some_differences(seed, n=4_000, c=3):
+    """Differences of three metrics, most of them 0."""
+    random = np.random.default_rng(seed)
+    return random.choice(VALUES, p=SHARES, size=(n, c)) + random.normal(0, 0.02, c)
+
+
+def test_one_question_a_group_is_the_test_itself():
+    """With as many groups as questions, none of which share one, p is that of `flip_tests`."""
+    differences = np.array([[0.5], [0.25], [-0.125], [1.0]])
+    (plain,), _ = flip_tests(differences, [np.arange(4)])
+    for seed in range(200):  # a seed whose lots put the four into groups of their own
+        (grouped,), family = flip_groups(differences.T, 4, [np.arange(4)], seed=seed, groups=64)
+        if grouped.z == pytest.approx(plain.z):
+            assert grouped.p == plain.p
+            assert family.n_tests == 1
+            return
+    pytest.fail("no seed puts four questions into groups of their own")
+
+
+def test_grouped_flips_decide_as_flips_of_each_question():
+    """Over all questions and in a part p is about the same, and so is what it decides."""
+    logs, same = [], []
+    for seed in range(8):
+        differences = some_differences(seed)
+        parts = [np.arange(4_000), np.arange(0, 4_000, 5)]
+        plain, family = flip_tests(differences, parts, 1_000, handicap=0.5)
+        grouped, other = flip_groups(differences.T, 4_000, parts, 1_000, handicap=0.5, groups=512)
+        assert other.n_tests == family.n_tests == 6
+        for one, two in zip(plain, grouped):
+            logs += [*zip(np.log(one.p), np.log(two.p))]
+            same += [*((one.p <= 0.05) == (two.p <= 0.05))]
+        # What the largest of all statistics is by chance does not depend on the way.
+        quantiles = [np.quantile(own.maxima, (0.5, 0.95)) for own in (family, other)]
+        assert quantiles[0] == pytest.approx(quantiles[1], abs=0.2)
+    assert np.corrcoef(np.transpose(logs))[0, 1] > 0.98
+    assert np.mean(same) > 0.96
+
+
+@pytest.mark.integration
+def test_level():
+    """Where two retrievers are equal, p is at most .05 in no more than 5 % of 2,000 draws."""
+    random, false = np.random.default_rng(7), 0
+    for seed in range(2_000):
+        column = random.choice(VALUES, p=SHARES, size=3_000) * random.random(3_000)
+        (tests,), _ = flip_groups([column], 3_000, [np.arange(3_000)], 400, seed, groups=256)
+        false += tests.p[0] <= 0.05
+    assert 60 <= false <= 130  # 100 by chance, four deviations either way are 39
+
+
+def test_missing_values_and_what_never_differs():
+    """A question without a value counts for neither; equal columns have p = 1 and z = 0."""
+    column = some_differences(3)[:, 0]
+    gaps = column.copy()
+    gaps[::2] = np.nan
+    rows = np.arange(4_000)
+    (tests,), family = flip_groups([gaps, column * 0, column * np.nan], 4_000, [rows], groups=512)
+    (halved,), _ = flip_groups([np.where(np.isnan(gaps), 0.0, gaps)], 4_000, [rows], groups=512)
+    assert tests.p[0] == halved.p[0]
+    assert tests.p[1:].tolist() == [1.0, 1.0]
+    assert tests.z[1:].tolist() == [0.0, 0.0]
+    assert family.n_tests == 2
+
+
+def test_worse_parts_without_shuffling():
+    """Large parts, small ones and parts that share rows have nearly the p of shuffled rows."""
+    random = np.random.default_rng(2)
+    values = random.choice((0.0, 0.5, 1.0), 6_000)
+    parts = [np.arange(2_000), np.arange(1_500, 6_000), np.arange(0, 6_000, 50), np.arange(30)]
+    values[parts[2]] = np.maximum(values[parts[2]] - 0.12, 0)
+    values[5::97] = np.nan
+    shuffled, family = worse_parts(values, parts, 4_000, handicap=0.5)
+    drawn, other = worse_of_many(values, parts, 4_000, handicap=0.5)
+    assert drawn.p == pytest.approx(shuffled.p, abs=0.02)
+    assert drawn.z == pytest.approx(shuffled.z, abs=1e-3)
+    assert other.n_tests == family.n_tests == 4
+    quantiles = [np.quantile(own.maxima, (0.5, 0.9, 0.95)) for own in (family, other)]
+    assert quantiles[0] == pytest.approx(quantiles[1], abs=0.15)
+    untested, nothing = worse_of_many(values, [np.arange(6_000)])
+    assert np.isnan(untested.p).all()
+    assert nothing.n_tests == 0
+
+
+def test_a_comparison_of_many_is_the_comparison(monkeypatch):
+    """Means, intervals, counts and verdicts are the same; p and what hangs on it nearly so."""
+    gold = gold_set(600, query_type=lambda i: ("easy", "hard", "rare")[(i % 3) - (i % 90 == 0)])
+    ranks = np.random.default_rng(5).integers(1, 14, (3, 600))
+    ranks[1] = np.maximum(ranks[0] - np.arange(600) % 2, 1)
+    evaluations = [
+        evaluation(gold, name, lambda i, own=own: None if own[i] > 10 else int(own[i]))
+        for name, own in zip("abc", ranks)
+    ]
+    plain = compare(evaluations, slices=["query_type"], resamples=1_000)
+    monkeypatch.setattr(verdicts, "MANY", 100)
+    monkeypatch.setattr(verdicts, "_CELLS", 1_000)
+    many = compare(evaluations, slices=["query_type"], resamples=1_000)
+    assert many.n_tests == plain.n_tests
+    views = [(plain.overall, many.overall), *zip(plain.slices, many.slices)]
+    for one, other in views:
+        for name, means in one.means.items():
+            for metric, estimate in means.items():
+                for field in ("value", "n", "low", "high", "sure_low", "sure_high"):
+                    expected = pytest.approx(getattr(estimate, field), abs=1e-9)
+                    assert getattr(other.means[name][metric], field) == expected
+        for before, after in zip(one.differences, other.differences):
+            assert (after.n, after.wins, after.ties) == (before.n, before.wins, before.ties)
+            assert after.verdict == before.verdict
+            assert after.p_adjusted == pytest.approx(before.p_adjusted, abs=0.05)
+    assert [own.kind for own in many.recommendations] == [own.kind for own in plain.recommendations]

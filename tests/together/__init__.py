@@ -1,0 +1,1 @@
+"""The one call: one retriever, or several that are compared."""

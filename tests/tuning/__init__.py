@@ -1,0 +1,1 @@
+"""Grids, and what they come to."""
