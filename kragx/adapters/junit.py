@@ -1,0 +1,80 @@
+"""Gates as JUnit XML, which GitLab, Jenkins and most other CI systems show as tests.
+
+There is no standard of it. What is written is what the readers agree in: ``testsuites`` holds a
+``testsuite`` for each matcher, which holds a ``testcase`` for each gate and retriever, which holds
+a ``failure`` where the gate failed; counts stand on both outer elements. Names stay the same from
+run to run, whatever the numbers are, as readers tell by them what is new.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from xml.etree import ElementTree
+
+from kragx.comparison import Failures, GateResult
+from kragx.printing import visible
+
+__all__ = ["gates_xml"]
+
+
+def gates_xml(
+    gates: Sequence[GateResult],
+    failures: Mapping[str, Failures] | None = None,
+    *,
+    seconds: float | None = None,
+) -> str:
+    """Gates as JUnit XML.
+
+    Args:
+        gates: each of them a test case.
+        failures: retrievers that failed on more questions than is tolerated: each of them a test
+            case that ended in an error.
+        seconds: how long all of it took, if that is known.
+    """
+    root = ElementTree.Element("testsuites", name="kragx")
+    for match, group in groupby(sorted(gates, key=_match), _match):
+        suite = ElementTree.SubElement(root, "testsuite", name=_text(f"kragx gates ({match})"))
+        for gate in group:
+            where = f" ({gate.where})" if gate.where else ""
+            case = ElementTree.SubElement(
+                suite,
+                "testcase",
+                classname=_text(f"{match}.{gate.retriever}"),
+                name=_text(f"{gate.metric} {gate.condition}{where}"),
+            )
+            if not gate.passed:
+                said = _text(f"{gate.retriever}: {gate.said}")
+                ElementTree.SubElement(case, "failure", type="gate", message=said).text = _text(
+                    f"{gate.path}: {gate.metric} {gate.condition}{where}: {said}"
+                )
+            else:
+                ElementTree.SubElement(case, "system-out").text = _text(gate.said)
+    if failures:
+        suite = ElementTree.SubElement(root, "testsuite", name="kragx retrievers")
+        for name, failed in failures.items():
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=_text(name), name="answers the questions"
+            )
+            said = _text(failed.text)
+            ElementTree.SubElement(case, "error", type="retriever", message=said).text = said
+    for element in (root, *root):
+        cases = list(element.iter("testcase"))
+        element.set("tests", str(len(cases)))
+        for kind in ("failure", "error"):
+            element.set(f"{kind}s", str(sum(case.find(kind) is not None for case in cases)))
+        element.set("skipped", "0")
+    if seconds is not None:
+        root.set("time", f"{seconds:.3f}")
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, "unicode")}\n'
+
+
+def _match(gate: GateResult) -> str:
+    return gate.match
+
+
+def _text(text: str) -> str:
+    """A text in one line without what no XML may hold."""
+    return re.sub("[\ufffe\uffff]", "\ufffd", visible(text))

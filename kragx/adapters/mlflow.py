@@ -1,0 +1,163 @@
+"""MLflow: metrics, parameters, figures and files of a result, in one of its runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from kragx.comparison import Comparison, compare
+from kragx.errors import UsageError, needing
+from kragx.evaluation.evaluation import Evaluation
+from kragx.report.figures.comparison import write_figures
+from kragx.report.markdown import report_markdown
+from kragx.together.evaluations import Evaluations
+
+__all__ = ["log"]
+
+_NOT_ALLOWED = re.compile(r"[^\w\-. /]", re.ASCII)
+"""What names of metrics and parameters may not hold in every store of MLflow."""
+
+_LONGEST = 500
+"""Characters of a parameter's value that every store takes; the file has all of it."""
+
+
+def log(
+    result: Evaluation | Evaluations,
+    *,
+    run_name: str | None = None,
+    step: int | None = None,
+    figures: bool | None = None,
+    folder: str = "kragx",
+) -> str:
+    """Log a result to the active run of MLflow, or to one of its own that ends with the call.
+
+    - metrics: each mean (``ndcg@10`` is ``ndcg_at_10``, as MLflow calls such a metric itself), its
+      interval as ``ndcg_at_10.low`` and ``.high``, and the counts (``n_scored``, ``n_failed``,
+      ...); of several retrievers below their names: ``bm25/ndcg_at_10``. What has no value is left
+      out. A retriever that failed on more than is tolerated has its counts alone.
+    - parameters: the matcher, profile, gold set and how each retriever was asked.
+    - files in `folder`: ``result.json`` with every question's values, ``report.md``, and figures.
+
+    Args:
+        result: of one retriever, or of several.
+        run_name: of a run of its own.
+        step: of the metrics, if the same is logged again and again.
+        figures: whether to draw them; None for where matplotlib is installed.
+        folder: of the files.
+
+    Returns:
+        The id of MLflow's run.
+
+    Raises:
+        MissingExtraError: mlflow is not installed.
+        UsageError: two retrievers or metrics have one name in MLflow.
+    """
+    with needing("mlflow", "kragx.adapters.mlflow"):
+        import mlflow
+    evaluations, comparison = _parts(result)
+    several = len(evaluations) > 1
+    metrics = _renamed(
+        (f"{own.name}/{name}" if several else name, value)
+        for own in evaluations
+        for name, value in _metrics(own, lost=own.name in comparison.not_comparable)
+    )
+    params = _renamed(
+        (f"{own.name}/{name}" if several else name, value)
+        for own in evaluations
+        for name, value in _params(own)
+    )
+    active = mlflow.active_run()
+    with nullcontext(active) if active else mlflow.start_run(run_name=run_name) as run:
+        run_id = str(run.info.run_id)
+        mlflow.log_params({name: _shortened(value) for name, value in params.items()})
+        mlflow.log_metrics(metrics, step=step)
+        with tempfile.TemporaryDirectory() as place:
+            _write(evaluations, comparison, Path(place), figures=figures)
+            mlflow.log_artifacts(place, folder)
+    return run_id
+
+
+def _parts(result: Evaluation | Evaluations) -> tuple[list[Evaluation], Comparison]:
+    """The evaluations, and their comparison; of a single one with itself alone."""
+    several = getattr(result, "evaluations", None)
+    if several is None:
+        return [result], compare([result])  # type: ignore[list-item]
+    return list(several.values()), result.comparison  # type: ignore[union-attr]
+
+
+def _metrics(own: Evaluation, *, lost: bool) -> Iterator[tuple[str, float]]:
+    for name, value in own.counts.items():
+        if isinstance(value, int | float) and math.isfinite(value):
+            yield name, value
+    for name, value in {} if lost else own.mean.items():
+        if value is not None:
+            yield name, value
+            ends = own.intervals.get(name) or ()
+            yield from zip((f"{name}.low", f"{name}.high"), ends)
+
+
+def _params(own: Evaluation) -> Iterator[tuple[str, Any]]:
+    settings = own.settings
+    yield from _flat("match", settings["match"])
+    yield "profile", settings["profile"]["name"]
+    yield from _flat("gold", settings["dataset"])
+    yield from _flat("retriever", settings.get("run", {}))
+    yield "kragx", settings["versions"]["kragx"]
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}", inner)
+    elif value is not None:
+        yield name, value
+
+
+def _renamed(entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Entries by names that MLflow takes.
+
+    Raises:
+        UsageError: two have one.
+    """
+    named: dict[str, Any] = {}
+    meant: dict[str, str] = {}
+    for name, value in entries:
+        key = _NOT_ALLOWED.sub("_", name.replace("@", "_at_"))
+        if meant.setdefault(key, name) != name:
+            raise UsageError(
+                f"{meant[key]!r} and {name!r} are both {key!r} in MLflow",
+                remedy="name retrievers apart in letters, digits, '_', '-' and '.'",
+            )
+        named[key] = value
+    return named
+
+
+def _shortened(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _write(
+    evaluations: list[Evaluation], comparison: Comparison, place: Path, *, figures: bool | None
+) -> None:
+    """Write the files of a result."""
+    value = {
+        "evaluations": [
+            {"retriever": own.name, **own.to_dict(queries=True)} for own in evaluations
+        ],
+        "comparison": comparison.to_dict(),
+    }
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    (place / "result.json").write_text(text, encoding="utf-8")
+    dataset = evaluations[0].settings["dataset"]
+    markdown = report_markdown(dataset, evaluations, [comparison], (), ())
+    (place / "report.md").write_text(markdown, encoding="utf-8")
+    if find_spec("matplotlib") is not None if figures is None else figures:
+        write_figures([comparison], evaluations, place / "figures")
