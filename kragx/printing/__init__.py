@@ -2,23 +2,45 @@
 
 A result describes itself as `Line`s and `Table`s; they are printed in a terminal, shown as HTML in
 a notebook and written as Markdown from the same description. Numbers have one form everywhere.
+Sentences are `phrase`s, which are English texts, and said in another language where one is asked
+for (`language`).
 """
 
+from kragx.phrase import joined as joined, phrase as phrase
+from kragx.printing.dots import Dot as Dot, dots as dots
 from kragx.printing.markdown import as_markdown
 from kragx.printing.notebook import as_html
 from kragx.printing.numbers import (
-    counted,
-    duration,
-    interval,
+    counted as counted,
+    duration as duration,
+    interval as interval,
     number,
     percent,
-    possible,
-    probability,
-    signed,
+    possible as possible,
+    probability as probability,
+    signed as signed,
 )
-from kragx.printing.parts import Cell, Heading, Line, Part, Table, inert, visible, warning
-from kragx.printing.result import Result
-from kragx.printing.terminal import as_text, console, progress_bar, put, say, show
+from kragx.printing.parts import (
+    Cell,
+    Heading,
+    Line,
+    Part,
+    Table,
+    inert as inert,
+    visible as visible,
+    warning as warning,
+)
+from kragx.printing.phrases import (
+    in_language as in_language,
+    language as language,
+    listed as listed,
+    speaking as speaking,
+    spoken as spoken,
+)
+from kragx.printing.progress import progress_bar as progress_bar
+from kragx.printing.result import Result, Shown
+from kragx.printing.steps import steps as steps
+from kragx.printing.terminal import as_text, console as console, put as put, say as say, show
 
 __all__ = [
     "Cell",
@@ -26,24 +48,12 @@ __all__ = [
     "Line",
     "Part",
     "Result",
+    "Shown",
     "Table",
     "as_html",
     "as_markdown",
     "as_text",
-    "console",
-    "counted",
-    "duration",
-    "inert",
-    "interval",
     "number",
     "percent",
-    "possible",
-    "probability",
-    "progress_bar",
-    "put",
-    "say",
     "show",
-    "signed",
-    "visible",
-    "warning",
 ]

@@ -6,11 +6,12 @@ from html import escape
 from itertools import groupby
 
 from kragx.printing.parts import Cell, Heading, Part, Table, visible
+from kragx.printing.phrases import spoken
 
 
-def as_markdown(parts: Iterable[Part]) -> str:
+def as_markdown(parts: Iterable[Part], *, language: str | None = None) -> str:
     """A description as Markdown, in which every text is shown to the letter."""
-    blocks = map(_markdown, parts)
+    blocks = map(_markdown, spoken(parts, language))
     return (
         "\n\n".join(
             block

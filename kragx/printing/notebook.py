@@ -5,11 +5,12 @@ from html import escape
 from itertools import count
 
 from kragx.printing.parts import Cell, Line, Part, inert
+from kragx.printing.phrases import spoken
 
 
 def as_html(parts: Iterable[Part]) -> str:
     """A description as HTML for a notebook."""
-    return "".join(map(_html, parts))
+    return "".join(map(_html, spoken(parts)))
 
 
 def _html(part: Part) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from kragx.phrase import Phrase, joined
+
 
 def number(value: float | None) -> str:
     """A metric's value as people read it; a dash where there is none."""
@@ -51,6 +53,6 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def counted(counts: Mapping[str, int]) -> str:
+def counted(counts: Mapping[str, int] | Mapping[Phrase, int]) -> str:
     """Counts as people read them: ``timeout: 2, refusal: 1``."""
-    return ", ".join(f"{name}: {count}" for name, count in counts.items())
+    return joined(", ", (joined(": ", [name, str(count)]) for name, count in counts.items()))

@@ -90,6 +90,7 @@ class Table:
 
 
 Part = Line | Table
+"""What a result describes itself as, part by part."""
 
 
 def warning(text: str) -> Line:

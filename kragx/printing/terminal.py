@@ -1,4 +1,4 @@
-"""The terminal: descriptions and lines printed in it, its console, and a progress bar."""
+"""The terminal: descriptions and lines printed in it, and its console."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from kragx.printing.parts import Cell, Part, Table, inert, visible
+from kragx.phrase import Phrase
+from kragx.printing.parts import Cell, Part, Table, inert
+from kragx.printing.phrases import in_language, spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,69 +32,41 @@ def console(*, stderr: bool = False) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH
-    return Pipe(stderr=stderr, width=width, highlight=False, soft_wrap=False)
-
-
-@contextmanager
-def progress_bar(
-    task: str, total: int, wanted: bool | None, note: Callable[[], str] = lambda: ""
-) -> Iterator[Callable[[], None]]:
-    """A progress bar on standard error; what it yields moves it on by one.
-
-    Args:
-        task: what is done.
-        total: how often.
-        wanted: whether to show it; None for only on a terminal or in a notebook.
-        note: what to say beside it now.
-    """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    err = Console(stderr=True)
-    if not ((err.is_terminal or err.is_jupyter) if wanted is None else wanted):
-        yield lambda: None
-        return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err, transient=True) as bar:
-        bar_task = bar.add_task(visible(task), total=total, note="")
-        yield lambda: bar.update(bar_task, advance=1, note=visible(note()))
+    # A notebook would get tables as displays of their own, apart from the lines around them.
+    return Pipe(stderr=stderr, width=width, highlight=False, soft_wrap=False, force_jupyter=False)
 
 
 def put(text: str) -> None:
-    """Write a text to standard output; it steers no terminal."""
-    sys.stdout.write(inert(text))
+    """Write a text to standard output, a phrase in the language of results; it steers nothing."""
+    sys.stdout.write(inert(_said(text)))
     sys.stdout.flush()
 
 
 def say(text: str) -> None:
     """Write to standard error what is no result.
 
-    It steers no terminal, and whatever it quotes, only kragx itself begins a line.
+    It steers no terminal, and whatever it quotes, only kragx itself begins a line. A phrase is said
+    in the language that results are shown in.
     """
-    sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(text)) + "\n")
+    sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(_said(text))) + "\n")
     sys.stderr.flush()
 
 
-def show(parts: Iterable[Part], out: Console | None = None) -> None:
-    """Print a description; a table too wide for the window is split between its columns."""
+def _said(text: str) -> str:
+    return in_language(text) if isinstance(text, Phrase) else text
+
+
+def show(parts: Iterable[Part], out: Console | None = None, *, language: str | None = None) -> None:
+    """Print a description; a table too wide for the window is split between its columns.
+
+    `language` is ``en`` or ``ko``; None for the one results are shown in (`phrases.language`).
+    """
     from rich.padding import Padding
     from rich.text import Text
 
     out = out or console()
     colour = out.is_terminal and not out.no_color
-    for part in parts:
+    for part in spoken(parts, language):
         if isinstance(part, Table):
             _show_table(part, out)
             continue
@@ -109,12 +82,13 @@ def show(parts: Iterable[Part], out: Console | None = None) -> None:
             out.print(text, soft_wrap=True)
 
 
-def as_text(parts: Iterable[Part]) -> str:
+def as_text(parts: Iterable[Part], *, language: str | None = None) -> str:
     """A description as plain text."""
     from rich.console import Console
 
     file = io.StringIO()
-    show(parts, Console(file=file, width=WIDTH, highlight=False, color_system=None))
+    out = Console(file=file, width=WIDTH, highlight=False, color_system=None, force_jupyter=False)
+    show(parts, out, language=language)
     return file.getvalue().rstrip("\n")
 
 

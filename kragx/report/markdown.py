@@ -1,6 +1,6 @@
 """Markdown: the report of a run, and the summary that a CI job shows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -8,8 +8,10 @@ from kragx.comparison import Change, Comparison, GateResult, failed, gates_table
 from kragx.comparison.changes import changes_parts
 from kragx.comparison.side_by_side import remarks_on
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.stage_losses import StageLosses, losses_parts
 from kragx.evaluation.wording import missing_remarks, panel_remarks, votes_on
-from kragx.printing import Heading, Line, Part, as_markdown, warning
+from kragx.printing import Heading, Line, Part, as_markdown, joined, phrase, warning
+from kragx.tuning import MatcherSettings, Tuning
 
 
 def report_markdown(
@@ -19,6 +21,8 @@ def report_markdown(
     changes: Sequence[Change],
     gates: Sequence[GateResult],
     record: Sequence[Line] = (),
+    losses: Sequence[StageLosses] = (),
+    tunings: Sequence[Tuning | MatcherSettings] = (),
 ) -> str:
     """The whole report of a run, with a section for each matcher.
 
@@ -32,33 +36,47 @@ def report_markdown(
         changes: from the earlier results.
         gates: held against the numbers.
         record: how the run came about.
+        losses: which stages of the retrievers lose the gold.
+        tunings: which setting of a grid to take, and what depends on a matcher's.
     """
-    version = "" if dataset["version"] is None else f" version {dataset['version']}"
     counts = evaluations[0].counts
     parts: list[Part] = [
         Heading(str(dataset["name"]), level=1),
         Line(
-            f"Gold set {dataset['name']}{version}, sha256 {str(dataset['hash'])[:12]}; "
-            f"{counts['n_scored']} of {counts['n_queries']} queries scored."
+            phrase(
+                "Gold set {name}, sha256 {hash}; {n} of {of} queries scored."
+                if dataset["version"] is None
+                else "Gold set {name} version {version}, sha256 {hash}; {n} of {of} queries "
+                "scored.",
+                name=dataset["name"],
+                version=dataset["version"],
+                hash=str(dataset["hash"])[:12],
+                n=counts["n_scored"],
+                of=counts["n_queries"],
+            )
         ),
         *record,
     ]
     groups = _by_matcher(evaluations)
     several = len(groups) > 1
+    for own in tunings:
+        parts += own.full()
     for comparison, group in zip(comparisons, groups):
         if several:
-            parts.append(Heading(f"Match: {comparison.match}"))
-        parts += _comparison(comparison, group, level=3 if several else 2)
+            parts.append(Heading(phrase("Match: {match}", match=comparison.match)))
+        level = 3 if several else 2
+        parts += _comparison(comparison, group, level)
+        parts += losses_parts([own for own in losses if own.match == comparison.match], level)
     if changes:
-        parts += [Heading("Compared with the earlier results"), *changes_parts(changes)]
+        parts += [Heading(phrase("Compared with the earlier results")), *changes_parts(changes)]
     return as_markdown([*parts, *_gates(gates)])
 
 
-def changes_markdown(
-    changes: Sequence[Change], gates: Sequence[GateResult] = (), records: Sequence[Line] = ()
+def compared_markdown(
+    said: Iterable[Part], gates: Sequence[GateResult] = (), records: Sequence[Line] = ()
 ) -> str:
-    """What became of retrievers, between runs that came about as `records` say."""
-    parts = [Heading("Changes", level=1), *records, *changes_parts(changes), *_gates(gates)]
+    """What is said of folders, whose runs came about as `records` say."""
+    parts = [Heading(phrase("Changes"), level=1), *records, *said, *_gates(gates)]
     return as_markdown(parts)
 
 
@@ -74,29 +92,38 @@ def summary_markdown(
     """
     bad = failed(gates)
     lost = dict.fromkeys(name for own in comparisons for name in own.not_comparable)
-    verdicts = [f"❌ not comparable, as failed: {', '.join(lost)}"] if lost else []
+    verdicts: list[str] = []
+    if lost:
+        verdicts.append(phrase("❌ not comparable, as failed: {names}", names=", ".join(lost)))
     if gates:
-        passed = f"❌ {len(bad)} of {len(gates)} gates failed" if bad else "✅ every gate passed"
+        passed = phrase(
+            "❌ {n} of {of} gates failed" if bad else "✅ every gate passed",
+            n=len(bad),
+            of=len(gates),
+        )
         verdicts.append(passed)
-    parts: list[Part] = [Heading(": ".join(filter(None, ("kragx", "; ".join(verdicts)))))]
+    parts: list[Part] = [Heading(joined(": ", ["kragx", joined("; ", verdicts)]))]
     parts += [gates_table(bad or gates)] if gates else []
     groups = _by_matcher(evaluations) or [[]] * len(comparisons)
     # Which questions fail is the same under each matcher.
     parts += [line for own in comparisons[:1] for of in own.failures for line in of.describe()]
     for comparison, group in zip(comparisons, groups):
         if len(comparisons) > 1:
-            parts.append(Heading(f"Match: {comparison.match}", level=3))
+            heading = phrase("Match: {match}", match=comparison.match)
+            parts.append(Heading(heading, level=3))
         parts += [comparison.means_table(group), *comparison.recommendations[0].describe()]
         for evaluation in group:
             for name in ("judging", "judging_relevance"):
                 judging = evaluation.counts.get(name, {"n_missing": 0})
                 missing = missing_remarks(judging)
-                parts += [warning(f"{evaluation.name}: {remark}") for remark in missing]
-                parts += [
-                    Line(f"{evaluation.name}: {text}")
-                    for text in panel_remarks(judging, votes_on(evaluation.vote_bounds, name))
-                ]
+                votes = panel_remarks(judging, votes_on(evaluation.vote_bounds, name))
+                parts += [warning(_of(evaluation, remark)) for remark in missing]
+                parts += [Line(_of(evaluation, remark)) for remark in votes]
     return as_markdown([*parts, *changes_parts(changes)])
+
+
+def _of(evaluation: Evaluation, remark: str) -> str:
+    return phrase("{names}: {remark}", names=evaluation.name, remark=remark)
 
 
 def _by_matcher(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
@@ -109,30 +136,43 @@ def _comparison(
 ) -> Iterator[Part]:
     statistics = comparison.statistics
     yield Line(
-        f"Match {evaluations[0].match_label}; profile {evaluations[0].profile_label}; "
-        f"{statistics.confidence:.0%} intervals: Wilson's, of differences and times from "
-        f"{statistics.resamples:,} resamples of the queries, seed {statistics.seed}; "
-        f"max_failed {statistics.max_failed:g}."
+        phrase(
+            "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of differences and "
+            "times from {n:,} resamples of the queries, seed {seed}; max_failed {max_failed:g}.",
+            match=evaluations[0].match_label,
+            profile=evaluations[0].profile_label,
+            share=statistics.confidence,
+            n=statistics.resamples,
+            seed=statistics.seed,
+            max_failed=statistics.max_failed,
+        )
     )
     for own in (*comparison.gold, *comparison.failures):
         yield from own.describe()
-    yield Heading("Recommendations", level=level)
+    yield Heading(phrase("Recommendations"), level=level)
     for recommendation in comparison.recommendations:
         yield from recommendation.describe()
-    yield Heading("Metrics by retriever", level=level)
+    yield Heading(phrase("Metrics by retriever"), level=level)
     yield comparison.means_table(evaluations)
     yield from remarks_on(evaluations, failures=False)
     yield from map(warning, comparison.cautions)
     yield from comparison.against_baseline(level)
     for field in comparison.fields if comparison.retrievers else ():
-        yield Heading(f"By {field}", level=level)
+        yield Heading(phrase("By {field}", field=field), level=level)
         yield comparison.slices_table(field)
         for part in comparison.by(field):
-            yield Heading(f"{part.label}: {part.n} queries", level=level + 1)
+            n = part.scored(comparison.primary)
+            heading = phrase(
+                "{value}: {n} queries" if n == part.n else "{value}: {n} of {of} queries scored",
+                value=part.label,
+                n=n,
+                of=part.n,
+            )
+            yield Heading(heading, level=level + 1)
             yield part.means_table(
                 metric for metric in comparison.metrics if comparison.is_in(metric, part)
             )
 
 
 def _gates(gates: Sequence[GateResult]) -> list[Part]:
-    return [Heading("Gates"), gates_table(gates)] if gates else []
+    return [Heading(phrase("Gates")), gates_table(gates)] if gates else []

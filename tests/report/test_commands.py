@@ -77,8 +77,9 @@ def test_the_page_of_a_folder_is_written_anew(kragx, here, config):
     assert kragx("report", "out", "--format", "html", "--max-docs", "0").code == 2
 
 
+@pytest.mark.integration
 def test_figures_of_a_folder(kragx, here, config):
-    """--figures draws into a folder; --language belongs to it."""
+    """--figures draws into a folder, in the language of the results."""
     pytest.importorskip("matplotlib")
     config()
     kragx("run", "config.yaml")
@@ -86,7 +87,6 @@ def test_figures_of_a_folder(kragx, here, config):
     assert {each.name for each in (here / "fig").iterdir()} == {
         f"{stem}.{kind}" for stem in ("metrics", "metric_at_k", "scores") for kind in ("png", "svg")
     }
-    assert kragx("report", "out", "--language", "ko").code == 2
 
 
 def test_a_run_keeps_who_decided_for_the_page(kragx, here, config):

@@ -134,6 +134,7 @@ def figures(gold, tmp_path_factory):
     return drawn(gold, tmp_path_factory.mktemp("figures"))
 
 
+@pytest.mark.integration
 def test_each_figure_is_written_and_the_same_every_time(gold, figures, tmp_path):
     """PNG and SVG of all four, byte for byte the same on a second call, and without a date."""
     names = {
@@ -154,6 +155,7 @@ def test_korean_is_drawn_with_the_font_that_comes_along(figures):
     assert "<text" not in svg
 
 
+@pytest.mark.integration
 def test_a_matcher_that_says_yes_or_no_has_no_figure_of_scores(gold, tmp_path):
     """Nothing is drawn where there is nothing to show; several matchers have a folder each."""
     one = run(gold, "one", 7)
@@ -174,7 +176,13 @@ def test_an_unknown_language_is_refused(gold, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "names", [["검색기 " + "가나다 " * 20 + "일"], [f"아주 긴 이름의 검색기 {n}" for n in range(8)]]
+    "names",
+    [
+        ["검색기 " + "가나다 " * 20 + "일"],
+        pytest.param(
+            [f"아주 긴 이름의 검색기 {n}" for n in range(8)], marks=pytest.mark.integration
+        ),
+    ],
 )
 def test_nothing_written_reaches_over_the_edge(gold, tmp_path, monkeypatch, names):
     """Names of any length and number stand within the picture."""
@@ -206,6 +214,7 @@ def test_figures_of_metrics_show_shares(gold):
     assert [name for name in names if metric(name).is_share] == names[:3]
 
 
+@pytest.mark.integration
 def test_metrics_that_not_all_have_are_left_out(gold, tmp_path):
     """Retrievers with other metrics are drawn by those that all have, as they are compared."""
     one, two = (

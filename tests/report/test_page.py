@@ -30,6 +30,7 @@ from kragx.comparison import check_gates, compare, fields_worth_slicing, parse_g
 from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import METRICS
+from kragx.report.html_page import cells
 from kragx.report.html_page.decisions import member_label
 from kragx.report.html_page.packing import Texts, packed, rounded_score
 
@@ -85,6 +86,19 @@ def written(tmp_path, gold, run, **options):
     return parts(path), path.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("variable", "named", "begins"),
+    [("", None, ""), ("ko", None, "ko"), ("ko_KR.UTF-8", "en", "en"), ("", "ko", "ko")],
+)
+def test_the_language_in_which_the_page_begins(
+    tmp_path, gold, run, monkeypatch, variable, named, begins
+):
+    """The one that is named, else the variable's, else (nothing is written) the browser's."""
+    monkeypatch.setenv("KRAGX_LANG", variable)
+    _, html = written(tmp_path, gold, run, language=named)
+    assert f'<html lang="en" data-language="{begins}">' in html
+
+
 def test_the_page_holds_ranks_scores_and_texts(tmp_path, gold, run):
     """First ranks, highest scores with their ranks, statuses, and every text by number."""
     data, _ = written(tmp_path, gold, run)
@@ -100,6 +114,14 @@ def test_the_page_holds_ranks_scores_and_texts(tmp_path, gold, run):
     # The gold's text is the same as the document's: it is stored once.
     assert detail[0]["gold"][0]["text"] == documents[1][1]
     assert detail[0]["pairs"] == [[[1, 0, 1.0]]]
+
+
+def test_the_page_names_the_gold_set(tmp_path, run):
+    """Its name, version and hash, which the page's head and its export show."""
+    gold = GoldDataset((Query("q1", None, (Gold(text="가 나 다"),)),), name="상담", version="3")
+    data, _ = written(tmp_path, gold, run)
+    named = {"name": "상담", "version": "3", "hash": gold.content_hash}
+    assert data["index"]["dataset"] == named
 
 
 def test_facts_and_what_each_retriever_holds_of_them(tmp_path):
@@ -142,9 +164,10 @@ def test_gates_stand_on_the_page(tmp_path, gold, run):
     evaluation = evaluate(gold, run, match="overlap", metrics=list(asked))
     gates = check_gates(parse_gates(asked, []), [compare([evaluation])])
     shown = written(tmp_path, gold, run, gates=gates)[0]["index"]["gates"]
-    assert [(gate["condition"], gate["passed"], gate["said"]) for gate in shown] == [
+    assert [(gate["condition"], gate["passed"], gate["said"]["en"]) for gate in shown] == [
         (gate.condition, gate.passed, gate.said) for gate in gates
     ]
+    assert shown[0]["said"]["ko"].startswith("비교할 수 없음")
     assert written(tmp_path, gold, run)[0]["index"]["gates"] == []
 
 
@@ -165,7 +188,7 @@ def test_the_script_never_makes_markup_of_data():
     from importlib.resources import files
 
     parts_ = list(files("kragx.report.html_page").joinpath("script").iterdir())
-    assert len(parts_) == 15
+    assert len(parts_) == 22
     for part in parts_:
         text = part.read_text(encoding="utf-8")
         for way in (
@@ -507,3 +530,72 @@ def test_an_order_that_the_threshold_decides_is_given_in_parts(tmp_path):
         {"metric": "mrr", "chosen": 0.65, "leader": "one", "swapped": [["one", "two", 0.675]]}
     ]
     assert not [each for each in standing["cautions"] if "threshold" in each]
+
+
+class TestSample:
+    """What a page holds of more questions than it can."""
+
+    @pytest.fixture
+    def sampled(self, tmp_path, monkeypatch):
+        """A page of at most `most` of 60 questions: on 20 of them retrievers differ."""
+
+        def write(most):
+            monkeypatch.setattr(cells, "MOST_QUESTIONS", most)
+            gold = GoldDataset(
+                tuple(
+                    Query(f"q{i}", f"question {i}", (Gold(f"g{i}"),), query_type="ab"[i % 2])
+                    for i in range(60)
+                )
+            )
+            evaluations = [
+                replace(
+                    evaluate(
+                        gold,
+                        {f"q{i}": [{"id": f"g{i}" if i % 3 else wrong(i)}] for i in range(60)},
+                        match="id",
+                        metrics=["hit_rate@1"],
+                    ),
+                    name=name,
+                )
+                for name, wrong in (("one", "g{}".format), ("other", "no{}".format))
+            ]
+            page = tmp_path / "page.html"
+            write_html(evaluations, page, dataset=gold)
+            return parts(page)["index"]
+
+        return write
+
+    def test_those_that_differ_come_first(self, sampled):
+        """All 20 that differ are held, in the set's order; the means are those of all sixty."""
+        index = sampled(30)
+        assert index["queries"]["sample"] == {
+            "n": 60,
+            "n_differing": 20,
+            "n_differing_held": 20,
+            "matched": True,
+        }
+        ids = index["queries"]["ids"]
+        assert len(ids) == 30
+        assert {f"q{i}" for i in range(0, 60, 3)} < set(ids)
+        assert ids == sorted(ids, key=lambda own: int(own[1:]))
+        one, other = index["cells"][0]
+        assert one["mean"]["hit_rate@1"] == 1.0
+        assert other["mean"]["hit_rate@1"] == pytest.approx(2 / 3)
+        assert len(one["status"]) == len(one["values"]["hit_rate@1"]) == 30
+        slices = next(iter(index["standings"].values()))["slices"]
+        assert [part["n"] for part in slices] == [30, 30]
+        assert sorted(row for part in slices for row in part["rows"]) == list(range(30))
+
+    def test_too_many_differ(self, sampled):
+        """Of those that differ as many are held as a page can have."""
+        index = sampled(8)
+        assert index["queries"]["sample"] == {
+            "n": 60,
+            "n_differing": 20,
+            "n_differing_held": 8,
+            "matched": True,
+        }
+
+    def test_all_are_held(self, sampled):
+        """Sixty questions of at most sixty are no sample."""
+        assert sampled(60)["queries"]["sample"] is None

@@ -16,10 +16,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kragx import printing
 from kragx.comparison import Comparison
 from kragx.data import GoldDataset, Run, file_names
 from kragx.data.formats.jsonl import make_folder
-from kragx.errors import UsageError, nearest
 from kragx.evaluation.curves import Curve, Histogram, Times, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import lists_behind
@@ -81,7 +81,7 @@ def write_figures(
     *,
     dataset: GoldDataset | None = None,
     runs: Mapping[str, Run] | None = None,
-    language: str = "en",
+    language: str | None = None,
 ) -> list[Path]:
     """Draw each figure that there is something to show in, as PNG and SVG.
 
@@ -91,7 +91,8 @@ def write_figures(
         folder: where to write; with several matchers each has a folder of its own in it.
         dataset: the gold set, with `runs` for the times; without, the times that evaluations kept.
         runs: what each retriever returned, by its name.
-        language: of titles and labels: ``en`` or ``ko``.
+        language: of titles and labels: ``en`` or ``ko``; None for the one that results are shown
+            in (KRAGX_LANG).
 
     Returns:
         The files. A matcher that says yes or no has no scores, and a run without times no times.
@@ -99,9 +100,17 @@ def write_figures(
     Raises:
         MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
         UsageError: there is no such language, or the folder cannot be made.
+
+    Examples:
+        >>> from kragx import evaluate, write_figures
+        >>> gold, runs = [["Seoul"], ["Busan"]], {"one": [["Seoul"], []], "other": [["Busan"], []]}
+        >>> results = evaluate(gold, runs, metrics=["mrr@5"])
+        >>> evaluations = list(results.evaluations.values())
+        >>> files = write_figures([results.comparison], evaluations, "figures")
+        >>> sorted(file.name for file in files if file.suffix == ".svg")
+        ['metric_at_k.svg', 'metrics.svg', 'scores.svg']
     """
-    if language not in _WORDS:
-        raise UsageError(f"language: unknown value {language!r}; {nearest(language, _WORDS)}")
+    words = _WORDS[printing.language(language)]
     written: list[Path] = []
     names = file_names(comparison.match for comparison in comparisons)
     with drawing("figures"):
@@ -113,7 +122,7 @@ def write_figures(
                 for own in evaluations
                 if own.match_name == comparison.match and own.name in comparison.retrievers
             ]
-            figures = _figures(comparison, compared, dataset, runs or {}, _WORDS[language])
+            figures = _figures(comparison, compared, dataset, runs or {}, words)
             for figure_name, figure in figures.items():
                 if figure is not None:
                     for ending in (".png", ".svg"):

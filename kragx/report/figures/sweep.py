@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kragx import printing
 from kragx.comparison.plateaus import plateaus
 from kragx.errors import UsageError
 from kragx.evaluation.sweep import Sweep
@@ -26,8 +27,30 @@ if TYPE_CHECKING:
 
 _ENDINGS = (".png", ".svg", ".pdf")
 
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "title": "Metrics against the threshold (dotted: the chosen one; shaded: {})",
+        "ordered": "the order holds",
+        "alike": "as at the chosen one",
+        "threshold": "threshold",
+        "value": "value",
+    },
+    "ko": {
+        "title": "임계값에 따른 지표 (점선: 고른 임계값, 음영: {})",
+        "ordered": "순서가 그대로인 구간",
+        "alike": "고른 임계값에서와 같은 구간",
+        "threshold": "임계값",
+        "value": "값",
+    },
+}
 
-def sweep_figure(sweeps: Sweep | Sequence[Sweep], path: str | Path | None = None) -> Figure:
+
+def sweep_figure(
+    sweeps: Sweep | Sequence[Sweep],
+    path: str | Path | None = None,
+    *,
+    language: str | None = None,
+) -> Figure:
     """A panel for each metric, a line for each sweep; the chosen threshold marked.
 
     Shaded are the thresholds around it at which several retrievers keep their order; of one, those
@@ -38,11 +61,21 @@ def sweep_figure(sweeps: Sweep | Sequence[Sweep], path: str | Path | None = None
             side.
         path: where to write it (.png, .svg or .pdf). Without, it is shown where a window or a
             notebook can show it.
+        language: of title and labels: ``en`` or ``ko``; None for the one that results are shown
+            in (KRAGX_LANG).
 
     Raises:
-        UsageError: the path has another ending, cannot be written, or there is nothing to draw.
+        UsageError: there is no such language, the path has another ending or cannot be written, or
+            there is nothing to draw.
         MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
+
+    Examples:
+        >>> from kragx import evaluate, sweep, sweep_figure
+        >>> result = evaluate([["the old red door"]], [["an old red door"]], metrics=["mrr@5"])
+        >>> sweep_figure(sweep(result), path="sweep.svg")
+        <Figure size 550x400 with 1 Axes>
     """
+    words = _WORDS[printing.language(language)]
     sweeps = [sweeps] if isinstance(sweeps, Sweep) else sweeps
     metrics = list(dict.fromkeys(name for sweep in sweeps for name in sweep.values))
     if not metrics:
@@ -56,8 +89,7 @@ def sweep_figure(sweeps: Sweep | Sequence[Sweep], path: str | Path | None = None
         for plateau in plateaus([sweep for sweep in sweeps if sweep.match_name == name])
     }
     ordered = bool(kept)
-    shaded = "the order holds" if ordered else "as at the chosen one"
-    title = f"Metrics against the threshold (dotted: the chosen one; shaded: {shaded})"
+    title = words["title"].format(words["ordered" if ordered else "alike"])
     with drawing("sweep"):
         figure, axes = panels(title, len(metrics), 2, 5.2, 3.3, shown=path is None)
         lines: dict[str, Any] = {}
@@ -92,7 +124,7 @@ def sweep_figure(sweeps: Sweep | Sequence[Sweep], path: str | Path | None = None
                 if plateau is not None and plateau.value is None:
                     panel.axvspan(plateau.low, plateau.high, color="0.5", alpha=0.15, linewidth=0)
                 panel.axvline(sweep.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
-            panel.set(title=metric, xlabel="threshold", ylabel="value")
+            panel.set(title=metric, xlabel=words["threshold"], ylabel=words["value"])
             unit_axis(panel, values, "y", room=1.05)
         legend(figure, lines)
         if path is not None:

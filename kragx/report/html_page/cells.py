@@ -25,11 +25,32 @@ from kragx.evaluation.ranked_lists import (
 )
 from kragx.matchers import BaseMatcher
 from kragx.metrics import RankedList
+from kragx.metrics.intervals import SEED
 from kragx.plain import plain
-from kragx.report.html_page.packing import rounded_score, short
+from kragx.report.html_page.packing import rounded_score, said, short
 
 Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
 """What a judge said: for (query id, document text, gold text) its grade and its reason."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Which questions the page holds, where it cannot hold all.
+
+    Those on which retrievers differ, one finding gold and another none, come first, by lot where
+    even they are too many; the rest are drawn by lot from the others.
+
+    Attributes:
+        n: how many questions there are.
+        n_differing: on how many of them retrievers differ.
+        n_differing_held: how many of those the page holds.
+        matched: whether it is known what matched in them; else their values alone are.
+    """
+
+    n: int
+    n_differing: int
+    n_differing_held: int
+    matched: bool = True
 
 
 @dataclass(frozen=True)
@@ -44,6 +65,8 @@ class Sources:
         matchers: those that decided, by name; combinations are asked who decided what.
         max_docs: how many documents of each list are kept.
         max_chars: how many characters of each text are kept; None for all.
+        sample: of which questions the evaluations' rows are, where their means, and comparisons,
+            are of more; None where they are all.
     """
 
     dataset: GoldDataset | None = None
@@ -53,6 +76,7 @@ class Sources:
     matchers: Mapping[str, BaseMatcher] = field(default_factory=dict)
     max_docs: int = 50
     max_chars: int | None = None
+    sample: Sample | None = None
 
     def __post_init__(self) -> None:
         check_whole("max_docs", self.max_docs, most=1_000_000_000)
@@ -88,12 +112,23 @@ class Cell:
         return [missing if row is None else values[row] for row in self.rows]
 
 
+MOST_QUESTIONS = 20_000
+"""So many questions a page holds: more are neither opened quickly nor read by anybody."""
+
+
 @dataclass(frozen=True)
 class Grid:
-    """The cells by matcher and retriever, and the queries of the page."""
+    """The cells by matcher and retriever, and the queries of the page.
+
+    Attributes:
+        cells: those.
+        query_ids: the queries.
+        sample: how they were picked; None where they are all.
+    """
 
     cells: Mapping[str, Mapping[str, Cell]]
     query_ids: Sequence[str]
+    sample: Sample | None = None
 
     def __iter__(self) -> Iterator[Cell]:
         """Every cell."""
@@ -113,9 +148,12 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
     """
     if not evaluations:
         raise UsageError("evaluations: the list is empty; pass at least one")
-    query_ids = list(dict.fromkeys(chain(*(evaluation.query_ids for evaluation in evaluations))))
+    query_ids, sample = _held(evaluations)
+    of_metrics: Sequence[Sequence[Curve]] = [()] * len(evaluations)
+    if sources.sample is None:  # curves of a few that were picked would say nothing of all
+        of_metrics = list(curves(evaluations))
     cells: dict[str, dict[str, Cell]] = {}
-    for evaluation, of_metric in zip(evaluations, curves(evaluations), strict=True):
+    for evaluation, of_metric in zip(evaluations, of_metrics, strict=True):
         lists = lists_behind(evaluation, sources.dataset, sources.runs)
         golds = _golds(evaluation, lists, sources.dataset)
         row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
@@ -130,13 +168,37 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
                 "(dataclasses.replace(evaluation, name=...))"
             )
     for match, of_match in cells.items():
-        check_comparable([cell.evaluation for cell in of_match.values()])
+        if sources.sample is None:  # else whoever compared all questions has seen to it
+            check_comparable([cell.evaluation for cell in of_match.values()])
         pooled = [(cell.evaluation, cell.lists) for cell in of_match.values() if cell.pooled]
         listed = [(evaluation, lists) for evaluation, lists in pooled if lists]
         if listed and len(listed) == len(pooled):
             pool = pool_gold(listed)
             cells[match] = {name: replace(cell, golds=pool) for name, cell in of_match.items()}
-    return Grid(cells, query_ids)
+    return Grid(cells, query_ids, sources.sample or sample)
+
+
+def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], Sample | None]:
+    """The queries that the page holds."""
+    query_ids = list(dict.fromkeys(chain(*(evaluation.query_ids for evaluation in evaluations))))
+    n = len(query_ids)
+    if n <= MOST_QUESTIONS:
+        return query_ids, None
+    row_of = {query_id: row for row, query_id in enumerate(query_ids)}
+    found, missed = np.zeros((2, len({own.match_name for own in evaluations}), n), bool)
+    number_of: dict[str, int] = {}
+    for evaluation in evaluations:
+        match = number_of.setdefault(evaluation.match_name, len(number_of))
+        own = np.fromiter(map(row_of.__getitem__, evaluation.query_ids), np.intp)
+        lost = np.zeros(len(own), bool)
+        lost[missed_rows(evaluation)] = True
+        missed[match, own[lost]] = True
+        found[match, own[~lost]] = True
+    differing = np.asarray((found & missed).any(axis=0))
+    order = np.random.default_rng(SEED).permutation(n)
+    held = np.sort(order[np.argsort(~differing[order], kind="stable")][:MOST_QUESTIONS])
+    sample = Sample(n, int(differing.sum()), int(differing[held].sum()))
+    return [query_ids[row] for row in held.tolist()], sample
 
 
 def _golds(
@@ -151,18 +213,26 @@ def _golds(
     return [()] * len(evaluation.query_ids)
 
 
-def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[str, Any]:
+def cell_values(
+    cell: Cell, texts: Mapping[str, str], origins: Origins, sample: Sample | None = None
+) -> dict[str, Any]:
     """Everything about a cell but the texts of its lists.
 
     Args:
         cell: the evaluation.
         texts: of gold that is named by its id alone.
         origins: which document passages were cut from.
+        sample: of which questions the evaluation's rows are, where that are not all, so that
+            figures of them would mean nothing.
     """
     evaluation, lists, by_query = cell.evaluation, cell.lists, cell.by_query
     first, best = _gold_ranks(evaluation)
+    is_known, whole = sample is None or sample.matched, sample is None
+    held = set(cell.rows)
     missed = (
-        {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation)} if lists else {}
+        {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation) if row in held}
+        if lists
+        else {}
     )
     alike = most_alike(missed, texts)
     kin = {row: origins.kin(golds, ranked.docs) for row, (ranked, golds) in missed.items()}
@@ -177,19 +247,19 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
         "bounds": evaluation.bounds,
         "maximum": evaluation.maximum,
         "counts": evaluation.counts,
-        "remarks": evaluation.further_remarks,
+        "remarks": list(map(said, evaluation.further_remarks)),
         "status": "".join(by_query(_statuses(cell), "-")),
         "seconds": None if lists is None else by_query(short([ranked.seconds for ranked in lists])),
         "cuts": {
             name: by_query(ranks.tolist()) for name, ranks in budget_ranks(evaluation).items()
         },
-        "first": by_query(first),
-        "best": by_query(best),
+        "first": by_query(first) if is_known else [None] * len(cell.rows),
+        "best": by_query(best) if is_known else [None] * len(cell.rows),
         "alike": [None if row is None else alike.get(row) for row in cell.rows],
         "kin": [None if row is None else kin.get(row) or None for row in cell.rows],
         "curves": plain(cell.curves),
-        "histogram": plain(histogram(evaluation)),
-        "times": None if lists is None else plain(times(lists)),
+        "histogram": plain(histogram(evaluation)) if whole else None,
+        "times": plain(times(lists)) if whole and lists is not None else None,
     }
 
 

@@ -13,6 +13,8 @@ from typing import Any
 from kragx.data import Mender
 from kragx.data.formats.jsonl import to_json
 from kragx.metrics.threshold import matches
+from kragx.printing import in_language
+from kragx.printing.phrases import LANGUAGES
 
 _BLOCK_CHARACTERS = 100_000
 
@@ -66,6 +68,12 @@ class Texts:
                 block, size = [], 0
         if block:
             yield block
+
+
+def said(sentence: str) -> dict[str, str]:
+    """A sentence by language; in English alone where it is not known in another."""
+    spoken = {name: in_language(sentence, name) for name in LANGUAGES}
+    return {name: text for name, text in spoken.items() if name == "en" or text != sentence}
 
 
 # -- numbers short enough to send, which still say the same --------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.comparison import (
+    Change,
     Comparison,
     GateResult,
     RetrieverScores,
@@ -23,25 +24,35 @@ from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.evaluation.inputs import as_run
 from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.evaluation.stage_losses import StageLosses
 from kragx.matchers import BaseMatcher
 from kragx.printing import visible
-from kragx.report.html_page.cells import Reasons, Sources
+from kragx.printing.phrases import asked_language
+from kragx.report.html_page.cells import Reasons, Sample, Sources
 from kragx.report.html_page.payload import payload
+from kragx.tuning import MatcherSettings, Tuning
 
 _SCRIPTS = (
     "words",
     "dom",
+    "markers",
     "numbers",
     "state",
+    "columns",
+    "address",
     "reasons",
     "shared_words",
     "header",
+    "tuning",
     "verdict",
     "advice",
     "gates",
+    "stages",
     "metrics_table",
+    "pool",
     "figures",
     "questions_table",
+    "export",
     "question",
     "main",
 )
@@ -61,8 +72,14 @@ def write_html(
     matchers: Mapping[str, BaseMatcher] | None = None,
     record: Mapping[str, Any] | None = None,
     gates: Sequence[GateResult] = (),
+    changes: Sequence[Change] = (),
+    losses: Sequence[StageLosses] = (),
+    tunings: Sequence[Tuning] = (),
+    matcher_grids: Sequence[MatcherSettings] = (),
     max_docs: int = 50,
     max_chars: int | None = None,
+    sample: Sample | None = None,
+    language: str | None = None,
 ) -> None:
     """Write evaluations as one HTML file that opens offline.
 
@@ -83,12 +100,28 @@ def write_html(
             a combination which member decided what.
         record: how the run came about, as report.json has it under this name.
         gates: held against the numbers.
+        changes: from earlier results; the page says which questions of another gold set are not
+            the same.
+        losses: of each matcher and retriever with stages, which of them lose the gold.
+        tunings: which setting of a grid to take, one for each matcher.
+        matcher_grids: how the order of retrievers depends on a matcher's settings.
         max_docs: how many documents of each list the page holds.
         max_chars: how many characters of each text it holds; None for all.
+        sample: of which questions the evaluations' rows are, where their means, and the
+            comparisons, are of more.
+        language: in which the page begins, ``en`` or ``ko``; None for the one that results are
+            shown in (KRAGX_LANG), else the browser's. A button on the page changes it.
 
     Raises:
         UsageError: there is no evaluation, they cannot be compared, or the file cannot be written.
+
+    Examples:
+        >>> from kragx import evaluate, write_html
+        >>> gold, runs = [["Seoul"]], {"one": [["Seoul"]], "other": [["Busan"]]}
+        >>> results = evaluate(gold, runs, metrics=["mrr@5"])
+        >>> write_html(results.evaluations, "report.html", runs=runs)
     """
+    language = asked_language(language)  # a wrong one before any work
     listed = as_evaluations(evaluations)
     datasets = (evaluation.dataset for evaluation in listed)
     gold = next(filter(None, datasets), None) if dataset is None else read_dataset(dataset)
@@ -100,6 +133,7 @@ def write_html(
         matchers=matchers or {},
         max_docs=max_docs,
         max_chars=max_chars,
+        sample=sample,
     )
     if comparisons is None:
         comparisons = compare_by_matcher(
@@ -109,13 +143,15 @@ def write_html(
             slices=fields_worth_slicing(gold),
             dataset=gold,
         )
-    blocks = payload(listed, sources, comparisons, record, gates)
+    blocks = payload(
+        listed, sources, comparisons, record, gates, changes, losses, tunings, matcher_grids
+    )
     with open_text(path) as file:
-        file.write(page(blocks, str(listed[0].settings["dataset"]["name"])))
+        file.write(page(blocks, str(listed[0].settings["dataset"]["name"]), language))
 
 
-def page(blocks: Mapping[str, str], name: str) -> str:
-    """The whole file, from the packed values by their id.
+def page(blocks: Mapping[str, str], name: str, language: str | None = None) -> str:
+    """The whole file, from the packed values by their id; it begins in the language, if given.
 
     The policy names style and script by their hashes, so nothing else can run, and it allows no
     request at all.
@@ -134,6 +170,7 @@ def page(blocks: Mapping[str, str], name: str) -> str:
     )
     parts = {
         "policy": policy,
+        "language": language or "",
         "title": escape(visible(f"kragx · {name}")),
         "style": style,
         "data": data,

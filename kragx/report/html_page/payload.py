@@ -3,19 +3,34 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kragx.comparison import Comparison, GateResult, flips_warning, too_few_questions
+import numpy as np
+
+from kragx.comparison import (
+    Change,
+    Comparison,
+    GateResult,
+    GoldVersions,
+    flips_warning,
+    too_few_questions,
+)
+from kragx.comparison.changes import gold_of
+from kragx.comparison.gold_versions import NAMED
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
+from kragx.comparison.recommendations import TELLING
 from kragx.comparison.statistics import LEAST
 from kragx.comparison.view import FEW
-from kragx.data import Query
+from kragx.data import Ids, Query
+from kragx.data.gold_diff import gold_name
 from kragx.evaluation.evaluation import Evaluation, metric_names, versions
 from kragx.evaluation.explain import near_limit
 from kragx.evaluation.ranked_lists import texts_by_id
+from kragx.evaluation.stage_losses import StageLosses
 from kragx.metrics import TextBudget, parse
 from kragx.plain import plain
 from kragx.report.html_page.cells import Cell, Grid, Sources, cell_grid, cell_values
-from kragx.report.html_page.packing import Texts, packed, short
+from kragx.report.html_page.packing import Texts, packed, said, short
 from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, Questions
+from kragx.tuning import MatcherSettings, Tuning
 
 
 def payload(
@@ -24,6 +39,10 @@ def payload(
     comparisons: Sequence[Comparison],
     record: Mapping[str, Any] | None = None,
     gates: Sequence[GateResult] = (),
+    changes: Sequence[Change] = (),
+    losses: Sequence[StageLosses] = (),
+    tunings: Sequence[Tuning] = (),
+    matcher_grids: Sequence[MatcherSettings] = (),
 ) -> dict[str, str]:
     """Everything the page shows of some evaluations of the same gold set.
 
@@ -33,6 +52,10 @@ def payload(
         comparisons: what the statistics say, one for each matcher.
         record: how the run came about.
         gates: held against the numbers.
+        changes: from earlier results.
+        losses: which stages of the retrievers lose the gold.
+        tunings: which setting of a grid to take, one for each matcher.
+        matcher_grids: how the order of retrievers depends on a matcher's settings.
 
     Returns:
         Packed values by their id on the page: the index, then details of questions, then texts.
@@ -43,19 +66,22 @@ def payload(
     grid = cell_grid(evaluations, sources)
     queries = _queries(grid, sources)
     by_id, origins = texts_by_id(grid.runs, sources.corpus), Origins.of(grid.runs, sources.corpus)
-    texts = Texts(sources.max_chars)
-    questions = Questions(grid, texts, by_id, sources)
+    texts, metadata = Texts(sources.max_chars), Texts()
+    questions = Questions(grid, texts, metadata, by_id, sources)
     # Questions number the texts, and blocks of texts say where each begins: the index comes last.
     details = list(map(packed, questions.blocks(queries)))
     text_blocks = list(map(packed, texts.blocks()))
+    metadata_blocks = list(map(packed, metadata.blocks()))
     first = evaluations[0]
     retrievers = list(dict.fromkeys(evaluation.name for evaluation in evaluations))
     index = {
         "versions": versions(),
         "record": record,
-        "gates": plain(gates),
-        "dataset": first.settings["dataset"],
-        "profile": first.profile_label,
+        "gates": [{**plain(gate), "said": said(gate.said)} for gate in gates],
+        "tunings": {own.match: _tuning(own) for own in tunings},
+        "matcher_grids": short(plain(matcher_grids)),
+        "dataset": dict(first.settings["dataset"]),
+        "profile": said(first.profile_label),
         "matches": [
             {**_match(name, of_match), "members": questions.members.get(name)}
             for name, of_match in grid.cells.items()
@@ -64,20 +90,47 @@ def payload(
         "metrics": list(map(_metric, metric_names(evaluations))),
         "queries": {
             "ids": grid.query_ids,
+            "sample": plain(grid.sample),
             "texts": [query.text for query in queries],
             "unanswerable": [row for row, own in enumerate(queries) if own.answerable is False],
         },
         "cells": [
             [
-                cell_values(of_match[name], by_id, origins) if name in of_match else None
+                cell_values(of_match[name], by_id, origins, sources.sample)
+                if name in of_match
+                else None
                 for name in retrievers
             ]
             for of_match in grid.cells.values()
         ],
         "standings": _standings(comparisons, grid.query_ids),
-        "limits": {"alike": ALIKE, "similar": SIMILAR, "few": FEW, "least": LEAST},
+        "gold": {
+            comparison.match: [
+                _gold_versions(own)
+                for own in gold_of(
+                    change for change in changes if change.comparison.match == comparison.match
+                )
+            ]
+            for comparison in comparisons
+        },
+        "losses": {
+            name: [
+                {**plain(own), "remarks": list(map(said, own.remarks))}
+                for own in losses
+                if own.match == name
+            ]
+            for name in grid.cells
+        },
+        "limits": {
+            "alike": ALIKE,
+            "similar": SIMILAR,
+            "few": FEW,
+            "least": LEAST,
+            "telling": TELLING,
+        },
         "per_block": QUESTIONS_A_BLOCK,
-        "text_starts": texts.starts,
+        "whole": sources.sample is None,
+        "starts": {"texts": texts.starts, "metadata": metadata.starts},
         "kept": {
             "texts": bool(grid.runs),
             "max_docs": sources.max_docs,
@@ -90,6 +143,7 @@ def payload(
         "index": packed(index),
         **{f"detail-{number}": block for number, block in enumerate(details)},
         **{f"texts-{number}": block for number, block in enumerate(text_blocks)},
+        **{f"metadata-{number}": block for number, block in enumerate(metadata_blocks)},
     }
 
 
@@ -130,6 +184,26 @@ def _metric(name: str) -> dict[str, Any]:
     }
 
 
+def _tuning(tuning: Tuning) -> dict[str, Any]:
+    """What the page says of a grid."""
+    values = short(plain(tuning))
+    for setting, own in zip(tuning.settings, values["settings"], strict=True):
+        own["failed"] = said(setting.failed) if setting.failed else None
+    return dict(values)
+
+
+def _gold_versions(versions: GoldVersions) -> dict[str, Any]:
+    """What the page says of the gold set of earlier results; all ids are in report.json."""
+    lists = ("changed", "only_later", "only_earlier")
+    numbers = ("n_same", "n_moved", "n_ids", "n_other_ids", "n_judged", "left_out")
+    return {
+        "names": [gold_name(versions.earlier), gold_name(versions.later)],
+        "ids": versions.named[:NAMED],
+        **{name: len(getattr(versions, name)) for name in lists},
+        **{name: getattr(versions, name) for name in numbers},
+    }
+
+
 def _standings(
     comparisons: Sequence[Comparison], query_ids: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
@@ -138,8 +212,9 @@ def _standings(
     values: dict[str, dict[str, Any]] = {}
     for comparison in comparisons:
         own = comparison.to_dict()
-        for part in own["slices"]:
-            part["rows"] = [position_of[query_id] for query_id in part.pop("query_ids")]
+        for part, known in zip(own["slices"], comparison.slices, strict=True):
+            part.pop("query_ids")
+            part["rows"] = _positions(known.query_ids, position_of)
         own["flips"] = [
             {
                 "metric": flips.metric,
@@ -153,7 +228,16 @@ def _standings(
         own["too_few"] = plain(too_few)
         # The page says these in its own words.
         told = (flips_warning(comparison.flips), str(too_few))
-        own["cautions"] = [caution for caution in comparison.cautions if caution not in told]
+        own["cautions"] = [said(each) for each in comparison.cautions if each not in told]
         own["advice"] = plain(comparison.recommendations)
         values[comparison.match] = short(own)
     return values
+
+
+def _positions(query_ids: Sequence[str], position_of: Mapping[str, int]) -> list[int]:
+    """Where those of some ids stand that the page holds."""
+    if isinstance(query_ids, Ids):  # millions: of few of them texts are made
+        ids = list(position_of)
+        rows = Ids.of(ids).rows_in(query_ids)
+        return [position_of[ids[number]] for number in np.flatnonzero(rows >= 0).tolist()]
+    return [position_of[own_id] for own_id in query_ids if own_id in position_of]

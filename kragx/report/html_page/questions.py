@@ -3,20 +3,25 @@
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from kragx.data import Doc, Gold, Query, facts_of, score_record
+from kragx.data.formats.jsonl import to_json
 from kragx.errors import DataError
 from kragx.matchers import MatchItem, MatchWarning
+from kragx.plain import plain
 from kragx.report.html_page.cells import Cell, Grid, Sources
 from kragx.report.html_page.decisions import Decision, Decisions
 from kragx.report.html_page.packing import Texts, rounded_score
 
 QUESTIONS_A_BLOCK = 32
 """How many questions a block holds."""
+
+MOST_FIELDS, MOST_CHARACTERS = 20, 300
+"""So many fields of a document's metadata are shown, and so many characters of each."""
 
 
 class Questions:
@@ -25,15 +30,22 @@ class Questions:
     Args:
         grid: what each retriever did under each matcher.
         texts: numbers the texts.
+        metadata: numbers what documents carry beside their texts.
         by_id: the texts of gold that is named by its id alone.
         sources: how much is kept, and who decided.
     """
 
     def __init__(
-        self, grid: Grid, texts: Texts, by_id: Mapping[str, str], sources: Sources
+        self,
+        grid: Grid,
+        texts: Texts,
+        metadata: Texts,
+        by_id: Mapping[str, str],
+        sources: Sources,
     ) -> None:
         self._grid, self._texts, self._by_id, self._sources = grid, texts, by_id, sources
-        self.n_docs_left_out = 0
+        self._metadata = metadata
+        self.n_docs_left_out: int = 0
         self._decisions = {
             match: Decisions(matcher)
             for match, matcher in sources.matchers.items()
@@ -72,6 +84,7 @@ class Questions:
             "gold": list(map(self._gold, query.gold)),
             "pool": [self._pool(position, of_match) for of_match in self._grid.cells.values()],
             "reference": query.reference,
+            "history": [[turn.role, turn.content] for turn in query.history],
             "facts": _facts(query),
             "held": by_cell(lambda _, cell, row: self._held[id(cell)].get(row, [])),
             "runs": self._runs(position),
@@ -129,7 +142,8 @@ class Questions:
         return runs
 
     def _doc(self, doc: Doc, repeated: bool) -> list[Any]:
-        values = [doc.id, self._texts.number(doc.text), score_record(doc.score)]
+        about = self._metadata.number(shown_metadata(doc.metadata) if doc.metadata else None)
+        values = [doc.id, self._texts.number(doc.text), score_record(doc.score), about]
         return [*values, 1] if repeated else values
 
     def _pairs(self, match: str, cell: Cell, row: int) -> list[float | None]:
@@ -173,6 +187,20 @@ class Questions:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
             return dict(enumerate(decisions.of(cell.evaluation.name, items)))
+
+
+def shown_metadata(metadata: Mapping[str, Any]) -> str:
+    """The first fields of some metadata as JSON: ``{"entries": [[name, text], ...], "more": n}``.
+
+    A text stands as it is, anything else as JSON; a third member of an entry says how many of its
+    characters are left out.
+    """
+    entries = []
+    for key, value in islice(metadata.items(), MOST_FIELDS):
+        text = value if isinstance(value, str) else to_json(plain(value))
+        left = len(text) - MOST_CHARACTERS
+        entries.append([str(key), text[:MOST_CHARACTERS], *([left] if left > 0 else [])])
+    return to_json({"entries": entries, "more": max(0, len(metadata) - MOST_FIELDS)})
 
 
 def _held(cell: Cell) -> Mapping[int, list[float | None]]:

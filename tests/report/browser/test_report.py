@@ -7,10 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from kragx import GoldDataset, Run, compare, evaluate, write_html
-from kragx.comparison import Settings, check_gates, parse_gates
+from kragx import Gold, GoldDataset, Query, Run, compare, evaluate, write_html
+from kragx.comparison import Results, RetrieverScores, Settings, changes, check_gates, parse_gates
+from kragx.data import Turn
 from kragx.judging import Failure, Judge
 from kragx.judging.clients.scripted import ScriptedClient
+from tests.report.browser.chains import write_chains
 from tests.report.browser.conftest import HOSTILE, dataset, runs
 
 
@@ -39,6 +41,59 @@ def test_the_verdict_names_the_winner_and_says_how_sure(opened):
     verdict.locator("button.reason").first.click()
     assert count(page) == 5
     assert page.input_value("#result") == "failedA"
+
+
+def test_gold_of_earlier_results(opened, tmp_path):
+    """What is not the same, how many and the first of them, and what has moved, in both languages.
+
+    By hand: of 40 questions six change, one goes and one is new; the gold of another has moved, and
+    of one more it has the same text under another id.
+    """
+    path = tmp_path / "gold.html"
+    named = (  # ids are compared as well, so each item has one
+        replace(query, gold=tuple(replace(own, id=own.id or query.id) for own in query.gold))
+        for query in dataset()
+    )
+    gold = replace(dataset(), queries=tuple(named))
+    evidence = [query.gold[0] if query.gold else None for query in gold]
+    record = {"move": {"from": ["g6"], "to": ["n6"]}}
+    later = [
+        *(replace(query, reference="<i>other</i>") for query in gold.queries[:6]),
+        replace(gold.queries[6], gold=(replace(evidence[6], id="n6", metadata=record),)),
+        replace(gold.queries[7], gold=(replace(evidence[7], id="n7"),)),
+        *gold.queries[8:39],
+        replace(gold.queries[0], id="new"),
+    ]
+    after = replace(gold, queries=tuple(later), version="2")
+    sides = []
+    for own in (gold, after):
+        found = runs(own)
+        evaluations = [
+            replace(evaluate(own, run, match=spec, metrics=["recall@5"]), match_name=name)
+            for name, spec in {"texts": "overlap", "ids": "id"}.items()
+            for run in list(found.values())[:1]
+        ]
+        scores = tuple(map(RetrieverScores.of, evaluations))
+        sides.append(Results("these", scores, own))
+    changed = changes(*sides, Settings())
+    write_html(evaluations, path, dataset=after, changes=changed)
+    page = opened(path=path)
+    line = " ".join(page.inner_text(".gold-versions").split())
+    assert "8 questions (6 changed, 1 only in the later set, 1 only in the earlier set: " in line
+    assert "q00, q01, q02, q03, q04 and 3 more)" in line
+    assert "The same in both, and compared: 33 questions." in line
+    assert line.endswith("is taken as the same: 2 questions.")
+    page.click("#language")
+    korean = " ".join(page.inner_text(".gold-versions").split())
+    assert (
+        "(바뀜 6개, 새 골드셋에만 1개, 이전 골드셋에만 1개: q00, q01, q02, q03, q04 외 3개)"
+        in korean
+    )
+    assert "옮겨진 질문 2개는 같은 것으로 봅니다." in korean
+    page.select_option("label:has-text('매처') select", "1")
+    by_id = " ".join(page.inner_text(".gold-versions").split())
+    assert "바뀜 7개" in by_id
+    assert "질문 1개는 정답의 텍스트가 같지만 id가 다릅니다" in by_id
 
 
 def test_gates_that_failed_come_first_and_the_rest_is_folded(opened, tmp_path):
@@ -97,6 +152,33 @@ def test_advice_is_in_the_language_of_the_page(opened, language, said, more):
     assert page.locator(".advice [lang=en]").count() == 0
     page.locator(".advice button.link").first.click()
     page.wait_for_selector("dialog .card")
+
+
+@pytest.mark.parametrize(
+    ("language", "equal", "behind", "distance"),
+    [
+        ("en-US", "all metrics but times: one, two. Which", "told from late.", "as distances do"),
+        ("ko-KR", "값이 같은 검색기: one, two. 어느", "구별되지 않습니다: late.", "거리처럼"),
+    ],
+)
+def test_equal_retrievers(opened, tmp_path, language, equal, behind, distance):
+    """They are named, the verdict is about the others, and distances are told from scores."""
+    gold, path = dataset(), tmp_path / "equal.html"
+    lists = {name: {} for name in ("one", "two", "late")}
+    for number, query in enumerate(gold):
+        texts = ["관계없는 문서", *(item.text for item in query.gold)]
+        for name, own in lists.items():
+            is_first = number % 2 and not (name == "late" and number == 3)
+            ranked = reversed(texts) if is_first else texts
+            own[query.id] = [({"text": text}, n / 4) for n, text in enumerate(ranked, start=1)]
+    made = {name: Run.from_documents(own, name=name) for name, own in lists.items()}
+    results = [evaluate(gold, run, match="exact", metrics=["mrr@5"]) for run in made.values()]
+    write_html(results, path, dataset=gold, runs=made)
+    page = opened(path=path, language=language)
+    assert equal in page.locator(".advice li").first.text_content()
+    assert behind in page.locator(".advice").text_content()
+    page.locator("#rows tr").first.click()
+    assert distance in page.locator("dialog .list .card").first.inner_text()
 
 
 def test_advice_by_another_metric_says_so(opened):
@@ -343,9 +425,11 @@ def test_a_failure_is_one_where_the_lists_are_not_given_too(opened, tmp_path):
         (
             {},
             "Differences between retrievers cannot be decided with 2 questions: the least p that "
-            "they can reach is 0.500; 6 questions can.",
+            "they can reach is 0.500; 6 questions can, if all of them agree; some fifty are a "
+            "start.",
             "질문 2개로는 검색기 간의 차이를 판단할 수 없습니다. 나올 수 있는 가장 작은 p가 "
-            "0.500입니다. 판단하려면 적어도 질문 6개가 있어야 합니다.",
+            "0.500입니다. 판단하려면 적어도 질문 6개가 있고 그 모두에서 같은 쪽이 나아야 하므로, "
+            "50개쯤에서 시작하세요.",
         ),
         (
             {"confidence": 0.995, "resamples": 100},
@@ -367,7 +451,9 @@ def test_what_so_few_questions_cannot_decide_is_said_in_both_languages(
     write_html(results, path, settings=Settings(**options))
     page = opened(path=path)
     assert said in page.inner_text(".cautions")
+    assert "So few questions (2) do not say how many would decide" in page.text_content("#main")
     page.click("#language")
+    assert "질문이 2개뿐이라 몇 개가 더 있어야" in page.text_content("#main")
     assert korean in page.inner_text(".cautions")
     assert page.locator(".cautions li").count() == 1
     assert page.locator(".cautions [lang=en]").count() == 0
@@ -460,7 +546,9 @@ def test_an_order_that_the_threshold_decides_is_said_where_it_matters(opened, tm
     assert said not in page.inner_text(".cautions")
     assert any(each.startswith(said) for each in page.locator(".legend").all_inner_texts())
     page.click("#language")
-    assert "이 보고서의 임계값 0.65에서는 앞의 것이" in page.inner_text("#main")
+    assert "이 보고서의 임계값 0.65에서는 one 쪽이, 0.675에서는 two 쪽이" in page.inner_text(
+        "#main"
+    )
 
 
 RECORD = {
@@ -752,7 +840,7 @@ def test_figures_have_names_for_those_who_do_not_see_them(opened):
     """Each picture says what it shows; scores stand beside the threshold."""
     page = opened()
     labels = page.eval_on_selector_all(
-        "figure svg", "all => all.map(each => each.getAttribute('aria-label'))"
+        "figure svg[role=img]", "all => all.map(each => each.getAttribute('aria-label'))"
     )
     assert len(labels) >= 4
     assert all(labels)
@@ -760,7 +848,7 @@ def test_figures_have_names_for_those_who_do_not_see_them(opened):
 
 
 def test_the_report_of_the_consumer_config(opened, tmp_path, monkeypatch):
-    """Six retrievers on 60 questions: nothing is certain, and the page says so; questions open."""
+    """Six retrievers on 150 questions: nothing is certain, and the page says so; questions open."""
     pytest.importorskip("bm25s")
     from kragx.app import config, pipeline
     from tests.docs.support import ROOT
@@ -777,10 +865,10 @@ def test_the_report_of_the_consumer_config(opened, tmp_path, monkeypatch):
     assert page.inner_text(".badge") == "확실하지 않음"
     assert page.locator("#head th").count() == 9
     page.select_option("#slice", label="difficulty: hard")
-    assert page.inner_text("#count") == "질문 60개 중 12개"
-    page.fill("#search", "ko-q03")
+    assert page.inner_text("#count") == "질문 150개 중 30개"
+    page.fill("#search", "ko-q01")
     page.click("#reset")
-    page.fill("#search", "ko-q03")
+    page.fill("#search", "ko-q01")
     page.click("#rows tr[data-at='0']")
     page.wait_for_selector("dialog .card")
     assert page.locator(".all-retrievers button").count() == 6
@@ -817,3 +905,48 @@ def test_what_is_retrieved_where_nothing_answers(opened, tmp_path, language, sai
     assert ids(page) == ["u0", "u2"]
     page.click("#rows tr:has-text('u0')")
     assert chip in page.inner_text(".why-line")
+
+
+@pytest.mark.parametrize("language", ["en-US", "ko-KR"])
+@pytest.mark.parametrize(("n_retrievers", "n_stages"), [(3, 1), (3, 8), (10, 4)])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_where_the_gold_is_lost(opened, tmp_path, language, n_retrievers, n_stages, width):
+    """The section names each stage, links to questions, and leaves the page its width."""
+    path = tmp_path / "report.html"
+    write_chains(path, n_retrievers, n_stages)
+    page = opened(width=width, language=language, path=path)
+    section = page.locator("section.stages")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if n_stages == 1:
+        assert section.count() == 0
+        return
+    assert section.locator("> details").count() == n_retrievers
+    section.locator("> details").first.evaluate("details => { details.open = true; }")
+    assert (
+        section.locator("> details").first.locator("tbody tr").count() == n_stages + 1
+    )  # the answer
+    assert section.locator("table").first.locator("tbody tr").count() == n_retrievers
+    section.locator(".lost-gold button").first.click()
+    assert page.locator("dialog#detail[open]").count() == 1
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_was_said_before_stands_above_the_question(opened, tmp_path, width):
+    """The turns of a conversation are shown in order, as texts; other questions have none."""
+    said = (Turn("user", "환불은?"), Turn("assistant", "<b>7일</b> 안에 됩니다."))
+    gold = GoldDataset(
+        (
+            Query("q1", "환불은?", (Gold(text="일곱 날 안에"),)),
+            Query("q2", "그럼 교환은요?", (Gold(text="열흘 안에"),), history=said),
+        )
+    )
+    run = Run.from_documents({"q1": ["일곱 날 안에"], "q2": ["딴 글"]}, name="one")
+    path = tmp_path / "report.html"
+    write_html([evaluate(gold, run, metrics=["recall@1"])], path, dataset=gold, runs={"one": run})
+    page = opened(width=width, language="ko-KR", path=path)
+    page.locator("#rows tr", has_text="그럼 교환은요?").first.click()
+    turns = page.locator("dialog#detail .history li").all_inner_texts()
+    assert turns == ["사용자: 환불은?", "도우미: <b>7일</b> 안에 됩니다."]
+    page.click("#previous")
+    page.wait_for_function("document.querySelector('#detail-title').innerText === '환불은?'")
+    assert page.locator("dialog#detail .history").count() == 0

@@ -18,8 +18,9 @@ const questionLink = (query, ...text) => el("button.link", { onclick: () => { fi
 const ADVICE = {
   winner: (v) => phrase("advice_winner", strong(v.best), v.metric, value_(v.value), strong(v.next),
     `${signed(v.difference)} ${interval({ low: v.difference_low, high: v.difference_high }, null, signed)}`.trim(), whoFailed()),
-  no_winner: (v) => (v.nothing_found ? phrase("advice_nothing", v.metric, whoFailed()) : v.best ? phrase("advice_undecided", v.metric, joined(v.shared.map(strong), ", "), value_(v.value), tiedWith(v), rival(v)) : phrase("advice_no_winner", v.metric)),
-  one_retriever: (v) => (v.failed?.length ? phrase("advice_only", joined(compared().map(retrieverName).map(strong), ", ")) : phrase("advice_one_retriever")),
+  no_winner: (v) => (v.nothing_found ? phrase("advice_nothing", v.metric, whoFailed()) : v.best ? phrase("advice_undecided", v.metric, listed(v.shared), value_(v.value), tiedWith(v), rival(v)) : phrase("advice_no_winner", v.metric)),
+  one_retriever: (v) => (v.failed?.length ? phrase("advice_only", listed(compared().map(retrieverName))) : phrase(v.earlier ? "advice_one_and_before" : "advice_one_retriever")),
+  equal: (v) => phrase("advice_equal", joined(v.groups.map((names) => el("span", {}, listed(names))), "; ")),
   cost: (v) => phrase(v.tied ? "advice_cost_tied" : "advice_cost", strong(v.best), v.ratio.toFixed(1), strong(v.fastest), duration(v.best_seconds), duration(v.fastest_seconds), v.metric, standing().metrics[0]),
   routing: (v) => phrase("advice_routing", sliceOf(v), strong(v.best), v.metric, plain(fieldName(v.field))),
   no_routing: (v) => phrase("advice_no_routing", v.fields.map((path) => plain(fieldName(path))).join(", "), v.metric),
@@ -32,7 +33,17 @@ const ADVICE = {
 };
 
 const tiedWith = (v) =>
-  v.difference_low === null && v.p_adjusted === null ? t("advice_untested") : phrase("advice_tied", joined(v.tied.map(strong), ", "));
+  v.difference_low === null && v.p_adjusted === null ? t("advice_untested")
+    : areAllShared(v) ? t("advice_each_other") : phrase("advice_tied", listed(behind(v.tied, v.shared)));
+
+/** Whether all that tie with the best have its value, too. */
+const areAllShared = ({ tied, shared }) => tied.every((other) => shared.includes(other));
+
+/** Of retrievers that tie with the best those whose value is lower, if there are any. */
+const behind = (tied, shared) => {
+  const lower = tied.filter((other) => !shared.includes(other));
+  return lower.length ? lower : tied;
+};
 
 const isFar = (v) => Boolean(v.many_more) || !missing(v.queries_needed);
 
@@ -42,7 +53,7 @@ function rival(v) {
   return v.difference === 0 && v.difference_low === 0 && v.difference_high === 0 ? phrase("advice_level", strong(v.next)) : "";
 }
 
-const needed = (v) => (!missing(v.queries_needed_at_most) ? "" : missing(v.queries_needed) ? "_many" : "_more");
+const needed = (v) => (v.n < data.limits.telling ? "_few" : !missing(v.queries_needed_at_most) ? "" : missing(v.queries_needed) ? "_many" : "_more");
 
 function adviceLine({ kind, supported, text, values }) {
   const other = values.metric && values.metric !== state.metric && kind !== "cost";
@@ -51,7 +62,7 @@ function adviceLine({ kind, supported, text, values }) {
 }
 
 // What helps most comes first; what stands in the verdict already, or says what is not there, last.
-const USEFUL = ["weak_slice", "undecided", "routing", "unfound", "combination", "reranking", "cost", "saturated", "small_slices", "winner", "no_routing", "no_winner", "one_retriever"];
+const USEFUL = ["equal", "weak_slice", "undecided", "routing", "unfound", "combination", "reranking", "cost", "saturated", "small_slices", "winner", "no_routing", "no_winner", "one_retriever"];
 const UNFOLDED = 2;
 
 function advice() {

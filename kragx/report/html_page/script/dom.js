@@ -71,6 +71,15 @@ const breakable = (text) =>
 const joined = (nodes, between, last = between) =>
   nodes.flatMap((node, position) => (position === 0 ? [node] : [position === nodes.length - 1 ? last : between, node]));
 
+const NAMES = 5;
+
+/** Names of retrievers in a sentence; of many the first ones, and how many more there are. */
+function listed(names, last = ", ") {
+  if (names.length <= NAMES + 1) return joined(names.map(strong), ", ", last);
+  const more = names.slice(NAMES);
+  return [...joined(names.slice(0, NAMES).map(strong), ", "), " ", t("andMore", more.length), help(more.map(plain).join(", "))];
+}
+
 /** A question mark that says more when pointed at or reached by keyboard. */
 const help = (text) => el("button.help", { type: "button", "aria-label": text, "data-tip": text }, "?");
 

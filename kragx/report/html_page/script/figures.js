@@ -1,26 +1,5 @@
 // Figures, drawn as SVG in the colours of the theme; every point says its value on hover.
 
-const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "down", "star", "plus"];
-const colour = (retriever) => `var(--series-${retriever % 8})`;
-
-/** A marker at a place, of a shape of its own, so that colour is not all that tells series apart. */
-function marker(retriever, x, y, title, s = 4.5) {
-  const d = {
-    square: `M${x - s} ${y - s}h${2 * s}v${2 * s}h${-2 * s}z`,
-    triangle: `M${x} ${y - s * 1.2}l${s * 1.15} ${s * 2.1}h${-s * 2.3}z`,
-    down: `M${x} ${y + s * 1.2}l${s * 1.15} ${-s * 2.1}h${-s * 2.3}z`,
-    diamond: `M${x} ${y - s * 1.35}l${s * 1.35} ${s * 1.35}l${-s * 1.35} ${s * 1.35}l${-s * 1.35} ${-s * 1.35}z`,
-    cross: `M${x - s} ${y - s}l${2 * s} ${2 * s}m0 ${-2 * s}l${-2 * s} ${2 * s}`,
-    plus: `M${x - s * 1.2} ${y}h${2.4 * s}m${-1.2 * s} ${-1.2 * s}v${2.4 * s}`,
-    star: `M${x - s} ${y - s}l${2 * s} ${2 * s}m0 ${-2 * s}l${-2 * s} ${2 * s}M${x} ${y - s * 1.3}v${2.6 * s}`,
-  }[SHAPES[retriever % 8]];
-  const style = { fill: colour(retriever), stroke: colour(retriever) };
-  return svg(d ? "path.marker" : "circle.marker", d ? { d, style } : { cx: x, cy: y, r: s, style }, title ? svg("title", {}, title) : null);
-}
-
-/** The marker of a retriever beside its name. */
-const swatch = (retriever) => svg("svg.swatch", { viewBox: "0 0 14 14", "aria-hidden": "true" }, marker(retriever, 7, 7, null, 4.4));
-
 /** A name cut to a width, in letters; wide letters count twice. The end stays: names often differ there. */
 function clipped(text, room) {
   const letters = [...plain(text)], width = (part) => part.reduce((sum, letter) => sum + (letter.codePointAt(0) > 0x1100 ? 1.8 : 1), 0);
@@ -46,15 +25,18 @@ function figure(id, title, note, ...content) {
     el("figcaption", {}, el("h3", { id: `${id}-title` }, title), note ? el("p.muted", {}, note) : null), content);
 }
 
+/** The retrievers of figures: those shown, as far as they are compared. */
+const pictured = () => columns().filter(isCompared);
+
 function figuresSection() {
   return el("section.figures", { "aria-labelledby": "figures-title" },
-    el("h2", { id: "figures-title" }, t("figures")),
-    el("div.figure-grid", {}, metricsFigure(), curvesFigure(), timesFigure(), scoresFigure()));
+    el("h2", { id: "figures-title" }, t("figures")), leftOut(),
+    el("div.figure-grid", {}, metricsFigure(), ...(data.whole ? [curvesFigure(), timesFigure(), scoresFigure()] : [])));
 }
 
 function metricsFigure() {
-  const view = standing()?.overall, retrievers = compared();
-  const shares = data.metrics.filter((each) => each.share && retrievers.some((retriever) => mean(retriever, each) !== null)).slice(0, 12);
+  const view = standing()?.overall, retrievers = pictured();
+  const shares = shownMetrics().filter((each) => each.share && retrievers.some((retriever) => mean(retriever, each) !== null)).slice(0, 12);
   if (!shares.length) return null;
   const width = 340, left = 128, right = 44, rowHeight = 19, top = 8, height = top + retrievers.length * rowHeight + 20;
   const metricPanel = (each) => {
@@ -64,7 +46,7 @@ function metricsFigure() {
     const parts = [0, 0.5, 1].map((at) => [line("grid", x(at), x(at), top - 4, height - 18), tick(x(at), height - 5, String(at))]);
     const spoken = retrievers.map((retriever, row) => {
       const average = mean(retriever, each), own = estimate(view, retriever, each), y = top + row * rowHeight + rowHeight / 2 - 3;
-      parts.push(label(left - 10, y + 4, "name", "end", clipped(retrieverName(retriever), 18)));
+      parts.push(label(left - 10, y + 4, "name", "end", clipped(labelled(retriever), 18)));
       if (average === null) return null;
       const title = `${plain(retrieverName(retriever))}: ${number(average, each)} ${interval(own, each)}`;
       if (!missing(own?.low)) parts.push(line("whisker", x(own.low), x(own.high), y, y, { stroke: colour(retriever) }));
@@ -77,7 +59,7 @@ function metricsFigure() {
 }
 
 function curvesFigure() {
-  const retrievers = compared().filter((retriever) => cell(retriever).curves.some((curve) => curve.values.some((at) => at !== null)));
+  const retrievers = pictured().filter((retriever) => cell(retriever).curves.some((curve) => curve.values.some((at) => at !== null)));
   if (!retrievers.length) return null;
   const kinds = cell(retrievers[0]).curves.map((curve) => curve.metric);
   const kind = [state.curve, metric().name.replace(/@\d+/, ""), kinds[0]].find((each) => kinds.includes(each));
@@ -107,7 +89,7 @@ function curvesFigure() {
   for (const end of spread(ends, bottom + 4)) {
     parts.push(line("leader", end.x + 6, right + 16, end.y, end.nameY, { stroke: colour(end.retriever) }));
     parts.push(marker(end.retriever, right + 21, end.nameY, null, 3.6));
-    parts.push(label(right + 30, end.nameY + 4, "name", null, clipped(retrieverName(end.retriever), narrow() ? 14 : 18)));
+    parts.push(label(right + 30, end.nameY + 4, "name", null, clipped(labelled(end.retriever), narrow() ? 14 : 18)));
   }
   const spoken = series.map(({ retriever, curve }) => `${plain(retrieverName(retriever))}: ${ks.map((k, position) => `k ${k} ${number(curve.values[position])}`).join(", ")}`);
   return figure("figure-k", t("figK", kind), t("figKD"),
@@ -126,7 +108,7 @@ function spread(ends, lowest, apart = 15) {
 }
 
 function scoresFigure() {
-  const retrievers = compared().filter((retriever) => cell(retriever).histogram);
+  const retrievers = pictured().filter((retriever) => cell(retriever).histogram);
   if (!retrievers.length) return figure("figure-scores", t("figScores"), t(match().pool ? "figScoresPool" : "figScoresNone"));
   const most = Math.max(...retrievers.flatMap((retriever) => [...cell(retriever).histogram.counts, cell(retriever).histogram.nothing]));
   if (!most) return null; // no gold
@@ -151,13 +133,13 @@ function scoresFigure() {
     parts.push(tick(left + 10, height - 8, t("none_")));
     const marks = grades ? bars.map((_, position) => position + 1) : [0, 0.25, 0.5, 0.75, 1];
     for (const mark of marks) parts.push(tick(x(grades ? mark - 0.5 : mark), height - 8, String(mark)));
-    return panel(name(retrieverName(retriever)), drawing(width, height, `${plain(retrieverName(retriever))}: 0 ${nothing}; ${bars.join(", ")}`, parts));
+    return panel([swatch(retriever), " ", name(retrieverName(retriever))], drawing(width, height, `${plain(retrieverName(retriever))}: 0 ${nothing}; ${bars.join(", ")}`, parts));
   };
   return figure("figure-scores", t("figScores"), t("figScoresD", asWritten(near)), el("div.multiples", {}, retrievers.map(scorePanel)));
 }
 
 function timesFigure() {
-  const retrievers = compared().filter((retriever) => cell(retriever).times);
+  const retrievers = pictured().filter((retriever) => cell(retriever).times);
   if (!retrievers.length) return figure("figure-times", t("figTimes"), t("figTimesNone"));
   const width = narrow() ? 350 : 560, left = narrow() ? 118 : 140, right = width - (narrow() ? 62 : 70), rowHeight = 30, top = 10;
   const height = top + retrievers.length * rowHeight + 28, log = (seconds) => Math.log10(Math.max(1e-6, seconds));
@@ -174,7 +156,7 @@ function timesFigure() {
   const spoken = retrievers.map((retriever, row) => {
     const { p5, p25, p50, p75, p95 } = cell(retriever).times, y = top + row * rowHeight + rowHeight / 2 - 3;
     const title = `${plain(retrieverName(retriever))}: p5 ${duration(p5)}, p50 ${duration(p50)}, p95 ${duration(p95)}`;
-    parts.push(label(left - 12, y + 4, "name", "end", clipped(retrieverName(retriever), narrow() ? 16 : 19)));
+    parts.push(label(left - 12, y + 4, "name", "end", clipped(labelled(retriever), narrow() ? 16 : 19)));
     parts.push(line("whisker", x(p5), x(p95), y, y, { stroke: colour(retriever) }, title));
     parts.push(svg("rect.box", { x: x(p25), y: y - 7, width: Math.max(2, x(p75) - x(p25)), height: 14, rx: 2, style: { fill: colour(retriever) } }, svg("title", {}, title)));
     parts.push(line("median", x(p50), x(p50), y - 9, y + 9));

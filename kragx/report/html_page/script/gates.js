@@ -14,9 +14,9 @@ function gatesSection() {
 const gatesFolded = (key, gates) =>
   gates.length ? el("details", {}, el("summary", {}, t(key, gates.length)), el("ul", {}, gates.map(gateLine))) : null;
 
-/** What a gate asks for, of whom, and what was found: kragx's own words. */
+/** What a gate asks for, of whom, and what was found: the condition as it was written. */
 function gateLine({ metric: asked, condition, match: matched, retriever, slice, said, passed }) {
   const within = [data.matches.length > 1 ? matched : null, slice ? `${fieldName(slice.field)}: ${slice.value}` : null].filter(Boolean);
-  return el("li", {}, passed ? "✓ " : "✗ ", el("strong", { lang: "en" }, plain(`${asked} ${condition}`)), " · ", strong(retriever),
-    within.length ? [" · ", name(within.join(" · "))] : null, el("p.muted.small", { lang: "en" }, plain(said)));
+  return el("li", {}, passed ? "✓ " : "✗ ", el("code.asked", { lang: "en" }, plain(`${asked} ${condition}`)), " · ", strong(retriever),
+    within.length ? [" · ", name(within.join(" · "))] : null, el("p.muted.small", {}, inWords(said)));
 }

@@ -8,7 +8,7 @@ function renderHeader() {
       el("p.kind", {}, t("title")),
       el("h1", {}, name(dataset || "gold"), version ? el("small", {}, t("version", plain(version))) : null),
       el("p", { title: plain(match().label) },
-        phrase("intro", nQuestions(), t(retrievers === 1 ? "nRetrievers1" : "nRetrievers", retrievers), name(match().name)), data.record ? ` · ${dayAndTime(data.record.date)}` : "")),
+        phrase("intro", nQuestions(total()), t(retrievers === 1 ? "nRetrievers1" : "nRetrievers", retrievers), name(match().name)), data.record ? ` · ${dayAndTime(data.record.date)}` : "")),
     el("div.controls", {},
       data.matches.length > 1
         ? field(t("matcher"), select({}, data.matches.map((each, position) => [position, each.name]), state.match, (position) => choosing({ match: Number(position) })))
@@ -18,6 +18,7 @@ function renderHeader() {
       el("button", { id: "theme", "aria-label": `${t("theme")}: ${dark ? t("light") : t("dark")}`, onclick: () => setTheme(dark ? "light" : "dark") }, dark ? `☀ ${t("light")}` : `☾ ${t("dark")}`),
       el("button.printing", { onclick: () => window.print() }, t("print"))));
   byId("skip").textContent = t("skip");
+  byId("skip").onclick = (event) => { event.preventDefault(); byId("questions").scrollIntoView(); byId("search").focus({ preventScroll: true }); };
   document.documentElement.lang = state.language;
 }
 
@@ -41,10 +42,31 @@ function cautions() {
     el("li", {}, phrase(begun ? "keptSince" : "kept_answers", strong(retriever), grouped(answers), grouped(all), begun && dayAndTime(begun)),
       ` ${t(answers === all ? "keptAll" : "keptSome")}`, edited ? ` ${t("keptEdited", grouped(edited))}` : "", untimed ? ` ${t("keptUntimed", grouped(untimed))}` : ""));
   const flipped = flips(true).map((line) => el("li", {}, line));
-  const few = tooFew();
-  const statistical = (standing()?.cautions || []).map((line) => el("li", { lang: "en" }, plain(line)));
-  const items = [...failed, ...absent, ...kept, ...flipped, ...(few ? [el("li", {}, few)] : []), ...statistical];
+  const few = tooFew(), sample = sampleWords();
+  const statistical = (standing()?.cautions || []).map((line) => el("li", {}, inWords(line)));
+  const items = [...(sample ? [el("li", {}, sample)] : []), ...goldVersions(), ...failed, ...absent, ...kept, ...flipped, ...(few ? [el("li", {}, few)] : []), ...statistical];
   return items.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, items)) : null;
+}
+
+/** What of the gold set of earlier results is not the same, which questions, and what of them is compared. */
+function goldVersions() {
+  return (data.gold[match().name] || []).map(({ names, ids, changed, only_later: later, only_earlier: earlier, n_same: same, n_moved: moved, n_ids: otherIds, n_other_ids: renamed, n_judged: judged, left_out: out }) => {
+    const differing = changed + later + earlier, more = differing - ids.length;
+    const counts = [["goldChanged", changed], ["goldLater", later], ["goldEarlier", earlier]].filter(([, count]) => count).map(([key, count]) => t(key, grouped(count))).join(", ");
+    const which = [...ids.flatMap((id, at) => [at ? ", " : "", el("code", {}, shown(id))]), more ? ` ${t("andMore", grouped(more))}` : ""];
+    return el("li.gold-versions", {}, phrase("goldPair", name(names[0]), name(names[1])), " ",
+      differing ? phrase(out ? "goldOut" : "goldIn", nQuestions(differing), counts, el("span", {}, which), nQuestions(same)) : t("goldAll"),
+      moved ? ` ${t("goldMoved", nQuestions(moved))}` : "", otherIds ? ` ${t("goldIds", nQuestions(otherIds))}` : "",
+      renamed > 1 ? ` ${t("goldOtherIds", nQuestions(renamed))}` : "", judged ? ` ${t("goldJudged", nQuestions(judged))}` : "");
+  });
+}
+
+/** Which questions the page holds, where they are not all; null where they are. */
+function sampleWords() {
+  const sample = data.queries.sample;
+  if (!sample) return null;
+  const { n, n_differing: differing, n_differing_held: held } = sample;
+  return t(held === differing ? "sampled" : "sampledSome", grouped(size()), grouped(n), grouped(differing), grouped(held));
 }
 
 /** That so few questions, or resamples, decide no difference between retrievers; null where they can. */

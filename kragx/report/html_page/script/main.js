@@ -2,12 +2,15 @@
 
 function renderAll() {
   renderHeader();
-  const sections = [verdict(), cautions(), gatesSection(), questionsSection(), metricsTable(), slicesTable(), figuresSection(), aboutSection()];
+  const sections = [tuningSection(), verdict(), cautions(), gatesSection(), questionsSection(), metricsTable(), poolSection(), stagesSection(), slicesTable(), figuresSection(), aboutSection()];
   byId("main").replaceChildren(...sections.filter(Boolean));
   renderFilters();
   renderQuestions();
   scrollHints();
+  drawnColumns = roomForColumns();
 }
+
+let drawnColumns = 0; // for which width of the window
 
 /** Below a table that is wider than its place stands that it can be moved. */
 function scrollHints() {
@@ -40,10 +43,10 @@ function choosing(change) {
 
 /** The metric chosen, unless no retriever has a value of it under this matcher. */
 function keepMetric() {
-  if (!state.metric || !present().some((retriever) => mean(retriever) !== null)) {
-    state.metric = standing()?.metrics[0] ?? data.metrics[0].name;
-  }
+  if (!state.metric || !present().some((retriever) => mean(retriever) !== null)) state.metric = firstMetric();
 }
+
+const firstMetric = () => standing()?.metrics[0] ?? data.metrics[0].name;
 
 /** The leader against the baseline; where the leader is the baseline, against the next best. */
 function pickSides() {
@@ -76,27 +79,38 @@ function aboutSection() {
   const rows = [
     [t("dataset"), [name(dataset || "gold"), version ? ` · ${t("version", plain(version))}` : "", hash ? el("code", {}, ` sha256 ${hash.slice(0, 12)}`) : ""]],
     [t("matcher"), name(match().label)],
-    [t("profile"), name(data.profile)],
+    [t("profile"), name(data.profile[state.language] ?? data.profile.en)],
     ["kragx", t("made", kragx, python)],
     [t("run"), data.record ? runWords(data.record) : t("notRecorded")],
     data.record ? ["git", gitWords(data.record.git)] : null,
   ];
   const texts = !kept.texts ? t("texts") : kept.docs_left_out ? t("kept", kept.max_docs, grouped(kept.docs_left_out)) : kept.texts_cut ? "" : t("kept_all");
-  const remarks = present().flatMap((retriever) => cell(retriever).remarks.map((text) =>
-    el("li", {}, el("span.retriever", {}, name(retrieverName(retriever))), ": ", plain(text))));
+  const remarks = remarksOf(present());
   return el("section.about", { "aria-labelledby": "about-title" },
     el("h2", { id: "about-title" }, t("about")),
     el("dl", {}, rows.filter(Boolean).map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text)))),
     statistics ? el("p", {}, t("statistics", grouped(statistics.resamples), statistics.seed, t(`correction_${statistics.correction}`)), " ", t("baseline", plain(standing().baseline)), ". ", t("tolerated", statistics.max_failed), ".") : null,
     el("p", {}, texts, kept.texts_cut ? ` ${t("cutTexts", grouped(kept.texts_cut), grouped(kept.max_chars))}` : ""),
-    remarks.length ? [el("h3", {}, t("remarks")), el("ul", {}, remarks)] : null);
+    remarks.length ? [el("h3", {}, t("remarks")), el("ul", {}, remarks.slice(0, REMARKS)),
+      remarks.length > REMARKS ? el("details", {}, el("summary", {}, t("adviceMore", remarks.length - REMARKS)), el("ul", {}, remarks.slice(REMARKS))) : null] : null);
+}
+
+const REMARKS = 12; // that are not folded away
+
+/** What was left out or replaced: a line for each remark, with all whom it concerns. */
+function remarksOf(retrievers) {
+  const whose = new Map();
+  for (const retriever of retrievers) {
+    for (const remark of cell(retriever).remarks) whose.set(remark.en, { remark, names: [...(whose.get(remark.en)?.names ?? []), retrieverName(retriever)] });
+  }
+  return [...whose.values()].map(({ remark, names }) => el("li", {}, names.length === present().length && names.length > 1 ? t("everyRetriever") : listed(names), ": ", inWords(remark)));
 }
 
 // -- keys --------------------------------------------------------------------------------------
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const { key, target } = event, typing = target.matches("input, select, textarea");
+  const { key, target } = event, typing = target.matches('input:not([type="checkbox"]), select, textarea');
   const action = byId("detail").open ? !typing && actionInQuestion(key) : actionInPage(key, target, typing);
   if (!action) return;
   action();
@@ -109,6 +123,7 @@ function actionInQuestion(key) {
 }
 
 function actionInPage(key, target, typing) {
+  if (key === "Escape" && byId("chooser")?.open) return () => closeChooser(true);
   if (target.id === "search" && key === "Enter") return () => pick(0);
   if (target.id === "search" && key === "Escape") return () => { filter({ search: "" }); target.blur(); };
   if (typing) return null;
@@ -134,8 +149,10 @@ function printing(on) {
 // -- start -------------------------------------------------------------------------------------
 
 async function start() {
-  state.language = (navigator.languages?.[0] || navigator.language || "en").toLowerCase().startsWith("ko") ? "ko" : "en";
-  const root = document.documentElement, dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
+  const language = root.dataset.language || navigator.languages?.[0] || navigator.language || "en";
+  state.language = language.toLowerCase().startsWith("ko") ? "ko" : "en";
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const followSystem = () => { root.dataset.theme = dark.matches ? "dark" : "light"; };
   followSystem();
   dark.addEventListener("change", () => { if (!state.theme) { followSystem(); renderHeader(); } });
@@ -144,27 +161,25 @@ async function start() {
     return;
   }
   data = await unpacked(byId("index").textContent);
-  keepMetric();
-  pickSides();
+  const query = adopt(location.hash);
   renderAll();
   const dialog = byId("detail");
   dialog.addEventListener("close", closed);
   dialog.addEventListener("click", (event) => { if (event.target === dialog) closeQuestion(); });
   document.addEventListener("keydown", pressed);
+  document.addEventListener("click", ({ target }) => { if (target.isConnected && !target.closest("#chooser")) closeChooser(false); });
   window.addEventListener("popstate", travelled);
   window.addEventListener("beforeprint", () => printing(true));
   window.addEventListener("afterprint", () => printing(false));
   let wasNarrow = narrow();
   window.addEventListener("resize", () => {
     renderRows(true);
-    if (wasNarrow !== narrow()) { wasNarrow = narrow(); renderAll(); }
+    if (wasNarrow !== narrow() || drawnColumns !== roomForColumns()) { wasNarrow = narrow(); renderAll(); }
     scrollHints();
   });
-  if (location.hash.startsWith("#q=")) {
-    const query = data.queries.ids.findIndex((id) => `#q=${encodeURIComponent(id)}` === location.hash);
-    history.replaceState(null, "", "#");
-    if (query >= 0) openQuestion(query);
-  }
+  try { history.replaceState({ page: true }, ""); } catch { /* as in remember */ }
+  remember();
+  if (query !== null) openQuestion(query);
   root.dataset.ready = "yes";
   window.kragxReady = performance.now();
 }

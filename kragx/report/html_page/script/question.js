@@ -1,4 +1,4 @@
-// One question: gold and two retrievers' lists side by side, with what they share marked.
+// One question: gold and the lists of retrievers side by side, with what they share marked.
 
 let latest = 0; // the latest request to draw wins
 
@@ -9,12 +9,13 @@ async function openQuestion(query) {
   state.open = query;
   state.gold = null;
   if (!dialog.open) {
-    dialog.replaceChildren(el("p.loading", {}, t("loading")));
+    byId("opened").replaceChildren(el("p.loading", {}, t("loading")));
     dialog.showModal();
     if (history.state?.query === undefined) visiting(query, "pushState");
     document.documentElement.classList.add("locked");
   }
   if (history.state?.query !== data.queries.ids[query]) visiting(query, "replaceState");
+  remember();
   await drawQuestion(request);
   dialog.scrollTop = 0;
 }
@@ -22,14 +23,20 @@ async function openQuestion(query) {
 /** An opened question is a place in the browser's history, so that Back closes it. */
 function visiting(query, how) {
   const id = data.queries.ids[query];
-  try { history[how]({ query: id }, "", `#q=${encodeURIComponent(id)}`); } catch { /* where a page has no history, Back leaves it */ }
+  try { history[how]({ query: id }, "", `#${address()}`); } catch { /* where a page has no history, Back leaves it */ }
 }
 
-/** Back and forward: the question that the place in the history names, or none. */
+/** Back and forward: the question that the place in the history names, or none. An address typed in says all. */
 function travelled() {
-  const dialog = byId("detail"), query = data.queries.ids.indexOf(history.state?.query);
-  if (query >= 0 && state.open !== query) openQuestion(query);
+  const dialog = byId("detail"), typed = !history.state && location.hash.includes("=");
+  const query = typed ? adopt(location.hash) ?? -1 : data.queries.ids.indexOf(history.state?.query);
+  if (typed) {
+    try { history.replaceState({ page: true, ...(query >= 0 ? { query: data.queries.ids[query] } : {}) }, ""); } catch { /* as in remember */ }
+    renderAll();
+  }
+  if (query >= 0 && (typed || state.open !== query)) openQuestion(query);
   else if (query < 0 && dialog.open) dialog.close();
+  else remember();
 }
 
 const closeQuestion = () => byId("detail").close();
@@ -40,6 +47,7 @@ function closed() {
   if (history.state?.query !== undefined) history.back();
   const position = filtered.indexOf(state.open);
   state.open = null;
+  if (history.state?.query === undefined) remember();
   if (position >= 0) pick(position);
 }
 
@@ -50,10 +58,34 @@ function step(by) {
   openQuestion(filtered[position]);
 }
 
+/** The lists that are open: of the two compared, and of those that the reader added. */
+function openLists() {
+  const sides = [...new Set([sideOf("a"), sideOf("b")])];
+  return [...sides, ...state.lists.filter((retriever) => cell(retriever) && !sides.includes(retriever))]
+    .map((retriever, place) => ({ retriever, side: place < sides.length ? ["a", "b"][place] : "more", id: place < sides.length ? ["a", "b"][place] : `more-${place}` }));
+}
+
+/** Add the list of a retriever beside the others, or take it away. */
+function toggleList(retriever) {
+  if (state.lists.includes(retriever)) state.lists = state.lists.filter((other) => other !== retriever);
+  else state.lists = [...state.lists, retriever];
+  remember();
+  drawQuestion();
+}
+
+/** Another retriever in place of one that is open. */
+function replaceList(before, retriever) {
+  if (before.side !== "more") return pickSide(before.side, retriever);
+  state.lists = [...new Set(state.lists.map((each) => (each === before.retriever ? retriever : each)))];
+  remember();
+  return drawQuestion();
+}
+
 /** Another retriever on one side, `a` or `b`, here and in the table; one that is no result here alone. */
 function pickSide(side, retriever) {
   const { [side]: _, ...others } = state.looked;
   Object.assign(state, isCompared(retriever) ? { [side]: retriever, picked: true, looked: others } : { looked: { ...others, [side]: retriever } });
+  state.lists = state.lists.filter((other) => other !== retriever);
   renderFilters();
   renderQuestions();
   drawQuestion();
@@ -63,11 +95,11 @@ function pickSide(side, retriever) {
 
 async function drawQuestion(request = ++latest) {
   const query = state.open, detail = await detailOf(query), pool = detail.pool[state.match];
-  const sides = sideOf("a") !== sideOf("b") ? ["a", "b"] : ["a"];
-  const lists = sides.map((side) => listOf(detail, side));
+  const lists = openLists().map((list) => listOf(detail, list));
   const gold = pool || detail.gold;
   const alternatives = gold.map((item) => [[item.id, item.text], ...(item.alternatives || [])]);
   const texts = await textsOf([...alternatives.flat().map(([, text]) => text), ...lists.flatMap(({ docs }) => docs.map((doc) => doc.text))]);
+  const metadata = await textsOf(lists.flatMap(({ docs }) => docs.map((doc) => doc.metadata)), "metadata");
   if (request !== latest || state.open !== query) return;
   const items = gold.map((item, index) => ({
     ...item, index, alternatives: item.alternatives || [], phrase: detail.phrases[state.match].includes(index),
@@ -78,21 +110,20 @@ async function drawQuestion(request = ++latest) {
   relevant.forEach((item, position) => { item.label = `G${position + 1}`; });
   const compared = state.gold === null ? relevant : relevant.filter((item) => item.index === state.gold);
   const dialog = byId("detail"), scrolled = dialog.scrollTop, focused = document.activeElement?.id;
-  for (const side of ["a", "b"]) dialog.style.setProperty(`--${side}`, colour(sideOf(side)));
-  dialog.replaceChildren();
-  add(dialog, [questionHead(query), questionBody({ query, items, relevant, compared, lists, texts }, detail)]);
+  byId("opened").replaceChildren();
+  add(byId("opened"), [questionHead(query), questionBody({ query, items, relevant, compared, lists, texts, metadata }, detail)]);
   dialog.scrollTop = scrolled;
   if (focused) dialog.querySelector(`#${CSS.escape(focused)}`)?.focus();
 }
 
 /** What a retriever returned, with the scores, judgements and decisions of its documents. */
-function listOf(detail, side) {
-  const retriever = sideOf(side), column = present().indexOf(retriever), run = detail.runs[retrieverName(retriever)];
+function listOf(detail, { retriever, side, id }) {
+  const column = present().indexOf(retriever), run = detail.runs[retrieverName(retriever)];
   const flat = detail.pairs[state.match][column] || [], scores = [];
   for (let start = 0; start < flat.length; start += 3) scores.push({ doc: flat[start], gold: flat[start + 1], score: flat[start + 2] });
   return {
-    side, retriever, run, scores,
-    docs: (run?.docs || []).map(([id, text, score, repeated]) => ({ id, text, score, repeated })),
+    side, id, retriever, run, scores,
+    docs: (run?.docs || []).map(([docId, text, score, metadata, repeated]) => ({ id: docId, text, score, metadata, repeated })),
     held: detail.held[state.match][column] || [],
     judgements: (detail.reasons[state.match][column] || []).map(([doc, gold, grade, why]) => ({ doc, gold, grade, why })),
     decisions: (detail.decided[state.match][column] || []).map(([doc, gold, verdict, ...steps]) => ({ doc, gold, verdict, steps })),
@@ -105,6 +136,7 @@ function questionHead(query) {
     el("div.detail-bar", {},
       el("span.muted", {}, name(id), position >= 0 ? ` · ${t("of", grouped(position + 1), grouped(filtered.length))}` : ""),
       el("span.grow"),
+      copyButton("copy-question"),
       el("button", { id: "previous", "aria-label": t("previous"), disabled: position <= 0, onclick: () => step(-1), "aria-keyshortcuts": "k ArrowLeft" }, "‹ ", el("span", {}, t("previous"))),
       el("button", { id: "next", "aria-label": t("next"), disabled: position < 0 || position >= filtered.length - 1, onclick: () => step(1), "aria-keyshortcuts": "j ArrowRight" }, el("span", {}, t("next")), " ›"),
       el("button", { id: "close", onclick: closeQuestion, "aria-label": t("close") }, "✕")),
@@ -112,18 +144,24 @@ function questionHead(query) {
     el("div.tags", {}, slices().filter((slice) => slice.value !== null && slice.rows.includes(query)).map((slice) => el("span.tag", {}, `${plain(fieldName(slice.field))}: `, name(slice.value)))));
 }
 
+const ownColour = (retriever) => ({ vars: { "--own": colour(retriever) } });
 const HELD = new Map([[1, "held"], [0.5, "partlyHeld"], [0, "notHeld"], [null, "notKnownHeld"]]);
 
-function questionBody(question, { facts, reference }) {
+/** What was said before the question. */
+const historyList = (history) => (history?.length ? el("details.history", { open: history.length <= 4 }, el("summary", {}, t("history", history.length)),
+  el("ol", {}, history.map(([role, content]) => el("li", { dir: "auto" }, el("strong", {}, ["user", "assistant"].includes(role) ? t(`role_${role}`) : plain(role)), ": ", shown(content))))) : null);
+
+function questionBody(question, { facts, reference, history }) {
   const { compared, lists } = question, shared = vocabulary(compared.flatMap((item) => item.texts));
   return [
+    historyList(history),
     whatWentWrong(question),
     el("p.marks", {}, t("marked"), match().members ? ` ${t("deciding")}` : ""),
-    allRetrievers(question.query),
-    el("div.sides" + (lists.length > 1 ? ".two" : ""), {}, goldSide(question), lists.map((list) => listSide(question, list, shared))),
+    allRetrievers(question.query, lists),
+    el("div.sides" + (lists.length > 2 ? ".many" : lists.length > 1 ? ".two" : ""), lists.length > 2 ? { tabindex: 0, role: "region", "aria-label": t("sideBySide", lists.length) } : {}, goldSide(question), lists.map((list) => listSide(question, list, shared))),
     el("section.notes", {},
       facts?.length ? [el("h3", {}, t("facts")), el("ul", {}, facts.map(([fact, vital], number) => el("li", { dir: "auto" }, shown(fact), vital ? null : el("span.muted", {}, ` (${t("okay")})`),
-        lists.map(({ held, side, retriever }) => held.length ? el("span.held.series-" + side, {}, ` ${retrieverName(retriever)}: ${t(HELD.get(held[number]))}`) : null))))] : null,
+        lists.map(({ held, retriever }) => held.length ? el("span.held", ownColour(retriever), ` ${plain(retrieverName(retriever))}: ${t(HELD.get(held[number]))}`) : null))))] : null,
       reference ? [el("h3", {}, t("reference")), el("p", { dir: "auto" }, shown(reference))] : null),
   ];
 }
@@ -132,7 +170,7 @@ function questionBody(question, { facts, reference }) {
 function whatWentWrong(question) {
   const lost = question.lists.filter((list) => failed(list.retriever, question.query) && list.docs.length);
   if (!lost.length || !question.relevant.length) return null;
-  return el("div.told", { role: "note" }, lost.map((list) => el("p", { class: `series-${list.side}` }, whatIsMissing(question, list))));
+  return el("div.told", { role: "note" }, lost.map((list) => el("p", ownColour(list.retriever), whatIsMissing(question, list))));
 }
 
 function whatIsMissing({ query, relevant, texts }, { retriever, docs }) {
@@ -156,12 +194,12 @@ function whatIsMissing({ query, relevant, texts }, { retriever, docs }) {
   return parts;
 }
 
-/** A chip for each retriever: its value, the rank of its first gold; click to see its list. */
-function allRetrievers(query) {
+/** A chip for each retriever: its value, the rank of its first gold; click to add its list, or to take it away. */
+function allRetrievers(query, lists) {
   if (present().length < 3) return null;
-  return el("div.all-retrievers", { role: "group", "aria-label": t("allRetrievers") }, present().map((retriever) => {
-    const side = ["a", "b"].find((each) => sideOf(each) === retriever) ?? "";
-    return el("button." + (side ? `side-${side}` : "free"), { id: `retriever-${retriever}`, "aria-pressed": String(Boolean(side)), onclick: () => { if (!side) pickSide("b", retriever); } },
+  return el("div.all-retrievers", { role: "group", "aria-label": t("allRetrievers") }, ranked().map((retriever) => {
+    const side = lists.find((list) => list.retriever === retriever)?.side, fixed = side === "a" || side === "b";
+    return el("button." + (side ? `side-${side}` : "free"), { id: `retriever-${retriever}`, ...ownColour(retriever), title: fixed ? null : t(side ? "listAway" : "listAdd"), "aria-pressed": String(Boolean(side)), "aria-disabled": fixed ? "true" : null, onclick: () => { if (!fixed) toggleList(retriever); } },
       swatch(retriever), el("span.retriever", {}, name(retrieverName(retriever))), el("b", {}, valueText(retriever, query)), hasFailed(retriever, query) ? null : el("small", {}, rankOrReason(retriever, query)));
   }));
 }
@@ -171,11 +209,11 @@ function allRetrievers(query) {
 function goldSide(question) {
   const { query, items, relevant, texts } = question, pooled = Boolean(match().pool);
   const others = pooled ? [] : items.filter((item) => !item.relevant);
-  return el("section.side.gold", { "aria-labelledby": "gold-title" }, el("h3", { id: "gold-title" }, t(pooled ? "relevantPool" : "golds"), help(t("help_grade"))),
+  return el("section.side.gold", { "aria-labelledby": "gold-title" }, el("div.stay", {}, el("h3", { id: "gold-title" }, t(pooled ? "relevantPool" : "golds"), help(t("help_grade"))),
     relevant.length ? null : el("p.muted", {}, t(isUnanswerable(query) ? "unanswerable" : reason(present()[0], query) === "nogold" ? "noGold" : "texts")),
     relevant.map((item) => goldCard(question, item)),
     others.length ? el("details", {}, el("summary", {}, t("notGoldItem"), ` (${others.length})`), others.map((item) =>
-      el("article.card", {}, el("div.card-head", {}, gradeChip(item), idOf(item)), textBlock(item.text, texts, null, t("textUnknown"))))) : null);
+      el("article.card", {}, el("div.card-head", {}, gradeChip(item), idOf(item)), textBlock(item.text, texts, null, t("textUnknown"))))) : null));
 }
 
 const gradeChip = ({ grade }) => el("span.chip.none", {}, t("grade", grade));
@@ -194,7 +232,7 @@ function goldCard({ query, relevant, lists, texts }, item) {
     item.phrase ? el("p.muted", {}, t("shortGold")) : null,
     item.alternatives.length ? el("details", { open: item.text < 0 }, el("summary", {}, `${t("alternatives")} (${item.alternatives.length})`),
       item.alternatives.map(([id, text]) => el("div.alternative", {}, idOf({ id }), textBlock(text, texts, shared, t("textUnknown"))))) : null,
-    el("ul.ranks", {}, lists.map((list) => el("li.series-" + list.side, {}, rankOf(query, item, list.retriever)))));
+    el("ul.ranks", {}, lists.map((list) => el("li", ownColour(list.retriever), rankOf(query, item, list.retriever)))));
 }
 
 /** The document that matches a gold item, or else comes nearest, by score. */
@@ -215,13 +253,14 @@ function rankOf(query, item, retriever) {
 // -- a retriever's list --------------------------------------------------------------------------
 
 function listSide(question, list, shared) {
-  const { query } = question, { side, retriever, run, docs } = list, named = retrieverName(retriever);
+  const { query } = question, { side, id, retriever, run, docs } = list, named = retrieverName(retriever);
   const choose = present().length > 1
-    ? select({ id: `list-${side}`, "aria-label": t("retrieved") }, present().map((each) => [each, retrieverName(each)]), retriever, (chosen) => pickSide(side, Number(chosen)))
+    ? [swatch(retriever), select({ id: `list-${id}`, "aria-label": t("retrieved") }, ranked().map((each) => [each, retrieverName(each)]), retriever, (chosen) => replaceList(list, Number(chosen)))]
     : el("strong", {}, name(named));
   const result = cell(retriever), seconds = result.seconds?.[query], status = result.status[query], why = reason(retriever, query);
   const head = el("div.side-head", {}, choose, el("b", {}, valueText(retriever, query)),
-    el("span.muted", {}, metric().name, missing(seconds) ? "" : ` · ${duration(seconds)}`, isCompared(retriever) ? "" : ` · ✗ ${t("notCompared")}`), help(scoreHelp()));
+    el("span.muted", {}, metric().name, missing(seconds) ? "" : ` · ${duration(seconds)}`, isCompared(retriever) ? "" : ` · ✗ ${t("notCompared")}`), help(scoreHelp()),
+    side === "more" ? el("button.away", { id: `away-${retriever}`, "aria-label": `${t("listAway")}: ${plain(named)}`, onclick: () => toggleList(retriever) }, "✕") : null);
   const cut = cutOf(retriever, query);
   const cutLine = () => el("p.cut", {}, el("span", {}, t("cutLine", metric().name)));
   let body;
@@ -232,7 +271,7 @@ function listSide(question, list, shared) {
   else body = [cut === 0 ? cutLine() : null,
     docs.map((doc, position) => [docCard(question, list, doc, position, shared), position + 1 === cut && cut < run.n ? cutLine() : null]),
     run.n > docs.length ? el("p.muted", {}, t("docsLeft", docs.length + 1, run.n)) : null];
-  return el("section.side.list.series-" + side, { "aria-label": plain(named) }, head,
+  return el("section.side.list.series-" + side, { "aria-label": plain(named), ...ownColour(retriever) }, head,
     ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: reasonHint(why) }, reasonExactly(retriever, query))), body);
 }
 
@@ -269,7 +308,20 @@ function docCard(question, list, doc, position, shared) {
     decided,
     ofDoc(list.judgements).filter(({ why }) => why).map(({ gold, grade, why }) => el("p.judge", { dir: "auto" },
       el("b", {}, t("judge"), labels.has(gold) && labels.size > 1 ? ` ${labels.get(gold)}` : "", grade === null ? "" : `, ${t("gradeGiven", grade)}`, ": "), shown(why))),
-    missing(doc.score) ? null : el("small.muted", {}, t("retrieverScore", +Number(doc.score).toPrecision(4))));
+    missing(doc.score) ? null : el("small.muted", {}, t(rises(list.docs) ? "retrieverDistance" : "retrieverScore", +Number(doc.score).toPrecision(4))),
+    metadataOf(doc, question.metadata));
+}
+
+/** Whether scores rise down a list, as distances do. */
+const rises = (docs) => docs[0].score < docs.at(-1).score && docs.every(({ score }, at) => at === 0 || docs[at - 1].score <= score);
+
+/** What a document carries beside its text, folded: texts as text, anything else as JSON. */
+function metadataOf(doc, metadata) {
+  if (!(doc.metadata >= 0)) return null;
+  const { entries, more } = JSON.parse(metadata.get(doc.metadata).text), first = entries.slice(0, 2).map(([key]) => plain(key)).join(", ");
+  return el("details.metadata", {}, el("summary", {}, t("metadata"), el("span.muted", {}, ` ${first}${entries.length + more > 2 ? " …" : ""}`)),
+    el("dl", {}, entries.map(([key, text, left]) => el("div", {}, el("dt", {}, name(key)), el("dd", { dir: "auto" }, shown(text), left ? el("span.muted", {}, " ", t("cut", grouped(left))) : null)))),
+    more ? el("p.muted.small", {}, t("metadataMore", more)) : null);
 }
 
 /** Of a combination: who decided each match, or else what came furthest, and why. */

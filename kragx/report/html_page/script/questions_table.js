@@ -9,7 +9,7 @@ function questionsSection() {
     el("div.section-head", {}, el("h2", { id: "questions-title" }, t("questions")), el("span.count", { id: "count", role: "status" }), el("span.hint", {}, t("hint"))),
     el("div.filters", { id: "filters" }),
     el("div.scroller", { id: "scroller", onscroll: () => requestAnimationFrame(renderRows) },
-      el("table.questions" + (present().length > 4 ? "" : ".roomy"), { id: "table", "aria-labelledby": "questions-title" }, el("thead", { id: "head" }), el("tbody", { id: "rows" }))),
+      el("table.questions", { id: "table", "aria-labelledby": "questions-title" }, el("thead", { id: "head" }), el("tbody", { id: "rows" }))),
     el("p.legend", { id: "printed" }));
 }
 
@@ -18,7 +18,7 @@ function questionsSection() {
 function renderFilters() {
   const [a, b] = [state.a, state.b].map((retriever) => plain(retrieverName(retriever))), two = compared().length > 1;
   const chooser = (id, text, options, chosen, choose, cls) => field(text, select({ id }, options, chosen, choose), cls);
-  const names = compared().map((retriever) => [retriever, retrieverName(retriever)]);
+  const names = ranked().filter(isCompared).map((retriever) => [retriever, retrieverName(retriever)]);
   const reasons = REASONS.filter((why) => [...questions()].some((query) => reason(state.a, query) === why));
   const box = byId("filters"), focused = document.activeElement?.id, root = document.documentElement.style;
   root.setProperty("--a", colour(state.a));
@@ -32,6 +32,7 @@ function renderFilters() {
     chooser("why", `${t("why")} (${clipped(retrieverName(state.a), 13)})`, [["", t("anyWhy")], ...reasons.map((why) => [why, reasonShort(why)])], state.why, (why) => filter({ why })),
     slices().length && chooser("slice", t("slice"), [["", t("allSlices")], ...slices().map(({ key, label: text }) => [key, text])], state.slice, (slice) => filter({ slice })),
     el("button", { id: "reset", onclick: () => filter({ ...EVERYTHING, sort: { by: "order", down: false } }) }, t("reset")),
+    el("div.tools", {}, columnChooser(), el("span.grow"), el("span.muted.small", {}, t("export")), exportButtons(), copyButton("copy-page")),
   ].filter(Boolean));
   if (focused) box.querySelector(`#${focused}`)?.focus();
 }
@@ -66,11 +67,12 @@ function passes(query, wanted, rows) {
   return !state.why || reason(state.a, query) === state.why;
 }
 
-const normalised = (text) => text.normalize("NFC").toLowerCase();
+/** As people take texts for the same: composed or not, wide or narrow, in capitals or not. */
+const normalised = (text) => text.normalize("NFKC").toLowerCase().replace(/\s+/g, " ");
 
 let lowered = null;
 function searchable(query) {
-  lowered ||= data.queries.ids.map((id, each) => normalised(`${id}\n${data.queries.texts[each] ?? ""}`));
+  lowered ||= data.queries.ids.map((id, each) => `${normalised(id)}\n${normalised(data.queries.texts[each] ?? "")}`);
   return lowered[query];
 }
 
@@ -103,6 +105,7 @@ function renderQuestions() {
   byId("count").textContent = filtered.length === size() ? nQuestions() : t("shownOf", grouped(filtered.length), grouped(size()));
   renderHead();
   renderRows(true);
+  remember();
 }
 
 function renderHead() {
@@ -112,23 +115,27 @@ function renderHead() {
       el("button.sort", { "data-sort": by, title: t("sortBy", title), onclick: () => filter({ sort: { by, down: own ? !state.sort.down : fallsFirst } }) },
         text, el("span.arrow", { "aria-hidden": "true" }, own ? (state.sort.down ? "▼" : "▲") : "")));
   };
+  tableColumns = columns(roomForColumns());
+  byId("table").className = `questions${tableColumns.length > 4 ? "" : " roomy"}`;
+  byId("table").style.setProperty("--columns", tableColumns.length);
   byId("head").replaceChildren(el("tr", {},
     sorter("question", t("question"), "q", t("question")),
-    present().map((retriever) => sorter(String(retriever), columnHead(retriever), columnClass(retriever), plain(retrieverName(retriever)), retriever)),
+    tableColumns.map((retriever) => sorter(String(retriever), columnHead(retriever), columnClass(retriever), plain(retrieverName(retriever)), retriever)),
     compared().length > 1 ? sorter("lead", t("difference"), "lead", t("difference")) : null,
     sorter("why", phrase("resultOf", breakable(retrieverName(state.a))), "why", t("result"))));
 }
 
+let tableColumns = []; // retrievers
 const columnClass = (retriever) => (retriever === state.a ? "v a" : retriever === state.b ? "v b" : "v other");
 
 function questionRow(query, position) {
   const ahead = lead(state.a, state.b, query), why = reason(state.a, query), text = data.queries.texts[query];
-  const chip = () => el("span.chip." + (why || "none"), { title: reasonExactly(state.a, query) }, why === "late" ? reasonShort(why) : rankOrReason(state.a, query));
+  const chip = () => data.queries.sample?.matched === false ? null : el("span.chip." + (why || "none"), { title: reasonExactly(state.a, query) }, why === "late" ? reasonShort(why) : rankOrReason(state.a, query));
   const selected = position === state.selected;
   return el("tr", { "data-at": position, tabindex: selected ? 0 : -1, "aria-rowindex": position + 2, class: selected ? "selected" : null,
     vars: { "--row": `${rowHeight}px` }, onclick: () => { state.selected = position; openQuestion(query); }, onfocus: () => pick(position, false) },
     el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, name(data.queries.ids[query]), " ", chip())),
-    present().map((retriever) => {
+    tableColumns.map((retriever) => {
       if (hasFailed(retriever, query)) return el("td.lost", { class: columnClass(retriever) }, valueText(retriever, query));
       const own = value(retriever, query), share = own !== null && metric().unit;
       return el("td", { class: columnClass(retriever) }, share ? el("i.meter", { vars: { "--share": own, "--own": colour(retriever) } }) : null, valueText(retriever, query));
@@ -154,7 +161,7 @@ function renderRows(anew) {
   const focused = rows.contains(document.activeElement);
   const space = (count) => (count && !printing ? [el("tr.space", { "aria-hidden": "true" }, el("td", { style: { height: `${count * rowHeight}px` } }))] : []);
   const body = filtered.slice(first, last).map((query, position) => questionRow(query, first + position));
-  if (!filtered.length) body.push(el("tr", {}, el("td.empty", { colspan: 2 }, t("none"))));
+  if (!filtered.length) body.push(el("tr", {}, el("td.empty", { colspan: tableColumns.length + 3 }, t("none"))));
   rows.replaceChildren(...space(first), ...body, ...space(filtered.length - last));
   byId("table").setAttribute("aria-rowcount", filtered.length + 1);
   byId("printed").textContent = printing && filtered.length > PRINTED ? t("printed", PRINTED, grouped(filtered.length)) : "";

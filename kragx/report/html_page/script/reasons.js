@@ -19,7 +19,7 @@ const failed = (retriever, query) => hasGold(retriever, query) && reason(retriev
 
 function reasonAt(retriever, query, k) {
   const result = cell(retriever);
-  if (!result || !result.first[query]) return "";
+  if (!result?.first?.[query]) return "";
   const gold = [...result.first[query].keys()].filter((item) => result.first[query][item] !== -1);
   if (!gold.length) return (isUnanswerable(query) && { e: "abstained", a: "anyway" }[result.status[query]]) || "nogold";
   const status = { m: "missing", f: "failed", e: "empty" }[result.status[query]];

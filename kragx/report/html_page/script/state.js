@@ -3,7 +3,8 @@
 let data = null; // the index
 const EVERYTHING = { search: "", outcome: "all", result: "any", slice: "", why: "" };
 const state = {
-  language: "en", theme: null, match: 0, metric: null, a: 0, b: 0, picked: false, looked: {}, curve: null, field: null,
+  language: "en", theme: null, match: 0, metric: null, a: 0, b: 0, picked: false, looked: {}, lists: [], curve: null, field: null,
+  retrievers: null, metrics: null, choosing: false, // columns that the reader chose; null for the best, and for all
   ...EVERYTHING, sort: { by: "order", down: false }, selected: 0, open: null, gold: null,
 };
 
@@ -12,6 +13,8 @@ const cell = (retriever) => data.cells[state.match][retriever];
 const metric = () => data.metrics.find(({ name: metricName }) => metricName === state.metric);
 const standing = () => data.standings[match().name];
 const size = () => data.queries.ids.length;
+/** How many questions there are, though the page may hold only some. */
+const total = () => data.queries.sample?.n ?? size();
 const questions = () => data.queries.ids.keys();
 const isUnanswerable = (query) => (data.marked ??= new Set(data.queries.unanswerable)).has(query);
 const retrieverName = (retriever) => data.retrievers[retriever];
@@ -32,9 +35,6 @@ const lost = () => present().filter((retriever) => !isCompared(retriever));
 /** The retriever whose list stands on a side, `a` or `b`: one that is no result can be looked at there. */
 const sideOf = (side) => state.looked[side] ?? state[side];
 
-/** Retrievers as columns; where there is room for one or two, the leader comes first. */
-const columns = () => (narrow() ? [...new Set([leader(), ...present()])] : present());
-
 /** A phone: figures are drawn smaller, so that their letters are not. */
 const narrow = () => window.innerWidth < 640;
 
@@ -45,12 +45,16 @@ const sliceLabel = ({ field: path, value }) => plain(`${fieldName(path)}: ${valu
 const mean = (retriever, { name: metricName } = metric()) => cell(retriever).mean[metricName] ?? null;
 
 /** The value of a list; none where the retriever failed, as what a failure scores is no value of it. */
-const value = (retriever, query) => (hasFailed(retriever, query) ? null : cell(retriever)?.values[state.metric]?.[query] ?? null);
-const hasFailed = (retriever, query) => cell(retriever)?.status[query] === "f" && !metric().of_documents;
+const value = (retriever, query) => valueOf(metric(), retriever, query);
+const valueOf = (each, retriever, query) => (hasFailed(retriever, query, each) ? null : cell(retriever)?.values[each.name]?.[query] ?? null);
+const hasFailed = (retriever, query, each = metric()) => cell(retriever)?.status[query] === "f" && !each.of_documents;
 const valueText = (retriever, query) => (hasFailed(retriever, query) ? t("short_failed") : number(value(retriever, query), metric()));
 
 /** What the statistics say of a retriever: {value, low, high, n}. */
 const estimate = (view, retriever, { name: metricName }) => view?.means[retrieverName(retriever)]?.[metricName] ?? null;
+
+/** On how many questions of a view a metric has a value: one without an answer has no ndcg. */
+const scored = (view, { name: metricName }) => Math.max(0, ...Object.values(view.means).map((own) => own[metricName]?.n ?? 0));
 
 /** How much better `a` is than `b` on a question; null where either has no value. */
 function lead(a, b, query) {
@@ -118,12 +122,12 @@ async function detailOf(query) {
 }
 
 /** Texts by their numbers: {text, length} with the length that it had before it was cut. */
-async function textsOf(numbers) {
-  const texts = new Map();
+async function textsOf(numbers, kind = "texts") {
+  const texts = new Map(), starts = data.starts[kind];
   for (const number of new Set(numbers)) {
     if (number < 0) continue;
-    const block = data.text_starts.filter((start) => start <= number).length - 1;
-    const text = (await opening(`texts-${block}`))[number - data.text_starts[block]];
+    const block = starts.filter((start) => start <= number).length - 1;
+    const text = (await opening(`${kind}-${block}`))[number - starts[block]];
     texts.set(number, Array.isArray(text) ? { text: text[0], length: text[1] } : { text, length: text.length });
   }
   return texts;

@@ -6,7 +6,7 @@ function verdict() {
   const own = view ? estimate(view, best, shownMetric) : { value: cell(best).mean[shownMetric.name] };
   const section = el("section.verdict", { "aria-labelledby": "verdict-title" }, el("h2.unseen", { id: "verdict-title" }, t("summary")));
   if (!compared().length) {
-    const every = joined(lost().map(retrieverName).map(strong), ", ", t("and"));
+    const every = listed(lost().map(retrieverName), t("and"));
     return add(section, [el("p.headline", {}, phrase("allFailed", every)), el("p.how", {}, failedHere())]);
   }
   if (missing(own?.value)) {
@@ -16,7 +16,7 @@ function verdict() {
       gold ? null : el("p.how", {}, t("noneGold"))]);
   }
   const asGood = (leads?.shared ?? []).map(positionOf);
-  const [badge, how] = certainty(leads, asGood);
+  const [badge, how] = certainty(leads);
   return add(section, [
     el("div.verdict-head", {},
       el("div.figure-number", {}, el("b", {}, number(own.value, shownMetric)), el("span", {}, ends(own, shownMetric)),
@@ -53,26 +53,27 @@ const confidenceText = () => t("interval", percent(standing().statistics.confide
 function headline(shownMetric, best, own, leads, asGood) {
   const named = el("strong.metric", {}, shownMetric.name), winner = strong(retrieverName(best));
   if (shownMetric.higher === null) return phrase("neither", named);
-  if (foundNothing()) return phrase("foundNothing", joined(compared().map(retrieverName).map(strong), ", ", t("and")), named);
+  if (foundNothing()) return phrase("foundNothing", listed(compared().map(retrieverName), t("and")), named);
   if (!leads) return phrase("only", winner, named, el("strong", {}, number(own.value, shownMetric)));
-  if (asGood.length > 1) return phrase("share", joined(asGood.map(retrieverName).map(strong), ", ", t("and")), named);
+  if (asGood.length > 1) return phrase("share", listed(asGood.map(retrieverName), t("and")), named);
   if (leads.decided) return phrase("wins", winner, named);
   if (!leads.tested) return phrase("ahead", winner, named);
   return phrase(shownMetric.higher === false && WORDS[state.language].leadsLow ? "leadsLow" : "leads", winner, named);
 }
 
 /** A badge that says whether the lead is certain, and a sentence about over whom. */
-function certainty(leads, asGood) {
+function certainty(leads) {
   if (!leads || !leads.differences.length || foundNothing()) return [null, null];
   if (!leads.tested) return [el("span.badge", {}, t("asIs")), phrase("how_asis")];
-  const list = (names) => joined(names.map(strong), ", ", t("and"));
+  const list = (names) => listed(names, t("and"));
   const beaten = leads.differences.map(({ against }) => against).filter((other) => !leads.tied.includes(other));
   if (leads.decided) {
     return [el("span.badge.yes", {}, t("certain")), beaten.length === 1 ? phrase("how_certain1", list(beaten)) : phrase("how_certain", whoFailed())];
   }
-  const lower = leads.tied.filter((other) => !asGood.includes(positionOf(other)));
+  const lower = behind(leads.tied, leads.shared);
+  if (!beaten.length && areAllShared(leads)) return [el("span.badge.no", {}, t("uncertain")), t("how_each_other")];
   return [el("span.badge.no", {}, t("uncertain")),
-    beaten.length ? phrase("how_partly", list(beaten), list(leads.tied), strong(leads.best)) : phrase("how_uncertain", list(lower.length ? lower : leads.tied))];
+    beaten.length ? phrase("how_partly", list(beaten), list(lower), strong(leads.best)) : phrase("how_uncertain", list(lower))];
 }
 
 /** What a metric says, in a sentence, which the metric brings along. */
@@ -122,8 +123,8 @@ function differenceBar({ value: difference, low, high }, retriever) {
 function failures(best) {
   const withGold = [...questions()].filter((query) => hasGold(best, query));
   const lost = withGold.filter((query) => failed(best, query)), within = reach(), winner = strong(retrieverName(best));
-  const box = el("div.panel", {}, el("h3", {}, t("fails")));
-  if (!withGold.length) return add(box, [el("p", {}, t("noGold"))]);
+  const box = el("div.panel", {}, el("h3", {}, t("fails")), data.queries.sample ? el("p.muted", {}, t("sampledHere", grouped(size()))) : null);
+  if (!withGold.length) return add(box, [el("p", {}, t(data.queries.sample?.matched === false ? "unmatched" : "noGold"))]);
   const bare = [...questions()].filter((query) => !isUnanswerable(query) && reason(best, query) === "nogold").length;
   const without = [bare ? el("p.muted", {}, t(bare === 1 ? "withoutGold1" : "withoutGold", grouped(bare))) : null, unanswerable(best)];
   if (!lost.length) return add(box, [el("p", {}, phrase(within ? "failsNoneK" : "failsNone", winner, grouped(withGold.length), within)), without]);

@@ -1,0 +1,121 @@
+"""A grid: the metric along each axis, and quality against context with its front."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kragx import printing
+from kragx.data import file_names
+from kragx.data.formats.jsonl import make_folder
+from kragx.report.figures.drawing import INK, colour, drawing, marker, panels, save, unit_axis
+from kragx.tuning import Curve, SettingResult, Tuning
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "title": "{} along each axis, with {} % intervals",
+        "context": "Quality against context",
+        "tokens": "tokens of context",
+        "take": "take",
+        "choosing": "{}, questions that choose",
+    },
+    "ko": {
+        "title": "축마다 본 {}와 {} % 구간",
+        "context": "품질과 컨텍스트 크기",
+        "tokens": "컨텍스트 토큰",
+        "take": "선택",
+        "choosing": "{}, 고르는 질문",
+    },
+}
+
+
+def tuning_figures(
+    tunings: Sequence[Tuning], folder: str | Path, *, language: str | None = None
+) -> list[Path]:
+    """Draw what each grid came to, as PNG and SVG; nothing of one where nothing was compared.
+
+    Args:
+        tunings: one for each matcher.
+        folder: where to write; with several matchers each has a folder of its own in it.
+        language: of titles and labels: ``en`` or ``ko``; None for the one that results are shown
+            in (KRAGX_LANG).
+
+    Returns:
+        The files.
+
+    Raises:
+        MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
+        UsageError: there is no such language, or the folder cannot be made.
+    """
+    words = _WORDS[printing.language(language)]
+    written: list[Path] = []
+    if not tunings:
+        return written
+    names = file_names(own.match for own in tunings)
+    with drawing("figures"):
+        for tuning, name in zip(tunings, names, strict=True):
+            figure = _figure(tuning, words)
+            if figure is None:
+                continue
+            place = Path(folder) if len(tunings) == 1 else Path(folder) / name
+            make_folder(place)
+            for ending in (".png", ".svg"):
+                written.append(place / f"tuning{ending}")
+                save(figure, written[-1])
+    return written
+
+
+def _figure(tuning: Tuning, words: Mapping[str, str]) -> Figure | None:
+    mains = [curve for curve in tuning.curves if not curve.among]
+    sized = [own for own in tuning.settings if own.tokens is not None and own.mean is not None]
+    count = len(mains) + bool(sized)
+    if not count:
+        return None
+    title = words["title"].format(tuning.metric, round(100 * tuning.confidence))
+    figure, axes = panels(title, count, 2, 5.2, 3.3)
+    for panel, curve in zip(axes, mains):
+        _curve(panel, curve, tuning.metric)
+    if sized:
+        _context(axes[-1], sized, tuning, words)
+    return figure
+
+
+def _curve(panel: Axes, curve: Curve, metric: str) -> None:
+    places = range(len(curve.points))
+    means = [point.mean for point in curve.points]
+    panel.plot(places, means, color=colour(0), linewidth=1, marker=marker(0))
+    for place, point in zip(places, curve.points):
+        if point.low is not None and point.high is not None:
+            panel.vlines(place, point.low, point.high, color=colour(0), linewidth=2.5, alpha=0.5)
+    labels = [f"{point.value}{' ▼' * point.told_apart}" for point in curve.points]
+    panel.set_xticks(list(places), labels)
+    panel.set(title=curve.label, ylabel=metric, xlim=(-0.5, len(labels) - 0.5))
+    unit_axis(panel, means, "y", room=1.05)
+
+
+def _context(
+    panel: Axes, sized: Sequence[SettingResult], tuning: Tuning, words: Mapping[str, str]
+) -> None:
+    for own in sized:
+        faint = 0.35 if own.told_apart else 1.0
+        shape = "D" if own.on_front else "o"
+        panel.scatter(
+            [own.tokens or 0], [own.mean or 0], color=colour(0), marker=shape, alpha=faint
+        )
+        if own.name == tuning.take:
+            at = (own.tokens or 0, own.mean or 0)
+            panel.annotate(
+                words["take"], at, (0, 9), textcoords="offset points", ha="center", color=INK
+            )
+    panel.set(
+        title=words["context"],
+        xlabel=words["tokens"],
+        ylabel=words["choosing"].format(tuning.metric),
+    )
+    panel.set_xlim(left=0)
+    unit_axis(panel, [own.mean for own in sized], "y", room=1.05)

@@ -1,0 +1,116 @@
+// Grids: which setting to take and how sure that is, what each axis does, what a matcher's setting turns round.
+
+const SETTINGS = 12; // that are not folded away, the best first
+
+function tuningSection() {
+  const tuning = data.tunings[match().name];
+  const grids = data.matcher_grids.filter(({ settings }) => settings.some((own) => own.match === match().name));
+  if (!tuning && !grids.length) return null;
+  return el("section.tuning", { "aria-labelledby": "tuning-title" }, el("h2", { id: "tuning-title" }, t(tuning ? "tuning" : "matcherTitle")),
+    tuning ? tuned(tuning) : null, grids.map(matcherGrid));
+}
+
+function tuned(tuning) {
+  const { settings, curves, drops } = tuning, mains = curves.filter(({ among }) => !Object.keys(among).length), held = curves.filter((curve) => !mains.includes(curve));
+  const shownFirst = settings.filter((own, place) => place < SETTINGS || own.name === tuning.take), rest = settings.filter((own) => !shownFirst.includes(own));
+  return [
+    el("p.headline", {}, tuningChoice(tuning), " ", tuningBadge(tuning)), el("p.how", {}, tuningWorth(tuning)),
+    settings.length ? settingsTable(tuning, shownFirst) : null,
+    rest.length ? el("details", { ontoggle: scrollHints }, el("summary", {}, t("tuningMore", rest.length)), settingsTable(tuning, rest)) : null,
+    settings.length ? el("p.legend", {}, t("tuningNote", percent(tuning.confidence))) : null,
+    drops.length ? dropsTable(drops) : null,
+    mains.length ? el("div.multiples", {}, mains.map((curve) => curvePanel(curve, tuning))) : null,
+    mains.length ? el("p.legend", {}, t("tuningCurves", percent(tuning.confidence))) : null,
+    held.length ? el("details", {}, el("summary", {}, t("tuningHeld")), el("div.multiples", {}, held.map((curve) => curvePanel(curve, tuning)))) : null,
+  ];
+}
+
+const tuningValue = (value) => number(value, data.metrics.find(({ name: own }) => own === data.tunings[match().name].metric));
+const settingOf = ({ settings }, named) => settings.find(({ name: own }) => own === named);
+
+/** Which to take, in a sentence. */
+function tuningChoice(tuning) {
+  const { verdict: kind, take, best, n_choosing: n, n_candidates: alike, n_settings: all } = tuning;
+  if (kind === "none") return t("tuning_none");
+  if (kind === "too_few") return t("tuning_too_few", grouped(n));
+  if (kind === "best" && alike === 1) return phrase("tuning_best_alone", strong(take), all);
+  const most = settingOf(tuning, take).at_most;
+  const risk = take === best ? "" : missing(most) ? t("tuningRiskUnknown") : t("tuningRisk", tuningValue(most));
+  return phrase(`tuning_${kind}`, strong(take), kind === "best" ? alike - 1 : alike, all, best ? strong(best) : "", risk, grouped(n));
+}
+
+function tuningBadge({ verdict: kind }) {
+  if (kind === "open" || kind === "too_few" || kind === "none") return el("span.badge.no", {}, t("uncertain"));
+  return kind === "only" || kind === "refuted" ? null : el("span.badge.yes", {}, t("tuningConfirmed"));
+}
+
+/** Both numbers: on the questions that chose, and on those that had no part in it. */
+function tuningWorth(tuning) {
+  const { held_out: held, take, best, metric: named, n_choosing: n, n_held_out: rest, better } = tuning;
+  if (!held || !take) return null;
+  const bounds = missing(held.low) ? "" : ` [${tuningValue(held.low)}, ${tuningValue(held.high)}]`;
+  const worth = phrase("tuningWorth", el("strong.metric", {}, named), el("b", {}, tuningValue(settingOf(tuning, take).mean)), grouped(n),
+    el("b", {}, tuningValue(held.mean)), bounds, grouped(rest));
+  if (!held.test) return worth;
+  const ahead = (held.test.difference > 0) === (better === "higher"), by = tuningValue(Math.abs(held.test.difference));
+  if (tuning.verdict === "refuted") return [worth, " ", phrase("tuningRefuted", strong(held.test.name), by)];
+  return [worth, " ", phrase(ahead ? "tuningAhead" : "tuningBehind", strong(best), by)];
+}
+
+function settingsTable(tuning, settings) {
+  const head = [t("tuningSetting"), t("tuningChoosing", tuning.metric), t("tuningHeldOut"), t("tuningAtMost"), t("tuningTokens"), t("tuningTime"), t("tuningVerdict")];
+  const cellOf = (text, below) => el("td", {}, el("span.number", {}, text), below ? el("span.interval", {}, below) : null);
+  const verdictOf = (own) => [
+    own.name === tuning.take ? el("span.badge.yes", {}, t("tuningTake")) : null, " ",
+    own.failed ? ["✗ ", inWords(own.failed)] : own.told_apart ? t("tuningApart") : own.name === tuning.best ? t("tuningBest") : t("tuningAlike"),
+    own.on_front ? ` ◆` : ""];
+  const row = (own) => el(own.name === tuning.take ? "tr.chosen" : "tr", {}, el("th", { scope: "row" }, breakable(own.name)),
+    cellOf(tuningValue(own.mean), missing(own.low) ? "" : `[${tuningValue(own.low)}, ${tuningValue(own.high)}]`), cellOf(tuningValue(own.held_out)),
+    cellOf(tuningValue(own.at_most)), cellOf(missing(own.tokens) ? "–" : grouped(own.tokens)), cellOf(duration(own.seconds)), el("td.decided", {}, verdictOf(own)));
+  return stageBox(t("tuning"), head, settings.map(row));
+}
+
+function dropsTable(drops) {
+  const head = ["tuningDropped", "tuningAfter", "tuningThen", "tuningBy", "tuningP"].map((key) => t(key));
+  const row = ({ name: own, n_questions: n, best, behind, p }) => el("tr", {}, el("th", { scope: "row" }, breakable(own)),
+    el("td", {}, grouped(n)), el("td.decided", {}, breakable(best)), el("td", {}, tuningValue(behind)), el("td", {}, p < 0.001 ? "< 0.001" : p.toFixed(3)));
+  return [stageBox(t("tuningDropped"), head, drops.map(row)), el("p.legend", {}, t("tuningDrops"))];
+}
+
+/** The means along one axis, with their intervals, on the scale of all axes. */
+function curvePanel({ of, axis, among, points }, { curves }) {
+  const ends = curves.flatMap((curve) => curve.points.flatMap(({ mean: own, low, high }) => [own, low ?? own, high ?? own]));
+  const least = Math.max(0, Math.floor(Math.min(...ends) * 10) / 10), most = Math.max(least + 0.1, Math.ceil(Math.max(...ends) * 10) / 10);
+  const width = 340, height = 190, left = 44, right = 16, top = 10, bottom = 34;
+  const x = (place) => left + ((place + 0.5) / points.length) * (width - left - right);
+  const y = (value) => top + ((most - value) / (most - least)) * (height - top - bottom);
+  const parts = [least, (least + most) / 2, most].flatMap((at) => [line("grid", left, width - right, y(at), y(at)), tick(left - 8, y(at) + 4, number(at).slice(0, 4), "end")]);
+  const spoken = points.map(({ value, mean: own, low, high, told_apart: apart }, place) => {
+    const said = `${plain(value)}: ${number(own)} ${missing(low) ? "" : `[${number(low)}, ${number(high)}]`}${apart ? ` ▼` : ""}`;
+    const stroke = { stroke: colour(0) };
+    if (place) parts.push(line("whisker", x(place - 1), x(place), y(points[place - 1].mean), y(own), { ...stroke, strokeWidth: 1.2, opacity: 0.55 }));
+    if (!missing(low)) parts.push(line("whisker", x(place), x(place), y(low), y(high), stroke, said));
+    parts.push(marker(0, x(place), y(own), said), tick(x(place), height - 18, clipped(value, Math.floor(52 / points.length)) + (apart ? " ▼" : "")));
+    return said;
+  });
+  const held = Object.entries(among).map(([other, value]) => `, ${plain(other)} = ${plain(value)}`).join("");
+  return panel(`${plain(of)}: ${plain(axis)}${held}`, drawing(width, height, `${plain(axis)}${held}. ${spoken.join("; ")}`, parts));
+}
+
+// -- a matcher's settings ------------------------------------------------------------------------
+
+function matcherGrid({ of, metric: named, settings, swapped, firsts }) {
+  const names = [...new Set(settings.flatMap(({ means }) => Object.keys(means)))];
+  const alwaysFirst = firsts.some((own) => settings.every(({ order }) => order.length && order[0].includes(own)));
+  const key = names.length < 2 ? "matcherOne" : !swapped.length ? "matcherSame" : alwaysFirst ? "matcherOrder" : "matcherFirst";
+  const pairs = joined(swapped.slice(0, 4).map(([one, other]) => el("span", {}, strong(one), " ↔ ", strong(other))), ", ");
+  const mark = (own, retriever) => (own.order.length && own.order[0].includes(retriever) ? (own.certain ? " ★" : " =") : "");
+  const row = (own) => el("tr", {}, el("th", { scope: "row" }, breakable(own.match)),
+    names.map((retriever) => el("td", {}, missing(own.means[retriever]) ? "–" : number(own.means[retriever]) + mark(own, retriever))));
+  return [
+    el("p.headline", {}, phrase(key, el("strong.metric", {}, named), strong(of), settings.length, pairs)),
+    el("p.how", {}, t("matcherRight")),
+    stageBox(t("matcherTitle"), [t("tuningSetting"), ...names.map((own) => breakable(own))], settings.map(row)),
+    el("p.legend", {}, t("matcherMarks")),
+  ];
+}

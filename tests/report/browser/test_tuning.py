@@ -1,0 +1,87 @@
+"""Grids on the page: which setting to take, at its head, in both languages and any width."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kragx import evaluate, write_html
+from kragx.tuning import Drop, Rules, Setting, Tried, matcher_settings, settings, tuned
+from tests.report.browser.conftest import HOSTILE, dataset, runs
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a page with a grid of so many settings beside the usual retrievers."""
+
+    def write(count, *, hostile=False):
+        gold = dataset()
+        found = runs(gold)
+        evaluations = [evaluate(gold, run, metrics=["ndcg@5"]) for run in found.values()]
+        rng = np.random.default_rng(1)
+        hard = rng.random(40)
+        grid = settings("bm25", {"chunk_size": [*range(100, 100 + count)]})
+        tried = [
+            Tried(
+                own,
+                own.name,
+                np.clip(hard + 0.02 * place + rng.normal(0, 0.05, 40), 0, 1),
+                tokens=float(own.values["chunk_size"]),
+                seconds=0.01,
+            )
+            for place, own in enumerate(grid)
+        ]
+        broken = Tried(Setting("x"), HOSTILE if hostile else "x", hard, failed="failed on 3")
+        drops = [Drop("bm25[chunk_size=1]", 10, tried[-1].name, 0.3, 0.0001)]
+        tuning = tuned([*tried, broken], Rules("ndcg@5", "overlap", resamples=300), drops=drops)
+        under = [
+            (own, {"a": 0.5 + place / 10, "b": 0.55}, False)
+            for place, own in enumerate(settings("overlap", {"threshold": [0.4, 0.6]}))
+        ]
+        path = tmp_path / f"{count}.html"
+        write_html(
+            evaluations,
+            path,
+            runs=found,
+            tunings=[tuning],
+            matcher_grids=[matcher_settings("overlap", "ndcg@5", 1, under)],
+        )
+        return path, tuning
+
+    return write
+
+
+def test_the_head_says_which_to_take_and_how_sure(written, opened):
+    """The sentence, both numbers and the table stand first, in English and in Korean."""
+    path, tuning = written(2)
+    page = opened(path=path)
+    section = page.locator("main > section").first
+    assert section.get_attribute("class") == "tuning"
+    said = " ".join(section.inner_text().split())
+    assert f"Take {tuning.take}" in said or "Cannot tell" in said
+    assert f"on the {tuning.n_choosing} questions that chose" in said
+    assert "failed on 3" in said
+    page = opened(path=path, language="ko-KR")
+    said = page.locator("section.tuning").inner_text()
+    assert "어느 설정을 쓸까" in said
+    assert "고르는 데 쓰지 않은 질문" in said
+    assert "{0}" not in said
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_many_settings_fold_and_nothing_is_wider_than_the_window(written, opened, width):
+    """Of 24 settings twelve and the one to take are open; hostile names stay texts."""
+    path, tuning = written(24, hostile=True)
+    page = opened(path=path, width=width)
+    rows = page.locator("section.tuning .scroll").first.locator("tbody tr")
+    places = [own.name for own in tuning.settings]
+    assert rows.count() == (12 if places.index(tuning.take) < 12 else 13)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("window.stolen") is None
+
+
+def test_a_matchers_settings_stand_under_its_name(written, opened, tmp_path):
+    """A grid of another matcher than the one that is shown is not on the page."""
+    path, _ = written(2)
+    page = opened(path=path)
+    assert "depends on the setting" not in page.locator("main").inner_text()
