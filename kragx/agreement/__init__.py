@@ -9,7 +9,7 @@ See docs/agreement.md.
 
 from kragx.agreement.calibrated_means import CalibratedMean
 from kragx.agreement.corrected_means import (
-    LEAST_QUERIES,
+    LEAST_QUERIES as LEAST_QUERIES,
     Corrected,
     CorrectedMean,
     correct,
@@ -20,16 +20,14 @@ from kragx.agreement.grade_calibration import GradeCalibration, calibrate_grades
 from kragx.agreement.gullibility import Probe
 from kragx.agreement.label_agreement import Agreement, agree
 from kragx.agreement.label_files import Label
-from kragx.agreement.labelling import LabelFile, label
 from kragx.agreement.labels import Labels, Scale, read_labels
-from kragx.agreement.model_families import families
+from kragx.agreement.model_families import families as families
 from kragx.agreement.probing import probe
 from kragx.agreement.sample import PairToLabel, Sample, draw, from_run, from_store
 from kragx.agreement.scoring import SystemAgreement, kendall_tau_b
 from kragx.agreement.variants import VARIANTS
 
 __all__ = [
-    "LEAST_QUERIES",
     "VARIANTS",
     "Agreement",
     "CalibratedMean",
@@ -38,7 +36,6 @@ __all__ = [
     "Filled",
     "GradeCalibration",
     "Label",
-    "LabelFile",
     "Labels",
     "PairToLabel",
     "Probe",
@@ -49,12 +46,10 @@ __all__ = [
     "calibrate_grades",
     "correct",
     "draw",
-    "families",
     "fill",
     "from_run",
     "from_store",
     "kendall_tau_b",
-    "label",
     "prediction_powered",
     "probe",
     "read_labels",

@@ -9,7 +9,7 @@ from kragx.agreement.coefficients import statistics, title
 from kragx.agreement.scoring import ends, level
 from kragx.comparison.statistics import Interval, expanded_intervals
 from kragx.metrics import Floats
-from kragx.printing import Line, Part, Table, number, signed
+from kragx.printing import Line, Part, Table, number, phrase, signed
 
 HEADLINE = "kappa_quadratic"
 """The one statistic that decides whether a judge got better: of many, one always did by chance."""
@@ -43,7 +43,13 @@ class Change:
     def describe(self, after: Mapping[str, float | None], confidence: float) -> Iterator[Part]:
         """A table of both, and what it says."""
         yield Table(
-            ("statistic", "before", "after", "difference", level(confidence)),
+            (
+                phrase("statistic"),
+                phrase("before"),
+                phrase("after"),
+                phrase("difference"),
+                level(confidence),
+            ),
             [
                 (
                     title(name),
@@ -59,11 +65,20 @@ class Change:
         headline = title(HEADLINE)
         yield Line(
             {
-                "better": f"the judge agrees better with people than before ({headline})",
-                "worse": f"the judge agrees worse with people than before ({headline})",
-                "same": "the judge agrees with people as it did before, in every query",
-                "not known": "these pairs cannot tell whether the judge agrees better or worse "
-                f"than before ({headline}); label more",
+                "better": phrase(
+                    "the judge agrees better with people than before ({statistic})",
+                    statistic=headline,
+                ),
+                "worse": phrase(
+                    "the judge agrees worse with people than before ({statistic})",
+                    statistic=headline,
+                ),
+                "same": phrase("the judge agrees with people as it did before, in every query"),
+                "not known": phrase(
+                    "these pairs cannot tell whether the judge agrees better or worse than before "
+                    "({statistic}); label more",
+                    statistic=headline,
+                ),
             }[self.verdict]
         )
 

@@ -26,6 +26,7 @@ from kragx.comparison.statistics import Interval, score_interval
 from kragx.data import Run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Bools, Floats, Ints, MetricSpec, compute
+from kragx.printing import phrase
 
 _LEAST = 5  # labelled documents of a grade; with fewer it is counted with its neighbour
 
@@ -190,8 +191,14 @@ class JudgedDocuments:
         if n_labelled < LEAST_QUERIES or known.sum() < LEAST_LABELS:
             return replace(
                 nothing,
-                lacking=f"{LEAST_LABELS} labelled pairs of {LEAST_QUERIES} queries within the cut "
-                f"are needed, and there are {known.sum()} of {n_labelled}",
+                lacking=phrase(
+                    "{least} labelled pairs of {least_queries} queries within the cut are needed, "
+                    "and there are {n} of {n_queries}",
+                    least=LEAST_LABELS,
+                    least_queries=LEAST_QUERIES,
+                    n=int(known.sum()),
+                    n_queries=n_labelled,
+                ),
             )
         _, at = np.unique(self.grade[items], return_inverse=True)
         group = _together(np.bincount(at[known], minlength=at.max() + 1))[at]

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import yaml
@@ -20,7 +20,7 @@ from kragx.evaluation.inputs import Texts, source_of
 from kragx.matchers import MatchItem
 from kragx.metrics import KRAGX, Bools, Ints
 from kragx.metrics.intervals import TOO_FEW
-from kragx.printing import Cell, Line, Part, Result, Table, warning
+from kragx.printing import Cell, Line, Part, Result, Table, phrase, warning
 
 FOLDS = 5
 TOKENIZERS = ("unicode", "char")
@@ -57,6 +57,18 @@ class Calibration(Result):
         made_by: the simplest candidate that decides every pair as it is labelled, as it would if it
             had made the labels; None if there is none, or the labels follow from places in sources.
         cautions: what to know before trusting it.
+
+    Examples:
+        >>> from kragx import calibrate
+        >>> gold = {"q1": ["red apple pie"], "q2": ["old stone bridge"], "q3": ["cold winter rain"]}
+        >>> run = {
+        ...     query: [{"id": "d1", "text": f"the {text} here"}, {"id": "d2", "text": "a dog"}]
+        ...     for query, [text] in gold.items()
+        ... }
+        >>> labels = {query: {"d1": 1, "d2": 0} for query in gold}
+        >>> calibration = calibrate(gold, labels, run=run, only=["text", "rouge2"])
+        >>> calibration.n_pairs, calibration.n_matches
+        (6, 3)
     """
 
     by: By
@@ -71,7 +83,7 @@ class Calibration(Result):
     made_by: str | None = None
     cautions: tuple[str, ...] = ()
 
-    also_plain = ("match",)
+    also_plain: ClassVar[tuple[str, ...]] = ("match",)
 
     @property
     def match(self) -> dict[str, Any]:
@@ -93,31 +105,54 @@ class Calibration(Result):
     def describe(self) -> Iterator[Part]:
         """The best candidates, and what to expect of the choice."""
         yield Line(
-            f"{self.n_pairs} labelled pairs of {self.n_queries} queries, {self.n_matches} of "
-            f"them matches; {self.folds} folds by query"
+            phrase(
+                "{n} labelled pairs of {n_queries} queries, {n_matches} of them matches; {folds} "
+                "folds by query",
+                n=self.n_pairs,
+                n_queries=self.n_queries,
+                n_matches=self.n_matches,
+                folds=self.folds,
+            )
         )
         if self.n_unused:
-            yield warning(f"labels of pairs that the results lack: {self.n_unused}")
+            yield warning(phrase("labels of pairs that the results lack: {n}", n=self.n_unused))
         yield from map(warning, self.cautions)
-        figures = (f"{self.by} [95 %]", "on what it was chosen", "precision", "recall", "behind")
-        yield Table(("match", "threshold", *figures), list(map(self._row, self.candidates[:_ROWS])))
+        columns = (
+            phrase("match"),
+            phrase("threshold"),
+            f"{self.by} [95 %]",
+            phrase("on what it was chosen"),
+            "precision",
+            "recall",
+            phrase("behind"),
+        )
+        yield Table(columns, list(map(self._row, self.candidates[:_ROWS])))
         if len(self.candidates) > _ROWS:
             yield Line(
-                f"and {len(self.candidates) - _ROWS} more behind them (--format json has all)"
+                phrase(
+                    "and {n} more behind them (--format json has all)",
+                    n=len(self.candidates) - _ROWS,
+                )
             )
-        yield Line("<: chosen, the simplest of those that cannot be told from the best (=)")
-        yield Line(f"{self.by} to expect of the whole choice: {self._expected}")
+        yield Line(phrase("<: chosen, the simplest of those that cannot be told from the best (=)"))
+        yield Line(
+            phrase(
+                "{statistic} to expect of the whole choice: {value}",
+                statistic=self.by,
+                value=self._expected,
+            )
+        )
 
     @property
     def _expected(self) -> str:
         if self.made_by is None:
             return _with_ends(self.honest)
-        return f"not known, as the labels are what {self.made_by} decides"
+        return phrase("not known, as the labels are what {match} decides", match=self.made_by)
 
     def _agreement(self, candidate: Candidate) -> str:
         """No number where it would be that of a matcher with itself."""
         if self.made_by is not None and not candidate.mistakes:
-            return "as labelled"
+            return phrase("as labelled")
         return _with_ends(candidate.agreement)
 
     def _row(self, candidate: Candidate) -> list[Cell]:
@@ -127,7 +162,7 @@ class Calibration(Result):
             candidate.name + (" <" if is_chosen else " =" if candidate.tied else ""),
             "-" if threshold is None else f"{threshold:.4g}",
             self._agreement(candidate),
-            _three(candidate.apparent) if candidate.mistakes else "every pair",
+            _three(candidate.apparent) if candidate.mistakes else phrase("every pair"),
             _three(candidate.precision),
             _three(candidate.recall),
             _three(candidate.behind.value),
@@ -144,7 +179,7 @@ def _with_ends(estimate: Estimate) -> str:
     if estimate.value is None:
         return _three(None)
     if estimate.low is None or estimate.high is None:
-        return f"{_three(estimate.value)} ({TOO_FEW})"
+        return phrase("{value} ({reason})", value=_three(estimate.value), reason=TOO_FEW)
     return f"{_three(estimate.value)} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
@@ -184,6 +219,17 @@ def calibrate(
     Raises:
         UsageError: an argument is wrong.
         DataError: the labels fit no pair of the results, are all the same, or are of one query.
+
+    Examples:
+        >>> from kragx import calibrate
+        >>> gold = {"q1": ["red apple pie"], "q2": ["old stone bridge"], "q3": ["cold winter rain"]}
+        >>> run = {
+        ...     query: [{"id": "d1", "text": f"the {text} here"}, {"id": "d2", "text": "a dog"}]
+        ...     for query, [text] in gold.items()
+        ... }
+        >>> labels = {query: {"d1": 1, "d2": 0} for query in gold}
+        >>> calibrate(gold, labels, run=run, only=["text", "rouge2"]).match
+        {'method': 'text'}
     """
     if by not in get_args(By):
         raise UsageError(f"by: unknown value {by!r}; {nearest(str(by), get_args(By))}")
@@ -248,23 +294,31 @@ def calibrate(
 def _decision(candidate: Candidate) -> str:
     """A way to match with its threshold, as people read it."""
     threshold = candidate.match.get("threshold")
-    return candidate.name if threshold is None else f"{candidate.name} from {threshold:.4g} on"
+    if threshold is None:
+        return candidate.name
+    return phrase(
+        "{match} from {threshold:.4g} on", match=candidate.name, threshold=float(threshold)
+    )
 
 
 def _cautions(truth: Bools, query_of: Ints, closest: Candidate | None) -> Iterator[str]:
     """What to know of labels that a matcher may have made; `closest` decides most of them alike."""
     if closest is not None and closest.mistakes <= _LEFT * len(truth):
-        same = f"{len(truth) - closest.mistakes} of {len(truth)}"
-        yield (
-            f"{same} labels are what {_decision(closest)} decides: labels that a matcher made, or "
-            "that were left as it made them, do not say how to match; those that people gave by "
-            "reading do"
+        yield phrase(
+            "{n} of {of} labels are what {match} decides: labels that a matcher made, or that were "
+            "left as it made them, do not say how to match; those that people gave by reading do",
+            n=len(truth) - closest.mistakes,
+            of=len(truth),
+            match=_decision(closest),
         )
     matches, others = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
     if min(matches, others) < _FEW:
-        yield (
-            f"queries with a pair labelled a match: {matches}, with one labelled no match: "
-            f"{others}; figures and intervals of fewer than {_FEW} hold for little else"
+        yield phrase(
+            "queries with a pair labelled a match: {matches}, with one labelled no match: "
+            "{others}; figures and intervals of fewer than {few} hold for little else",
+            matches=matches,
+            others=others,
+            few=_FEW,
         )
 
 

@@ -13,18 +13,17 @@ import numpy as np
 
 from kragx.judging import votes
 from kragx.metrics import Floats
+from kragx.printing import phrase
 
 Weights = Literal["nominal", "linear", "quadratic"]
 
 _TITLES = {
-    "kappa": "kappa",
-    "kappa_linear": "kappa, linear weights",
-    "kappa_quadratic": "kappa, quadratic weights",
-    "alpha_ordinal": "Krippendorff's alpha, ordinal",
-    "accuracy": "accuracy",
-    "bias": "bias (judge - human)",
-    "kappa_binary.": "kappa, {} or more",
-    "bias.": "bias where human {}",
+    "kappa": phrase("kappa"),
+    "kappa_linear": phrase("kappa, linear weights"),
+    "kappa_quadratic": phrase("kappa, quadratic weights"),
+    "alpha_ordinal": phrase("Krippendorff's alpha, ordinal"),
+    "accuracy": phrase("accuracy"),
+    "bias": phrase("bias (judge - human)"),
 }
 
 
@@ -120,7 +119,12 @@ def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
 def title(name: str) -> str:
     """What people read for the name of a statistic."""
     group, dot, label = name.partition(".")
-    return _TITLES[group + dot].format(label)
+    if not dot:
+        return _TITLES[group]
+    return phrase(
+        "kappa, {label} or more" if group == "kappa_binary" else "bias where human {label}",
+        label=label,
+    )
 
 
 def why_undefined(name: str, confusion: Floats, labels: Sequence[int]) -> str:
@@ -128,12 +132,18 @@ def why_undefined(name: str, confusion: Floats, labels: Sequence[int]) -> str:
     group, _, label = name.partition(".")
     if group == "kappa_binary":
         above = binary(confusion, labels.index(int(label)))[1, 1] > 0
-        where = f"{label} or above" if above else f"below {label}"
-        return f"both sides put every pair at {where}: nothing could disagree"
+        return phrase(
+            "both sides put every pair at {label} or above: nothing could disagree"
+            if above
+            else "both sides put every pair at below {label}: nothing could disagree",
+            label=label,
+        )
     if label:
-        return f"no compared pair has the human label {label}"
+        return phrase("no compared pair has the human label {label}", label=label)
     only = labels[int(confusion.sum(1).argmax())]
-    return f"both sides gave every pair the label {only}: nothing could disagree"
+    return phrase(
+        "both sides gave every pair the label {label}: nothing could disagree", label=only
+    )
 
 
 def resting_on(confusions: Floats, labels: Sequence[int]) -> dict[str, int]:

@@ -27,7 +27,7 @@ from kragx.data import Run
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Floats
-from kragx.printing import Line, Part, Result, Table, number, percent, warning
+from kragx.printing import Line, Part, Result, Table, joined, number, percent, phrase, warning
 
 LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""
@@ -154,16 +154,21 @@ class CorrectedSystem:
     def remarks(self) -> Iterator[str]:
         """What is not used, or missing."""
         if self.n_partly_labelled:
-            yield f"{self.n_partly_labelled} queries labelled in part, not used for the correction"
+            yield phrase(
+                "{n} queries labelled in part, not used for the correction",
+                n=self.n_partly_labelled,
+            )
         if self.n_unscored:
-            yield f"{self.n_unscored} queries without a label by the judge, in no mean"
+            yield phrase("{n} queries without a label by the judge, in no mean", n=self.n_unscored)
         if self.judged is not None and self.judged < 1:
-            yield (
-                f"judged@{self.depth} {percent(self.judged)}: what the judge has not labelled "
-                "counts as not relevant in its values"
+            yield phrase(
+                "judged@{k} {share}: what the judge has not labelled counts as not relevant in its "
+                "values",
+                k=self.depth,
+                share=percent(self.judged),
             )
         if any(mean.interval is None for mean in self.metrics.values()):
-            yield "no interval where people's values are all the same: nothing varies"
+            yield phrase("no interval where people's values are all the same: nothing varies")
 
 
 @dataclass(frozen=True)
@@ -192,9 +197,10 @@ class Corrected(Result):
     def describe(self) -> Iterator[Part]:
         """The judge's means beside the corrected and the human ones."""
         confidence = scoring.level(self.settings["confidence"])
-        judged, people = ("judge alone", "corrected", confidence), ("people alone", confidence)
+        judged = (phrase("judge alone"), phrase("corrected"), confidence)
+        people = (phrase("people alone"), confidence)
         yield Table(
-            ("system", "metric", *judged, *people, "labelled"),
+            (phrase("system"), phrase("metric"), *judged, *people, phrase("labelled")),
             [
                 (
                     name,
@@ -204,7 +210,7 @@ class Corrected(Result):
                     scoring.ends(mean.interval),
                     number(mean.human),
                     scoring.ends(mean.human_interval),
-                    f"{mean.n_labelled} of {mean.n_queries}",
+                    phrase("{n} of {of}", n=mean.n_labelled, of=mean.n_queries),
                 )
                 for name, system in self.systems.items()
                 for metric, mean in system.metrics.items()
@@ -212,16 +218,20 @@ class Corrected(Result):
             words=2,
         )
         for name, system in self.systems.items():
-            yield from (warning(f"{name}: {remark}") for remark in system.remarks())
+            yield from (warning(joined(": ", [name, own])) for own in system.remarks())
         if self.n_human_only:
             yield warning(
-                f"{self.n_human_only} queries with human labels have none by the judge, and are "
-                "not used"
+                phrase(
+                    "{n} queries with human labels have none by the judge, and are not used",
+                    n=self.n_human_only,
+                )
             )
         yield from map(warning, self.notes)
         yield Line(
-            "judge alone, people alone: uncorrected means over all, and over the labelled queries. "
-            "The labelled queries must be a random part of all."
+            phrase(
+                "judge alone, people alone: uncorrected means over all, and over the labelled "
+                "queries. The labelled queries must be a random part of all."
+            )
         )
 
 

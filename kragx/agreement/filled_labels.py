@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from kragx.agreement import scoring
 from kragx.agreement.label_files import Pair, Side
@@ -10,7 +10,7 @@ from kragx.agreement.labels import Labels, Scale, read_sides
 from kragx.data import GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
-from kragx.printing import Line, Part, Result, Table, number, percent, warning
+from kragx.printing import Line, Part, Result, Table, number, percent, phrase, warning
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Filled(Result):
     human_only: tuple[Evaluation, ...] = field(metadata=HIDDEN)
     filled: tuple[Evaluation, ...] = field(metadata=HIDDEN)
 
-    also_plain = ("systems",)
+    also_plain: ClassVar[tuple[str, ...]] = ("systems",)
 
     @property
     def systems(self) -> dict[str, dict[str, dict[str, float | None]]]:
@@ -81,17 +81,22 @@ class Filled(Result):
         """Human-only and filled means, the share that is labelled and, if wanted, each label."""
         counts = self.n_labels
         yield Line(
-            f"labels: {counts['human']} human, {counts['judge']} by the judge where people have "
-            f"none; overruled by people: {self.n_overruled}"
+            phrase(
+                "labels: {n_human} human, {n_judge} by the judge where people have none; overruled "
+                "by people: {n_overruled}",
+                n_human=counts["human"],
+                n_judge=counts["judge"],
+                n_overruled=self.n_overruled,
+            )
         )
         if labels:
             yield Table(
-                ("query", "document", "label", "by"),
+                (phrase("question"), phrase("document"), phrase("label"), phrase("by")),
                 [[str(value) for value in row.values()] for row in self.rows()],
                 words=2,
             )
         yield Table(
-            ("system", "metric", "human only", "filled"),
+            (phrase("system"), phrase("metric"), phrase("human only"), phrase("filled")),
             [
                 (name, metric, shown(value), shown(means["filled"][metric]))
                 for name, means in self.systems.items()
@@ -100,11 +105,13 @@ class Filled(Result):
             ],
             words=2,
         )
-        yield Line(f"{self.n_queries} queries; one without a relevant label scores 0")
+        yield Line(phrase("{n} queries; one without a relevant label scores 0", n=self.n_queries))
         if self.n_without_human:
             yield warning(
-                f"{self.n_without_human} of them have no human label at all, and score 0 by human "
-                "labels only"
+                phrase(
+                    "{n} of them have no human label at all, and score 0 by human labels only",
+                    n=self.n_without_human,
+                )
             )
         yield from map(warning, self.notes)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,7 +38,18 @@ from kragx.judging.rubric import read_rubric
 from kragx.judging.store.qrels import NO_EXAMPLES
 from kragx.judging.store.wordings import is_file
 from kragx.metrics import Bools, Floats, parse
-from kragx.printing import Line, Part, Result, Table, interval, number, percent, warning
+from kragx.printing import (
+    Line,
+    Part,
+    Result,
+    Table,
+    interval,
+    joined,
+    number,
+    percent,
+    phrase,
+    warning,
+)
 
 FOLDS = 5
 _CUT = 2  # of a judge's grades, unless a shorter scale ends before
@@ -95,7 +106,7 @@ class GradeCalibration(Result):
     notes: tuple[str, ...]
     settings: Mapping[str, Any]
 
-    also_plain = ("match",)
+    also_plain: ClassVar[tuple[str, ...]] = ("match",)
 
     def __getitem__(self, system: str) -> Mapping[str, CalibratedMean]:
         return self.systems[system]
@@ -115,13 +126,29 @@ class GradeCalibration(Result):
         """Each grade's probability, the cut, and metrics by probabilities."""
         settings = self.settings
         confidence = scoring.level(settings["confidence"])
-        half = "held-out " if settings["held_out"] else ""
         yield Line(
-            f"{settings['judge']} by {settings['human']}: {self.n_pairs} labelled pairs of "
-            f"{self.n_queries} {half}queries; a label of {self.relevant} or more is relevant"
+            phrase(
+                "{judge} by {human}: {n} labelled pairs of {n_queries} held-out queries; a label "
+                "of {least} or more is relevant"
+                if settings["held_out"]
+                else "{judge} by {human}: {n} labelled pairs of {n_queries} queries; a label of "
+                "{least} or more is relevant",
+                judge=settings["judge"],
+                human=settings["human"],
+                n=self.n_pairs,
+                n_queries=self.n_queries,
+                least=self.relevant,
+            )
         )
         yield Table(
-            ("judge's grade", "pairs", "relevant", "share", confidence, "probability"),
+            (
+                phrase("judge's grade"),
+                phrase("pairs"),
+                phrase("relevant"),
+                phrase("share"),
+                confidence,
+                phrase("probability"),
+            ),
             [
                 (
                     f"{own.grade:g}",
@@ -135,12 +162,14 @@ class GradeCalibration(Result):
             ],
         )
         yield Line(
-            "skill of the probabilities on other queries (1 perfect, 0 or less none): "
-            f"{_with_ends(self.skill)}"
+            phrase(
+                "skill of the probabilities on other queries (1 perfect, 0 or less none): {skill}",
+                skill=_with_ends(self.skill),
+            )
         )
         if self.cuts:
             yield Table(
-                ("relevant from", f"kappa [{confidence}]", "precision", "recall"),
+                (phrase("relevant from"), f"kappa [{confidence}]", "precision", "recall"),
                 [
                     (
                         f"{own.match['threshold']:g}{self._mark(own)}",
@@ -152,12 +181,21 @@ class GradeCalibration(Result):
                 ],
             )
             yield Line(
-                f"<: the cut to use, match: {{method: llm, threshold: {self.cut:g}}}; "
-                "=: cannot be told from the best"
+                phrase(
+                    "<: the cut to use, match: {match}; =: cannot be told from the best",
+                    match=f"{{method: llm, threshold: {self.cut:g}}}",
+                )
             )
         if self.systems:
             yield Table(
-                ("system", "metric", "judge alone", "by probabilities", confidence, "labelled"),
+                (
+                    phrase("system"),
+                    phrase("metric"),
+                    phrase("judge alone"),
+                    phrase("by probabilities"),
+                    confidence,
+                    phrase("labelled"),
+                ),
                 [
                     (
                         name,
@@ -165,7 +203,7 @@ class GradeCalibration(Result):
                         number(mean.plain),
                         number(mean.value),
                         scoring.ends(mean.interval),
-                        f"{mean.n_labelled} of {mean.n_queries}",
+                        phrase("{n} of {of}", n=mean.n_labelled, of=mean.n_queries),
                     )
                     for name, metrics in self.systems.items()
                     for metric, mean in metrics.items()
@@ -173,7 +211,7 @@ class GradeCalibration(Result):
                 words=2,
             )
         yield from map(warning, self.notes)
-        yield Line("The labelled pairs must be a random part of all that was retrieved.")
+        yield Line(phrase("The labelled pairs must be a random part of all that was retrieved."))
 
     def _mark(self, cut: Candidate) -> str:
         return " <" if cut.match["threshold"] == self.cut else " =" if cut.tied else ""
@@ -379,31 +417,38 @@ def _notes(calibration: GradeCalibration) -> Iterator[str]:
     levels, skill, cuts = calibration.levels, calibration.skill, calibration.cuts
     few = calibration.n_queries < LEAST_QUERIES or calibration.n_pairs < LEAST_LABELS
     if few:
-        yield (
-            f"too few labels for probabilities: {LEAST_LABELS} pairs of {LEAST_QUERIES} queries "
-            f"are needed, and there are {calibration.n_pairs} of {calibration.n_queries}"
+        yield phrase(
+            "too few labels for probabilities: {least} pairs of {least_queries} queries are "
+            "needed, and there are {n} of {n_queries}",
+            least=LEAST_LABELS,
+            least_queries=LEAST_QUERIES,
+            n=calibration.n_pairs,
+            n_queries=calibration.n_queries,
         )
     if len(levels) == 1:
-        yield (
-            f"the judge gave every labelled pair the grade {levels[0].grade:g}: its grades tell "
-            "nothing, and there is no cut to choose"
+        yield phrase(
+            "the judge gave every labelled pair the grade {grade:g}: its grades tell nothing, and "
+            "there is no cut to choose",
+            grade=levels[0].grade,
         )
     elif skill.low is None or skill.low <= 0:
-        yield (
+        yield phrase(
             "with these labels nobody can say that the grades tell more of relevance than one "
             "share for all pairs does: do not trust this judge before more are labelled"
         )
     chosen = next((own for own in cuts if own.match["threshold"] == calibration.cut), None)
     if chosen is not None and (chosen.agreement.low is None or chosen.agreement.low <= 0):
-        yield f"the cut at {calibration.cut:g} cannot be told from chance"
+        yield phrase("the cut at {cut:g} cannot be told from chance", cut=calibration.cut)
     for below, above in pairwise(levels):
         if above.n_relevant / above.n < below.n_relevant / below.n:
-            yield (
-                f"of grade {above.grade:g} a smaller share is relevant than of {below.grade:g}; "
-                "their probabilities are one"
+            yield phrase(
+                "of grade {above:g} a smaller share is relevant than of {below:g}; their "
+                "probabilities are one",
+                above=above.grade,
+                below=below.grade,
             )
     if calibration.settings["design"] == "stratified":
-        yield (
+        yield phrase(
             "a stratified sample: the probabilities are of ranks that occur alike, not of a "
             "retriever's lists, and metrics need a random one (kragx judge label --simple)"
         )
@@ -415,7 +460,7 @@ def _notes_of_metrics(calibration: GradeCalibration) -> Iterator[str]:
     for name, metrics in calibration.systems.items():
         for metric, mean in metrics.items():
             if mean.lacking:
-                yield f"{name}, {metric}: {mean.lacking}"
+                yield joined(": ", [f"{name}, {metric}", mean.lacking])
     if calibration.systems:
         yield from scoring.scale_notes(calibration.scale)
     shift = max(0, calibration.scale.low)
@@ -424,7 +469,11 @@ def _notes_of_metrics(calibration: GradeCalibration) -> Iterator[str]:
         spec = parse(metric)
         counts = spec["rel"] or 1
         if "rel" in spec.options and counts != rel:
-            yield (
-                f"{metric} counts labels of {counts + shift:g} or more as relevant, the "
-                f"probabilities above those of {calibration.relevant}: write rel={rel} for the same"
+            yield phrase(
+                "{metric} counts labels of {counted:g} or more as relevant, the probabilities "
+                "above those of {relevant}: write rel={rel} for the same",
+                metric=metric,
+                counted=counts + shift,
+                relevant=calibration.relevant,
+                rel=rel,
             )

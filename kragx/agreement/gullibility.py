@@ -6,7 +6,7 @@ known to answer a query is asked about as well.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from kragx.agreement.scoring import ends, level
 from kragx.agreement.variants import VARIANTS
@@ -15,7 +15,18 @@ from kragx.judging import Tally
 from kragx.judging.remedies import failure_lines
 from kragx.metrics.intervals import Interval
 from kragx.plain import plain
-from kragx.printing import Line, Part, Result, Table, number, percent, signed, warning
+from kragx.printing import (
+    Line,
+    Part,
+    Result,
+    Table,
+    joined,
+    number,
+    percent,
+    phrase,
+    signed,
+    warning,
+)
 
 Kind = Literal["irrelevant", "gold"]
 Verdict = Literal[
@@ -24,6 +35,12 @@ Verdict = Literal[
 
 
 _GUESSING, _GOOD = 0.5, 0.9  # an auc; where both are possible, nothing has been learnt
+
+_ORIGINS = {
+    "graded 0": phrase("graded 0"),
+    "gold of another query": phrase("gold of another query"),
+}
+"""What `Probe.origins` calls the passages."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +124,7 @@ class Probe(Result):
     settings: Mapping[str, Any]
     judging: Tally
 
-    also_plain = ("verdict", "n_wrong")
+    also_plain: ClassVar[tuple[str, ...]] = ("verdict", "n_wrong")
 
     @property
     def n_wrong(self) -> int:
@@ -152,64 +169,90 @@ class Probe(Result):
         base, verdict = self.baseline, self.verdict
         if verdict == "not fooled":
             highs = [lift.fooled[1] for lift in self.lifts if lift.fooled]
-            most = f"; as few were tried, up to {percent(max(highs), 0)} may be" if highs else ""
-            return Line(f"nothing that was tried fooled this judge{most}")
-        distrust = "do not trust it: that nothing moves it means nothing"
-        grade = "-" if self.one_grade is None else f"{self.one_grade:g}"
-        kinds = "gold texts as well" if base.n_gold else "which are all irrelevant"
+            nothing = phrase("nothing that was tried fooled this judge")
+            most = percent(max(highs), 0) if highs else ""
+            few = phrase("as few were tried, up to {most} may be", most=most) if highs else ""
+            return Line(joined("; ", [nothing, few]))
         words: dict[Verdict, str] = {
-            "nothing graded": "no irrelevant passage has a grade: nothing is known of this judge",
-            "one grade": (
-                f"this judge gives {grade} to everything ({base.n_irrelevant + base.n_gold} "
-                f"passages, {kinds}); {distrust}"
+            "nothing graded": phrase(
+                "no irrelevant passage has a grade: nothing is known of this judge"
             ),
-            "all a match": (
-                f"this judge takes all {base.n_irrelevant} irrelevant passages for a match; "
-                f"{distrust}"
+            "one grade": phrase(
+                "this judge gives {grade} to everything ({n} passages, gold texts as well); do not "
+                "trust it: that nothing moves it means nothing"
+                if base.n_gold
+                else "this judge gives {grade} to everything ({n} passages, which are all "
+                "irrelevant); do not trust it: that nothing moves it means nothing",
+                grade="-" if self.one_grade is None else f"{self.one_grade:g}",
+                n=base.n_irrelevant + base.n_gold,
             ),
-            "too few": (
-                f"{'too few queries' if base.n_gold else 'no gold text was graded'}: whether this "
-                "judge tells what answers a query from what does not is unknown, and without that "
-                "it means nothing that nothing moves it"
+            "all a match": phrase(
+                "this judge takes all {n} irrelevant passages for a match; do not trust it: that "
+                "nothing moves it means nothing",
+                n=base.n_irrelevant,
             ),
-            "guessing": (
+            "too few": phrase(
+                "{few}: whether this judge tells what answers a query from what does not is "
+                "unknown, and without that it means nothing that nothing moves it",
+                few=phrase("too few queries" if base.n_gold else "no gold text was graded"),
+            ),
+            "guessing": phrase(
                 "this judge cannot be told from one that guesses (a gold text is graded above an "
-                f"irrelevant passage in {percent(base.auc, 0)} of cases, ties as half; guessing: "
-                "50%); do not trust it, whatever moves it or does not"
+                "irrelevant passage in {share} of cases, ties as half; guessing: 50%); do not "
+                "trust it, whatever moves it or does not",
+                share=percent(base.auc, 0),
             ),
             "fooled": "",
         }
-        fooled_by = ", ".join(self._fooled_by())
-        more = [f"fooled by {fooled_by}"] if fooled_by else []
+        fooled_by = joined(", ", self._fooled_by())
+        more = [phrase("fooled by {variants}", variants=fooled_by)] if fooled_by else []
         if verdict == "fooled" and self._is_unknown:
-            more.append("too few passages to tell whether it is better than guessing")
-        return warning("; ".join(filter(None, (words[verdict], *more))))
+            more.append(phrase("too few passages to tell whether it is better than guessing"))
+        return warning(joined("; ", [words[verdict], *more]))
 
     def _fooled_by(self) -> Iterator[str]:
         """What fooled it, the worst first."""
         lifts = [lift for lift in self.lifts if lift.n_fooled]
         for lift in sorted(lifts, key=lambda lift: -lift.n_fooled / lift.n_right):
-            of_gold = " of gold" if lift.kind == "gold" else ""
-            yield f"{lift.variant}{of_gold} ({lift.n_fooled} of {lift.n_right})"
+            yield phrase(
+                "{variant} of gold ({n} of {of})"
+                if lift.kind == "gold"
+                else "{variant} ({n} of {of})",
+                variant=lift.variant,
+                n=lift.n_fooled,
+                of=lift.n_right,
+            )
 
     def describe(self) -> Iterator[Part]:
         """The verdict, what it rests on, and the lift of each variant."""
         settings, base = self.settings, self.baseline
-        origins = ", ".join(
-            f"{count} {origin}" for origin, count in self.origins.items() if origin != "gold"
+        origins = joined(
+            ", ",
+            (
+                phrase("{n} {origin}", n=count, origin=_ORIGINS.get(origin, origin))
+                for origin, count in self.origins.items()
+                if origin != "gold"
+            ),
         )
         yield Line(
-            f"{settings['model']}, {settings['rubric']}: {settings['n_passages']} irrelevant "
-            f"passages ({origins}) and {self.origins.get('gold', 0)} gold texts of "
-            f"{settings['n_queries']} queries"
+            phrase(
+                "{model}, {rubric}: {n} irrelevant passages ({origins}) and {n_gold} gold texts of "
+                "{n_queries} queries",
+                model=settings["model"],
+                rubric=settings["rubric"],
+                n=settings["n_passages"],
+                origins=origins,
+                n_gold=self.origins.get("gold", 0),
+                n_queries=settings["n_queries"],
+            )
         )
         yield self._verdict_line()
         yield Table(
             (
-                "without any addition",
+                phrase("without any addition"),
                 *(f"{grade:g}" for grade in base.grades),
-                "mean",
-                "a match",
+                phrase("mean"),
+                phrase("a match"),
                 "n",
             ),
             [
@@ -222,41 +265,54 @@ class Probe(Result):
                 )
                 for side, (kind, mean, n_match, n) in enumerate(
                     (
-                        ("irrelevant", base.irrelevant, base.n_wrong, base.n_irrelevant),
-                        ("gold", base.gold, base.n_recognised, base.n_gold),
+                        (phrase("irrelevant"), base.irrelevant, base.n_wrong, base.n_irrelevant),
+                        (phrase("gold"), base.gold, base.n_recognised, base.n_gold),
                     )
                 )
             ],
         )
         if base.auc is not None:
-            shown = "" if base.interval is None else f" ({_shares(base.interval)})"
+            share = percent(base.auc, 0)
             yield Line(
-                f"gold graded above irrelevant: {percent(base.auc, 0)} of cases{shown}; guessing "
-                "50%, perfect 100%"
+                phrase(
+                    "gold graded above irrelevant: {share} of cases; guessing 50%, perfect 100%",
+                    share=share
+                    if base.interval is None
+                    else phrase("{value} ({reason})", value=share, reason=_shares(base.interval)),
+                )
             )
-        head = (level(settings["confidence"]), "fooled", level(settings["confidence"]), "n")
-        for kind, what in (("irrelevant", "added"), ("gold", "to gold texts")):
+        confidence = level(settings["confidence"])
+        head = (phrase("plain"), phrase("with it"), phrase("lift"), confidence, phrase("fooled"))
+        for kind, what in (("irrelevant", phrase("added")), ("gold", phrase("to gold texts"))):
             rows = [lift for lift in self.lifts if lift.kind == kind]
             if rows:
-                yield Table((what, "plain", "with it", "lift", *head), list(map(_row, rows)))
+                yield Table((what, *head, confidence, "n"), list(map(_row, rows)))
         yield Line(
-            f"fooled: how many of those judged rightly without it are judged wrongly with it. "
-            f"Intervals hold at {level(settings['confidence'])} for all of them together"
+            phrase(
+                "fooled: how many of those judged rightly without it are judged wrongly with it. "
+                "Intervals hold at {confidence} for all of them together",
+                confidence=confidence,
+            )
         )
         for name in dict.fromkeys(lift.variant for lift in self.lifts):
-            yield Line(f"{name}: {VARIANTS[name].what}", "dim")
+            yield Line(joined(": ", [name, VARIANTS[name].what]), "dim")
         for name, why in self.untried.items():
-            yield Line(f"{name} was not tried: {why}")
+            yield Line(phrase("{name} was not tried: {reason}", name=name, reason=why))
         if n_missing := self.judging.n_missing:
             kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.judging.failures.items()))
-            yield warning(f"failed judgements: {n_missing} ({kinds}), left out, never 0")
+            yield warning(
+                phrase(
+                    "failed judgements: {n} ({kinds}), left out, never 0", n=n_missing, kinds=kinds
+                )
+            )
             yield from map(warning, failure_lines(plain(self.judging)))
         yield from map(Line, panel_remarks(settings, {}))
         yield from map(warning, self.warnings)
 
 
 def _shares(pair: Interval) -> str:
-    return " to ".join(percent(end, 0) for end in pair)
+    low, high = (percent(end, 0) for end in pair)
+    return phrase("{low} to {high}", low=low, high=high)
 
 
 def _row(lift: Lift) -> tuple[str, ...]:
@@ -266,7 +322,7 @@ def _row(lift: Lift) -> tuple[str, ...]:
         number(lift.changed),
         "-" if lift.lift is None else signed(lift.lift),
         ends(lift.interval),
-        f"{lift.n_fooled} of {lift.n_right}",
+        phrase("{n} of {of}", n=lift.n_fooled, of=lift.n_right),
         "-" if lift.fooled is None else _shares(lift.fooled),
         str(lift.n),
     )

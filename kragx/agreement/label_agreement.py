@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 from unicodedata import normalize
 
 import numpy as np
@@ -32,9 +32,11 @@ from kragx.errors import DataError
 from kragx.judging.examples import is_held_out
 from kragx.judging.store.qrels import NO_EXAMPLES
 from kragx.metrics import Floats
-from kragx.printing import Line, Part, Result, Table, number, percent, warning
+from kragx.printing import Line, Part, Result, Table, joined, number, percent, phrase, warning
 
 _LISTED = 10
+
+_WHO: Mapping[Side, str] = {"judge": phrase("the judge"), "human": phrase("people")}
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,12 @@ class Agreement(Result):
         settings: confidence, resamples, seed and method of the intervals; ``examples``, the name of
             those that the judge was shown; ``held_out``, whether only queries count whose labels
             are never examples.
+
+    Examples:
+        >>> from kragx import agree
+        >>> agreement = agree({"q1": {"a": 1, "b": 0}}, {"q1": {"a": 1, "b": 1}}, resamples=50)
+        >>> agreement.pairs, agreement["accuracy"]
+        (2, 0.5)
     """
 
     scale: Scale
@@ -87,7 +95,7 @@ class Agreement(Result):
     change: Change | None
     settings: Mapping[str, Any]
 
-    also_plain = ("base_rates",)
+    also_plain: ClassVar[tuple[str, ...]] = ("base_rates",)
 
     def __getitem__(self, name: str) -> float | None:
         return self.values[name]
@@ -105,15 +113,25 @@ class Agreement(Result):
     def describe(self) -> Iterator[Part]:
         """The statistics with intervals, the confusion matrix, and what was left out."""
         settings = self.settings
-        inferred = " (as the human labels have them)" if self.scale.inferred else ""
-        shown = f" with examples {settings['examples']}" if settings["examples"] else ""
-        half = "held-out " if settings["held_out"] else ""
-        yield Line(
-            f"{settings['judge']}{shown} against {settings['human']}: {self.pairs} pairs of "
-            f"{self.queries} {half}queries, labels {self.scale}{inferred}"
+        judge: str = settings["judge"]
+        if settings["examples"]:
+            judge = phrase(
+                "{judge} with examples {examples}", judge=judge, examples=settings["examples"]
+            )
+        said = phrase(
+            "{judge} against {human}: {n} pairs of {n_queries} held-out queries, labels {scale}"
+            if settings["held_out"]
+            else "{judge} against {human}: {n} pairs of {n_queries} queries, labels {scale}",
+            judge=judge,
+            human=settings["human"],
+            n=self.pairs,
+            n_queries=self.queries,
+            scale=str(self.scale),
         )
+        inferred = phrase("(as the human labels have them)") if self.scale.inferred else ""
+        yield Line(joined(" ", [said, inferred]))
         yield Table(
-            ("statistic", "value", level(settings["confidence"])),
+            (phrase("statistic"), phrase("value"), level(settings["confidence"])),
             [
                 (title(name), number(value), ends(self.intervals[name]))
                 for name, value in self.values.items()
@@ -123,13 +141,17 @@ class Agreement(Result):
         if self.change is not None:
             yield from self.change.describe(self.values, settings["confidence"])
         for name, reason in self.undefined.items():
-            yield warning(f"{name}: no value: {reason}")
+            yield warning(phrase("{name}: no value: {reason}", name=name, reason=reason))
         if self.systems is not None:
             yield from self.systems.describe()
         yield from map(warning, (*self.notes, *self._left_out()))
         yield Line(
-            f"intervals: {settings['method']}, {settings['resamples']} resamples of queries, "
-            f"seed {settings['seed']}"
+            phrase(
+                "intervals: {method}, {n} resamples of queries, seed {seed}",
+                method=settings["method"],
+                n=settings["resamples"],
+                seed=settings["seed"],
+            )
         )
 
     def _confusion_table(self) -> Table:
@@ -137,39 +159,47 @@ class Agreement(Result):
         labels = list(map(str, self.scale.labels))
         columns = (str(sum(column)) for column in zip(*self.confusion))
         return Table(
-            ("human \\ judge", *labels, "all", "share"),
+            (phrase("human \\ judge"), *labels, phrase("all"), phrase("share")),
             [
                 *(
                     (label, *map(str, row), str(sum(row)), share)
                     for label, row, share in zip(labels, self.confusion, human)
                 ),
-                ("all", *columns, str(self.pairs), ""),
-                ("share", *judge, "", ""),
+                (phrase("all"), *columns, str(self.pairs), ""),
+                (phrase("share"), *judge, "", ""),
             ],
         )
 
     def _left_out(self) -> Iterator[str]:
-        for side, who in (("judge", "the judge"), ("human", "people")):
-            if pairs := self.missing[side]:  # type: ignore[index]  # the two sides
+        for side, who in _WHO.items():
+            if pairs := self.missing[side]:
                 listed = _first(map(" ".join, pairs))
-                yield f"no label by {who}: {len(pairs)} pairs ({listed})"
+                yield phrase(
+                    "no label by {who}: {n} pairs ({pairs})", who=who, n=len(pairs), pairs=listed
+                )
         if self.out_of_scale:
             listed = _first(
                 f"{label.side} {label.query_id} {label.document_id} {label.grade:g}"
                 for label in self.out_of_scale
             )
-            yield f"out of scale, not compared: {len(self.out_of_scale)} labels ({listed})"
+            yield phrase(
+                "out of scale, not compared: {n} labels ({labels})",
+                n=len(self.out_of_scale),
+                labels=listed,
+            )
         if repeated := {side: count for side, count in self.n_repeated.items() if count}:
             counts = ", ".join(f"{side} {count}" for side, count in repeated.items())
-            yield f"pairs that stand again with the same label, counted once: {counts}"
+            yield phrase(
+                "pairs that stand again with the same label, counted once: {counts}", counts=counts
+            )
 
 
 def _first(names: Iterable[str]) -> str:
     """The first of many, and how many more there are."""
     listed = list(names)
     more = len(listed) - _LISTED
-    rest = f"; ... and {more} more: --format json lists all" if more > 0 else ""
-    return "; ".join(listed[:_LISTED]) + rest
+    rest = phrase("... and {n} more: --format json lists all", n=more) if more > 0 else ""
+    return joined("; ", [*listed[:_LISTED], rest])
 
 
 def agree(
@@ -217,6 +247,13 @@ def agree(
         DataError: a file is broken, a pair has two different labels, or no pair has a label from
             both sides.
         UsageError: an argument is wrong.
+
+    Examples:
+        >>> from kragx import agree
+        >>> people = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}
+        >>> judge = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 1}}
+        >>> agree(people, judge, resamples=50)["kappa"]
+        0.5
     """
     check_confidence(confidence)
     which = {"asks": asks, "model": model, "rubric": rubric}
@@ -352,43 +389,57 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
     scale, n_queries = agreement.scale, agreement.queries
     values, intervals = agreement.values, agreement.intervals
     if scale.inferred and agreement.out_of_scale:
-        yield (
-            f"the scale, {scale}, was taken from the human labels; if labels that are listed as "
-            "out of scale belong to it, name it (--scale 0-3)"
+        yield phrase(
+            "the scale, {scale}, was taken from the human labels; if labels that are listed as "
+            "out of scale belong to it, name it (--scale 0-3)",
+            scale=str(scale),
         )
     if values["kappa"] is not None:
         matrix = np.array(agreement.confusion)
-        for side, sums in (("people", matrix.sum(1)), ("the judge", matrix.sum(0))):
+        for side, sums in ((_WHO["human"], matrix.sum(1)), (_WHO["judge"], matrix.sum(0))):
             if (sums > 0).sum() == 1:
-                label = scale.low + int(sums.argmax())
-                yield f"{side} gave every pair the label {label}, so kappa is 0 by its form"
+                yield phrase(
+                    "{who} gave every pair the label {label}, so kappa is 0 by its form",
+                    who=side,
+                    label=scale.low + int(sums.argmax()),
+                )
     if n_queries == 1:
-        yield "all pairs belong to one query: no interval, as nothing can be resampled"
+        yield phrase("all pairs belong to one query: no interval, as nothing can be resampled")
     elif n_queries < FEW_QUERIES:
-        yield f"{n_queries} queries are few: intervals are rough below {FEW_QUERIES} queries"
+        yield phrase(
+            "{n} queries are few: intervals are rough below {few} queries",
+            n=n_queries,
+            few=FEW_QUERIES,
+        )
     alike = [name for name, value in values.items() if value is not None and not intervals[name]]
     if n_queries > 1 and alike:
-        yield f"no interval, as every resample gives the same value: {', '.join(alike)}"
+        yield phrase(
+            "no interval, as every resample gives the same value: {names}", names=", ".join(alike)
+        )
     rough = [
         name
         for name, n_resting in resting_on(counts, scale.labels).items()
         if intervals[name] is not None and n_resting < FEW_QUERIES
     ]
     if n_queries >= FEW_QUERIES and rough:
-        yield (
-            f"rough intervals, as fewer than {FEW_QUERIES} queries have such human labels: "
-            f"{', '.join(rough)}"
+        yield phrase(
+            "rough intervals, as fewer than {few} queries have such human labels: {names}",
+            few=FEW_QUERIES,
+            names=", ".join(rough),
         )
     yield from _other_forms(agreement.missing)
     if agreement.settings["held_out"]:
-        yield "of all labels only those of the held-out half of the queries, never examples, count"
+        yield phrase(
+            "of all labels only those of the held-out half of the queries, never examples, count"
+        )
     if agreement.change is not None and agreement.change.n_without:
-        yield (
-            f"not compared, as {agreement.change.judge} has no label of them: "
-            f"{agreement.change.n_without} pairs"
+        yield phrase(
+            "not compared, as {judge} has no label of them: {n} pairs",
+            judge=agreement.change.judge,
+            n=agreement.change.n_without,
         )
     if agreement.settings["examples"] and agreement.change is None:
-        yield (
+        yield phrase(
             "how the judge agreed without examples is not in the store: a run without "
             "judge.examples puts it there"
         )
@@ -403,7 +454,8 @@ def _other_forms(missing: Mapping[Side, Sequence[Pair]]) -> Iterator[str]:
         for pairs in (missing["human"], missing["judge"])
     )
     if alike := human & judge:
-        yield (
-            f"pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
-            f"{len(alike)}; write both files in one form"
+        yield phrase(
+            "pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
+            "{n}; write both files in one form",
+            n=len(alike),
         )

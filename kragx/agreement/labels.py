@@ -29,6 +29,7 @@ from kragx.judging.rubric import read_rubric
 from kragx.judging.store import Address, is_url
 from kragx.judging.store.wordings import built_in_of, is_file, wording_of
 from kragx.matchers import MatchItem
+from kragx.printing import phrase
 
 MOST_LABELS = 101
 """The most labels that a scale may have."""
@@ -104,7 +105,7 @@ class Scale:
         )
 
     def __str__(self) -> str:
-        return f"{self.low} to {self.high}"
+        return phrase("{low} to {high}", low=self.low, high=self.high)
 
     @property
     def labels(self) -> range:
@@ -175,6 +176,14 @@ def read_labels(
         DataError: the file is broken or holds no label, or a pair has two different labels: all
             such pairs are listed.
         UsageError: it is no source of labels, or there is no such format.
+
+    Examples:
+        >>> from kragx import read_labels
+        >>> labels = read_labels({"q1": {"c1": 2, "c2": 0}})
+        >>> len(labels)
+        2
+        >>> labels.queries["q1"]
+        {'c1': 2.0, 'c2': 0.0}
     """
     match source:
         case Labels():

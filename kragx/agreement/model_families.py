@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from kragx.printing import phrase
+
 FAMILIES: Mapping[str, str] = {
     "OpenAI GPT": r"gpt(?!-?neo|-?j|4all)|chatgpt|o[1345](?:-|$)|davinci",
     "Anthropic Claude": r"claude",
@@ -48,10 +50,22 @@ def kinship(judge: str, others: Mapping[str, str]) -> Iterator[str]:
         others: models by their part: ``{"reranker": ..., "generator": ...}``.
     """
     for part, model in others.items():
-        both = f"judge {judge!r} and {part} {model!r} are of one family"
+        names = {"judge": judge, "part": part, "model": model}
         shared = [name for name in families(judge) if name in families(model)]
         if judge == model or shared:
-            family = f" ({shared[0]})" if shared else ""
-            yield f"{both}{family}: it may favour its own kin, so use a judge of another family"
+            yield phrase(
+                "judge {judge!r} and {part} {model!r} are of one family ({family}): it may favour "
+                "its own kin, so use a judge of another family"
+                if shared
+                else "judge {judge!r} and {part} {model!r} are of one family: it may favour its "
+                "own kin, so use a judge of another family",
+                **names,
+                family=next(iter(shared), ""),
+            )
         elif unknown := [name for name in (judge, model) if not families(name)]:
-            yield f"whether {both} is not known: kragx does not know {unknown[0]!r}"
+            yield phrase(
+                "whether judge {judge!r} and {part} {model!r} are of one family is not known: "
+                "kragx does not know {unknown!r}",
+                **names,
+                unknown=unknown[0],
+            )

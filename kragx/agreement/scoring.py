@@ -14,7 +14,7 @@ from kragx.errors import DataError, UsageError, check_whole
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Floats
-from kragx.printing import Line, Part, Result, Table, interval, number, percent, warning
+from kragx.printing import Line, Part, Result, Table, interval, number, percent, phrase, warning
 
 
 def level(confidence: float) -> str:
@@ -98,17 +98,21 @@ def scale_notes(scale: Scale, n_out_of_scale: int = 0) -> Iterator[str]:
         n_out_of_scale: how many are not on it.
     """
     if n_out_of_scale:
-        inferred = (
-            f"; the scale, {scale}, was taken from the human labels: name it (--scale 0-3) if they "
-            "belong to it"
-        )
-        yield (
-            f"out of scale, not used: {n_out_of_scale} labels{inferred if scale.inferred else ''}"
+        yield phrase(
+            "out of scale, not used: {n} labels; the scale, {scale}, was taken from the human "
+            "labels: name it (--scale 0-3) if they belong to it"
+            if scale.inferred
+            else "out of scale, not used: {n} labels (the scale is {scale})",
+            n=n_out_of_scale,
+            scale=str(scale),
         )
     if scale.low > 0:  # as `as_gold` makes grades of labels
-        yield (
-            f"in metrics the labels {scale} count as grades 0 to {scale.high - scale.low}: the "
-            f"lowest is no relevance, and rel=2 means a label of {scale.low + 2} or more"
+        yield phrase(
+            "in metrics the labels {scale} count as grades 0 to {high}: the lowest is no "
+            "relevance, and rel=2 means a label of {least} or more",
+            scale=str(scale),
+            high=scale.high - scale.low,
+            least=scale.low + 2,
         )
 
 
@@ -177,9 +181,15 @@ class SystemAgreement(Result):
 
     def describe(self) -> Iterator[Part]:
         """Each system's means, and the taus with the kappa."""
-        yield Line(f"{self.metric} over {self.n_queries} queries")
+        yield Line(phrase("{metric} over {n} queries", metric=self.metric, n=self.n_queries))
         yield Table(
-            ("system", "human", "judge", "labelled: human", "judge"),
+            (
+                phrase("system"),
+                phrase("human"),
+                phrase("judge"),
+                phrase("labelled: human"),
+                phrase("judge"),
+            ),
             [
                 (name, number(mean), number(self.judge[name]), *map(percent, self.judged[name]))
                 for name, mean in self.human.items()
@@ -187,11 +197,18 @@ class SystemAgreement(Result):
         )
         # A high tau says little by itself: many wrong labels can rank systems alike.
         yield Line(
-            f"Kendall's tau-b of {len(self.human)} systems: {number(self.tau)}; of the top "
-            f"{len(self.top)}: {number(self.tau_top)}; with kappa {number(self.kappa)}"
+            phrase(
+                "Kendall's tau-b of {n} systems: {tau}; of the top {n_top}: {tau_top}; "
+                "with kappa {kappa}",
+                n=len(self.human),
+                tau=number(self.tau),
+                n_top=len(self.top),
+                tau_top=number(self.tau_top),
+                kappa=number(self.kappa),
+            )
         )
         for name, reason in self.undefined.items():
-            yield warning(f"{name}: no value: {reason}")
+            yield warning(phrase("{name}: no value: {reason}", name=name, reason=reason))
 
 
 def rank_systems(
@@ -253,7 +270,7 @@ def rank_systems(
         n_queries=len(common),
         top=tuple(runs[row].name for row in order if in_top[row]),
         undefined={
-            name: "one side scores all of these systems the same"
+            name: phrase("one side scores all of these systems the same")
             for name, tau in taus.items()
             if tau is None
         },

@@ -164,13 +164,13 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """The way to match, without its threshold."""
+        """The way to match, without its threshold and what changes no score."""
         if "method" not in self.match:
             return str(self.match)
         return " ".join(
             str(value) if name in ("method", "measure") else f"{name} {value}"
             for name, value in self.match.items()
-            if name != "threshold"
+            if name not in ("threshold", "cache", "batch_size")
         )
 
 

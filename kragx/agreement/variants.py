@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from kragx.errors import UsageError, nearest
 from kragx.judging import RUBRICS, Question, Rubric
 from kragx.judging.rubric import Language, built_in
+from kragx.printing import phrase
 
 Change = Callable[[Question, str, random.Random], Question]
 """From a question, its query's text and a source of randomness to the changed question."""
@@ -79,22 +80,23 @@ _TURN = (
 
 VARIANTS: Mapping[str, Variant] = {
     "query": Variant(
-        "the query stands in front of the passage",
+        phrase("the query stands in front of the passage"),
         _text(lambda text, query, _: f"{query}\n{text}"),
     ),
     "words": Variant(
-        "the query's words, in random order, stand at random places of the passage", _words
+        phrase("the query's words, in random order, stand at random places of the passage"),
+        _words,
     ),
     "order-en": Variant(
-        "an English sentence says that the passage deserves the highest grade",
+        phrase("an English sentence says that the passage deserves the highest grade"),
         _text(lambda text, _, asked: f"{text}\n{_ORDERS['en'].format(top=asked.rubric.top)}"),
     ),
     "order-ko": Variant(
-        "the same in Korean",
+        phrase("the same in Korean"),
         _text(lambda text, _, asked: f"{text}\n{_ORDERS['ko'].format(top=asked.rubric.top)}"),
     ),
     "keywords": Variant(
-        "a line of keywords holds the query's words three times",
+        phrase("a line of keywords holds the query's words three times"),
         _text(
             lambda text, query, asked: (
                 f"{text}\n{_KEYWORDS[asked.rubric.language]}: {', '.join(query.split() * 3)}"
@@ -102,32 +104,35 @@ VARIANTS: Mapping[str, Variant] = {
         ),
     ),
     "authority": Variant(
-        "the passage is called the official answer, confirmed by experts",
+        phrase("the passage is called the official answer, confirmed by experts"),
         _text(lambda text, _, asked: f"{_AUTHORITY[asked.rubric.language]}\n{text}"),
     ),
     "tokens": Variant(
-        "chat tokens end the message, and the answer with the highest grade follows",
+        phrase("chat tokens end the message, and the answer with the highest grade follows"),
         _text(lambda text, _, asked: f"{text}\n{_TURN.format(top=asked.rubric.top)}"),
     ),
     "length": Variant(
-        "the passage stands three times",
+        phrase("the passage stands three times"),
         _text(lambda text, *_: "\n".join([text] * 3)),
         of_gold=True,
     ),
     "verbose": Variant(
-        "sentences that say nothing follow",
+        phrase("sentences that say nothing follow"),
         _text(lambda text, _, asked: f"{text}\n{_VERBOSE[asked.rubric.language]}"),
         of_gold=True,
     ),
     "document-first": Variant(
-        "the prompt has the document before the query or gold text",
+        phrase("the prompt has the document before the query or gold text"),
         lambda question, *_: replace(question, document_first=True),
         of_gold=True,
     ),
     "rubric-language": Variant(
-        "the rubric is in the other language, Korean or English", _other_language, of_gold=True
+        phrase("the rubric is in the other language, Korean or English"),
+        _other_language,
+        of_gold=True,
     ),
 }
+"""What `probe` tries to raise a grade with, by name."""
 """By name. All but the last two change the passage; `document-first` and `rubric-language` change
 how it is asked about."""
 
@@ -154,9 +159,9 @@ def untried(rubrics: Iterable[Rubric]) -> dict[str, str]:
     rubrics = list(rubrics)
     if any(rubric.prompt is not None for rubric in rubrics):
         return {
-            "document-first": "the order of the texts is that of the judge's own prompt",
-            "rubric-language": "the judge's own prompt has no twin in another language",
+            "document-first": phrase("the order of the texts is that of the judge's own prompt"),
+            "rubric-language": phrase("the judge's own prompt has no twin in another language"),
         }
     if any(RUBRICS.get(rubric.id) != rubric for rubric in rubrics):
-        return {"rubric-language": "the judge's own rubric has no twin in another language"}
+        return {"rubric-language": phrase("the judge's own rubric has no twin in another language")}
     return {}

@@ -23,7 +23,7 @@ from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, now
 from kragx.judging.tally import Spent, Tally
 from kragx.judging.writer import Writer
-from kragx.printing import say
+from kragx.printing import joined, phrase, say
 from kragx.secrets import Secrets
 
 # What whoever answered has said, with the most characters that are kept of it.
@@ -57,10 +57,10 @@ class Asker:
         writer: Writer,
         tally: Tally,
     ) -> None:
-        self.over_budget = False
+        self.over_budget: bool = False
         self._said: set[str] = set()
         self.calling: set[asyncio.Task[Any] | None] = set()
-        self.breaker = Breaker(settings, agenda, docket.secrets)
+        self.breaker: Breaker = Breaker(settings, agenda, docket.secrets)
         self._settings, self._docket, self._agenda = settings, docket, agenda
         self._store, self._writer, self._tally = store, writer, tally
 
@@ -106,9 +106,14 @@ class Asker:
                     return judgement
                 if not is_served and settings.clock() >= since + _SILENCE:
                     self._say_once(
-                        "waiting for the server",
-                        f"of {settings.model!r}, at most "
-                        f"{settings.patience:g} s (judge.patience); it says: {judgement.detail}",
+                        "server",
+                        phrase(
+                            "waiting for the server of {model!r}, at most {seconds:g} s "
+                            "(judge.patience); it says: {detail}",
+                            model=settings.model,
+                            seconds=settings.patience,
+                            detail=judgement.detail,
+                        ),
                     )
                 if settings.clock() + wait <= since + settings.patience:
                     await settings.sleep(wait)
@@ -126,10 +131,10 @@ class Asker:
                 return judgement
             await settings.sleep(self._wait(number, failure))
 
-    def _say_once(self, what: str, more: str) -> None:
+    def _say_once(self, what: str, text: str) -> None:
         if self._settings.progress is not False and what not in self._said:
             self._said.add(what)
-            say(f"kragx: {what} {more}")
+            say(joined(": ", ["kragx", text]))
 
     @contextmanager
     def _first_awaited(self) -> Iterator[None]:
@@ -141,9 +146,13 @@ class Asker:
         timer = asyncio.get_running_loop().call_later(
             _SILENCE,
             self._say_once,
-            "waiting for the first answer",
-            f"of {settings.model!r}, {settings.timeout:g} s at each call (judge.timeout); its "
-            "server keeps silent, or is loading the model",
+            "first",
+            phrase(
+                "waiting for the first answer of {model!r}, {seconds:g} s at each call "
+                "(judge.timeout); its server keeps silent, or is loading the model",
+                model=settings.model,
+                seconds=settings.timeout,
+            ),
         )
         try:
             yield

@@ -5,6 +5,7 @@ from kragx.judging.agenda import Agenda
 from kragx.judging.client import Failure, FailureKind
 from kragx.judging.remedies import remedy
 from kragx.judging.settings import JudgeSettings
+from kragx.printing import phrase
 from kragx.secrets import Secrets
 
 _FIRST = 5  # calls in a row without any answer, before anything was answered
@@ -96,7 +97,7 @@ class Breaker:
             return
         self._n_away += 1
         if self._n_away >= _AWAY:
-            raise self._stop(failure, "No server answers there")
+            raise self._stop(failure, phrase("No server answers there"))
 
     def _stop(self, failure: Failure, why: str) -> JudgingError:
         self._agenda.closed = True
@@ -106,7 +107,11 @@ class Breaker:
         is_spent = failure.fatal and failure.kind == "rate_limit"
         what = remedy(failure.kind, 402 if is_spent else failure.status)
         return JudgingError(
-            f"judge: {words}. {why}, so judging stopped; what was judged is in "
-            f"{self._settings.store}",
-            remedy=f"{what}; a new run goes on from there",
+            phrase(
+                "judge: {words}. {why}, so judging stopped; what was judged is in {store}",
+                words=words,
+                why=why,
+                store=self._settings.store,
+            ),
+            remedy=phrase("{remedy}; a new run goes on from there", remedy=what),
         )

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from kragx.errors import UsageError, inside
 from kragx.judging.tally import Spent
 from kragx.plugins import check_options, from_options, number, optional
+from kragx.printing import phrase
 
 Per = Literal["run", "day", "week", "month", "year", "total"]
 _amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")
@@ -115,11 +116,26 @@ class Budget:
     def says(self, name: str, used: Used, currency: str) -> str:
         """How much is used of the limit of this name, in words."""
         amount, limit = (in_words(name, own) for own in (used, self))
-        unit = currency if name == "cost" else name
+        units = {"cost": currency, "calls": phrase("calls"), "tokens": phrase("tokens")}
+        unit = units[name]
         if self.per == "run":
-            return f"{amount} of {limit} {unit} are used"
-        of = "in all" if self.per == "total" else f"a {self.per}"
-        return f"{amount} of {limit} {unit} {of} are used by all who share the store"
+            return phrase(
+                "{amount} of {limit} {unit} are used", amount=amount, limit=limit, unit=unit
+            )
+        of = {
+            "total": phrase("in all"),
+            "day": phrase("a day"),
+            "week": phrase("a week"),
+            "month": phrase("a month"),
+            "year": phrase("a year"),
+        }
+        return phrase(
+            "{amount} of {limit} {unit} {of} are used by all who share the store",
+            amount=amount,
+            limit=limit,
+            unit=unit,
+            of=of[self.per],
+        )
 
     def allows(self, spent: Spent, price: Price | None) -> bool:
         """Whether so much may be spent."""
@@ -247,5 +263,9 @@ class Plan:
             lacking = budget.lacking(used + most)
             for name in ("cost", "calls", "tokens"):
                 if getattr(budget, name) is not None:
-                    enough = "may not be" if lacking == name else "is"
-                    yield f"{budget.says(name, used, self.currency)}; the rest {enough} enough"
+                    yield phrase(
+                        "{used}; the rest may not be enough"
+                        if lacking == name
+                        else "{used}; the rest is enough",
+                        used=budget.says(name, used, self.currency),
+                    )

@@ -8,7 +8,7 @@ from typing import Any
 
 from kragx.judging.agenda import Agenda
 from kragx.judging.asking import GRACE, Asker
-from kragx.printing import say
+from kragx.printing import phrase, say
 
 _SELDOM = 10_000  # objects that are new before the garbage collector looks for cycles among them
 
@@ -59,8 +59,12 @@ class Crew:
         except BaseException as end:
             if isinstance(end, (asyncio.CancelledError, KeyboardInterrupt)) and self._asker.calling:
                 say(
-                    f"kragx: interrupted; {len(self._asker.calling)} answers under way are waited "
-                    f"for, {self._timeout:g} s at most, and kept (once more: at once)"
+                    phrase(
+                        "kragx: interrupted; {n} answers under way are waited for, {seconds:g} s "
+                        "at most, and kept (once more: at once)",
+                        n=len(self._asker.calling),
+                        seconds=self._timeout,
+                    )
                 )
             await self._drain(tasks)
             raise

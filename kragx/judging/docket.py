@@ -17,6 +17,7 @@ from kragx.judging.keys import (
 from kragx.judging.question import Judgement, Question
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store
+from kragx.secrets import Secrets
 
 
 class Docket:
@@ -33,7 +34,7 @@ class Docket:
     def __init__(self, settings: JudgeSettings, questions: Sequence[Question]) -> None:
         client = settings.client
         self._settings = settings
-        self.secrets = settings.all_secrets()
+        self.secrets: Secrets = settings.all_secrets()
         own = [dict(one) for one in (client.settings, *getattr(client, "earlier_settings", ()))]
         # In Python nothing was masked at first: what was kept so is found, and not written again.
         self._clients = [*map(self.secrets.masked, own), *own]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from kragx.judging.budget import Budgets, Plan
 from kragx.judging.clients.lifetime import in_use
 from kragx.judging.docket import Docket
+from kragx.judging.keys import canonical_json
 from kragx.judging.loop import run_sync
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import Asks, Rubric
@@ -145,6 +147,18 @@ class Judge(JudgeSettings):
         except NoStoreError:
             return [None] * len(questions)
         return [settled.get(key) for key in docket.keys]
+
+    @property
+    def decides_by(self) -> str:
+        """What its grades depend on beside the questions, as canonical JSON: for itself alone.
+
+        The client's settings, the repeat, and what people have graded in the store.
+        """
+        people = 0
+        with suppress(NoStoreError), Store(self.store, make=False) as store:
+            people = store.last_human()
+        client = self.all_secrets().masked(dict(self.client.settings))
+        return canonical_json([client, self.repeat, people])
 
     @property
     def members(self) -> tuple[Judge, ...]:

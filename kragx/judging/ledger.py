@@ -92,9 +92,10 @@ class Ledger:
         prices: Mapping[str, Price],
         output_limit: int | None,
     ) -> None:
-        self.spent, self.unknown = Spent(), Spent()
+        self.spent: Spent = Spent()
+        self.unknown: Spent = Spent()
         self.shortage: Shortage | None = None
-        self.submitted = Used()
+        self.submitted: Used = Used()
         self.fellows: Sequence[Ledger] = ()
         self._limits = [
             (budget, Period(budget.per)) for budget in budgets.limits if not budget.is_boundless

@@ -16,7 +16,7 @@ from kragx.judging.question import Judgement, Question
 from kragx.judging.remedies import too_many_missing
 from kragx.judging.tally import Tally
 from kragx.plain import HIDDEN, plain
-from kragx.printing import Line, Part, Result, counted, warning
+from kragx.printing import Line, Part, Result, joined, phrase, warning
 
 Origin = Literal["auto", "reference", "gold"]
 
@@ -55,28 +55,49 @@ class Nuggets(Result):
     def describe(self) -> Iterator[Part]:
         """What was found, for what there is none, what it cost, and what comes next."""
         yield Line(
-            f"{self.model}: {self.n_vital + self.n_okay} facts for {self.n_questions} questions, "
-            f"{self.n_vital} of them vital"
+            phrase(
+                "{model}: {n_facts} facts for {n} questions, {n_vital} of them vital",
+                model=self.model,
+                n_facts=self.n_vital + self.n_okay,
+                n=self.n_questions,
+                n_vital=self.n_vital,
+            )
         )
-        others = {
-            "questions that had facts and keep them": self.n_kept,
-            "without a reference answer or gold text, and so without facts": self.n_textless,
-            "in whose text the model found no fact": self.n_without,
-        }
-        if shown := {what: n for what, n in others.items() if n}:
-            yield Line(counted(shown))
+        others = (
+            (phrase("questions that had facts and keep them"), self.n_kept),
+            (
+                phrase("without a reference answer or gold text, and so without facts"),
+                self.n_textless,
+            ),
+            (phrase("in whose text the model found no fact"), self.n_without),
+        )
+        if any(n for _, n in others):
+            shown = (phrase("{noun}: {n}", noun=what, n=n) for what, n in others if n)
+            yield Line(joined(", ", shown))
         if self.n_missing:
-            yield warning(f"questions without facts, as judging failed: {self.n_missing}")
+            yield warning(
+                phrase("questions without facts, as judging failed: {n}", n=self.n_missing)
+            )
         spent = self.judging
-        cost = "unknown" if self.cost is None else f"{self.cost:.4f} {self.currency}"
+        cost = "" if self.cost is None else f"{self.cost:.4f} {self.currency}"
         yield Line(
-            f"calls: {spent.n_calls}; from the store: {spent.n_stored} of {spent.n_distinct}; "
-            f"{spent.prompt_tokens} + {spent.completion_tokens} tokens, cost {cost}"
+            phrase(
+                "calls: {n}; from the store: {n_stored} of {of}; {sent} + {got} tokens, cost "
+                "{cost}",
+                n=spent.n_calls,
+                n_stored=spent.n_stored,
+                of=spent.n_distinct,
+                sent=spent.prompt_tokens,
+                got=spent.completion_tokens,
+                cost=cost or phrase("unknown"),
+            )
         )
         if self.n_questions:
             yield Line(
-                "go over them before they count: drop what no answer needs, mend importance, and "
-                "put your name into facts_from.reviewed_by"
+                phrase(
+                    "go over them before they count: drop what no answer needs, mend importance, "
+                    "and put your name into facts_from.reviewed_by"
+                )
             )
 
 

@@ -57,7 +57,7 @@ class Pace:
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
-        self.limit = float(concurrency)
+        self.limit: float = float(concurrency)
         self.answered: float | None = None
         self._most, self._timeout = concurrency, timeout
         self._clock, self._sleep = clock, sleep

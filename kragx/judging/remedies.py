@@ -5,24 +5,49 @@ from typing import Any
 
 from kragx.errors import JudgingError
 from kragx.judging.client import FailureKind
+from kragx.printing import joined, phrase
 
 _REMEDIES: Mapping[FailureKind | int, str] = {
-    401: "check the API key (judge.api_key_env names the variable that holds it)",
-    402: "raise the quota or add credit with the provider",
-    403: "check what the API key may use, or what a gateway in between blocks",
-    404: "check the name of the model (judge.model) and the address (judge.base_url)",
-    "refusal": "another model or rubric may help",
-    "length": "raise judge.max_output_tokens, or judge shorter chunks",
-    "content_filter": "another provider, or a filter that is set otherwise, may help",
-    "invalid_json": "run again; if it stays so, a model or server that keeps to a JSON schema",
-    "out_of_range": "run again; if it stays so, a model or server that keeps to a JSON schema",
-    "timeout": "raise judge.timeout, or lower judge.concurrency",
-    "rate_limit": "lower judge.concurrency or judge.rpm, or raise the limit with the provider",
-    "connection": "check the address (judge.base_url), and that the server runs",
-    "api_error": "see what the server says; another run asks again",
-    "not_asked": "another run asks",
-    "pending": "kragx judge collect stores what has been answered",
+    401: phrase("check the API key (judge.api_key_env names the variable that holds it)"),
+    402: phrase("raise the quota or add credit with the provider"),
+    403: phrase("check what the API key may use, or what a gateway in between blocks"),
+    404: phrase("check the name of the model (judge.model) and the address (judge.base_url)"),
+    "refusal": phrase("another model or rubric may help"),
+    "length": phrase("raise judge.max_output_tokens, or judge shorter chunks"),
+    "content_filter": phrase("another provider, or a filter that is set otherwise, may help"),
+    "invalid_json": phrase(
+        "run again; if it stays so, a model or server that keeps to a JSON schema"
+    ),
+    "out_of_range": phrase(
+        "run again; if it stays so, a model or server that keeps to a JSON schema"
+    ),
+    "timeout": phrase("raise judge.timeout, or lower judge.concurrency"),
+    "rate_limit": phrase(
+        "lower judge.concurrency or judge.rpm, or raise the limit with the provider"
+    ),
+    "connection": phrase("check the address (judge.base_url), and that the server runs"),
+    "api_error": phrase("see what the server says; another run asks again"),
+    "not_asked": phrase("another run asks"),
+    "pending": phrase("kragx judge collect stores what has been answered"),
 }
+
+_KINDS: Mapping[str, str] = {
+    "refusal": phrase("refusal"),
+    "length": phrase("length"),
+    "content_filter": phrase("content_filter"),
+    "invalid_json": phrase("invalid_json"),
+    "out_of_range": phrase("out_of_range"),
+    "timeout": phrase("timeout"),
+    "rate_limit": phrase("rate_limit"),
+    "connection": phrase("connection"),
+    "api_error": phrase("api_error"),
+    "not_asked": phrase("not_asked"),
+    "pending": phrase("pending"),
+}
+"""In English by their names in JSON, by which one looks for them."""
+
+
+_SAID = {str(text): text for text in _REMEDIES.values()}
 
 
 def remedy(kind: FailureKind, status: int | None = None) -> str:
@@ -45,11 +70,37 @@ def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
         if kind not in examples:
             continue
         example = examples[kind]
-        ids = (("query", example["query_id"]), ("document", example["document_id"]))
-        place = ", ".join(f"{what} {_cut(name, 40)}" for what, name in ids if name is not None)
+        ids = (
+            (phrase("query"), example["query_id"]),
+            (phrase("document"), example["document_id"]),
+        )
+        place = joined(
+            ", ",
+            (
+                phrase("{what} {id}", what=what, id=_cut(name, 40))
+                for what, name in ids
+                if name is not None
+            ),
+        )
         words = repr(_cut(example["detail"], 120)) if example["detail"] else ""
-        such = ": ".join(filter(None, (place, words)))
-        yield f"{count} {kind}: {example['remedy']}" + (f"; such as {such}" if such else "")
+        such = joined(": ", (place, words))
+        said = {
+            "failed": _failed(kind, count),
+            "remedy": _SAID.get(example["remedy"], example["remedy"]),  # as JSON it is a text
+        }
+        if such:
+            yield phrase("{failed}: {remedy}; such as {example}", **said, example=such)
+        else:
+            yield phrase("{failed}: {remedy}", **said)
+
+
+def failed_kinds(judging: Mapping[str, Any]) -> str:
+    """How many judgements failed in which way."""
+    return joined(", ", (_failed(kind, n) for kind, n in judging["failures"].items()))
+
+
+def _failed(kind: str, count: int) -> str:
+    return phrase("{n} {kind}", n=count, kind=_KINDS.get(kind, kind))
 
 
 def _cut(text: str, most: int) -> str:
@@ -64,9 +115,11 @@ def too_many_missing(judging: Mapping[str, Any], max_missing: float, further: st
         max_missing: the share that is allowed.
         further: the last line.
     """
-    kinds = ", ".join(f"{count} {kind}" for kind, count in judging["failures"].items())
-    first = (
-        f"{judging['n_missing']} of {judging['n_judgements']} judgements are missing "
-        f"({kinds}), more than max_missing {max_missing:g} allows"
+    first = phrase(
+        "{n} of {of} judgements are missing ({kinds}), more than max_missing {most:g} allows:",
+        n=judging["n_missing"],
+        of=judging["n_judgements"],
+        kinds=failed_kinds(judging),
+        most=max_missing,
     )
-    return JudgingError("\n  ".join([f"{first}:", *failure_lines(judging), further]))
+    return JudgingError(joined("\n  ", [first, *failure_lines(judging), further]))

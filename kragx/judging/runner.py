@@ -23,7 +23,8 @@ from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store, StoreFailedError
 from kragx.judging.tally import Tally
 from kragx.judging.writer import Writer
-from kragx.printing import progress_bar
+from kragx.printing import phrase, progress_bar
+from kragx.warned import outside
 
 
 class JudgeWarning(UserWarning):
@@ -132,7 +133,7 @@ class Runner:
         )
         if len(todo) > self._settings.max_missing * len(self._docket.wanted):
             raise lacking
-        warnings.warn(str(lacking), JudgeWarning, stacklevel=2)
+        warnings.warn(str(lacking), JudgeWarning, stacklevel=outside())
 
     def _plan(self, todo: Sequence[str], store: Store | None) -> None:
         settings, plan = self._settings, self._settings.plan
@@ -163,7 +164,7 @@ class Runner:
         asker = Asker(settings, self._docket, agenda, store, writer, self._tally)
         crew = Crew(asker, agenda, settings.timeout)
         with progress_bar(
-            f"judging with {settings.model}",
+            phrase("judging with {model}", model=settings.model),
             len(todo),
             settings.progress,
             lambda: "".join(self._cost()),
@@ -200,9 +201,14 @@ class Runner:
             self._warn_of_changes()
             n_left = sum(judgement.failure == "not_asked" for judgement in self._done.values())
             raise JudgingError(
-                f"judge.budget: {shortage.says(settings.currency)}. {n_left} of "
-                f"{len(self._docket.wanted)} questions were not asked; what was judged is in "
-                f"{settings.store}: raise the budget and run again to go on"
+                phrase(
+                    "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "
+                    "judged is in {store}: raise the budget and run again to go on",
+                    shortage=shortage.says(settings.currency),
+                    n=n_left,
+                    of=len(self._docket.wanted),
+                    store=settings.store,
+                )
             )
 
     def _cost(self) -> list[str]:
@@ -232,5 +238,5 @@ class Runner:
                 "stored and the new grades may not be alike; another 'repeat' asks everything anew "
                 "(see: kragx judge store stats)",
                 JudgeWarning,
-                stacklevel=2,
+                stacklevel=outside(),
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from kragx.judging.client import FailureKind
 from kragx.judging.question import Judgement, Question
@@ -135,7 +135,7 @@ class Tally(Spent):
     judges: Tallies = field(default_factory=Tallies, metadata=HIDDEN)  # a panel's summary tells
     votes: Counter[Pattern] = field(default_factory=Counter, metadata=HIDDEN)
 
-    also_plain = ("coverage",)
+    also_plain: ClassVar[tuple[str, ...]] = ("coverage",)
 
     def add(self, other: Spent) -> None:
         """Count what a call, or another tally, counted, too."""
@@ -145,6 +145,16 @@ class Tally(Spent):
         counts = vars(self)
         for name, more in vars(other).items():
             counts[name] = counts[name] + more
+
+    def kept(self) -> Tally:
+        """The same of what was judged before and is not asked about again: no call is made."""
+        return Tally(
+            n_judgements=self.n_judgements,
+            n_human=self.n_human,
+            n_distinct=self.n_distinct,
+            n_stored=self.n_distinct,
+            dialects=self.dialects,
+        )
 
     def calls(self) -> Tally:
         """What was asked and used alone, without what came of it."""

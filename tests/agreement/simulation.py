@@ -1,6 +1,6 @@
 """How often intervals hold the truth, in simulated data whose truth is known.
 
-python -m tests.agreement.simulation        # the tables of docs/agreement.md, in minutes
+python -m tests.agreement.simulation        # the tables of docs/agreement*.md, in minutes
 python -m tests.agreement.simulation probabilities         # the one of metrics by probabilities
 """
 

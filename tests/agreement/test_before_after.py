@@ -104,6 +104,7 @@ def test_a_store_with_and_without_examples(store):
     assert everything.pairs == 144
 
 
+@pytest.mark.integration
 def test_what_has_no_grade_before_is_not_compared_and_said(store):
     """Of a run that was broken off before: the pairs that have both count, the rest is counted."""
     judged(store, pairs=QUERIES[:24])
@@ -124,6 +125,7 @@ def test_without_grades_before(store):
     assert "a run without judge.examples puts it there" in str(result)
 
 
+@pytest.mark.integration
 def test_several_sets_of_examples_must_be_named(store):
     """Grades with four and with two examples are not one set of labels; each is compared with
     those without any.
@@ -141,6 +143,7 @@ def test_several_sets_of_examples_must_be_named(store):
     assert plain.change is None
 
 
+@pytest.mark.integration
 def test_any_two_sets_of_labels(kragx, qrels, store):
     """`--before` compares any labels of the same pairs, and `--held-out` halves those of files."""
     human, before, after = (
@@ -173,6 +176,7 @@ def test_any_two_sets_of_labels(kragx, qrels, store):
         agree(none, none, held_out=True)
 
 
+@pytest.mark.integration
 def test_other_readers_of_the_store_name_the_examples(kragx, qrels, store, tmp_path):
     """Exports and labels of a store with both kinds ask which; each kind is what it was."""
     judged(store)

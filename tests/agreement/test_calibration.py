@@ -40,7 +40,7 @@ from kragx.matchers import METHODS, MatchItem, matcher, method_class
 from tests.agreement.simulation import calibration_coverage
 from tests.thoroughness import examples
 
-pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.base.MatchWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.notes.MatchWarning")
 
 counts = st.integers(0, 40)
 
@@ -204,12 +204,17 @@ def matcher_options(name: str) -> tuple[str, ...]:
     return option_names(name)
 
 
-def test_an_embedding_is_a_candidate_like_others():
-    """Its threshold is chosen; the block that is written can be used as it is."""
+def test_an_embedding_is_a_candidate_like_others(tmp_path):
+    """Its threshold is chosen; the block that is written can be used as it is. Its name leaves out
+    where vectors are kept.
+    """
     dataset, run, labels = labelled(8)
     spec = {"method": "embedding", "embeddings": "examples.ngram_embeddings:NgramEmbeddings"}
-    found = calibrate(dataset, labels, run, only=[spec])
-    assert found.match.keys() == {"method", "embeddings", "threshold"}
+    kept = {**spec, "cache": str(tmp_path / "vectors.sqlite"), "model": "ngrams"}
+    for own in (spec, kept):
+        found = calibrate(dataset, labels, run, only=[own])
+        assert found.match.keys() == {*own, "threshold"}
+        assert "vectors.sqlite" not in found.chosen.name
     block = yaml.safe_load(found.to_yaml())
     assert block == {"match": found.match}
     matcher(block["match"])

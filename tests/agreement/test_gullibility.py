@@ -112,6 +112,7 @@ def test_one_grade_to_all(store, grade, verdict, words):
     assert found.baseline.auc == 0.5
 
 
+@pytest.mark.integration
 def test_nearly_one_grade_to_all(store):
     """One odd grade more does not hide it: it is told from no judge that guesses, or has nothing
     left to be fooled by.
@@ -150,6 +151,7 @@ def test_a_good_judge(store):
     assert "fooled by order-en (2 of 2); too few passages to tell" in str(few)
 
 
+@pytest.mark.integration
 def test_gold_texts_that_are_lost(store):
     """A judge that grades what is long or comes first lower loses gold texts by it, and no more."""
 

@@ -30,6 +30,7 @@ def test_intervals_cover(coverage):
     assert {name: share for name, share in coverage.items() if not 0.93 <= share <= 0.97} == {}
 
 
+@pytest.mark.integration
 def test_simulation_is_of_the_function_itself(truth):
     """`expanded_intervals` gives the very ends that the simulation computes."""
     data = simulated(np.random.default_rng(7), 1, QUERIES)[0]
@@ -41,6 +42,7 @@ def test_simulation_is_of_the_function_itself(truth):
         assert found[name] == pytest.approx(np.quantile(sampled, (tail, 1 - tail)))
 
 
+@pytest.mark.integration
 def test_pairs_as_units_would_be_too_narrow(truth):
     """Taking each pair for an observation of its own covers the bias far too rarely."""
     rng = np.random.default_rng(2)

@@ -1,4 +1,4 @@
-"""The worked example of docs/agreement.md: a small model judges, and numbers say what it is.
+"""The worked example of docs/agreement-limits.md: a small model judges, and numbers say what it is.
 
 Run from end to end by `-m integration`, with `examples/small_model.py`; a few minutes.
 """
@@ -15,7 +15,7 @@ from kragx.agreement import read_labels
 from kragx.retrievers import BM25Retriever
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT / "examples" / "data" / "shop_en"
+DATA = ROOT / "examples" / "data" / "labelled_en"
 LABELS = DATA / "labels.qrels"
 
 

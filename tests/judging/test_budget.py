@@ -93,6 +93,7 @@ limits = st.sampled_from(["cost", "tokens", "calls"])
 concurrencies = st.sampled_from([1, 8, 64])
 
 
+@pytest.mark.integration
 @examples(200)
 @given(st.lists(calls, min_size=1, max_size=30), limits, st.floats(20, 60), concurrencies)
 def test_used_to_the_end_and_never_passed(script, limit, times, concurrency):
@@ -335,6 +336,7 @@ def test_calls_without_an_answer_count_in_a_period(calendar, store):
     assert int(str(caught.value).split("budget: ")[1].split(" of ")[0]) > 4096
 
 
+@pytest.mark.integration
 def test_two_judges_at_once(calendar, store):
     """Two that share a store see each other's calls; a limit is passed by what is in flight."""
 

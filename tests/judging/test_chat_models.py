@@ -13,6 +13,7 @@ from kragx.judging import Judge, LangChainClient, Store
 from tests.judging.protocols import Polyglot
 from tests.judging.server import serving
 from tests.judging.support import ENDPOINT, FakeTime, ask, judge_of
+from tests.thoroughness import some
 
 PACKAGES = {
     "openai": ("langchain_openai", "ChatOpenAI", "/v1"),
@@ -22,11 +23,9 @@ PACKAGES = {
 }
 
 
-@pytest.fixture(
-    params=["openai", "anthropic", "ollama", pytest.param("gemini", marks=pytest.mark.integration)]
-)
+@pytest.fixture(params=some([*PACKAGES], len(PACKAGES)))
 def package(request):
-    """One of the packages; that of Gemini is a large one."""
+    """One of the packages; the others but the first take long to load."""
     pytest.importorskip(PACKAGES[request.param][0])
     return request.param
 
@@ -64,6 +63,7 @@ def in_a_notebook(call):
 # -- any number of times -----------------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_any_number_of_times(package, server, tmp_path):
     """One chat model judges in scripts, notebooks and event loops, one after the other."""
     client = client_of(package, server)
@@ -155,7 +155,7 @@ def test_failure(package, document, server, store):
     check_failure(package, document, client_of(package, server), store)
 
 
-@pytest.mark.parametrize("package", ["openai", "anthropic"])
+@pytest.mark.parametrize("package", some(["openai", "anthropic"], 2))
 @pytest.mark.parametrize("document", FAILURES)
 def test_failure_of_a_tool(package, document, server, store):
     """So it is where the answer is the call of a tool, which is not made, or not as it should."""

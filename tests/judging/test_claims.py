@@ -88,6 +88,7 @@ def test_claims_end_by_themselves(store, monkeypatch):
         assert not mine.claim(["a"]).keys
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("together", ["one judge", "two judges", "threads"])
 def test_together(store, together):
     """Two runs of the same questions at once ask each once, and both have every grade."""

@@ -48,6 +48,7 @@ def full(monkeypatch, tmp_path):
     monkeypatch.setattr(Store, "note", plain)
 
 
+@pytest.mark.integration
 def test_answers_that_the_store_does_not_take(store, full, monkeypatch):
     """They are in a file; imported once there is room, the next run asks for the others alone."""
     client = Slow(lambda request: 2)

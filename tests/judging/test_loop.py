@@ -286,6 +286,7 @@ def script(lines, **options):
     )
 
 
+@pytest.mark.integration
 def test_end_of_the_process():
     """With the loop idle, with work in it, and from an exit handler: no word and no waiting."""
     lines = """
@@ -301,6 +302,7 @@ time.sleep(0.05)
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_forked_process():
     """A forked process has a loop of its own, and its parent goes on with the first."""
@@ -317,6 +319,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), run_sync(work) == os.g
     assert (out, err) == ("0 True\n", "")
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")
 def test_interrupted_process():
     """Ctrl-C ends a script that waits: what it runs is cancelled first, then it is interrupted."""

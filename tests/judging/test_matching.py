@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kragx import GoldDataset, Run, evaluate
+from kragx import Evaluations, GoldDataset, Run, evaluate
 from kragx.app.commands.main import main
 from kragx.app.config import load
-from kragx.comparison.side_by_side import side_by_side
 from kragx.errors import ConfigError, DataError, UsageError
 from kragx.evaluation.evaluate import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
@@ -26,7 +25,6 @@ from kragx.judging.store import exported
 from kragx.judging.store.batch import in_order
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import matcher
-from kragx.printing import show
 from tests.judging.support import ask, judge_of
 
 GOLD = [["the cat sat on the mat"], ["a dog in the fog"]]
@@ -327,7 +325,7 @@ def test_pool_of_two_runs(judge, client):
     assert [result["recall@2"] for result in results] == [0.75, 0.25]
     assert len(client.requests) == 5
     assert results[0].settings["pool"] == results[1].settings["pool"]
-    show(side_by_side(results))
+    assert Evaluations.of(results).table["first"] == results[0].mean
 
 
 def test_other_metrics_of_a_pool_record_the_same_deviations(judge):
@@ -345,7 +343,7 @@ def test_different_pools_are_not_compared(judge):
     spec = {"method": "llm", "judge": judge}
     apart = [evaluate(dataset(), run, match=spec, metrics=["recall@2"]) for run in runs()]
     with pytest.raises(UsageError, match="different pools"):
-        show(side_by_side(apart))
+        Evaluations.of(apart)
 
 
 def test_run_outside_its_pool(judge):
@@ -743,12 +741,14 @@ def test_batches_of_others(change):
         in_order(rows, "store.sqlite")
 
 
-@pytest.mark.parametrize("name", ["judging.md", "judging.ko.md"])
-def test_kinds_and_options_are_documented(name):
-    """docs/judging.md and its twin name every kind of failure and every option of a judge."""
-    text = (Path(__file__).parents[2] / "docs" / name).read_text(encoding="utf-8")
+@pytest.mark.parametrize("korean", [False, True])
+def test_kinds_and_options_are_documented(korean):
+    """The pages on the judge name every kind of failure and every option of a judge."""
+    pages = (Path(__file__).parents[2] / "docs").glob("judging*.md")
+    texts = [page.read_text("utf-8") for page in pages if (".ko." in page.name) == korean]
+    text = "\n".join(texts)
     for word in (*FAILURE_KINDS, *JUDGE_FIELDS):
-        assert re.search(rf"\b{word}(`|:)", text), (name, word)
+        assert re.search(rf"\b{word}(`|:)", text), word
 
 
 def test_question_is_compared_without_ids():

@@ -168,6 +168,7 @@ def test_kragxs_own_texts_stay():
         assert neutralise(text, FENCE).replace("›››", ">>>") == text, path.name
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "unit", ["<", "[", "<|", "[|", "< ", "<|a", "| >", "<s", "<extra_id_1", "]~"]
 )

@@ -455,6 +455,7 @@ def command(folder, *options):
     )
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_killed_extraction_goes_on(tmp_path):
     """Killed in the middle, it asks only for what is not stored; no half file is left."""

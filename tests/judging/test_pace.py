@@ -194,6 +194,7 @@ class Limited(Handler):
             super().do_POST()
 
 
+@pytest.mark.integration
 def test_more_questions_than_a_server_allows(store):
     """Of 300 at 20 a second (both ten times as fast here) none is missing, whatever is said."""
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""The config blocks of docs/judging.md, each against a server that behaves like its provider."""
+"""The blocks of docs/judging-providers.md, each against a server that behaves like its provider."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.docs.support import Document
 from tests.judging import providers
 from tests.judging.providers import Provider, moved
 from tests.judging.support import ask
+from tests.judging.test_keys import Chat
 
 KEYS = {
     name: f"{name.lower()}-of-this-test-1234"
@@ -68,7 +69,7 @@ SENT = {
 LARGE = [pytest.param("Gemini", marks=pytest.mark.integration)]
 
 
-def blocks(name="docs/judging.md"):
+def blocks(name="docs/judging-providers.md"):
     """The blocks that name a provider, by what their comments say first."""
     texts = [block.text for block in Document(name).blocks if block.language == "yaml"]
     comments = [text.splitlines()[0].partition("  # ")[2] for text in texts]
@@ -116,7 +117,23 @@ def test_every_provider_has_its_block():
     assert list(blocks()) == list(PROVIDERS)
     korean = [
         yaml.safe_load(block.text)
-        for block in Document("docs/judging.ko.md").blocks
+        for block in Document("docs/judging-providers.ko.md").blocks
         if block.language == "yaml"
     ]
     assert not [text for text in blocks().values() if yaml.safe_load(text) not in korean]
+
+
+def test_python(tmp_path, monkeypatch):
+    """What docs/judging.md shows for Python runs against a server that behaves like OpenAI's."""
+    (code,) = [b.text for b in Document("docs/judging.md").blocks if b.language == "py"]
+    monkeypatch.chdir(tmp_path)
+    names = {
+        "gold": [["grade-2"]],
+        "retrieved": [["a passage"]],
+        "questions": ["When?"],
+        "chat_model": Chat(),
+    }
+    with providers.serving(PROVIDERS["OpenAI"]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.root}/v1")
+        exec(compile(code, "docs/judging.md", "exec"), names)
+        assert len(server.requests) == 2  # the second line finds the first one's grades stored

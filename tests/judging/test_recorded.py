@@ -199,6 +199,7 @@ def test_retry_after_is_honoured(tape, store):
 QUESTIONS = [ask(f"document {number}, grade-{number % 4}") for number in range(64)]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(
     "seed", [None, *(pytest.param(n, marks=pytest.mark.integration) for n in (1, 2, 3))]
@@ -215,6 +216,7 @@ def test_32_at_once(client, seed, tape, store):
     assert [each.grade for each in judged.judgements] == expected
 
 
+@pytest.mark.integration
 def test_grades_would_be_wrong_without_the_body(store):
     """Matched on method and path alone, the same cassette replays wrong grades: the body counts."""
     with cassette("openai-many", match_on=("method", "path")):
@@ -251,6 +253,7 @@ def test_unrecorded_request_fails(client, store):
     assert attempts(store) == []
 
 
+@pytest.mark.integration
 def test_cassettes_hold_no_secrets():
     """Only the listed headers are kept, no host, cookie, key or organisation."""
     files = sorted(CASSETTES.glob("*.yaml"))

@@ -228,6 +228,7 @@ def test_prompt_of_the_other_question(store):
         evaluate([["g"]], [["x"]], match={"method": "llm", "judge": judge, "mode": "support"})
 
 
+@pytest.mark.integration
 def test_jinja_loads_late():
     """Who has no prompt of their own does not load the template engine."""
     code = "import sys, kragx.judging; sys.exit('jinja2' in sys.modules)"

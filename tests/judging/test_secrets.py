@@ -155,6 +155,7 @@ def test_in_python(store, monkeypatch, caplog, login):
     assert "***" in judged.judgements[0].reason
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore:.*was served by different")
 def test_of_a_chat_model(store):
     """A key and a header that LangChain's model holds, and nobody else knows, are masked too."""

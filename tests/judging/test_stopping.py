@@ -55,6 +55,7 @@ def test_a_server_that_has_no_room_for_anyone(store, capsys):
     assert [line for line in lines if "waiting for the server" in line and words in line] == lines
 
 
+@pytest.mark.integration
 def test_a_server_that_is_still_loading(store):
     """503 before the first answer is no absence: it is waited for."""
     loading = Failure("api_error", "503: loading model", again=True, away=True, status=503)
@@ -62,6 +63,7 @@ def test_a_server_that_is_still_loading(store):
     assert judge_of(client, store).judge(QUESTIONS).tally.n_missing == 0
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("failure", [BLOCKED, WRONG_MODEL])
 def test_single_texts_that_are_blocked(failure, store):
     """Every third text, and 100 side by side, do not stop a run: the others get their grades."""
@@ -75,6 +77,7 @@ def test_single_texts_that_are_blocked(failure, store):
     assert missing == [n for n in range(500) if n % 3 == 0 or 200 <= n < 300]
 
 
+@pytest.mark.integration
 def test_a_text_that_is_blocked_first(store):
     """The first answer decides nothing: with the first three texts blocked a run goes on."""
     client = ScriptedClient(lambda request: BLOCKED if number_of(request) < 3 else 2)
@@ -99,6 +102,7 @@ def test_what_is_fatal_stops_at_once(failure, store):
     assert again.tally.n_stored == 40
 
 
+@pytest.mark.integration
 def test_a_service_that_breaks_down(store):
     """Failures in a row end a run after as many as were under way and twenty; grades are kept."""
     client = ScriptedClient(lambda _: 2 if len(client.requests) <= 100 else BROKEN)
@@ -160,6 +164,7 @@ def test_a_server_that_restarts(store):
     assert tally.n_refused > 0
 
 
+@pytest.mark.integration
 def test_a_server_that_does_not_come_back(store):
     """After `patience` seconds without an answer the run stops, and says so."""
     now = FakeTime()
@@ -270,6 +275,7 @@ def test_an_error_waits_for_answers(reply, kind, store):
     assert n_stored(store) == len(client.requests) - 1
 
 
+@pytest.mark.integration
 def test_workers_are_few(store, monkeypatch):
     """A hundred thousand questions do not become as many tasks."""
     n_tasks = []

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from kragx.errors import JudgingError, shorten
 from kragx.judging.asking import judged, shown
@@ -27,7 +27,7 @@ from kragx.judging.rubric import as_asked
 from kragx.judging.store import Address, NoStoreError, Store
 from kragx.judging.store.batch import Batch
 from kragx.judging.tally import Spent
-from kragx.printing import Line, Part, Result, Table, counted as listed, visible, warning
+from kragx.printing import Line, Part, Result, Table, counted as listed, phrase, visible, warning
 from kragx.secrets import Secrets
 
 _TOGETHER = 1000  # rows in a commit
@@ -95,7 +95,7 @@ class Overview(Result):
     problems: tuple[str, ...] = ()
     is_there: bool = True
 
-    also_plain = ("n_pending",)
+    also_plain: ClassVar[tuple[str, ...]] = ("n_pending",)
 
     @property
     def n_pending(self) -> int:
@@ -106,9 +106,11 @@ class Overview(Result):
         """A row for each batch, what came in, and what to do next."""
         if not self.batches:
             yield Line(
-                f"{self.store}: no batch was ever submitted"
+                phrase("{store}: no batch was ever submitted", store=self.store)
                 if self.is_there
-                else f"{self.store}: there is no such store; {ELSEWHERE}"
+                else phrase(
+                    "{store}: there is no such store; {remedy}", store=self.store, remedy=ELSEWHERE
+                )
             )
             return
         done = [entry for entry in self.batches if not entry[0].is_open]
@@ -119,7 +121,13 @@ class Overview(Result):
             if entry[0].uid not in left_out or entry[0].id in self.collected
         ]
         yield Table(
-            ("batch", "model", "submitted", "questions", "state"),
+            (
+                phrase("batch"),
+                phrase("model"),
+                phrase("submitted"),
+                phrase("questions"),
+                phrase("state"),
+            ),
             [
                 (
                     visible(batch.id),
@@ -131,17 +139,25 @@ class Overview(Result):
                 for batch, n_questions in shown
             ],
             words=3,
-            note=f"times in UTC; {len(self.batches) - len(shown)} earlier ones are not shown"
+            note=phrase(
+                "times in UTC; {n} earlier ones are not shown", n=len(self.batches) - len(shown)
+            )
             if len(shown) < len(self.batches)
-            else "times in UTC",
+            else phrase("times in UTC"),
         )
         for batch, _ in shown:
             for problem in batch.detail.get("problems", ()):
                 yield warning(f"{visible(batch.id)}: {visible(problem)}")
         for name, collected in self.collected.items():
             spent = collected.spent
-            tokens = f"{spent.prompt_tokens} + {spent.completion_tokens} tokens"
-            yield Line(f"{visible(name)}: {collected.n_grades} grades, {tokens}", item="-")
+            said = phrase(
+                "{batch}: {n} grades, {sent} + {got} tokens",
+                batch=visible(name),
+                n=collected.n_grades,
+                sent=spent.prompt_tokens,
+                got=spent.completion_tokens,
+            )
+            yield Line(said, item="-")
             yield from (
                 warning(f"{visible(name)}: {visible(remark)}") for remark in collected.remarks
             )
@@ -150,11 +166,13 @@ class Overview(Result):
         yield from (warning(visible(problem)) for problem in self.problems)
         if self.n_pending:
             yield Line(
-                f"{self.n_pending} questions are pending; kragx judge collect stores what has "
-                "been answered"
+                phrase(
+                    "{n} questions are pending; kragx judge collect stores what has been answered",
+                    n=self.n_pending,
+                )
             )
         else:
-            yield Line("nothing is pending; kragx run finds the grades in the store")
+            yield Line(phrase("nothing is pending; kragx run finds the grades in the store"))
 
     def _cost(self) -> Line:
         """Of what was collected, at the price of batches when it was submitted."""
@@ -163,10 +181,14 @@ class Overview(Result):
         if unpriced:
             names = visible(", ".join(sorted(unpriced)))
             return Line(
-                f"cost: unknown, no price of batches of {names} was given (judge.prices: batch)"
+                phrase(
+                    "cost: unknown, no price of batches of {names} was given (judge.prices: batch)",
+                    names=names,
+                )
             )
         costs = [batch.price.of(self.collected[batch.id].spent) for batch in batches if batch.price]
-        return Line(f"cost: {sum(costs):.4f} {batches[0].about.get('currency')}")
+        currency = batches[0].about.get("currency")
+        return Line(phrase("cost: {cost:.4f} {currency}", cost=sum(costs), currency=currency))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, the questions of each batch counted."""

@@ -20,7 +20,7 @@ from kragx.judging.prompt import messages, request_for
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.batch import Batch
 from kragx.judging.tally import Spent
-from kragx.printing import Line, Part, Result, warning
+from kragx.printing import Line, Part, Result, phrase, warning
 
 if TYPE_CHECKING:
     from kragx.judging.store.batches import Register
@@ -60,39 +60,66 @@ class Submitted(Result):
 
     def describe(self) -> Iterator[Part]:
         """What was submitted, what it may cost, what comes next."""
-        done = "to submit" if self.dry_run else "submitted"
         yield Line(
-            f"{self.model}: {self.n_questions} questions {done}, {self.n_stored} stored already, "
-            f"{self.n_pending} pending in earlier batches"
+            phrase(
+                "{model}: {n} questions to submit, {n_stored} stored already, {n_pending} pending "
+                "in earlier batches"
+                if self.dry_run
+                else "{model}: {n} questions submitted, {n_stored} stored already, {n_pending} "
+                "pending in earlier batches",
+                model=self.model,
+                n=self.n_questions,
+                n_stored=self.n_stored,
+                n_pending=self.n_pending,
+            )
         )
         for batch, n_questions in self.batches:
-            yield Line(f"{batch}: {n_questions} questions", item="-")
+            yield Line(phrase("{value}: {n} questions", value=batch, n=n_questions), item="-")
         if self.n_questions:
             cost = (
-                f"no price of batches of {self.model!r} is given (judge.prices: batch)"
+                phrase(
+                    "no price of batches of {model!r} is given (judge.prices: batch)",
+                    model=self.model,
+                )
                 if self.cost is None
-                else f"about {self.cost:.4f} {self.currency} at the price of batches"
+                else phrase(
+                    "about {cost:.4f} {currency} at the price of batches",
+                    cost=self.cost,
+                    currency=self.currency,
+                )
             )
             yield Line(
-                f"about {self.about.prompt_tokens} tokens to send and "
-                f"{self.about.completion_tokens} to get; {cost}"
+                phrase(
+                    "about {sent} tokens to send and {got} to get; {cost}",
+                    sent=self.about.prompt_tokens,
+                    got=self.about.completion_tokens,
+                    cost=cost,
+                )
             )
         if self.n_taken:
             yield Line(
-                f"{self.n_taken} questions left to others, who are asking them right now or have "
-                "just done so; should they leave any, submit again"
+                phrase(
+                    "{n} questions left to others, who are asking them right now or have just done "
+                    "so; should they leave any, submit again",
+                    n=self.n_taken,
+                )
             )
         if self.n_left:
             yield warning(
-                f"{self.n_left} questions left out: the budget has no room for the most that they "
-                "may take; collect, then submit again, or raise the budget"
+                phrase(
+                    "{n} questions left out: the budget has no room for the most that they may "
+                    "take; collect, then submit again, or raise the budget",
+                    n=self.n_left,
+                )
             )
         if self.dry_run:
-            yield Line("a dry run: nothing was sent")
+            yield Line(phrase("a dry run: nothing was sent"))
         elif self.n_questions or self.n_pending:
             yield Line(
-                "answers come within 24 hours: kragx judge status says how far they are, kragx "
-                "judge collect stores them, and then kragx run finds them"
+                phrase(
+                    "answers come within 24 hours: kragx judge status says how far they are, kragx "
+                    "judge collect stores them, and then kragx run finds them"
+                )
             )
 
 

@@ -140,7 +140,7 @@ class Speaker:
     """
 
     def __init__(self, dialect: Dialect, fixed: frozenset[str]) -> None:
-        self.dialect = dialect
+        self.dialect: Dialect = dialect
         self._fixed = fixed
         self._refused: set[tuple[str, Any]] = set()  # (field, value)
         self._ignored: set[tuple[str, Any]] = set()

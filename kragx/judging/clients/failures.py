@@ -36,6 +36,9 @@ _HOPELESS = frozenset({"invalid_api_key", "authentication_error", "model_not_fou
 _UNREACHED = frozenset(  # of httpx, aiohttp and Python
     {"ConnectError", "ConnectTimeout", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
 )
+_NETWORK = frozenset(  # of httpx, and of aiohttp
+    {"TransportError", "ClientConnectionError", "ClientPayloadError"}
+)
 _AWAY = frozenset({502, 503, 529})  # nothing is behind the gateway, or it takes nothing now
 _BUSY = frozenset({"overloaded_error", "server_error", "unavailable", "engine_overloaded"})
 
@@ -89,7 +92,7 @@ def _of_connecting(error: BaseException) -> str:
 
 def _is_network(error: BaseException) -> bool:
     return isinstance(error, OSError) or any(
-        kind.__name__ == "TransportError" for kind in type(error).__mro__
+        kind.__name__ in _NETWORK for kind in type(error).__mro__
     )
 
 
@@ -110,7 +113,7 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
         status = next((code for code in inner if 400 <= code < 600), status)
     lower, detail = message.lower(), f"{status}: {message or 'an error without a word'}"
     again = status in _TRANSIENT or not 300 <= status < 500 or bool(words & _BUSY)
-    wait = _retry_after(headers)
+    wait = retry_after(headers)
     otherwise = Failure(
         "api_error", detail, again=again, retry_after=wait, status=status, away=status in _AWAY
     )
@@ -177,7 +180,7 @@ def _messages(error: object) -> Iterator[str]:
         yield from _messages(error[0])
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, from retry-after-ms or Retry-After (seconds, or a date)."""
     reads: tuple[tuple[str, Callable[[str], float]], ...] = (
         ("retry-after-ms", lambda value: float(value) / 1000),

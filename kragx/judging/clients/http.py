@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 MOST_BYTES = 4 << 20
-"""Of a body, packed and unpacked; a grade with its reason has some hundreds."""
+"""Of a body, packed and unpacked; a judge's grade with its reason has some hundreds."""
 
 _heard: ContextVar[list[Any] | None] = ContextVar("_heard", default=None)
 
@@ -39,13 +39,18 @@ def trusted(kind: type) -> Any:
     return import_module(library.partition(".")[0]).create_ssl_context()
 
 
-def bounded(client: Any) -> Any:
+def bounded(client: Any, most_bytes: int = MOST_BYTES) -> Any:
     """The same HTTP client (of httpx or httpx2, asynchronous), for servers that may send anything.
 
     It follows no redirect: texts and key are for the server that was named, and for no other.
+
+    Args:
+        client: it.
+        most_bytes: of a body, packed and unpacked.
     """
     kind: Any = type(client)
     client.__class__ = _bounded(kind)
+    client.most_bytes = most_bytes
     return client
 
 
@@ -57,6 +62,8 @@ def _bounded(kind: type) -> type:
 class _Bounded:
     """What an HTTP client sends, with the body of the response read."""
 
+    most_bytes: int
+
     async def send(self, request: Any, **options: Any) -> Any:
         """The response.
 
@@ -67,7 +74,7 @@ class _Bounded:
         follow = {"stream": True, "follow_redirects": False}
         response = await super().send(request, **{**options, **follow})  # type: ignore[misc]
         try:
-            body = await _body(response)
+            body = await _body(response, self.most_bytes)
             if response.is_success:
                 body = _as_text(body)
         finally:
@@ -86,14 +93,14 @@ class _Bounded:
         return whole
 
 
-async def _body(response: Any) -> bytes:
+async def _body(response: Any, most: int) -> bytes:
     if response.is_stream_consumed:  # replayed from a record, unpacked
         return bytes(response.content)
     body = bytearray()
     async for part in response.aiter_raw():
         body += part
-        if len(body) > MOST_BYTES:
-            raise UnreadableError(f"a body of more than {MOST_BYTES >> 20} MiB")
+        if len(body) > most:
+            raise UnreadableError(f"a body of more than {most >> 20} MiB")
     packing = response.headers.get("content-encoding", "identity").strip().lower()
     if packing in ("", "identity") or not body:
         return bytes(body)
@@ -101,11 +108,11 @@ async def _body(response: Any) -> bytes:
         raise UnreadableError(f"a body packed as {packing!r}, which was not asked for")
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip's header or zlib's
     try:
-        unpacked = unpacker.decompress(bytes(body), MOST_BYTES + 1)
+        unpacked = unpacker.decompress(bytes(body), most + 1)
     except zlib.error as error:
         raise UnreadableError(f"a body that cannot be unpacked ({error})") from None
-    if len(unpacked) > MOST_BYTES or not unpacker.eof:
-        problem = "ends too early" if len(unpacked) <= MOST_BYTES else "unpacks to too much"
+    if len(unpacked) > most or not unpacker.eof:
+        problem = "ends too early" if len(unpacked) <= most else "unpacks to too much"
         raise UnreadableError(f"a packed body that {problem}")
     return unpacked
 

@@ -28,6 +28,7 @@ from kragx.plugins import (
     without_secrets,
     without_variables,
 )
+from kragx.printing import phrase
 from kragx.secrets import BareUrl, Secrets, secrets_in
 
 if TYPE_CHECKING:
@@ -301,9 +302,14 @@ class OpenAIClient:
             return key
         is_named = self.api_key_env != _KEY
         if self.base_url is None or self.api_version or is_named:
-            needs_none = "leave api_key_env out" if is_named else "name its base_url"
             raise UsageError(
-                f"judge: no API key; set the environment variable {self.api_key_env}; or "
-                f"{needs_none}, if the server needs none"
+                phrase(
+                    "judge: no API key; set the environment variable {variable}; or leave "
+                    "api_key_env out, if the server needs none"
+                    if is_named
+                    else "judge: no API key; set the environment variable {variable}; or name its "
+                    "base_url, if the server needs none",
+                    variable=self.api_key_env,
+                )
             )
         return "none"

@@ -9,6 +9,7 @@ from typing import Any
 from kragx.judging.client import Answer, Failure, Request, Usage
 
 Reply = int | str | Answer | Failure | BaseException
+"""A grade, the text of an answer, an answer or failure as a client gives it, or what is raised."""
 
 
 @dataclass

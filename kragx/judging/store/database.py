@@ -34,6 +34,12 @@ class Database(database.Database):
 
         return self.do(work)
 
+    def last_human(self) -> int:
+        """The highest id of people's grades; 0 if there is none."""
+        attempts = tables.attempts.c
+        query = select(func.max(attempts.id)).where(attempts.source == "human")
+        return self.do(lambda db: db.scalars(query).one()) or 0
+
     def starts_of_questions(self, until: str, keys: Collection[str]) -> list[Any]:
         """Pairs of a key and the start of its question, for these keys at least."""
         questions = tables.questions.c

@@ -4,12 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from kragx.judging.store.qrels import NO_EXAMPLES, examples_of
 from kragx.judging.store.wordings import Wording, names_of, wording_of
 from kragx.plain import HIDDEN
-from kragx.printing import Line, Part, Result, Table, counted, warning
+from kragx.printing import Line, Part, Result, Table, counted, joined, phrase, warning
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Group:
     n_unknown: int = 0
     served: list[Served] = field(default_factory=list)
 
-    also_plain = ("n_questions", "served_changed")
+    also_plain: ClassVar[tuple[str, ...]] = ("n_questions", "served_changed")
 
     @property
     def n_questions(self) -> int:
@@ -97,6 +97,22 @@ class Group:
         served.last = at
         served.n += 1
 
+    def remarks(self) -> Iterator[str]:
+        """How it was asked, and what is not known of its tokens."""
+        if self.n_estimated:
+            yield phrase(
+                "the tokens of {n} of {of} attempts are estimates, as the server does not say",
+                n=self.n_estimated,
+                of=self.n_attempts,
+            )
+        if self.n_unknown:
+            yield phrase(
+                "what {n} attempts without an answer took is unknown and not counted",
+                n=self.n_unknown,
+            )
+        if self.dialects:
+            yield phrase("asked as {dialects}", dialects=counted(self.dialects))
+
 
 @dataclass(frozen=True)
 class Statistics(Result):
@@ -106,7 +122,15 @@ class Statistics(Result):
 
     def describe(self) -> Iterator[Part]:
         """A row for each group, and what has changed behind a model's name."""
-        columns = ("model", "rubric", "grades", "failures", "questions", "attempts", "tokens")
+        columns = (
+            phrase("model"),
+            phrase("rubric"),
+            phrase("grades"),
+            phrase("failures"),
+            phrase("questions"),
+            phrase("attempts"),
+            phrase("tokens"),
+        )
         yield Table(
             columns,
             [
@@ -117,31 +141,25 @@ class Statistics(Result):
                     counted(dict(sorted(group.failures.items()))),
                     str(group.n_questions),
                     str(group.n_attempts),
-                    ("about " if group.n_estimated else "")
-                    + f"{group.tokens['prompt']} + {group.tokens['completion']}",
+                    phrase(
+                        "about {sent} + {got}" if group.n_estimated else "{sent} + {got}",
+                        sent=group.tokens["prompt"],
+                        got=group.tokens["completion"],
+                    ),
                 )
                 for group in self.groups
             ],
             words=4,
         )
         for group in self.groups:
-            if group.n_estimated:
-                yield Line(
-                    f"{group.model}, {group.rubric}: the tokens of {group.n_estimated} of "
-                    f"{group.n_attempts} attempts are estimates, as the server does not say"
-                )
-            if group.n_unknown:
-                yield Line(
-                    f"{group.model}, {group.rubric}: what {group.n_unknown} attempts without an "
-                    "answer took is unknown and not counted"
-                )
-            if group.dialects:
-                yield Line(f"{group.model}, {group.rubric}: asked as {counted(group.dialects)}")
+            for remark in group.remarks():
+                yield Line(joined(": ", [f"{group.model}, {group.rubric}", remark]))
             if group.served_changed:
-                served = "; ".join(map(str, group.served))
-                yield warning(
-                    f"{group.model}, {group.rubric}: what serves it has changed: {served}"
+                served = phrase(
+                    "what serves it has changed: {served}",
+                    served="; ".join(map(str, group.served)),
                 )
+                yield warning(joined(": ", [f"{group.model}, {group.rubric}", served]))
 
 
 def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:

@@ -42,7 +42,7 @@ class Store:
     """
 
     def __init__(self, address: str | Path | Address, *, make: bool = True) -> None:
-        self.address = Address.of(address)
+        self.address: Address = Address.of(address)
         self._make = make
         self._database: Database
         self._claims: Claims | None = None
@@ -183,6 +183,10 @@ class Store:
     def last(self) -> int:
         """The number of the newest attempt; 0 if there is none."""
         return self._database.last("attempts")
+
+    def last_human(self) -> int:
+        """The number of the newest grade that a person gave; 0 if there is none."""
+        return self._database.last_human()
 
     def spent(
         self, since: datetime, *, after: int, models: bool

@@ -16,7 +16,7 @@ from kragx.data.databases.schema import WHOLE, Schema, id_column, text_column
 
 _tables = MetaData()
 
-questions = Table(
+questions: Table = Table(
     "questions",
     _tables,
     text_column("key", primary_key=True),
@@ -24,7 +24,7 @@ questions = Table(
     sqlite_with_rowid=False,
 )
 
-attempts = Table(
+attempts: Table = Table(
     "attempts",
     _tables,
     id_column(),
@@ -46,7 +46,7 @@ attempts = Table(
 )
 
 _pair = ("key", "query_id", "document_id")
-pairs = Table(
+pairs: Table = Table(
     "pairs",
     _tables,
     *map(text_column, _pair),
@@ -58,7 +58,7 @@ pairs = Table(
     sqlite_with_rowid=False,
 )
 
-labels = Table(
+labels: Table = Table(
     "labels",
     _tables,
     id_column(),
@@ -70,7 +70,7 @@ labels = Table(
     Index("labels_by_query", "query_id", postgresql_using="hash"),
 )
 
-claims = Table(
+claims: Table = Table(
     "claims",
     _tables,
     text_column("key", primary_key=True),
@@ -80,7 +80,7 @@ claims = Table(
 )
 """Who is asking what right now; the one table of which rows go again."""
 
-batch_states = Table(
+batch_states: Table = Table(
     "batch_states",
     _tables,
     id_column(),
@@ -88,7 +88,7 @@ batch_states = Table(
 )
 """How far each batch is; of each uid the last row counts."""
 
-batch_questions = Table(
+batch_questions: Table = Table(
     "batch_questions",
     _tables,
     *map(text_column, ("uid", "key", "rubric")),
