@@ -1,26 +1,36 @@
-"""Two result folders, or two retrievers of one, compared by the numbers that stand there."""
+"""Result folders, or two retrievers of one, compared by the numbers that stand there."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
-from kragx.app.folder.opened import opened
+from kragx.app.config import RunConfig
+from kragx.app.folder.baseline import check_same_gold
+from kragx.app.folder.opened import opened, read_earlier
+from kragx.app.folder.tables import ScoredFolder, is_scored, read_scored
 from kragx.app.record import Record, record_lines
+from kragx.app.scored_page import write_page
 from kragx.comparison import (
     Change,
+    Comparison,
+    Failures,
     Gate,
     GateResult,
+    Results,
+    Settings,
     changes,
     check_gates,
     compare_by_matcher,
     gates_parts,
     parse_gates,
 )
+from kragx.comparison.best_first import best_first
 from kragx.comparison.changes import EARLIER, NOW, changes_parts
 from kragx.errors import UsageError
-from kragx.metrics import Profile
+from kragx.metrics import Profile, profile_for
 from kragx.plugins import data_alone
-from kragx.printing import Line, Part, Result
+from kragx.printing import Heading, Line, Part, Result, say
 
 
 @dataclass(frozen=True)
@@ -28,14 +38,16 @@ class Compared(Result):
     """What `compare_folders` found: what became of each retriever, and gates.
 
     Attributes:
-        changes: of each retriever.
+        changes: of each retriever, from one folder to another.
         gates: what the numbers were held against.
         records: how the run of each folder came about; None where it is not recorded.
+        comparisons: of more than two folders, the best retriever first, one for each matcher.
     """
 
     changes: tuple[Change, ...]
     gates: tuple[GateResult, ...]
     records: Mapping[str, Record | None] = field(default_factory=dict)
+    comparisons: tuple[Comparison, ...] = ()
 
     @property
     def origins(self) -> list[Line]:
@@ -43,24 +55,63 @@ class Compared(Result):
         return [line for name, of in self.records.items() for line in record_lines(of, name)]
 
     @property
-    def failures(self) -> list[str]:
+    def failures(self) -> dict[str, Failures]:
         """Who failed, now or before, so that nothing can be said of it."""
-        return [
-            f"{change.retriever} {name}" if name in (EARLIER, NOW) else name
-            for change in self.changes
-            for name in change.comparison.not_comparable
+        named = [
+            *(
+                (change.retriever, own)
+                for change in self.changes
+                for own in _lost(change.comparison)
+            ),
+            *(("", own) for comparison in self.comparisons for own in _lost(comparison)),
         ]
+        return {
+            f"{whose} {own.retriever}" if own.retriever in (EARLIER, NOW) else own.retriever: own
+            for whose, own in named
+        }
 
     def describe(self) -> Iterator[Part]:
-        """Every change, metric by metric, and the gates."""
+        """How the folders came about, what is said of them, and the gates."""
         yield from self.origins
-        yield from changes_parts(self.changes)
+        yield from self.said()
         yield from gates_parts(self.gates)
+
+    def said(self) -> Iterator[Part]:
+        """Every change or comparison, metric by metric."""
+        yield from changes_parts(self.changes)
+        for comparison in self.comparisons:
+            if len(self.comparisons) > 1:
+                yield Heading(f"match: {comparison.match}")
+            yield from comparison.describe()
+
+
+def _lost(comparison: Comparison) -> list[Failures]:
+    return [own for own in comparison.failures if not own.tolerated]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A folder, or a baseline, as it is compared: its numbers, and what a run's says beside."""
+
+    results: Results
+    config: RunConfig | None = None
+    record: Record | None = None
+    scored: ScoredFolder | None = None
+
+    @classmethod
+    def read(cls, folder: Path, settings: Sequence[str], *, trust: bool) -> Self:
+        if folder.is_file():
+            earlier = read_earlier(folder)
+            return cls(earlier.results, record=earlier.record)
+        if is_scored(folder):
+            scored = read_scored(folder)
+            return cls(scored.results, scored=scored)
+        with opened(folder, trust=trust) as content:
+            return cls(content.results, content.config(settings), content.record)
 
 
 def compare_folders(
-    old: Path,
-    new: Path | None = None,
+    folders: Sequence[Path],
     *,
     retrievers: Sequence[str] = (),
     gates: Sequence[str] = (),
@@ -68,69 +119,151 @@ def compare_folders(
     anyway: bool = False,
     settings: Sequence[str] = (),
     trust: bool = False,
+    page: Path | None = None,
 ) -> Compared:
-    """Compare the numbers of two result folders, or of two retrievers in one, as they stand there.
+    """Compare the numbers of result folders, or of two retrievers in one, as they stand there.
 
     Args:
-        old: the earlier folder.
-        new: the later one; None for the same, and then two retrievers must be named.
-        retrievers: as for `kragx.comparison.changes`.
-        gates: conditions on the later one, besides those of its config: ``"ndcg@10: >= 0.75"``.
-            Within one folder these alone, and ``earlier`` is the first retriever.
-        slices: fields to compare within; None for those of the later one's config.
+        folders: of a run, or what `kragx score --out` has written, or baselines. Of two the first
+            is the earlier one; of one two retrievers must be named; of more the best is set against
+            the others.
+        retrievers: as for `kragx.comparison.changes`; of more than two folders those to look at.
+        gates: conditions on the last one, besides those of its config: ``"ndcg@10: >= 0.75"``.
+            Within one folder these alone, and ``earlier`` is the first retriever. Of more than two
+            folders they are conditions on all, and these alone; ``baseline`` is the best.
+        slices: fields to compare within; None for those of the last one's config.
         anyway: compare what cannot be compared, and say so.
         settings: values that win over the config's, as ``max_failed=0.1``.
         trust: read what the folders link to, and import metrics that they name, which say more of
             themselves than what stands in the folders.
+        page: where the HTML page of folders that `kragx score --out` has written is to stand.
 
     Raises:
         DataError: a folder lacks a file, or one is broken.
         UsageError: nothing corresponds, or the results cannot be compared.
         UntrustedError: a gate needs code that may not run.
     """
+    twice = next((own for own in folders if folders.count(own) > 1), None)
+    if twice is not None and len(folders) > 2:  # of two it is a check: nothing has changed
+        raise UsageError(f"{twice} is named twice; name each folder once")
     with data_alone(gates, trust=trust):
-        return _compared(old, new, retrievers, gates, slices, anyway, settings, trust)
+        sides = [_Side.read(folder, settings, trust=trust) for folder in folders]
+        for side in sides if not anyway else ():
+            check_same_gold(side.results, sides[-1].results.dataset)
+        if page is not None:
+            _check_page(folders, sides)
+        config = sides[-1].config
+        fields = (() if config is None else config.slices or ()) if slices is None else slices
+        statistics = _comparing(settings) if config is None else config.comparing
+        compared = _together if len(folders) > 2 else _changed
+        found = compared(sides, statistics, retrievers, _conditions(gates), fields, anyway=anyway)
+        if page is not None:
+            _write_page(page, found, sides)
+    records = {
+        str(folder): side.record
+        for folder, side in zip(folders, sides)
+        if side.config or side.record
+    }
+    return replace(found, records=records)
 
 
-def _compared(
-    old: Path,
-    new: Path | None,
+def _together(
+    sides: Sequence[_Side],
+    statistics: Settings,
     retrievers: Sequence[str],
-    gates: Sequence[str],
-    slices: Sequence[str] | None,
+    gates: Mapping[str, list[str]],
+    slices: Sequence[str],
+    *,
     anyway: bool,
-    settings: Sequence[str],
-    trust: bool,
 ) -> Compared:
-    sides, records = [], {}
-    for folder in (old,) if new is None else (old, new):
-        with opened(folder, trust=trust) as content:
-            sides.append(content.results)
-            config = content.config(settings)
-            records[str(folder)] = content.record
-    before, after = sides[0], sides[-1]
-    statistics = config.comparing
-    fields = (config.slices or ()) if slices is None else slices
-    changed = changes(
-        before, after, statistics, retrievers=retrievers, slices=fields, anyway=anyway
+    """Several folders, the best retriever first."""
+    results = [side.results for side in sides]
+    conditions = read_gates(gates, _profile(sides[-1]), "--gate")
+    if any(gate.than == "earlier" for gate in conditions):
+        raise UsageError(
+            "--gate: of more than two folders none is the earlier one",
+            remedy="name two folders, or set each against the best: no worse than baseline by 0.02",
+        )
+    comparisons = best_first(
+        results, statistics, retrievers=retrievers, slices=slices, anyway=anyway
     )
-    named = read_gates(_conditions(gates), config.resolved_profile, "--gate")
-    own = {} if new is None else config.gates or {}
-    conditions = (*read_gates(own, config.resolved_profile), *named)
+    return Compared((), check_gates(conditions, comparisons), comparisons=comparisons)
+
+
+def _changed(
+    sides: Sequence[_Side],
+    statistics: Settings,
+    retrievers: Sequence[str],
+    gates: Mapping[str, list[str]],
+    slices: Sequence[str],
+    *,
+    anyway: bool,
+) -> Compared:
+    """A folder set against an earlier one, or two retrievers of one folder."""
+    before, after, config = sides[0].results, sides[-1].results, sides[-1].config
+    changed = changes(
+        before, after, statistics, retrievers=retrievers, slices=slices, anyway=anyway
+    )
+    profile = _profile(sides[-1])
+    own = {} if len(sides) < 2 or config is None else config.gates or {}
+    conditions = (*read_gates(own, profile), *read_gates(gates, profile, "--gate"))
     if not conditions:
-        return Compared(changed, (), records)
+        return Compared(changed, ())
     comparisons = compare_by_matcher(
         after.scores,
         statistics,
-        baseline=config.baseline,
-        slices=fields,
+        baseline=None if config is None else config.baseline,
+        slices=slices,
         dataset=after.dataset,
         anyway=anyway,
     )
     looked_at = {change.retriever for change in changed} if retrievers else set(after.retrievers)
     results = check_gates(conditions, comparisons, changed)
-    held = tuple(result for result in results if result.retriever in looked_at)
-    return Compared(changed, held, records)
+    return Compared(changed, tuple(own for own in results if own.retriever in looked_at))
+
+
+def _check_page(folders: Sequence[Path], sides: Sequence[_Side]) -> None:
+    """Refuse a page of what has one of its own, or of one folder."""
+    of_run = next((own for own, side in zip(folders, sides) if side.scored is None), None)
+    if of_run is not None:
+        raise UsageError(
+            f"--html: {of_run} holds a page of its own, as kragx run has written it",
+            remedy="open its report.html, or name folders of kragx score --out",
+        )
+    if len(sides) < 2:
+        raise UsageError("--html: name two folders at least")
+
+
+def _write_page(path: Path, found: Compared, sides: Sequence[_Side]) -> None:
+    """Write the page of the first comparison: scored folders have one matcher each."""
+    (comparison, *_) = found.comparisons or [own.comparison for own in found.changes]
+    names = [
+        (side.results.retrievers[0], f"{side.results.retrievers[0]} ({side.results.name})")
+        for side in sides
+    ]
+    if found.changes:
+        names = [(found.changes[0].before, ""), (found.changes[0].after, "")]
+    known = comparison.every_retriever
+    by_name = {
+        name: side.scored
+        for side, own in zip(sides, names)
+        for name in own
+        if name in known and side.scored is not None
+    }
+    write_page(path, comparison, {name: by_name[name] for name in known}, say)
+
+
+def _profile(side: _Side) -> Profile:
+    """By which the metrics of gates are read."""
+    if side.config is not None:
+        return side.config.resolved_profile
+    return profile_for(str(side.results.scores[0].settings["profile"].get("name", "kragx")), None)
+
+
+def _comparing(settings: Sequence[str]) -> Settings:
+    """How folders without a config are compared."""
+    values = dict(own.split("=", 1) for own in settings)
+    return Settings(max_failed=float(values.get("max_failed", 0)))
 
 
 def read_gates(gates: object, profile: Profile, path: str = "gates") -> tuple[Gate, ...]:

@@ -1,9 +1,9 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -13,10 +13,12 @@ from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.folder.opened import Content, opened, read_folder
 from kragx.app.folder.scores import RecordedScores, Recording
 from kragx.app.preflight import check_slices, earlier_results, undecidable_with
+from kragx.app.racing import ask_settings
 from kragx.app.record import Clock, checkout
 from kragx.app.retrieving.fingerprint import Fingerprints
-from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all
-from kragx.app.run_report import RunReport
+from kragx.app.retrieving.grids import check_axes, cuts, plan
+from kragx.app.retrieving.retrieve_all import Keeping
+from kragx.app.run_report import RunReport, slices_of
 from kragx.comparison import Failures
 from kragx.data import Corpus, GoldDataset, Run, as_corpus, read_dataset
 from kragx.errors import (
@@ -27,12 +29,16 @@ from kragx.errors import (
     UsageError,
     nearest,
 )
+from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run, pooled
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import relevance_depth
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
+from kragx.evaluation.parts.cluster import Ray
+from kragx.evaluation.parts.engines import named_engine
+from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.judging import Judge, read_judge
 from kragx.judging.budget import read_budget
 from kragx.judging.outbox import Outbox
@@ -40,6 +46,8 @@ from kragx.judging.reading import adjusted
 from kragx.matchers import BaseMatcher, Heard, MatchItem, matcher
 from kragx.metrics import parse_all
 from kragx.plugins import data_alone
+from kragx.printing import Line, joined, phrase, visible
+from kragx.warned import about
 
 _Options = ParamSpec("_Options")
 _Result = TypeVar("_Result")
@@ -122,6 +130,9 @@ def run(
     check_slices(config, dataset)
     for problem in undecidable_with(config, dataset):
         say(problem)
+    check_axes(config.retrievers)
+    for line in plan(config.retrievers, len(dataset), config.halving):
+        say(line)
     earlier = earlier_results(config, dataset, folder, anyway=anyway)
     recording = Recording(
         dataset, config.resolved_profile, _specs(config), matchers, config.secrets
@@ -129,9 +140,19 @@ def run(
     written = [*config.stores, *([] if folder is None else [folder])]
     git = None if config.file is None else checkout(config.file, *written)
     keeping = None if folder is None else _keeping(config, folder, written, fresh, say)
-    runs, kept = retrieve_all(config.retrievers, dataset, progress=progress, keeping=keeping)
-    with _failures_first(runs, dataset, config.max_failed):
-        report = _evaluated(config, dataset, runs, corpus, matchers, recording)
+    engine = named_engine(config.sharing)
+    with engine.connected() if isinstance(engine, Ray) else nullcontext():
+        runs, kept, drops = ask_settings(
+            config,
+            dataset,
+            lambda own, part, runs: _evaluated(own, part, runs, corpus, matchers).evaluations,
+            slices=slices_of(config, dataset),
+            progress=progress,
+            keeping=keeping,
+            engine=engine,
+        )
+        with _failures_first(runs, dataset, config.max_failed):
+            report = _evaluated(config, dataset, runs, corpus, matchers, recording, workers=engine)
     records = list(recording.records(runs))
     # Whoever looks at the report asks no code and no model once more.
     scores = RecordedScores(records, dataset)
@@ -146,9 +167,27 @@ def run(
         earlier=earlier and earlier.results,
         earlier_record=earlier and earlier.record,
         anyway=anyway,
-        record=clock.record(config.file, git, kept),
+        record=clock.record(config.file, git, kept, drops),
         plans=tuple({id(plan): plan for own in matchers.values() for plan in own.plans}.values()),
     )
+
+
+@_guarded
+def grid_plan(config: RunConfig) -> list[Line]:
+    """What the grids of a config would ask, setting by setting; nothing is asked.
+
+    Raises:
+        UsageError: an axis is no argument of its retriever.
+        DataError: the gold set cannot be read.
+    """
+    check_axes(config.retrievers)
+    n_questions, shorter = len(load_dataset(config)), cuts(config.retrievers)
+    lines = [Line(text) for text in plan(config.retrievers, n_questions, config.halving)]
+    for name in config.asked:
+        longest = visible(shorter[name].of) if name in shorter else ""
+        cut = phrase("the beginning of {retriever}", retriever=longest) if longest else ""
+        lines.append(Line(joined(": ", [visible(name), cut]), item="-"))
+    return [*lines, Line(phrase("a dry run: nothing was asked"))]
 
 
 @_guarded
@@ -241,6 +280,7 @@ def evaluate_folder(
     metrics: Sequence[str] | None = None,
     corpus: Path | None = None,
     trust: bool = False,
+    workers: object = None,
 ) -> tuple[Evaluation, ...]:
     """The evaluations of a result folder by other matchers and metrics; nothing is retrieved.
 
@@ -250,6 +290,7 @@ def evaluate_folder(
         metrics: metric strings instead of the config's.
         corpus: has the texts of ids; None for the config's.
         trust: as for `recompute`; what `match` and `metrics` name may be code all the same.
+        workers: as for `kragx.evaluate`.
 
     Raises:
         UsageError: the spec or a metric is wrong.
@@ -264,7 +305,7 @@ def evaluate_folder(
         known = left.corpus if corpus is None else as_corpus(corpus)
         matchers = _named_matchers(config, left.scores, own=match is not None)
         dataset = _with_texts(left.dataset, config, known, matchers)
-        return _evaluated(config, dataset, left.runs, known, matchers).evaluations
+        return _evaluated(config, dataset, left.runs, known, matchers, workers=workers).evaluations
 
 
 def explain_folder(
@@ -296,7 +337,11 @@ def explain_folder(
         config, runs = left.config, left.runs
         if retriever is not None and retriever not in runs:
             hint = nearest(retriever, runs)
-            raise UsageError(f"--retriever: {folder} has no {retriever!r}; {hint}")
+            raise UsageError(
+                phrase("{folder} has no {name!r}", folder=folder, name=retriever),
+                field="--retriever",
+                remedy=hint,
+            )
         read = _match_reader(config, left.scores)
         named = {}
         for name, spec in config.named_matchers.items():
@@ -407,6 +452,8 @@ def _evaluated(
     corpus: Corpus,
     of_config: Mapping[str, BaseMatcher],
     recording: Recording | None = None,
+    *,
+    workers: object = None,
 ) -> RunReport:
     """Each run evaluated under each matcher of a config; what was said is recorded."""
     matchers = {name: named for name, named in of_config.items() if name.strip()}
@@ -414,7 +461,10 @@ def _evaluated(
     if any(texts.corpus is corpus for texts in _texts(config, corpus, matchers)):
         # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
         runs = {name: corpus.run(run) for name, run in runs.items()}
-    evaluations = []
+    evaluations: list[Evaluation] = []
+    known: dict[tuple[str, str], Evaluation] = {}
+    done: dict[str, BaseMatcher] = {}
+    losses: list[StageLosses] = []
 
     def hear(name: str, run: str) -> Heard | None:
         return None if recording is None else recording.heard(name, run)
@@ -435,28 +485,77 @@ def _evaluated(
         deciding = named
         if named.needs_pool(MatchItem(query, ()) for query in dataset):
             deciding = judged(named)
+        criteria = Criteria.of(
+            match=deciding,
+            metrics=config.metrics,
+            profile=config.profile,
+            no_gold=config.no_gold,
+            facts_match=facts,
+            relevance_match=relevance,
+            budget_tokenizer=config.budget_tokenizer,
+        )
+        scored = _scored_alike(named, done)
+        done[name] = named
         for run in runs.values():
-            try:
-                evaluation = evaluate_run(
-                    dataset,
-                    run,
-                    match=deciding,
-                    metrics=config.metrics,
-                    profile=config.profile,
-                    no_gold=config.no_gold,
-                    facts_match=facts,
-                    relevance_match=relevance,
-                    budget_tokenizer=config.budget_tokenizer,
-                    corpus=corpus,
-                    heard=hear(name, run.name),
-                    heard_relevance=None if relevance is None else hear(RELEVANCE, run.name),
+            if scored is not None and not has_stages(run) and hear(name, run.name) is None:
+                own = known[scored, run.name].at_threshold(named.threshold)
+                evaluations.append(
+                    known.setdefault((name, run.name), replace(own, match_name=name))
                 )
+                continue
+            try:
+                with about(run.name if len(runs) > 1 else ""):
+                    evaluation = evaluate_run(
+                        dataset,
+                        run,
+                        criteria,
+                        corpus=corpus,
+                        workers=workers,
+                        heard=hear(name, run.name),
+                        heard_relevance=None if relevance is None else hear(RELEVANCE, run.name),
+                    )
             except DataError as error:
                 raise error.within(f"retrievers.{run.name}") from None
             settings = config.secrets.masked(evaluation.settings)
-            evaluations.append(replace(evaluation, match_name=name, settings=settings))
+            evaluation = replace(evaluation, match_name=name, settings=settings)
+            evaluations.append(known.setdefault((name, run.name), evaluation))
+            if has_stages(run):
+                losses.append(
+                    losses_of(
+                        evaluations[-1],
+                        dataset,
+                        run,
+                        criteria,
+                        k=depth_of(evaluation),
+                        corpus=corpus,
+                        heard=partial(hear, name),
+                    )
+                )
     shown = matchers if relevance is None else {**matchers, RELEVANCE: of_config[RELEVANCE]}
-    return RunReport(config, dataset, runs, tuple(evaluations), matchers=shown, corpus=corpus)
+    return RunReport(
+        config,
+        dataset,
+        runs,
+        tuple(evaluations),
+        matchers=shown,
+        corpus=corpus,
+        losses=tuple(losses),
+    )
+
+
+def _scored_alike(named: BaseMatcher, done: Mapping[str, BaseMatcher]) -> str | None:
+    """The name of a matcher that has given the same scores, and decided at another threshold.
+
+    Of somebody's own matcher, of a model and of combinations that is not known.
+    """
+
+    def scoring(own: BaseMatcher) -> dict[str, Any] | None:
+        if own.inner is not None or own.members or own.asks or own.judges or own.yes_or_no:
+            return None
+        return {name: value for name, value in own.settings.items() if name != "threshold"}
+
+    wanted = scoring(named)
+    return next((name for name, own in done.items() if wanted and scoring(own) == wanted), None)
 
 
 @contextmanager

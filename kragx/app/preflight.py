@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kragx.app.config import RunConfig
+from kragx.app.folder.baseline import check_same_gold
 from kragx.app.folder.opened import Earlier, read_earlier
 from kragx.comparison import (
     NEEDS_EARLIER,
@@ -21,6 +22,7 @@ from kragx.comparison import (
     undecidable_differences,
 )
 from kragx.data import GoldDataset
+from kragx.data.gold_diff import GoldDiff
 from kragx.errors import UsageError, nearest
 from kragx.metrics import parse_all
 
@@ -34,7 +36,7 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     of_specs = {str(spec): spec.metric for spec in specs}
     unanswerable = np.array([query.answerable is False for query in dataset])
     statistics = config.comparing
-    compared = len(config.retrievers) > 1 and any(spec.metric.is_mean for spec in specs)
+    compared = len(config.asked) > 1 and any(spec.metric.is_mean for spec in specs)
     judged = any(spec.metric.from_relevance is not None for spec in specs)
     n_valued = max(len(scored), int((~unanswerable).sum()) if judged else 0)
     if compared and (problem := undecidable_differences(n_valued, statistics)):
@@ -115,16 +117,23 @@ def earlier_results(
         )
     found = known or read_earlier(config.earlier)
     earlier = found.results
-    if not set(earlier.retrievers) & set(config.retrievers):
+    if not set(earlier.retrievers) & set(config.asked):
         raise UsageError(
             f"earlier: {earlier.name} has no retriever of this config; it has "
             f"{', '.join(earlier.retrievers)}"
         )
+    if not anyway:
+        check_same_gold(earlier, dataset, "earlier")
     gold = earlier.scores[0].settings["dataset"], dataset.settings
-    versions = gold_versions(*gold, (earlier.dataset, dataset), anyway=anyway)
-    differing = gold_differs(*gold, versions)
-    if differing is not None and not anyway:
+    reasons: dict[str | None, None] = {}
+    diffs: dict[tuple[str, str], GoldDiff] = {}
+    for match in {own.match: own.settings["match"] for own in earlier.scores}.values():
+        both = (earlier.dataset, dataset)
+        versions = gold_versions(*gold, both, match, anyway=anyway, diffs=diffs)
+        reasons[gold_differs(*gold, versions)] = None
+    if None not in reasons and not anyway:
         raise UsageError(
-            f"earlier: {earlier.name} cannot be compared with this config: {differing} ({REMEDY})"
+            f"earlier: {earlier.name} cannot be compared with this config: "
+            f"{next(iter(reasons))} ({REMEDY})"
         )
     return found

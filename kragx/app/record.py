@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from kragx.printing import Line, Result, duration, visible, warning
+from kragx.printing import Line, Result, duration, joined, phrase, visible, warning
+from kragx.tuning import Drop
 
 NAMES = 5
 """So many changed files are named; of the others it is said how many they are."""
@@ -51,7 +52,7 @@ class Checkout:
     changed: tuple[str, ...] = ()
     has_config: bool = True
 
-    also_plain = ("dirty",)
+    also_plain: ClassVar[tuple[str, ...]] = ("dirty",)
 
     @classmethod
     def read(cls, value: Mapping[str, Any]) -> Self:
@@ -69,20 +70,31 @@ class Checkout:
         return None if self.n_changed is None else self.n_changed > 0
 
     def __str__(self) -> str:
-        commit = "no commit yet" if self.commit is None else f"commit {self.commit[:12]}"
-        place = "" if self.branch is None else f" on {visible(self.branch)}"
-        return f"{commit}{place}, {self._changes}"
+        return self.text
+
+    @property
+    def text(self) -> str:
+        """The commit, and what differs from it, in a line."""
+        commit = (
+            phrase("no commit yet")
+            if self.commit is None
+            else phrase("commit {hash}", hash=self.commit[:12])
+        )
+        if self.branch is not None:
+            commit = phrase("{commit} on {branch}", commit=commit, branch=visible(self.branch))
+        outside = phrase("the config file not in it") if not self.has_config else ""
+        return joined(", ", [commit, self._changes, outside])
 
     @property
     def _changes(self) -> str:
-        config = "" if self.has_config else ", the config file not in it"
         if self.n_changed is None:
-            return f"uncommitted changes not known{config}"
+            return phrase("uncommitted changes not known")
         if not self.n_changed:
-            return config.removeprefix(", ") or "no uncommitted changes"
-        more = self.n_changed - len(self.changed)
-        names = ", ".join(map(visible, self.changed)) + (f" and {more} more" if more else "")
-        return f"with uncommitted changes ({names}){config}"
+            return phrase("no uncommitted changes") if self.has_config else ""
+        names = joined(", ", map(visible, self.changed))
+        if more := self.n_changed - len(self.changed):
+            names = phrase("{names} and {n} more", names=names, n=more)
+        return phrase("with uncommitted changes ({names})", names=names)
 
 
 @dataclass(frozen=True)
@@ -109,24 +121,47 @@ class Kept:
         numbers = {name: int(entry) for name, entry in value.items() if name != "begun"}
         return cls(**numbers, begun=_text(value["begun"]))
 
-    def __str__(self) -> str:
-        of = f"{self.n_answers} of {self.n_queries} answers are kept from an interrupted run"
-        return of + began(self.begun)
+    @property
+    def number(self) -> str:
+        """How many, and of when."""
+        return phrase(
+            "{n} of {of} answers are kept from an interrupted run"
+            if self.begun is None
+            else "{n} of {of} answers are kept from an interrupted run that began on {date}",
+            n=self.n_answers,
+            of=self.n_queries,
+            date=day_and_time(self.begun or ""),
+        )
 
-    def rest(self, others: str, none: str) -> str:
+    @property
+    def text(self) -> str:
+        """What was kept, what was asked for all the same, and what is left out."""
+        asked = phrase(
+            "nothing was asked for now"
+            if self.n_answers == self.n_queries
+            else "only the others were asked for now"
+        )
+        return joined("; ", [self.number, asked, self.remarks])
+
+    @property
+    def rest(self) -> str:
         """What of the questions is asked for all the same: the others, or none."""
-        is_whole = self.n_answers == self.n_queries
-        return f"{f'nothing {none}' if is_whole else f'only the others {others}'} asked for now"
+        return phrase(
+            "nothing is asked for now (--fresh asks for all)"
+            if self.n_answers == self.n_queries
+            else "only the others are asked for now (--fresh asks for all)"
+        )
 
     @property
     def remarks(self) -> str:
         """What is left out of them, if anything is."""
-        edited = f"; not kept, as their questions have other texts now: {self.n_edited}"
-        untimed = (
-            f"; kept without their times, as these were measured under another concurrency, warmup "
-            f"or repeat: {self.n_untimed}"
+        edited = phrase("not kept, as their questions have other texts now: {n}", n=self.n_edited)
+        untimed = phrase(
+            "kept without their times, as these were measured under another concurrency, warmup or "
+            "repeat: {n}",
+            n=self.n_untimed,
         )
-        return (edited if self.n_edited else "") + (untimed if self.n_untimed else "")
+        return joined("; ", [edited if self.n_edited else "", untimed if self.n_untimed else ""])
 
 
 @dataclass(frozen=True)
@@ -139,6 +174,7 @@ class Record(Result):
         seconds: how long asking, matching and measuring took; of a resumed run this last part.
         git: the repository in which the config stands; None if there is none, or no git.
         kept: of a resumed run the answers that it did not ask for again, by retriever.
+        drops: settings of a grid that were asked no further.
     """
 
     config: str | None
@@ -146,8 +182,9 @@ class Record(Result):
     seconds: float
     git: Checkout | None = None
     kept: Mapping[str, Kept] = field(default_factory=dict)
+    drops: tuple[Drop, ...] = ()
 
-    also_plain = ("resumed",)
+    also_plain: ClassVar[tuple[str, ...]] = ("resumed",)
 
     @property
     def resumed(self) -> bool:
@@ -164,38 +201,44 @@ class Record(Result):
         git = None if value["git"] is None else Checkout.read(value["git"])
         kept = {name: Kept.read(of_name) for name, of_name in value["kept"].items()}
         config, date = _text(value["config"]), str(value["date"])
-        return cls(config, date, float(value["seconds"]), git, kept)
+        drops = tuple(map(Drop.read, value.get("drops", ())))
+        return cls(config, date, float(value["seconds"]), git, kept, drops)
 
     def describe(self) -> Iterator[Line]:
         """When and from what, then what was not asked for again."""
-        git = "no git repository known" if self.git is None else str(self.git)
-        config = "" if self.config is None else f"; config {visible(self.config)}"
+        git = phrase("no git repository known") if self.git is None else self.git.text
         yield Line(
-            f"Run on {day_and_time(self.date)}, took {duration(self.seconds)}, "
-            f"{'resumed' if self.resumed else 'not resumed'}{config}; git: {git}."
+            phrase(
+                "Run on {date}, took {duration}, {resumed}; git: {git}."
+                if self.config is None
+                else "Run on {date}, took {duration}, {resumed}; config {config}; git: {git}.",
+                date=day_and_time(self.date),
+                duration=duration(self.seconds),
+                resumed=phrase("resumed" if self.resumed else "not resumed"),
+                config=visible(self.config or ""),
+                git=git,
+            )
         )
         yield from self.resumption()
 
     def resumption(self) -> Iterator[Line]:
         """Which answers were not asked for again, a line for each retriever."""
         for name, kept in self.kept.items():
-            yield warning(f"{visible(name)}: {kept}; {kept.rest('were', 'was')}{kept.remarks}")
+            yield warning(phrase("{names}: {remark}", names=visible(name), remark=kept.text))
 
 
 def record_lines(record: Record | None, of: str = "") -> list[Line]:
     """What a record says, or that there is none; `of` names whose it is."""
     if record is None:
-        lines = [Line("When and from which commit these results come is not recorded.")]
+        lines = [Line(phrase("When and from which commit these results come is not recorded."))]
     else:
         lines = [*record.describe()]
+    if not of:
+        return lines
     return [
-        replace(line, text=f"{visible(of)}: {line.text}" if of else line.text) for line in lines
+        replace(line, text=phrase("{names}: {remark}", names=visible(of), remark=line.text))
+        for line in lines
     ]
-
-
-def began(date: str | None) -> str:
-    """When an interrupted run began, behind its name; nothing if it did not say."""
-    return "" if date is None else f" that began on {day_and_time(date)}"
 
 
 def day_and_time(date: str) -> str:
@@ -216,13 +259,19 @@ class Clock:
     """
 
     def __init__(self) -> None:
-        self.date = now()
+        self.date: str = now()
         self._started = time.perf_counter()
 
-    def record(self, config: Path | None, git: Checkout | None, kept: Mapping[str, Kept]) -> Record:
+    def record(
+        self,
+        config: Path | None,
+        git: Checkout | None,
+        kept: Mapping[str, Kept],
+        drops: tuple[Drop, ...] = (),
+    ) -> Record:
         """The record of a run that began with the clock and ends now."""
         seconds = round(time.perf_counter() - self._started, 3)
-        return Record(None if config is None else config.name, self.date, seconds, git, kept)
+        return Record(None if config is None else config.name, self.date, seconds, git, kept, drops)
 
 
 def checkout(config: Path, *written: Path) -> Checkout | None:

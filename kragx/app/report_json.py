@@ -18,6 +18,8 @@ from typing import (
 from kragx.app.record import Record
 from kragx.comparison import Change, Comparison, GateResult
 from kragx.evaluation.other_thresholds import Nearby
+from kragx.evaluation.stage_losses import StageLosses
+from kragx.tuning import MatcherSettings, Tuning
 
 PerMetric = Mapping[str, float | None]
 Bounds = Mapping[str, tuple[float | None, float | None]]
@@ -50,8 +52,11 @@ class ReportJson(TypedDict):
     versions: Mapping[str, str]
     evaluations: Sequence[EvaluationJson]
     comparisons: Sequence[Comparison]
+    tunings: Sequence[Tuning]
+    matcher_grids: Sequence[MatcherSettings]
     changes: Sequence[Change]
     gates: Sequence[GateResult]
+    losses: Sequence[StageLosses]
 
 
 def report_schema() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from kragx.app.config.values import RELEVANCE
 from kragx.app.record import Record, record_lines
 from kragx.app.report_json import EvaluationJson, ReportJson
 from kragx.app.screen import by_matcher, dataset_line, screen
+from kragx.app.tunings import matcher_grids, tunings
 from kragx.comparison import (
     Change,
     Comparison,
@@ -28,18 +29,27 @@ from kragx.comparison import (
     gates_parts,
 )
 from kragx.comparison.changes import changes_parts
+from kragx.comparison.recommendations import beside_earlier
 from kragx.comparison.side_by_side import remarks_on
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation, versions
-from kragx.evaluation.inputs import arranged
+from kragx.evaluation.stage_losses import StageLosses, losses_parts
 from kragx.judging.budget import Plan
-from kragx.matchers import BaseMatcher, MatchItem
+from kragx.matchers import BaseMatcher
 from kragx.plain import plain
-from kragx.printing import Line, Part, Result
+from kragx.printing import Line, Part, Result, phrase, speaking
 from kragx.report.figures.comparison import write_figures
+from kragx.report.figures.tuning import tuning_figures
 from kragx.report.html_page.cells import Reasons
+from kragx.report.html_page.judged import judged
 from kragx.report.html_page.page import write_html
 from kragx.report.markdown import report_markdown
+from kragx.tuning import MatcherSettings, Tuning
+
+
+def slices_of(config: RunConfig, dataset: GoldDataset) -> tuple[str, ...]:
+    """The fields to compare within: the config's, or else those that are worth it."""
+    return fields_worth_slicing(dataset) if config.slices is None else tuple(config.slices)
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,7 @@ class RunReport(Result):
         earlier_record: how the earlier run came about, if it is recorded.
         records: what code and models said in this run; none for a folder that is only read.
         plans: of a dry run, what each judge would have to be asked.
+        losses: of each matcher and retriever with stages, which of them lose the gold.
     """
 
     config: RunConfig
@@ -73,6 +84,7 @@ class RunReport(Result):
     earlier_record: Record | None = None
     records: Sequence[Mapping[str, Any]] = field(default=(), repr=False, compare=False)
     plans: Sequence[Plan] = field(default=(), repr=False, compare=False)
+    losses: tuple[StageLosses, ...] = ()
 
     @property
     def slices(self) -> tuple[str, ...]:
@@ -80,20 +92,37 @@ class RunReport(Result):
 
         Slices help to find where a retriever fails.
         """
-        if self.config.slices is not None:
-            return tuple(self.config.slices)
-        return fields_worth_slicing(self.dataset)
+        return slices_of(self.config, self.dataset)
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
         """The retrievers compared, once for each matcher; computed when first asked for."""
-        return compare_by_matcher(
+        comparisons = compare_by_matcher(
             map(RetrieverScores.of, self.evaluations),
             self.config.comparing,
             baseline=self.config.baseline,
             slices=self.slices,
             dataset=self.dataset,
         )
+        return comparisons if self.earlier is None else tuple(map(beside_earlier, comparisons))
+
+    @cached_property
+    def tunings(self) -> tuple[Tuning, ...]:
+        """Which setting of the config's grids to take, under each matcher; empty without a grid."""
+        return tunings(
+            self.config,
+            self.dataset,
+            self.runs,
+            self.evaluations,
+            self.comparisons,
+            self.slices,
+            self.record.drops if self.record is not None else (),
+        )
+
+    @cached_property
+    def matcher_grids(self) -> tuple[MatcherSettings, ...]:
+        """How the order of retrievers depends on the settings of each matcher with a grid."""
+        return matcher_grids(self.config, self.evaluations, self.comparisons)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -128,16 +157,31 @@ class RunReport(Result):
     def describe(self, *, full: bool = False) -> Iterator[Part]:
         """What one needs to decide what to do next; `full` is all that there is."""
         if not full:
-            yield from screen(self.evaluations, self.comparisons, self.changes, self.gates)
+            yield from screen(
+                self.evaluations,
+                self.comparisons,
+                self.changes,
+                self.gates,
+                self.losses,
+                self.tunings,
+                self.matcher_grids,
+            )
             if self.record is not None:
                 yield from self.record.resumption()
             return
         yield dataset_line(self.evaluations[0])
         yield from self._record_lines
+        for tuning in self.tunings:
+            yield from tuning.full()
+        for of_grid in self.matcher_grids:
+            yield from of_grid.full()
         for comparison, group in zip(self.comparisons, by_matcher(self.evaluations)):
             yield from group[0].heading()
             yield from comparison.describe(group)
             yield from remarks_on(group, failures=False)
+            yield from losses_parts(
+                [own for own in self.losses if own.match == group[0].match_name]
+            )
         yield from changes_parts(self.changes)
         yield from gates_parts(self.gates)
 
@@ -158,8 +202,11 @@ class RunReport(Result):
                 for evaluation in self.evaluations
             ],
             comparisons=self.comparisons,
+            tunings=self.tunings,
+            matcher_grids=self.matcher_grids,
             changes=self.changes,
             gates=self.gates,
+            losses=self.losses,
         )
         return {name: plain(value) for name, value in report.items()}
 
@@ -167,16 +214,19 @@ class RunReport(Result):
         """The same numbers held against other gates."""
         return replace(self, config=configs.with_gates(self.config, gates))
 
-    def to_markdown(self) -> str:
+    def to_markdown(self, *, language: str | None = None) -> str:
         """The report for people, in Markdown."""
-        return report_markdown(
-            self.dataset.settings,
-            self.evaluations,
-            self.comparisons,
-            self.changes,
-            self.gates,
-            self._record_lines,
-        )
+        with speaking(language):
+            return report_markdown(
+                self.dataset.settings,
+                self.evaluations,
+                self.comparisons,
+                self.changes,
+                self.gates,
+                self._record_lines,
+                self.losses,
+                (*self.tunings, *self.matcher_grids),
+            )
 
     def to_html(
         self, path: str | Path, *, max_docs: int | None = None, max_chars: int | None = None
@@ -200,17 +250,21 @@ class RunReport(Result):
             matchers=self.matchers,
             record=plain(self.record),
             gates=self.gates,
+            changes=self.changes,
+            losses=self.losses,
+            tunings=self.tunings,
+            matcher_grids=self.matcher_grids,
             max_docs=limits.max_docs if max_docs is None else max_docs,
             max_chars=limits.max_chars if max_chars is None else max_chars,
         )
 
-    def draw(self, folder: str | Path, *, language: str = "en") -> list[Path]:
+    def draw(self, folder: str | Path, *, language: str | None = None) -> list[Path]:
         """Draw the figures of each matcher as PNG and SVG; see `kragx.report.figures.comparison`.
 
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        return write_figures(
+        figures = write_figures(
             self.comparisons,
             self.evaluations,
             folder,
@@ -218,13 +272,15 @@ class RunReport(Result):
             runs=self.runs,
             language=language,
         )
+        return [*figures, *tuning_figures(self.tunings, folder, language=language)]
 
     @property
     def _record_lines(self) -> list[Line]:
         """How the run came about, and the earlier one that it is compared with."""
         lines = record_lines(self.record)
         if self.earlier is not None:
-            lines += record_lines(self.earlier_record, f"earlier, {self.earlier.name}")
+            of = phrase("earlier, {name}", name=self.earlier.name)
+            lines += record_lines(self.earlier_record, of)
         return lines
 
     @property
@@ -236,18 +292,16 @@ class RunReport(Result):
             for evaluation in self.evaluations
             if "pool" in evaluation.settings
         }
-        said: dict[str, Reasons] = {}
-        for name, matcher in self.matchers.items():
-            for run in self.runs.values() if matcher.judges else ():
-                answers = ((query, run.results.get(query.id)) for query in self.dataset)
-                items = (
-                    arranged(MatchItem(query, answer.documents), profile)
-                    for query, answer in answers
-                    if answer is not None and answer.error is None
-                )
-                relevant = name in pooled or name == RELEVANCE
-                own = matcher.for_run(run.name).said(items, relevance=relevant)
-                said[name] = {**said.get(name, {}), **own}
+        said = {
+            name: judged(
+                matcher,
+                self.dataset,
+                self.runs.values(),
+                profile,
+                relevance=name in pooled or name == RELEVANCE,
+            )
+            for name, matcher in self.matchers.items()
+        }
         relevance = said.pop(RELEVANCE, {})
         names = [name for name in self.matchers if relevance and name != RELEVANCE]
         return said | {name: {**relevance, **said.get(name, {})} for name in names}

@@ -6,19 +6,24 @@ from itertools import groupby
 from typing import Any
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
-from kragx.comparison.changes import gold_of
+from kragx.comparison.changes import gold_lines
 from kragx.comparison.failures import MARKED
 from kragx.comparison.view import FEW, STANDING
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.stage_losses import StageLosses
 from kragx.judging.budget import Plan
 from kragx.metrics import parse
-from kragx.printing import Line, Part, Table, number, visible, warning
+from kragx.printing import Line, Part, Table, joined, number, phrase, visible, warning
+from kragx.tuning import MatcherSettings, Tuning
 
 METRICS = 8
 """How many metrics the screen shows, the first ones; of many retrievers fewer."""
 
 SIDE_BY_SIDE = 4
 """So many retrievers stand side by side with their intervals; more stand below one another."""
+
+SETTINGS = 12
+"""So many settings of a grid are shown, the best first and the one to take."""
 
 LINES = 4
 """How many lines of each kind the screen shows: gates, remarks, advice, slices."""
@@ -29,6 +34,9 @@ def screen(
     comparisons: Sequence[Comparison],
     changes: Sequence[Change],
     gates: Sequence[GateResult],
+    losses: Sequence[StageLosses] = (),
+    tunings: Sequence[Tuning] = (),
+    matcher_grids: Sequence[MatcherSettings] = (),
 ) -> Iterator[Part]:
     """What one needs to decide what to do next.
 
@@ -40,38 +48,66 @@ def screen(
         comparisons: one for each matcher.
         changes: what became of each retriever since an earlier run.
         gates: what the numbers were held against.
+        losses: which stages of the retrievers lose the gold.
+        tunings: which setting of a grid to take, one for each matcher; they stand in the place of
+            verdict and means, which of so many are too long to read.
+        matcher_grids: what depends on the settings of a matcher.
     """
     comparison, group = comparisons[0], by_matcher(evaluations)[0]
     verdict, *advice = comparison.recommendations
     yield dataset_line(group[0])
-    yield Line(f"match: {group[0].match_label}; profile: {group[0].profile_label}", "dim")
+    match, profile = group[0].match_label, group[0].profile_label
+    yield Line(phrase("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
     # Which questions fail is the same under each matcher.
     yield from (line for own in comparison.failures for line in own.describe())
-    yield from (replace(line, style="bold") for line in verdict.describe())
-    yield _means(comparison, group)
-    if len(comparisons) > 1:
+    for tuning in tunings[:1]:
+        yield from tuning.describe(SETTINGS)
+    for tuning in tunings[1:]:
+        yield from _elsewhere(tuning)
+    if not tunings:
+        yield from (replace(line, style="bold") for line in verdict.describe())
+        yield _means(comparison, group)
+    for of_grid in matcher_grids:
+        yield from of_grid.describe()
+    if len(comparisons) > 1 and not matcher_grids:
         yield _first_metric(comparisons)
     yield from (part for part in gates_parts(gates) if isinstance(part, Line))
     broken = [line.text for result in failed(gates) for line in result.describe()]
-    supported = [visible(line.text) for line in advice if line.supported]
+    supported = [line.text for line in advice if line.supported]
     fields = comparison.fields[:LINES] if comparison.retrievers else ()
     slices = [_slices(comparison, field) for field in fields]
     yield from _items(_first(broken))
-    yield from (line for own in gold_of(changes) for line in own.describe())
+    yield from gold_lines(changes)
     yield from map(Line, _first([*map(_change, changes)]))
     yield from _items([*_first(supported), *slices])
+    of_first = [own for own in losses if own.match == group[0].match_name]
+    yield from map(
+        Line, _first([joined(": ", [visible(own.retriever), own.summary]) for own in of_first])
+    )
     compared = [comparison, *(change.comparison for change in changes)]
     cautions = dict.fromkeys(caution for comparison in compared for caution in comparison.cautions)
     yield from map(warning, _first([*cautions, *_remarks(evaluations)]))
 
 
+def _elsewhere(tuning: Tuning) -> Iterator[Line]:
+    """Which setting to take under another matcher than the first."""
+    yield Line(phrase("under {match}: {said}", match=visible(tuning.match), said=tuning.sentence))
+
+
 def dataset_line(evaluation: Evaluation) -> Line:
     """Which gold set was used: name, version and the beginning of its hash."""
     settings, counts = evaluation.settings["dataset"], evaluation.counts
-    version = "" if settings["version"] is None else f" version {settings['version']}"
     return Line(
-        f"dataset: {settings['name']}{version}, {counts['n_scored']} of {counts['n_queries']} "
-        f"queries scored, sha256 {settings['hash'][:12]}"
+        phrase(
+            "dataset: {name}, {n} of {of} queries scored, sha256 {hash}"
+            if settings["version"] is None
+            else "dataset: {name} version {version}, {n} of {of} queries scored, sha256 {hash}",
+            name=settings["name"],
+            version=settings["version"],
+            n=counts["n_scored"],
+            of=counts["n_queries"],
+            hash=settings["hash"][:12],
+        )
     )
 
 
@@ -89,7 +125,7 @@ def by_matcher(evaluations: Iterable[Evaluation]) -> list[list[Evaluation]]:
 def _first(lines: Sequence[str]) -> list[str]:
     """The first lines, and how many more there are."""
     more = len(lines) - LINES
-    return [*lines[:LINES], *([f"and {more} more: --full"] if more > 0 else [])]
+    return [*lines[:LINES], *([phrase("and {n} more: --full", n=more)] if more > 0 else [])]
 
 
 def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -98,7 +134,10 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
     for evaluation in evaluations:
         for remark in evaluation.further_remarks:
             names.setdefault(remark, {})[evaluation.name] = None
-    return [f"{', '.join(retrievers)}: {remark}" for remark, retrievers in names.items()]
+    return [
+        phrase("{names}: {remark}", names=", ".join(retrievers), remark=remark)
+        for remark, retrievers in names.items()
+    ]
 
 
 def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
@@ -112,16 +151,20 @@ def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     ]
     shown = untimed[: METRICS if few else METRICS // 2]
     more = len(names) - len(shown)
-    note = f"; {more} more metric{'s' * (more > 1)}: --full" if more else ""
+    note = phrase("1 more metric: --full" if more == 1 else "{n} more metrics: --full", n=more)
+    notes = [note] if more else []
     table = replace(comparison, metrics=tuple(shown)).means_table(evaluations)
     narrow = table.narrow or table
     if few:
-        narrow = replace(narrow, note=narrow.note + note)
-        return replace(table, narrow=narrow, note=table.note + note)
+        narrow = replace(narrow, note=joined("; ", [narrow.note, *notes]))
+        return replace(table, narrow=narrow, note=joined("; ", [table.note, *notes]))
     names, *turned = zip(narrow.columns, *narrow.rows)  # the same cells, turned about
-    heads = ["retriever", *(cell if isinstance(cell, str) else cell.text for cell in names[1:])]
-    marks = "; ".join([STANDING, *([MARKED] if comparison.not_comparable else [])])
-    return Table(heads, turned, note=f"{marks}{note}")
+    heads = [
+        phrase("retriever"),
+        *(cell if isinstance(cell, str) else cell.text for cell in names[1:]),
+    ]
+    marks = [STANDING, *([MARKED] if comparison.not_comparable else [])]
+    return Table(heads, turned, note=joined("; ", [*marks, *notes]))
 
 
 def _first_metric(comparisons: Sequence[Comparison]) -> Table:
@@ -131,19 +174,25 @@ def _first_metric(comparisons: Sequence[Comparison]) -> Table:
         [comparison.match, *(table.narrow or table).rows[-1][1:]]
         for comparison, table in zip(comparisons, tables)
     ]
-    return Table([f"{comparisons[0].primary} by match", *comparisons[0].every_retriever], rows)
+    head = phrase("{metric} by match", metric=comparisons[0].primary)
+    return Table([head, *comparisons[0].every_retriever], rows)
 
 
 def _change(change: Change) -> str:
     """What became of a retriever in the first metric, and of how many queries."""
     lost = [own for own in change.comparison.failures if not own.tolerated]
     if lost:
-        why = "; ".join(f"{own.retriever} it {own.text}" for own in lost)
-        return f"{change.retriever}: not comparable: {why}"
+        why = (phrase("{when} it {failed}", when=own.retriever, failed=own.text) for own in lost)
+        return phrase(
+            "{retriever}: not comparable: {why}", retriever=change.retriever, why=joined("; ", why)
+        )
     first = change.comparison.overall.differences[0]
-    return (
-        f"{change.retriever}: {' '.join(line.text for line in first.describe())}; queries: "
-        f"{len(change.better)} better, {len(change.worse)} worse"
+    return phrase(
+        "{retriever}: {difference}; queries: {n_better} better, {n_worse} worse",
+        retriever=change.retriever,
+        difference=joined(" ", (line.text for line in first.describe())),
+        n_better=change.n_better,
+        n_worse=change.n_worse,
     )
 
 
@@ -152,25 +201,40 @@ def _slices(comparison: Comparison, field: str) -> str:
     metric, name = comparison.primary, comparison.best
     sign = -1 if comparison.better[metric] == "lower" else 1
     slices = [
-        (sign * value, f"{visible(part.label)} {number(value)} (n = {part.n})")
+        (sign * own.value, f"{visible(part.label)} {number(own.value)} (n = {own.n})")
         for part in comparison.by(field)
-        if part.n >= FEW and (value := part.means[name][metric].value) is not None
+        if (own := part.means[name][metric]).n >= FEW and own.value is not None
     ]
     shown = [text for _, text in sorted(slices)[:LINES]]
     if len(slices) > LINES:
-        shown.append(f"{len(slices) - LINES} more")
-    if small := len(comparison.by(field)) - len(slices):
-        shown.append(f"{small} slice{'s' * (small > 1)} of fewer than {FEW} queries")
-    return f"{metric} of {name} by {field}: {', '.join(shown)}"
+        shown.append(phrase("{n} more", n=len(slices) - LINES))
+    if small := sum(0 < part.means[name][metric].n < FEW for part in comparison.by(field)):
+        shown.append(
+            phrase(
+                "1 slice of fewer than {few} queries"
+                if small == 1
+                else "{n} slices of fewer than {few} queries",
+                n=small,
+                few=FEW,
+            )
+        )
+    return phrase(
+        "{metric} of {name} by {field}: {slices}",
+        metric=metric,
+        name=name,
+        field=field,
+        slices=joined(", ", shown),
+    )
 
 
 def _plans(evaluation: Evaluation) -> Iterator[tuple[Mapping[str, Any], str, bool]]:
     """What a dry run counted of gold, facts and relevance: it, its name, whether it is a pool's."""
     pooled = "pool" in evaluation.settings
+    whole = f"{evaluation.match_name}, {evaluation.name}"
     for name, what, shared in (
-        ("judging", "", pooled),
-        ("judging_facts", "facts of ", pooled),
-        ("judging_relevance", "relevance of ", True),
+        ("judging", whole, pooled),
+        ("judging_facts", phrase("facts of {name}", name=whole), pooled),
+        ("judging_relevance", phrase("relevance of {name}", name=whole), True),
     ):
         judging = evaluation.counts.get(name, {})
         if "plan" in judging:
@@ -187,27 +251,50 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> It
         for judging, what, shared in _plans(evaluation):
             plan = judging["plan"]
             at_most = judging.get("panel", {}).get("ask") == "needed"
-            text = (
-                f"{'at most ' * at_most}{plan['n_calls']} calls to make, {judging['n_stored']} "
-                f"judgements stored; about {plan['prompt_tokens']} tokens to send and "
-                f"{plan['completion_tokens']} to get"
+            text = phrase(
+                "at most {n} calls to make, {n_stored} judgements stored; about {sent} tokens to "
+                "send and {got} to get"
+                if at_most
+                else "{n} calls to make, {n_stored} judgements stored; about {sent} tokens to send "
+                "and {got} to get",
+                n=plan["n_calls"],
+                n_stored=judging["n_stored"],
+                sent=plan["prompt_tokens"],
+                got=plan["completion_tokens"],
             )
-            names.setdefault((text, "" if shared else str(place)), []).append(
-                f"{what}{evaluation.match_name}, {evaluation.name}"
-            )
-    for (text, _), labels in names.items():
-        yield Line(f"{'; '.join(labels)}: {text}")
+            names.setdefault((text, "" if shared else str(place)), []).append(what)
+    for (said, _), labels in names.items():
+        yield Line(joined(": ", [joined("; ", labels), said]))
     for plan in plans:
         about, most = plan.about, plan.most
         cost = (
-            f"{plan.price.of(about):.4f} to {plan.price.of(most):.4f} {plan.currency}"
+            phrase(
+                "{low:.4f} to {high:.4f} {currency}",
+                low=plan.price.of(about),
+                high=plan.price.of(most),
+                currency=plan.currency,
+            )
             if plan.price
-            else f"what it costs is unknown, as no price of {plan.model!r} is given"
+            else phrase(
+                "what it costs is unknown, as no price of {model!r} is given", model=plan.model
+            )
         )
         yield Line(
-            f"in all {'at most ' * plan.at_most}{about.n_calls} calls to {visible(plan.model)}: "
-            f"about {about.prompt_tokens} tokens to send and {about.completion_tokens} to get, at "
-            f"most {most.prompt_tokens} and {most.completion_tokens}; {cost}; without retries"
+            phrase(
+                "in all at most {n} calls to {model}: about {sent} tokens to send and {got} to "
+                "get, at most {most_sent} and {most_got}; {cost}; without retries"
+                if plan.at_most
+                else "in all {n} calls to {model}: about {sent} tokens to send and {got} to get, "
+                "at most {most_sent} and {most_got}; {cost}; without retries",
+                n=about.n_calls,
+                model=visible(plan.model),
+                sent=about.prompt_tokens,
+                got=about.completion_tokens,
+                most_sent=most.prompt_tokens,
+                most_got=most.completion_tokens,
+                cost=cost,
+            )
         )
-        yield from (Line(f"budget: {text}") for text in plan.says_of_limits())
-    yield Line("a dry run: nothing was asked; what several retrievers need is counted once")
+        for used in plan.says_of_limits():
+            yield Line(phrase("budget: {used}", used=used))
+    yield Line(phrase("a dry run: nothing was asked; what several retrievers need is counted once"))

@@ -20,7 +20,7 @@ from kragx.judging.batches.submitting import submit as submit_parcel
 from kragx.judging.loop import run_sync
 from kragx.judging.outbox import Outbox
 from kragx.judging.store import Address
-from kragx.printing import put, say
+from kragx.printing import Line, joined, phrase, say, show as show_parts
 from kragx.secrets import Secrets
 
 _Config = Annotated[
@@ -74,12 +74,13 @@ def submit(
             judging=judging,
             folder=folder,
             fresh=fresh,
-            say=lambda problem: say(f"kragx: {problem}"),
+            say=lambda problem: say(joined(": ", ["kragx", problem])),
             outbox=outbox,
         )
         send(outbox, per_batch, dry_run=dry_run)
     if outcome.failures:
-        say(f"failed, so that not all is asked: {', '.join(outcome.failures)}")
+        names = ", ".join(outcome.failures)
+        say(phrase("failed, so that not all is asked: {names}", names=names))
         raise typer.Exit(RetrieverError.exit_code)
 
 
@@ -98,7 +99,7 @@ def finish_interrupted(judges: Sequence[Judge], secrets: Secrets) -> None:
 def send(outbox: Outbox, per_batch: int = MOST_REQUESTS, *, dry_run: bool) -> None:
     """Submit what is in an outbox, and say what became of it."""
     if not outbox.parcels:
-        put("nothing to submit: nothing needs a judge\n")
+        show_parts([Line(phrase("nothing to submit: nothing needs a judge"))])
     for parcel in outbox.parcels:
         submitted = run_sync(
             lambda parcel=parcel: submit_parcel(  # type: ignore[misc]

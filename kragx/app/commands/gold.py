@@ -10,7 +10,7 @@ from kragx.app.commands.gold_release import release
 from kragx.app.commands.gold_start import start
 from kragx.app.commands.gold_validate import validate
 
-gold = opt.group("gold", __doc__)
+gold: opt.Commands = opt.group("gold", __doc__)
 gold.command()(start)
 gold.command()(questions)
 gold.command()(release)

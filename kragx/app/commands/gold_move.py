@@ -26,8 +26,8 @@ def move(
 ) -> None:
     """Say of every gold item where it is in another corpus, and write the gold set that says so.
 
-    What is left to a person goes to a second file beside it (gold.unsure.jsonl). Ends with 3 where
-    a question has no relevant gold left whose place is known.
+    What is left to a person goes to a second file beside it (gold.unsure.jsonl), if anything is.
+    Ends with 3 where a question has no relevant gold left whose place is known.
     """
     from kragx.workshop.moving import beside, move
 
@@ -42,6 +42,9 @@ def move(
             )
     result = move(str(gold), str(old), str(new))
     show(format, result.describe, result.to_dict)
-    written(result.write(out))
+    paths = result.write(out)
+    if not result.open:  # nothing is left to anybody
+        paths[1].unlink()
+    written(paths if result.open else paths[:1])
     if result.bare or (strict and result.open):
         raise typer.Exit(DataError.exit_code)

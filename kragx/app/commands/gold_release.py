@@ -39,7 +39,7 @@ def release(
         outcome = write(
             workshop,
             state,
-            Copies(workshop.documents),
+            Copies(workshop.documents, workshop.index),
             person=next(owners, ""),
             note=note,
             allow_undecided=allow_undecided,

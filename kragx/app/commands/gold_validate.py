@@ -9,12 +9,12 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.data import validation
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError
 
 
 def validate(
     file: Annotated[
-        Path,
+        str,
         opt.argument(
             metavar="FILE",
             help="A gold set in any format, or a config (.yaml), whose gold set, corpus and "
@@ -25,16 +25,9 @@ def validate(
         Path | None,
         typer.Option(help="File or folder (id, text) from which all gold must come."),
     ] = None,
-    gold_format: Annotated[
-        str | None, typer.Option("--input-format", help="Of the gold set (default: recognised).")
-    ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(help="Of tables: field=column; repeat, for example query_id=No."),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Of CSV (default: utf-8, then cp949).")
-    ] = None,
+    gold_format: opt.InputFormat = None,
+    column: opt.Columns = None,
+    encoding: opt.Encoding = None,
     strict: Annotated[bool, typer.Option("--strict", help="End with 3 for warnings too.")] = False,
     leak: Annotated[
         bool,
@@ -47,26 +40,26 @@ def validate(
     Errors, which every command refuses, end it with 3.
     """
     options: dict[str, Any] = {}
-    if file.suffix in (".yaml", ".yml"):
+    if file.endswith((".yaml", ".yml")):
         from kragx.app.config import load_dataset_config  # takes longer than all the rest
 
-        dataset = load_dataset_config(file)
+        dataset = load_dataset_config(Path(file))
         options = dataset.model_dump(include={"format", "columns", "encoding", "targets"})
-        file, corpus = dataset.path, corpus or dataset.corpus
+        file, corpus = str(dataset.path), corpus or dataset.corpus
     options |= opt.given(
         corpus=corpus and str(corpus),
         format=gold_format,
-        columns=column and _columns(column),
+        columns=column and opt.columns(column),
         encoding=encoding,
     )
-    result = validation.validate(str(file), **options)
+    result = validation.validate(file, **options)
     copied = None
     if leak and not result.n_errors:
         from kragx.data.reading import read_dataset
         from kragx.workshop.questions import word_leak
 
         of_file = {name: value for name, value in options.items() if name != "targets"}
-        copied = word_leak(read_dataset(str(file), **of_file))
+        copied = word_leak(read_dataset(file, **of_file))
     show(
         format,
         lambda: chain(result.describe(), copied.describe() if copied else ()),
@@ -74,11 +67,3 @@ def validate(
     )
     if result.n_errors or (strict and result.n_warnings):
         raise typer.Exit(DataError.exit_code)
-
-
-def _columns(options: list[str]) -> dict[str, str]:
-    columns = [option.partition("=") for option in options]
-    for field, equals, column in columns:
-        if not (field and column):
-            raise UsageError(f"--column {field}{equals}{column}: write field=column")
-    return {field: column for field, _, column in columns}

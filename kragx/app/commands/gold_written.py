@@ -13,7 +13,7 @@ from kragx.errors import UsageError
 from kragx.judging import read_judge, read_rubric
 from kragx.judging.outbox import Outbox
 from kragx.judging.reading import adjusted
-from kragx.printing import Line, put, show
+from kragx.printing import Line, phrase, show
 from kragx.secrets import Secrets
 from kragx.workshop.questions.generated import WrittenQuestions, write_questions
 
@@ -72,7 +72,7 @@ class Asking:
         known: GoldDataset | tuple[()] = ()
         if existing is not None:
             known = read_dataset(str(existing))
-        elif dataset is not None and dataset.path.exists():
+        elif dataset is not None and Path(dataset.path).exists():
             options = dataset.model_dump(include={"format", "columns", "encoding"})
             known = read_dataset(dataset.path, **options)
         targets = (dataset and dataset.targets) or {}
@@ -118,10 +118,12 @@ class Asking:
         if not dry_run:
             return result
         counts = result.writing, result.checking
-        put(
-            f"{counts[0].planned.n_calls} calls to write and about {counts[1].planned.n_calls} to "
-            f"check; {sum(one.n_stored for one in counts)} judgements stored\n"
+        calls = phrase(
+            "{n} calls to write and about {n_checks} to check; {n_stored} judgements stored",
+            n=counts[0].planned.n_calls,
+            n_checks=counts[1].planned.n_calls,
+            n_stored=sum(one.n_stored for one in counts),
         )
-        show(judging_plan((), judge.plans))
-        show([Line("a question that falls is written anew, and its calls come on top (--tries)")])
+        anew = phrase("a question that falls is written anew, and its calls come on top (--tries)")
+        show([Line(calls), *judging_plan((), judge.plans), Line(anew)])
         return None

@@ -19,9 +19,9 @@ from kragx.judging import read_judge
 from kragx.judging.reading import adjusted
 from kragx.judging.remedies import too_many_missing
 from kragx.plain import plain
-from kragx.printing import put, show as show_parts
+from kragx.printing import Line, phrase, show as show_parts
 
-judge = opt.group("judge", __doc__)
+judge: opt.Commands = opt.group("judge", __doc__)
 _COMMANDS: tuple[Callable[..., Any], ...] = (
     label,
     agree.calibrate,
@@ -32,8 +32,8 @@ _COMMANDS: tuple[Callable[..., Any], ...] = (
     batches.collect,
     nuggets,
 )
-for command in _COMMANDS:
-    judge.command()(command)
+for _command in _COMMANDS:
+    judge.command()(_command)
 judge.add_typer(store.store)
 
 
@@ -98,8 +98,12 @@ def probe(
         )
     if dry_run:
         counts = result.judging
-        put(f"{counts.planned.n_calls} calls to make, {counts.n_stored} judgements stored\n")
-        show_parts(judging_plan((), tested.plans))
+        calls = phrase(
+            "{n} calls to make, {n_stored} judgements stored",
+            n=counts.planned.n_calls,
+            n_stored=counts.n_stored,
+        )
+        show_parts([Line(calls), *judging_plan((), tested.plans)])
         return
     show(format, result.describe, result.to_dict)
     total, n_missing = result.judging.n_judgements, result.judging.n_missing

@@ -1,24 +1,24 @@
 """`kragx judge label`: people label a sample of pairs in the terminal, blind to the judge."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from kragx.agreement import LabelFile, Labels, PairToLabel, draw, labelling
+from kragx.agreement import Labels, PairToLabel, draw
 from kragx.agreement.label_files import asked_in
 from kragx.agreement.labels import Scale, read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
 from kragx.app.commands import options as opt
+from kragx.app.commands.workshop_folder import workshop_of
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
 from kragx.errors import DataError, UsageError, check_whole
 from kragx.judging.rubric import Rubric, built_in, read_rubric
 from kragx.judging.store import Address, Store
 from kragx.judging.store.wordings import built_in_of, is_file, wording_of
-from kragx.printing import console, say
+from kragx.printing import console, phrase, say
 
 Ask = Literal["relevance", "support"]
 
@@ -66,7 +66,7 @@ def label(
     examples: opt.ExamplesName = None,
     workshop: Annotated[
         Path | None,
-        typer.Option(help="Folder of a workshop, made of the sample if new: labels go there too."),
+        typer.Option(help="Folder of the workshop whose judgements these are; made of the sample."),
     ] = None,
     person: Annotated[str | None, typer.Option(help="Of --workshop: who labels.")] = None,
     seed: opt.Seed = 0,
@@ -75,6 +75,10 @@ def label(
 
     With a rubric's file (--rubric FILE.yaml) its words are shown, and its scale is the default.
     """
+    from kragx.workshop import labelling
+    from kragx.workshop.folder.folder import FILE, start
+    from kragx.workshop.keyboard import keyboard
+
     if str(file) == "-":
         raise UsageError("-: labels go into a file, as they are kept while you work; name one")
     sample_file = sample_path(file)
@@ -88,10 +92,12 @@ def label(
             f"--scale: {scale!r}, but the sample in {sample_file} is being labelled {kept_scale}; "
             "remove it to draw anew"
         )
+    if (workshop is None) != (person is None):
+        raise UsageError("--workshop and --person belong together; one is missing")
     labelling.keys_of(grades)
-    labels = LabelFile(file, grades)
+    labelling.labels_in(file, grades)  # what is wrong with it is said before anything is drawn
     if sample is not None:
-        say(f"going on with the sample in {sample_file}; remove it to draw anew")
+        say(phrase("going on with the sample in {path}; remove it to draw anew", path=sample_file))
     else:
         question = _question(asks or _labelled(named), store)
         sources = _with_texts(results, run, dataset, corpus)
@@ -107,32 +113,30 @@ def label(
         sample.write(sample_file)
     usual = built_in(sample.settings.get("asks", "relevance"), sample.items[0].query)
     meanings = _meanings(named or (None if _has_own_rubric(store) else usual), grades)
-    if (workshop is None) != (person is None):
-        raise UsageError("--workshop and --person belong together; one is missing")
-    try:
-        with _kept(labels, sample_file, workshop, person), labelling.keyboard() as keys:
-            labelled = labelling.label(sample, labels, keys, console(), rubric=meanings)
-    except KeyboardInterrupt:
-        say(str(labelling.progress(sample, labels)))
-        raise
-    say(str(labelled))
-
-
-@contextmanager
-def _kept(
-    labels: LabelFile, sample: Path, folder: Path | None, person: str | None
-) -> Iterator[None]:
-    """Has labels kept in a workshop as well, those that were given before too."""
-    if folder is None or person is None:
-        yield
-        return
-    from kragx.workshop.terminal import terminal
-
-    with terminal(folder, sample, person) as keep:
-        for pair, grade in labels.grades.items():
-            keep(pair, grade)
-        labels.also = keep
-        yield
+    if workshop is not None and not (workshop / FILE).exists():
+        start(workshop, sample=sample_file)
+    opened = None if workshop is None else workshop_of(workshop)
+    with labelling.sheet(file, sample, grades, opened, person or "") as sheet:
+        for number, where, other in (
+            (sheet.of_file, file, workshop),
+            (sheet.of_store, workshop, file),
+        ):
+            if number and workshop is not None:
+                say(
+                    phrase(
+                        "labels that {other} did not have are taken from {where}: {n}",
+                        other=other,
+                        where=where,
+                        n=number,
+                    )
+                )
+        try:
+            with keyboard() as keys:
+                labelled = labelling.label(sheet, keys, console(), rubric=meanings)
+        except KeyboardInterrupt:
+            say(labelling.progress(sheet).text)
+            raise
+    say(labelled.text)
 
 
 def _labelled(rubric: Rubric | None) -> Ask | None:
@@ -212,5 +216,11 @@ def _graded(candidates: list[PairToLabel], store: str) -> list[PairToLabel]:
         )
     if len(graded) < len(candidates):
         left_out = len(candidates) - len(graded)
-        say(f"drawn from {len(graded)} pairs; {left_out} that the judge has not graded left out")
+        say(
+            phrase(
+                "drawn from {n} pairs; {n_left_out} that the judge has not graded left out",
+                n=len(graded),
+                n_left_out=left_out,
+            )
+        )
     return graded

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.printing import put
+from kragx.printing import joined, phrase, put
 
 
 def init(
@@ -21,9 +21,13 @@ def init(
     from kragx.app.starter import write_starter
 
     for path in write_starter(folder):
-        put(f"written: {path}\n")
+        _put(phrase("written: {path}", path=path))
     inside = "" if folder == Path() else f"cd {folder} && "
-    put(f"next: {inside}kragx run kragx.yaml\n")
+    _put(phrase("next: {command}", command=f"{inside}kragx run kragx.yaml"))
+
+
+def _put(line: str) -> None:
+    put(joined("", [line, "\n"]))
 
 
 def metrics(format: opt.TableJsonOrCsv = "table") -> None:  # noqa: A002

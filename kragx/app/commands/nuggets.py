@@ -16,7 +16,7 @@ from kragx.judging import read_judge
 from kragx.judging.nuggets import extract
 from kragx.judging.outbox import Outbox
 from kragx.judging.reading import adjusted
-from kragx.printing import put, show as show_parts
+from kragx.printing import Line, phrase, show as show_parts
 
 
 def nuggets(
@@ -80,8 +80,12 @@ def nuggets(
             return
     if dry_run:
         counts: Any = result.judging
-        put(f"{counts.planned.n_calls} calls to make, {counts.n_stored} judgements stored\n")
-        show_parts(judging_plan((), asked.plans))
+        calls = phrase(
+            "{n} calls to make, {n_stored} judgements stored",
+            n=counts.planned.n_calls,
+            n_stored=counts.n_stored,
+        )
+        show_parts([Line(calls), *judging_plan((), asked.plans)])
         return
     assert out is not None  # it was checked
     write_gold(result.dataset, out)

@@ -1,17 +1,19 @@
 """The options that several commands have: each one's name, help and type stand here once."""
 
+import inspect
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 from typer.core import TyperCommand
 
-from kragx.errors import UsageError
+from kragx.errors import KragxError, UsageError
+from kragx.printing import in_language, speaking
 
-argument = partial(typer.Argument, show_default=False)
+argument: partial[Any] = partial(typer.Argument, show_default=False)
 
 # Files and folders
 
@@ -57,6 +59,15 @@ StoreAddress = Annotated[
     typer.Option("--store", help="The judgement store: an SQLite file, or postgresql://..."),
 ]
 
+InputFormat = Annotated[
+    str | None, typer.Option("--input-format", help="Of the gold set (default: recognised).")
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="Of tables: field=column; repeat, for example query_id=No."),
+]
+Encoding = Annotated[str | None, typer.Option(help="Of CSV (default: utf-8, then cp949).")]
+
 # What is computed, and how sure it is
 
 Metrics = Annotated[
@@ -72,12 +83,30 @@ Confidence = Annotated[float, typer.Option(help="Of the intervals.")]
 Resamples = Annotated[int, typer.Option(help="Of the bootstrap over queries.")]
 Seed = Annotated[int, typer.Option(help="Of what is random.")]
 Earlier = Annotated[
-    Path | None, typer.Option(help="A result folder to compare with; wins over the config's.")
+    Path | None,
+    typer.Option(help="A result folder, or a baseline, to compare with; wins over the config's."),
 ]
 Anyway = Annotated[
     bool, typer.Option("--anyway", help="Compare what cannot be compared, and say so.")
 ]
 
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Processes that share reading and matching (default 1); a judge asks from one."
+    ),
+]
+Engine = Annotated[
+    Literal["ray"] | None,
+    typer.Option(help="A Ray cluster shares the work instead (the extra 'ray'); see --address."),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="Of --engine ray: the cluster's (default: auto, the one that runs here; local starts "
+        "one)."
+    ),
+]
 Trust = Annotated[
     bool,
     typer.Option(
@@ -122,7 +151,7 @@ Settings = Annotated[
     typer.Option("--set", help="A value that wins over the file's: match.threshold=0.4."),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Count the judge's calls and tokens; ask nothing.")
+    bool, typer.Option("--dry-run", help="Count what a grid or the judge would ask; ask no judge.")
 ]
 AskPending = Annotated[
     bool,
@@ -157,11 +186,18 @@ Summary = Annotated[
     Path | None,
     typer.Option(help="Write gates, means and changes as Markdown, for a CI job's page."),
 ]
+Junit = Annotated[
+    Path | None,
+    typer.Option(help="Write the gates as JUnit XML, which GitLab and Jenkins show as tests."),
+]
 
+Language = Annotated[
+    str | None, typer.Option(help="Of results: en or ko (default: KRAGX_LANG, else en).")
+]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_WRITTEN = {"out", "plot", "summary", "dropped"}
+_WRITTEN = {"out", "plot", "summary", "dropped", "junit", "html"}
 """The parameters of commands that name a file to write."""
 
 
@@ -169,7 +205,7 @@ class _Command(TyperCommand):
     """Does not write over what it reads."""
 
     def invoke(self, ctx: Any) -> Any:
-        read = [value for name, value in ctx.params.items() if name not in _WRITTEN]
+        read = [own for name, own in ctx.params.items() if name not in {*_WRITTEN, "language"}]
         for name in _WRITTEN & ctx.params.keys():
             out = ctx.params[name]  # a text, where typer makes a path of it only for the function
             not_read(None if out is None else Path(out), *read)
@@ -177,11 +213,49 @@ class _Command(TyperCommand):
 
 
 class Commands(typer.Typer):
-    """Commands that do not write over what they read."""
+    """Commands that do not write over what they read, and speak the language of --language."""
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[_Function], _Function]:
         """As of `typer.Typer`."""
-        return super().command(name, **{"cls": _Command, **options})
+        added = super().command(name, **{"cls": _Command, **options})
+
+        def decorated(function: _Function) -> _Function:
+            added(_speaking(function))
+            return function
+
+        return decorated
+
+
+def _speaking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with --language after the command; one that has its own means what it makes.
+
+    Its errors are said in that language, which nobody knows any more where they end up.
+    """
+
+    @wraps(function)
+    def own(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except KragxError as error:
+            error.said = in_language(str(error))
+            raise
+
+    signature = inspect.signature(function, eval_str=True)
+    if "language" in signature.parameters:
+        return own
+
+    @wraps(function)
+    def spoken(*args: Any, language: str | None = None, **options: Any) -> Any:
+        with speaking(language):
+            return own(*args, **options)
+
+    more = inspect.Parameter(
+        "language", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Language
+    )
+    parameters = [*signature.parameters.values(), more]
+    spoken.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    spoken.__annotations__ = {**function.__annotations__, "language": Language}
+    return spoken
 
 
 def group(name: str, about: str | None) -> Commands:
@@ -233,6 +307,24 @@ def limits(
     if per is not None and not named:
         raise UsageError("--budget-per: needs a limit: --budget, --max-calls or --max-tokens")
     return named | given(per=per)
+
+
+def columns(options: list[str]) -> dict[str, str]:
+    """For each field the column that a command line names."""
+    named = [option.partition("=") for option in options]
+    for field, equals, column in named:
+        if not (field and column):
+            raise UsageError(f"--column {field}{equals}{column}: write field=column")
+    return {field: column for field, _, column in named}
+
+
+def shared(workers: int | None, engine: str | None, address: str | None) -> object:
+    """Who shares the work, as `kragx.evaluate` takes it: a number, or an engine."""
+    if engine is None:
+        if address is not None:
+            raise UsageError("--address: belongs to --engine ray")
+        return workers
+    return {engine: given(address=address, n=workers)}
 
 
 def given(**options: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from kragx import printing
 from kragx.data.formats.jsonl import to_json
+from kragx.printing import phrase
 
 
 def show(
@@ -38,4 +39,4 @@ def one_or_runs(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def written(paths: Iterable[Path]) -> None:
     """Say which files were written."""
     for path in paths:
-        printing.say(f"written: {path}")
+        printing.say(phrase("written: {path}", path=path))

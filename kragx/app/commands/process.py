@@ -19,7 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 from kragx.errors import KragxError, UsageError
-from kragx.printing import say
+from kragx.printing import in_language, joined, phrase, say
 
 _PACKAGE = Path(__file__).parents[2]  # kragx
 
@@ -47,17 +47,17 @@ def ending() -> Iterator[None]:
     try:
         yield
     except KragxError as error:
-        _fail(str(error), error.exit_code)
+        _fail(error.said or str(error), error.exit_code)
     except _Ended as error:
         _fail(error.word, 128 + error.signal)
     except KeyboardInterrupt:
-        _fail("interrupted", 130)
+        _fail(phrase("interrupted"), 130)
     except BrokenPipeError:
         # The reader (head, less) went away; there is nobody left to tell.
         _let_go()
         raise SystemExit(0) from None
     except MemoryError:
-        _fail("the memory is used up; try a part of the data", UsageError.exit_code)
+        _fail(phrase("the memory is used up; try a part of the data"), UsageError.exit_code)
     except OSError as error:
         if error.errno not in _OF_THE_MACHINE:
             _fail(*_unexpected(error))
@@ -198,10 +198,12 @@ def _let_go() -> None:
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Say a warning of Python's as kragx says all else: in one line, for `warnings`."""
     with suppress(OSError):
-        _say(f"warning: {message}")
+        _say(joined(": ", [phrase("warning"), str(message)]))
 
 
 def _say(message: str) -> None:
+    with suppress(UsageError):  # the variable names no language
+        message = in_language(message)
     say(f"kragx: {_without_secrets(message)}")
 
 
@@ -219,7 +221,8 @@ class _Ended(KeyboardInterrupt):
 
     def __init__(self, number: int) -> None:
         self.signal = number
-        self.word = "terminated" if number == signal.SIGTERM else "the terminal is gone"
+        is_told = number == signal.SIGTERM
+        self.word = phrase("terminated") if is_told else phrase("the terminal is gone")
         super().__init__()
 
 

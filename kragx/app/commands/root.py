@@ -15,7 +15,8 @@ from typer.main import get_command
 
 from kragx.app.commands.options import Commands
 from kragx.app.commands.process import ending
-from kragx.printing import inert, put
+from kragx.printing import inert, put, speaking
+from kragx.printing.phrases import asked_language
 
 _SECTIONS = {
     "The road": {
@@ -25,6 +26,7 @@ _SECTIONS = {
         "report": "run",
         "explain": "explain",
         "compare": "run",
+        "history": "history",
     },
     "What the numbers rest on": {
         "match": "score",
@@ -32,6 +34,7 @@ _SECTIONS = {
         "gold": "gold",
         "workshop": "workshop",
         "threshold": "threshold",
+        "convert": "convert",
         "judge": "judge",
     },
     "To look up": {"metrics": "lists", "schema": "lists"},
@@ -90,7 +93,7 @@ class _Kragx(TyperGroup):
                 formatter.write_dl(rows)
 
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="kragx",
     cls=_Kragx,
     help="Evaluate retrievers for RAG: which one finds the evidence, how sure are we, and why.",
@@ -103,8 +106,16 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="Of results: en or ko, here or after the command (default: KRAGX_LANG, else en)."
+        ),
+    ] = None,
 ) -> None:
+    context.with_resource(speaking(asked_language(language)))  # a wrong one before any work
     if version:
         from kragx import __version__
 

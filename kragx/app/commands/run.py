@@ -8,19 +8,22 @@ from typing import Annotated, Literal
 import typer
 
 from kragx import printing
+from kragx.adapters.junit import gates_xml
 from kragx.app import config as configs, pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.app.compare_folders import Compared, compare_folders
-from kragx.app.folder.sealed import inside
+from kragx.app.folder.baseline import write_baseline
+from kragx.app.folder.sealed import MANIFEST, inside
 from kragx.app.folder.written import claimed
 from kragx.app.run_report import RunReport
 from kragx.app.screen import judging_plan
 from kragx.comparison import Comparison, failed
 from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.evaluation import Evaluation
+from kragx.printing import joined, phrase
 from kragx.report.csv_files import means_csv, write_text
-from kragx.report.markdown import changes_markdown, summary_markdown
+from kragx.report.markdown import compared_markdown, summary_markdown
 
 
 def run(
@@ -46,7 +49,17 @@ def run(
     anyway: opt.Anyway = False,
     fresh: opt.Fresh = False,
     ask_pending: opt.AskPending = False,
+    workers: opt.Workers = None,
+    engine: opt.Engine = None,
+    address: opt.Address = None,
     summary: opt.Summary = None,
+    junit: opt.Junit = None,
+    save_baseline: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the numbers into one file to commit, for 'earlier'; unless a gate fails."
+        ),
+    ] = None,
     full: opt.Full = False,
 ) -> None:
     """Evaluate and compare the retrievers of a config file.
@@ -65,11 +78,24 @@ def run(
         loaded = configs.with_earlier(loaded, earlier)
     if output is not None:
         loaded = loaded.model_copy(update={"output": output.absolute()})
+    if workers is not None or engine is not None or address is not None:
+        who = opt.shared(workers, engine, address)
+        named = {"workers": None, "engine": who} if engine else {"workers": who, "engine": None}
+        loaded = loaded.model_copy(update=named)
+    if dry_run and loaded.has_grid and loaded.judge is None:
+        printing.show(pipeline.grid_plan(loaded))
+        return
     folder = None if dry_run else loaded.output
     sources = [path for own in loaded.retrievers.values() for path in (own.run, own.results)]
-    opt.not_read(summary, loaded.dataset.path, loaded.dataset.corpus, folder, sources)
+    read = [config, loaded.dataset.path, loaded.dataset.corpus, folder, sources]
+    for path in (summary, junit, save_baseline):
+        opt.not_read(path, *read)
+    _check_gates_there(junit, bool(loaded.gates))
+    if save_baseline is not None and save_baseline.suffix != ".json":
+        raise UsageError(f"--save-baseline: {save_baseline} must end with .json")
     if full:
         printing.put(loaded.to_yaml())  # what will be done, before any work
+    replaces = folder is not None and (folder / MANIFEST).exists()
     # Before the work, lest it be done for nothing.
     with nullcontext() if folder is None else claimed(folder, loaded) as write:
         outcome = pipeline.run(
@@ -78,7 +104,7 @@ def run(
             folder=folder,
             fresh=fresh,
             anyway=anyway,
-            say=lambda problem: printing.say(f"kragx: {problem}"),
+            say=lambda problem: printing.say(joined(": ", ["kragx", problem])),
         )
         if write is not None:
             write(outcome)  # before anything is shown: what was retrieved is not lost
@@ -87,9 +113,17 @@ def run(
         return
     printing.show(outcome.describe(full=full))
     if folder is not None:
-        page = f"; open {_short(folder / 'report.html')}" if loaded.html else ""
-        printing.say(f"written to {_short(folder)}{page}")
-    _end(summary, outcome, outcome.comparisons, outcome.evaluations)
+        place = phrase(
+            "written to {folder}, in place of the run that was there"
+            if replaces
+            else "written to {folder}",
+            folder=_short(folder),
+        )
+        page = phrase("open {page}", page=_short(folder / "report.html")) if loaded.html else ""
+        printing.say(joined("; ", [place, page]))
+    if save_baseline is not None:
+        _save_baseline(outcome, save_baseline)
+    _end(summary, junit, outcome, outcome.comparisons, outcome.evaluations)
 
 
 def report(
@@ -101,10 +135,10 @@ def report(
     anyway: opt.Anyway = False,
     trust: opt.Trust = False,
     summary: opt.Summary = None,
+    junit: opt.Junit = None,
     figures: Annotated[
         Path | None, typer.Option(help="Also draw figures into this folder, as PNG and SVG.")
     ] = None,
-    language: Annotated[str | None, typer.Option(help="Of figures: en (default) or ko.")] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Of html: the file (default: FOLDER/report.html)."),
@@ -127,11 +161,10 @@ def report(
     of_html = opt.given(**{"--out": out, "--max-docs": max_docs, "--max-chars": max_chars})
     if of_html and format != "html":
         raise UsageError(f"{next(iter(of_html))}: belongs to --format html")
-    if language is not None and figures is None:
-        raise UsageError("--language: belongs to --figures")
     outcome = pipeline.recompute(
         folder, earlier=earlier, anyway=anyway, settings=_tolerating(max_failed), trust=trust
     )
+    _check_gates_there(junit, bool(outcome.config.gates))
     if format == "html":
         page = out or inside(folder, folder / "report.html", trust=trust)
         outcome.to_html(page, max_docs=max_docs, max_chars=max_chars)
@@ -145,63 +178,79 @@ def report(
             markdown=outcome.to_markdown,
         )
     if figures is not None:
-        written(outcome.draw(figures, language=language or "en"))
-    _end(summary, outcome, outcome.comparisons, outcome.evaluations)
+        written(outcome.draw(figures))
+    _end(summary, junit, outcome, outcome.comparisons, outcome.evaluations)
 
 
 def compare(
-    old: Annotated[
-        Path,
-        opt.argument(metavar="OLD", help="A folder that kragx run has written."),
-    ],
-    new: Annotated[
-        Path | None,
+    folders: Annotated[
+        list[Path],
         opt.argument(
-            metavar="[NEW]", help="A later one; without it two retrievers of OLD are compared."
+            metavar="FOLDER",
+            help="Folders that kragx run, or kragx score --out, has written, or baselines: an "
+            "earlier and a later one; one, of which two retrievers are compared; or several, the "
+            "best against the others.",
         ),
-    ] = None,
+    ],
     retriever: Annotated[
         list[str] | None,
-        typer.Option(help="Which; two of them: that of OLD, then the one set against it."),
+        typer.Option(
+            help="Which; two of them: that of the earlier folder, then the one set against it."
+        ),
     ] = None,
     gate: Annotated[
         list[str] | None,
         typer.Option(
-            help="A condition on NEW, besides its config's: 'recall@3: no worse than earlier'."
+            help="A condition on the last folder, besides its config's: 'recall@3: no worse than "
+            "earlier'."
         ),
     ] = None,
     slice_by: Annotated[
         list[str] | None,
-        typer.Option("--slice", help="A field to compare within (default: those of NEW's config)."),
+        typer.Option(
+            "--slice",
+            help="A field to compare within (default: those of the last folder's config).",
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write an HTML page: of folders that kragx score --out has written, with "
+            "the texts of a thousand questions where the results still stand where they stood."
+        ),
     ] = None,
     max_failed: opt.MaxFailed = None,
     anyway: opt.Anyway = False,
     trust: opt.Trust = False,
     summary: opt.Summary = None,
+    junit: opt.Junit = None,
     format: opt.TableJsonOrMarkdown = "table",  # noqa: A002
 ) -> None:
     """Say what got better and what got worse.
 
-    By metric and by query, between two result folders or two retrievers of one. Ends with 5 if one
-    of them failed, and else with 1 if a gate fails.
+    By metric and by query, between two result folders or two retrievers of one; of more folders
+    which retriever is best. Ends with 5 if one of them failed, and else with 1 if a gate fails.
     """
     compared = compare_folders(
-        old,
-        new,
+        folders,
         retrievers=retriever or (),
         gates=gate or (),
         slices=slice_by,
         anyway=anyway,
         settings=_tolerating(max_failed),
         trust=trust,
+        page=html,
     )
+    if html is not None:
+        written([html])
     show(
         format,
         compared.describe,
         compared.to_dict,
-        markdown=lambda: changes_markdown(compared.changes, compared.gates, compared.origins),
+        markdown=lambda: compared_markdown(compared.said(), compared.gates, compared.origins),
     )
-    _end(summary, compared)
+    _check_gates_there(junit, bool(compared.gates))
+    _end(summary, junit, compared, compared.comparisons)
 
 
 def _tolerating(max_failed: float | None) -> list[str]:
@@ -209,18 +258,45 @@ def _tolerating(max_failed: float | None) -> list[str]:
     return [] if max_failed is None else [f"max_failed={max_failed}"]
 
 
+def _check_gates_there(junit: Path | None, are_there: bool) -> None:
+    """Refuse to report gates where there are none: a CI system takes a report without tests ill."""
+    if junit is not None and not are_there:
+        raise UsageError(
+            f"--junit: there are no gates that {junit} could report",
+            remedy="add 'gates' to the config, or leave --junit out",
+        )
+
+
+def _save_baseline(outcome: RunReport, path: Path) -> None:
+    """Keep the numbers, unless they are such that the next run should not be held against them."""
+    failures = [phrase("{name} failed", name=name) for name in outcome.failures]
+    gates = [
+        phrase("{gate} did not pass", gate=f"{own.metric} {own.condition}")
+        for own in failed(outcome.gates)
+    ]
+    if why := [*failures, *dict.fromkeys(gates)]:
+        printing.say(phrase("baseline not saved: {why}", why=joined("; ", why)))
+        return
+    write_baseline(outcome, path)
+    written([path])
+
+
 def _end(
     summary: Path | None,
+    junit: Path | None,
     outcome: RunReport | Compared,
     comparisons: Sequence[Comparison] = (),
     evaluations: Sequence[Evaluation] = (),
 ) -> None:
-    """Write the summary, if a file is named for it, and say by the exit code what went wrong."""
+    """Write the summaries that files are named for, and say by the exit code what went wrong."""
     if summary is not None:
         text = summary_markdown(comparisons, outcome.changes, outcome.gates, evaluations)
         write_text(summary, text)
+    if junit is not None:
+        write_text(junit, gates_xml(outcome.gates, outcome.failures))
     if outcome.failures:
-        printing.say(f"not comparable, as failed: {', '.join(outcome.failures)}")
+        names = ", ".join(outcome.failures)
+        printing.say(phrase("not comparable, as failed: {names}", names=names))
         raise typer.Exit(RetrieverError.exit_code)
     if failed(outcome.gates):
         raise typer.Exit(1)

@@ -1,35 +1,43 @@
 """`kragx score` and `match`: the numbers of files, and every pair's score and decision."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kragx.app.commands import match_options as by, options as opt
-from kragx.app.commands.output import one_or_runs, show
-from kragx.data import read_dataset, read_runs
+from kragx.app.commands.output import show
+from kragx.data import names_apart, read_dataset, read_runs
 from kragx.data.formats.jsonl import write_records
+from kragx.data.formats.located import is_located
 from kragx.errors import RetrieverError, UsageError
+from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate, evaluate_submission, match_pairs
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.part_tables import evaluate_in_parts
 from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
-from kragx.printing import Part, say
+from kragx.printing import Heading, Line, Part, Table, joined, phrase, say
 from kragx.report.csv_files import means_csv, queries_csv
+
+if TYPE_CHECKING:
+    from kragx.comparison import Failures
 
 
 def score(
-    file: Annotated[
-        Path | None,
+    files: Annotated[
+        list[str] | None,
         opt.argument(
-            metavar="[FILE.jsonl]",
-            help="Results file: JSON Lines with query_id, gold and retrieved; - is standard "
-            "input. With --profile science-qa the gold file.",
+            metavar="[FILE]...",
+            help="Results: JSON Lines with query_id, gold and retrieved (- is standard input), or "
+            "Parquet: files, a folder, a pattern ('data/*.parquet') or s3:// and gs:// addresses. "
+            "With --profile science-qa the gold file and the submission. "
+            "Several of JSON Lines are compared.",
         ),
     ] = None,
-    submission: Annotated[
+    gold: Annotated[
         Path | None,
-        opt.argument(metavar="[SUBMISSION]", help="With --profile science-qa: the submission."),
+        typer.Option(help="Gold file, for files that say only what was retrieved."),
     ] = None,
     qrels: Annotated[
         Path | None, typer.Option(help="TREC qrels (also .gz), instead of FILE.")
@@ -55,14 +63,28 @@ def score(
         str | None, typer.Option(help=f"Queries without gold: {by.listed(NO_GOLD)}.")
     ] = None,
     max_failed: opt.MaxFailed = None,
+    anyway: opt.Anyway = False,
+    workers: opt.Workers = None,
+    engine: opt.Engine = None,
+    address: opt.Address = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder for the values of each query as Parquet, a table for each part of the "
+            "results; what stands there of the same content and settings is not computed again.",
+        ),
+    ] = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Also each query.")] = False,
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
-    """Score a results file, TREC runs or a competition's file.
+    """Score a results file, TREC runs or a competition's file; compare several.
 
     Ends with 5 if the results say that a retriever failed.
     """
-    _check_sources(file, submission, qrels, run, profile)
+    files = files or []
+    _check_sources(files, gold, qrels, run, profile)
     spec = _spec(
         "id" if match is None and qrels is not None else match,
         profile,
@@ -74,37 +96,80 @@ def score(
         direction=direction,
         casefold=casefold,
     )
-    if submission is not None:
-        evaluations = [evaluate_submission(str(file), submission, metrics=metric)]
-    else:
-        evaluations = [
-            evaluate(
-                str(file) if qrels is None else read_dataset(qrels, "qrels"),
-                system,
-                match=spec,
-                metrics=metric,
-                profile=profile,
-                no_gold=no_gold,  # type: ignore[arg-type]  # evaluate checks it
-                corpus=corpus,
+    measures: dict[str, Any] = {
+        "match": spec,
+        "metrics": metric,
+        "profile": profile,
+        "no_gold": no_gold,
+    }
+    shared: dict[str, Any] = {
+        "corpus": corpus,
+        "workers": opt.shared(workers, engine, address),
+    }
+    is_submission = profile == "science-qa" and qrels is None
+    several = not is_submission and not is_located(files) and len(run or files) > 1
+    if out is not None and (qrels or gold or several or is_submission):
+        folders = (
+            [str(out / name) for name in names_apart(files)]
+            if several and not (qrels or gold)
+            else []
+        )
+        raise UsageError(
+            "--out: belongs to results files, which hold gold and retrieved; to one set of them",
+            remedy=phrase(
+                "score each file by itself, kragx score FILE --out {folder}, and then: kragx "
+                "compare {folders}",
+                folder=folders[0],
+                folders=" ".join(folders),
             )
-            for system in ([None] if qrels is None else read_runs(run or []))
-        ]
+            if folders
+            else "",
+        )
+    if anyway and not several:
+        raise UsageError("--anyway: belongs to several files that are compared")
+    if several:
+        _several(
+            run or files,
+            gold if qrels is None else read_dataset(qrels, "qrels"),
+            measures,
+            shared,
+            {"max_failed": max_failed or 0.0, "anyway": anyway},
+            format,
+            per_query=per_query,
+        )
+        return
+    if out is not None:
+        in_parts = evaluate_in_parts(_source(files), out, **measures, **shared)
+        say(in_parts.remark)
+        evaluation = in_parts.evaluation
+    elif is_submission:
+        evaluation = evaluate_submission(*files, metrics=metric)
+    elif qrels is not None:
+        (system,) = read_runs(run or [])
+        evaluation = evaluate(read_dataset(qrels, "qrels"), system, **measures, **shared)
+    elif gold is not None:
+        evaluation = evaluate(gold, _source(files), **measures, **shared)
+    else:
+        evaluation = evaluate(_source(files), **measures, **shared)
     show(
         format,
-        lambda: _parts(evaluations, per_query=per_query),
-        lambda: one_or_runs([result.to_dict(queries=per_query) for result in evaluations]),
-        csv=lambda: queries_csv(evaluations) if per_query else means_csv(evaluations),
+        lambda: _parts(evaluation, per_query=per_query),
+        lambda: evaluation.to_dict(queries=per_query),
+        csv=lambda: queries_csv([evaluation]) if per_query else means_csv([evaluation]),
     )
-    if any(evaluation.failures for evaluation in evaluations):
-        _end(evaluations, max_failed or 0.0)
+    if evaluation.failures:
+        from kragx.comparison import Failures  # which most results files do without
+
+        _end([Failures.of(evaluation, max_failed or 0.0)])
 
 
 def match(
     file: Annotated[
-        Path,
+        str,
         opt.argument(
             metavar="FILE.jsonl",
-            help="Results file: JSON Lines with query_id, gold and retrieved; - is standard input.",
+            help="Results file: JSON Lines with query_id, gold and retrieved; - is standard input. "
+            "Or Parquet, as of kragx score.",
         ),
     ],
     out: Annotated[
@@ -120,6 +185,9 @@ def match(
     direction: by.Direction = None,
     casefold: by.Casefold = None,
     corpus: opt.Corpus = None,
+    workers: opt.Workers = None,
+    engine: opt.Engine = None,
+    address: opt.Address = None,
     texts: Annotated[
         bool, typer.Option("--texts/--no-texts", help="Write question and texts beside decisions.")
     ] = True,
@@ -139,7 +207,9 @@ def match(
         direction=direction,
         casefold=casefold,
     )
-    write_records(match_pairs(str(file), match=spec, corpus=corpus, texts=texts), out or "-")
+    who = opt.shared(workers, engine, address)
+    pairs = match_pairs(file, match=spec, corpus=corpus, texts=texts, workers=who)
+    write_records(pairs, out or "-")
 
 
 def _spec(method: str | None, profile: str | None, **options: Any) -> object:
@@ -167,8 +237,8 @@ def _value(text: str, option: str) -> object:
 
 
 def _check_sources(
-    file: Path | None,
-    submission: Path | None,
+    files: list[str],
+    gold: Path | None,
     qrels: Path | None,
     runs: list[Path] | None,
     profile: str | None,
@@ -176,31 +246,75 @@ def _check_sources(
     """Refuse a command line from which it is not clear what to score."""
     if (qrels is None) != (not runs):
         raise UsageError("--qrels and --run belong together; one is missing")
-    if (file is None) == (qrels is None):
-        raise UsageError("name either a results file, or --qrels and --run")
-    if (submission is not None) != (profile == "science-qa" and qrels is None):
-        raise UsageError(
-            "kragx score --profile science-qa GOLD SUBMISSION takes two files, any other profile "
-            "one results file"
-        )
+    if (not files) == (qrels is None):
+        raise UsageError("name either results files, or --qrels and --run")
+    if gold is not None and (qrels is not None or profile == "science-qa"):
+        raise UsageError("--gold: belongs to files that say what was retrieved")
+    if profile == "science-qa" and qrels is None and len(files) != 2:
+        raise UsageError("kragx score --profile science-qa GOLD SUBMISSION takes two files")
 
 
-def _end(evaluations: list[Evaluation], max_failed: float) -> None:
+def _source(files: list[str]) -> str | list[str]:
+    return files[0] if len(files) == 1 else files
+
+
+def _several(
+    paths: Sequence[str | Path],
+    gold: object,
+    measures: Mapping[str, Any],
+    shared: Mapping[str, Any],
+    comparing: Mapping[str, Any],
+    format: str,  # noqa: A002
+    *,
+    per_query: bool,
+) -> None:
+    """Compare several files: with one gold set, or each with its own."""
+    from kragx.together.evaluate import evaluate as evaluate_all
+    from kragx.together.files import evaluate_files
+
+    if gold is None:
+        criteria = Criteria.of(**measures)
+        result = evaluate_files(list(map(str, paths)), criteria, **shared, **comparing)
+    else:
+        runs = {run.name: run for run in read_runs(paths)}
+        result = evaluate_all(gold, runs, **measures, **shared).compared(**comparing)
+    evaluations = list(result.evaluations.values())
+
+    def parts() -> Iterator[Part]:
+        for own in evaluations if per_query else ():
+            yield Heading(own.name)
+            yield own.queries_table()
+        leader = result.comparison.leader
+        for part in result.describe():
+            yield part
+            # Whoever picked the two of more had looked at many, of which no file tells.
+            if isinstance(part, Table) and len(evaluations) == 2 and leader and leader.decided:
+                text = phrase("p holds for two that were chosen before anybody saw their results")
+                yield Line(text, "dim")
+
+    def plain() -> dict[str, Any]:
+        runs = [own.to_dict(queries=per_query, intervals=False) for own in evaluations]
+        return {"runs": runs, "comparison": result.comparison.to_dict()}
+
+    # Of means over other questions than are compared, the intervals are their own.
+    comparisons = [result.comparison] if result.of_all else []
+    show(
+        format,
+        parts,
+        plain,
+        csv=lambda: queries_csv(evaluations) if per_query else means_csv(evaluations, comparisons),
+    )
+    _end(result.comparison.failures)
+
+
+def _end(failures: "Iterable[Failures]") -> None:
     """Leave with 5 where a retriever failed on more questions than is tolerated."""
-    from kragx.comparison import Failures  # which most results files do without
-
-    failures = (Failures.of(evaluation, max_failed) for evaluation in evaluations)
     if bad := [own for own in failures if not own.tolerated]:
-        say("; ".join(f"{own.retriever} {own.text}" for own in bad))
+        say(joined("; ", (joined(" ", [own.retriever, own.text]) for own in bad)))
         raise typer.Exit(RetrieverError.exit_code)
 
 
-def _parts(evaluations: list[Evaluation], *, per_query: bool) -> Iterator[Part]:
+def _parts(evaluation: Evaluation, *, per_query: bool) -> Iterator[Part]:
     if per_query:
-        yield from (evaluation.queries_table() for evaluation in evaluations)
-    if len(evaluations) == 1:
-        yield from evaluations[0].describe()
-    else:
-        from kragx.comparison.side_by_side import side_by_side
-
-        yield from side_by_side(evaluations)
+        yield evaluation.queries_table()
+    yield from evaluation.describe()

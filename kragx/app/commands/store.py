@@ -15,10 +15,10 @@ from kragx.judging import DEFAULT_STORE, Store
 from kragx.judging.store import exported
 from kragx.judging.store.qrels import qrels
 from kragx.judging.store.statistics import statistics
-from kragx.printing import put
+from kragx.printing import Line, phrase, show as show_parts
 from kragx.report.csv_files import write_text
 
-store = opt.group("store", __doc__)
+store: opt.Commands = opt.group("store", __doc__)
 
 
 @store.command()
@@ -76,7 +76,7 @@ def import_(
             attempts = exported(record for _, record in read_records(file))
             with Store(store) as opened:
                 new, known = opened.add_records(attempts)
-        put(f"{new} new judgements, {known} known already\n")
+        show_parts([Line(phrase("{n} new judgements, {known} known already", n=new, known=known))])
         return
     grades = read_scale(scale, Labels({}))
     labels = []
@@ -92,4 +92,7 @@ def import_(
             labels.append((query.id, gold.id or "", int(gold.grade)))
     with Store(store) as opened:
         count = opened.add_labels(labels, origin=file.name)
-    put(f"{count} human labels; they win over a judge for the same query and document id\n")
+    text = phrase(
+        "{n} human labels; they win over a judge for the same query and document id", n=count
+    )
+    show_parts([Line(text)])

@@ -23,11 +23,11 @@ from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.sweep import Sweep, sweep as sweep_thresholds
-from kragx.printing import Part, put, say, warning
+from kragx.printing import Part, joined, phrase, put, say, warning
 from kragx.report.csv_files import sweeps_csv, write_text
 from kragx.report.figures.sweep import sweep_figure
 
-threshold = opt.group("threshold", __doc__)
+threshold: opt.Commands = opt.group("threshold", __doc__)
 
 FIRST, LAST, STEP = 0.01, 1.0, 0.01
 """The thresholds of a sweep, where none are named."""
@@ -40,6 +40,9 @@ def sweep(
     match: MatchSpec = None,
     corpus: opt.Corpus = None,
     trust: opt.Trust = False,
+    workers: opt.Workers = None,
+    engine: opt.Engine = None,
+    address: opt.Address = None,
     from_: Annotated[float, typer.Option("--from", help="The least threshold.")] = FIRST,
     to: Annotated[float, typer.Option(help="The greatest threshold.")] = LAST,
     step: Annotated[float, typer.Option(help="From one threshold to the next.")] = STEP,
@@ -57,7 +60,9 @@ def sweep(
     """Show metrics against the threshold, and where values and order of retrievers hold."""
     if not tolerance >= 0:
         raise UsageError(f"--tolerance: {tolerance!r} is below 0")
-    of_all = _evaluations(results, match_spec(match), metric, corpus, trust=trust)
+    spec = match_spec(match)
+    who = opt.shared(workers, engine, address)
+    of_all = _evaluations(results, spec, metric, corpus, trust=trust, workers=who)
     # A results file is no comparison; what failed in it counts as empty lists, and is said.
     lost = _failed(results, of_all) if results.is_dir() else {}
     evaluations = _varying([own for own in of_all if own.name not in lost])
@@ -97,7 +102,8 @@ def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, Failur
     if len(lost) == len(failures):
         raise RetrieverError("; ".join(f"{name} {own.text}" for name, own in lost.items()))
     for name, own in lost.items():
-        say(f"kragx: {name} {own.text}, and is left out")
+        text = phrase("{retriever} {failed}, and is left out", retriever=name, failed=own.text)
+        say(joined(": ", ["kragx", text]))
     return lost
 
 
@@ -108,13 +114,18 @@ def _evaluations(
     corpus: Path | None,
     *,
     trust: bool,
+    workers: object,
 ) -> list[Evaluation]:
     """The evaluations of a results file, or of a folder, by another matcher if one is named."""
     if not results.is_dir():
         if trust:
             raise UsageError("--trust: belongs to a folder; a results file names no code")
-        return [evaluate(str(results), match=spec, metrics=metrics, corpus=corpus)]
-    return list(evaluate_folder(results, match=spec, metrics=metrics, corpus=corpus, trust=trust))
+        return [evaluate(str(results), match=spec, metrics=metrics, corpus=corpus, workers=workers)]
+    return list(
+        evaluate_folder(
+            results, match=spec, metrics=metrics, corpus=corpus, trust=trust, workers=workers
+        )
+    )
 
 
 def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:
@@ -127,7 +138,8 @@ def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:
         return evaluations  # sweeping them says why it cannot
     for name, varies in has_one.items():
         if not varies:
-            say(f"kragx: {name!r} decides yes or no: no threshold to sweep")
+            text = phrase("{match!r} decides yes or no: no threshold to sweep", match=name)
+            say(joined(": ", ["kragx", text]))
     return [evaluation for evaluation in evaluations if has_one[evaluation.match_name]]
 
 

@@ -12,7 +12,7 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.workshop_folder import workshop_of
 from kragx.errors import KragxError, UsageError, needing
-from kragx.printing import put, say, visible
+from kragx.printing import joined, phrase, put, say, visible
 
 if TYPE_CHECKING:
     from kragx.metrics import MetricSpec
@@ -74,24 +74,30 @@ def workshop(
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
         annotators = [desk.annotator(one) for one in annotator or ()]
         owners = f"{base}{desk.token(desk.owner())}"
-        put(f"{visible(opened.settings.name)}: {len(desk.documents)} documents\n")
-        put(f"owner: {owners}\n")
+        size = phrase(
+            "{name}: {n} documents", name=visible(opened.settings.name), n=len(desk.documents)
+        )
+        put(joined("", [size, "\n"]))
+        put(joined("", [phrase("owner: {address}", address=owners), "\n"]))
         for person in annotators:
             put(f"{visible(person.name)}: {base}{desk.token(person)}\n")
         if not is_local:
             say(
-                f"everybody who reaches {host}:{number} can ask this server, and who listens in on "
-                "the network can read links and texts: keep to a network that you trust, or put a "
-                "server with TLS before it (docs/security.md)"
+                phrase(
+                    "everybody who reaches {address} can ask this server, and who listens in on "
+                    "the network can read links and texts: keep to a network that you trust, or "
+                    "put a server with TLS before it (docs/security.md)",
+                    address=f"{host}:{number}",
+                )
             )
-        put("Ctrl-C ends; everything is stored at once\n")
+        put(joined("", [phrase("Ctrl-C ends; everything is stored at once"), "\n"]))
         app = application(desk, names=called or (), say=say)
         desk.start()
         if browser and is_local:
             webbrowser.open(owners)
         with suppress(KeyboardInterrupt):  # which is how it ends
             server(app).run(sockets=[socket])
-        put(f"closed; all is in {folder}\n")
+        put(joined("", [phrase("closed; all is in {folder}", folder=folder), "\n"]))
 
 
 def _sources(
@@ -105,5 +111,5 @@ def _sources(
     try:
         return sources(opened.settings.config)
     except (KragxError, ImportError) as error:
-        tell(f"no retriever is asked, as the config cannot be used: {error}")
+        tell(phrase("no retriever is asked, as the config cannot be used: {error}", error=error))
         return (), None

@@ -16,6 +16,7 @@ from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError
 from kragx.judging.store import is_url
+from kragx.printing import phrase
 from kragx.secrets import Secrets
 
 FORMER = {("statistics", "correction"): {"holm": "family"}}
@@ -93,7 +94,8 @@ def load_dataset_config(
     except ValidationError as error:
         raise ConfigError(str(path), list(readable(error, part))) from None
     for name, source in {"path": dataset.path, "corpus": dataset.corpus}.items():
-        if source is not None and source.exists() and not (source.is_file() or source.is_dir()):
+        place = None if source is None else Path(source)
+        if place is not None and place.exists() and not (place.is_file() or place.is_dir()):
             # A pipe or a device, at which a reader may wait for ever.
             raise DataError("no plain file", path=str(source), field=f"dataset.{name}")
     return dataset
@@ -105,7 +107,7 @@ def _mapping(text: str, name: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise ConfigError(name, [yaml_problem(error)]) from None
     if not isinstance(raw, dict):
-        raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
+        raise ConfigError(name, [phrase("a mapping with 'dataset' and 'retrievers' is expected")])
     return raw
 
 

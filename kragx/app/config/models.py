@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
+from math import prod
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import yaml
 from pydantic import (
@@ -29,6 +30,7 @@ from kragx.comparison.statistics import (
     RESAMPLES,
     SEED,
 )
+from kragx.data.formats.located import is_address
 from kragx.data.validation import target_problems
 from kragx.errors import nearest
 from kragx.judging import DEFAULT_STORE
@@ -37,6 +39,8 @@ from kragx.matchers import label
 from kragx.metrics import Profile, parse_all, profile_for
 from kragx.plugins import is_import_path
 from kragx.secrets import Secrets
+from kragx.tuning import GRID, MAX_SETTINGS, Halving, Setting, has_grid, read_grid, size, spread
+from kragx.tuning.grid import settings, value_label
 
 
 def anchored(path: str | Path, here: Path) -> Path:
@@ -52,13 +56,21 @@ LocalPath = Annotated[Path, AfterValidator(_local)]
 """A path; a relative one starts at the config file's folder."""
 
 
+def _source(path: str | Path, info: ValidationInfo) -> str | Path:
+    return path if isinstance(path, str) and is_address(path) else _local(Path(path), info)
+
+
+SourcePath = Annotated[str | Path, AfterValidator(_source)]
+"""The same, or the address of Parquet files (``s3://bucket/results``)."""
+
+
 def source_of(value: str) -> str:
     """Which key a retriever that is written as a mere text means."""
     return "class" if is_import_path(value) else "results"
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
     _secrets: Secrets = PrivateAttr(default_factory=Secrets)
 
     def model_post_init(self, context: Any) -> None:
@@ -92,7 +104,10 @@ Names = Annotated[_NameList, _short(lambda name: [name], _NameList, "one of them
 class DatasetConfig(_Model):
     """The gold set: a file of any format that `kragx.read_dataset` knows."""
 
-    path: LocalPath = Field(description="JSON Lines, JSON, CSV, TSV, Excel, Parquet or qrels")
+    path: SourcePath = Field(
+        description="JSON Lines, JSON, CSV, TSV, Excel, Parquet or qrels; of Parquet "
+        "also a folder, a pattern of files or an address"
+    )
     name: str | None = Field(default=None, description="in results; default: the file's")
     version: Annotated[
         str | None,
@@ -103,7 +118,10 @@ class DatasetConfig(_Model):
         ),
     ] = Field(default=None, description="recorded in results")
     format: (
-        Literal["gold", "goldset", "autorag", "ragas", "science-qa", "llamaindex", "qrels"] | None
+        Literal[
+            "gold", "goldset", "autorag", "ragas", "science-qa", "llamaindex", "qrels", "passages"
+        ]
+        | None
     ) = Field(default=None, description="default: recognised by the fields")
     columns: dict[str, str] | None = Field(
         default=None, description="of tables: for each field the column that holds it"
@@ -148,11 +166,134 @@ class CallbackConfig(_Model):
     )
 
 
-_SOURCES = {"factory", "results", "run"}
+_RESERVED = ("query", "history")
+"""What stands in braces for what a server or program is asked."""
+
+
+class _ServiceConfig(_Model):
+    """What is asked by its fields; a grid varies what stands in braces in them."""
+
+    varied: ClassVar[tuple[str, ...]]
+
+    grid: dict[str, list[Any]] | None = Field(
+        default=None,
+        description="{k: [5, 10]} makes a setting of each combination: {k} in the fields is the "
+        "value, of its own type where nothing else stands in the text",
+    )
+
+    @model_validator(mode="after")
+    def _axes_stand_somewhere(self) -> Self:
+        for axis in {} if self.grid is None else read_grid(self.grid):
+            fields = [getattr(self, name) for name in self.varied]
+            if axis in _RESERVED or fields == [_placed(own, {axis: None}) for own in fields]:
+                names = ", ".join("json" if name == "body" else name for name in self.varied)
+                raise ValueError(
+                    f"{GRID}.{axis}: {{{axis}}} is what the question gets; take another name"
+                    if axis in _RESERVED
+                    else f"{GRID}.{axis}: {{{axis}}} stands nowhere in {names}; write it where its "
+                    "value belongs"
+                )
+        return self
+
+    def at(self, values: Mapping[str, Any]) -> Self:
+        """The same at one setting of its grid."""
+        placed = {name: _placed(getattr(self, name), values) for name in self.varied}
+        return self.model_copy(update={**placed, GRID: None})
+
+
+def _placed(value: Any, values: Mapping[str, Any]) -> Any:
+    """A value with each axis's in the place of its name in braces."""
+    if isinstance(value, Mapping):
+        return {key: _placed(own, values) for key, own in value.items()}
+    if isinstance(value, list):
+        return [_placed(own, values) for own in value]
+    if not isinstance(value, str):
+        return value
+    for axis, own in values.items():
+        if value == f"{{{axis}}}":
+            return own
+        value = value.replace(f"{{{axis}}}", value_label(own))
+    return value
+
+
+class HttpConfig(_ServiceConfig):
+    """A server that is asked over HTTP: see `kragx.retrievers.HttpRetriever`."""
+
+    varied: ClassVar[tuple[str, ...]] = ("url", "params", "body")
+
+    url: str = Field(description="http:// or https://; {query} in it stands for the question")
+    method: Literal["GET", "POST", "PUT"] | None = Field(
+        default=None, description="default: POST with a body, else GET"
+    )
+    body: Any = Field(
+        default=None, alias="json", description='the body; "{query}" in its texts is the question'
+    )
+    params: dict[str, Any] | None = Field(
+        default=None, description='behind ? in the address: {q: "{query}"}'
+    )
+    headers: dict[str, str] | None = Field(
+        default=None, description='{Authorization: "Bearer ${TOKEN}"}; kept out of all results'
+    )
+    documents: str = Field(
+        default="$", description="path to the list of documents: $.hits.hits[*]; $ is the answer"
+    )
+    text: str | None = Field(default=None, description="path to a document's text: _source.body")
+    id: str | None = Field(default=None, description="path to a document's id: _id")
+    score: str | None = Field(default=None, description="path to a document's score: _score")
+    metadata: str | dict[str, str] | None = Field(
+        default=None, description="path to a mapping, or a path for each field of the metadata"
+    )
+    timeout: float = Field(default=30.0, gt=0, description="seconds for each request")
+    retries: int = Field(
+        default=3, ge=0, le=20, description="of 429, 5xx and broken connections, with pauses"
+    )
+    most_bytes: int = Field(default=32 << 20, ge=1, description="of an answer")
+
+
+class CommandConfig(_ServiceConfig):
+    """A program that answers lines of JSON: see `kragx.retrievers.CommandRetriever`."""
+
+    varied: ClassVar[tuple[str, ...]] = ("command", "env")
+
+    command: list[str] = Field(
+        min_length=1, description="the program and its arguments; no shell reads them"
+    )
+    cwd: LocalPath = Field(
+        default=Path(), validate_default=True, description="where it starts: the config's folder"
+    )
+    env: dict[str, str] | None = Field(
+        default=None, description="environment variables beside those that are set"
+    )
+    timeout: float = Field(
+        default=300.0, gt=0, description="seconds for each answer, its start included"
+    )
+
+    def at(self, values: Mapping[str, Any]) -> Self:
+        """The same at one setting of its grid; a program gets texts alone."""
+        return super().at({axis: value_label(value) for axis, value in values.items()})
+
+
+Command = Annotated[
+    CommandConfig,
+    BeforeValidator(
+        lambda value: {"command": value} if isinstance(value, list) else value,
+        json_schema_input_type=CommandConfig
+        | Annotated[list[str], Field(description="the program and its arguments")],
+    ),
+]
+
+_GRIDS = {
+    "http": 'http: {url: ..., json: {query: "{query}", k: "{k}"}, grid: {k: [5, 10]}}',
+    "command": 'command: {command: ["./search", "--k", "{k}"], grid: {k: [5, 10]}}',
+}
+"""How a grid of each is written."""
+
+_READ = {"results", "run"}
+_SOURCES = {"factory", "http", "command", *_READ}
 
 
 class RetrieverConfig(_Model):
-    """One retriever: a class or function by import path, a results file or a TREC run."""
+    """One retriever: a class or function by import path, a server, a program, or a file."""
 
     factory: str | None = Field(
         default=None,
@@ -162,10 +303,23 @@ class RetrieverConfig(_Model):
     )
     args: dict[str, Any] | None = Field(
         default=None,
-        description="arguments of class or function; ${NAME} in them is an environment variable",
+        description="arguments of class or function; ${NAME} in them is an environment variable; "
+        "grid: {name: [values]} among them makes a setting of each combination",
     )
-    results: LocalPath | None = Field(
-        default=None, description="a results file, instead of a class"
+    cut: str | None = Field(
+        default=None,
+        description="the argument of a grid that only cuts the same ranked list, as k does: of "
+        "settings that differ in nothing else the longest is asked, and cut",
+    )
+    http: HttpConfig | None = Field(
+        default=None, description="a server that is asked over HTTP, instead of a class"
+    )
+    command: Command | None = Field(
+        default=None, description='a program, instead of a class: ["./search", "--k", "10"]'
+    )
+    results: SourcePath | None = Field(
+        default=None,
+        description="a results file, instead of a class; of Parquet also as of dataset.path",
     )
     run: LocalPath | None = Field(
         default=None, description="a TREC run (also .gz), instead of a class"
@@ -185,6 +339,16 @@ class RetrieverConfig(_Model):
     callbacks: list[str | CallbackConfig] | None = Field(
         default=None, description="LangChain callback handlers by import path"
     )
+    input: dict[str, Literal["query", "history"]] | None = Field(
+        default=None,
+        min_length=1,
+        description="of a runnable that takes a mapping, what its fields get: "
+        "{input: query, chat_history: history}",
+    )
+    stages: bool | None = Field(
+        default=None,
+        description="keep what each step of a LangChain chain returned; default: as for all",
+    )
     fingerprint: Any = Field(
         default=None,
         description="what answers depend on and kragx cannot see, as the version of an index on a "
@@ -195,33 +359,93 @@ class RetrieverConfig(_Model):
     @field_validator("args")
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:
+        if GRID in (value or {}):
+            read_grid(value[GRID], {key: value[key] for key in value if key != GRID})
         return value or None
+
+    @model_validator(mode="after")
+    def _cut_is_an_axis(self) -> RetrieverConfig:
+        if self.cut is not None:
+            lengths = self.axes.get(self.cut)
+            if lengths is None:
+                where = f"args.{GRID}" if self.http is None and self.command is None else GRID
+                raise ValueError(
+                    f"cut: {self.cut!r} is no axis of {where}; {nearest(self.cut, self.axes)}"
+                )
+            if not all(type(length) is int and length > 0 for length in lengths):
+                raise ValueError(
+                    f"cut: grid.{self.cut} must be lengths of lists, whole numbers above 0, not "
+                    f"{lengths}"
+                )
+        return self
 
     @model_validator(mode="after")
     def _one_source(self) -> RetrieverConfig:
         sources = self.model_dump(include=_SOURCES, by_alias=True, exclude_none=True)
         if len(sources) != 1:
-            raise ValueError("give either 'class' or 'results' or 'run'")
+            raise ValueError("give either 'class', 'http', 'command', 'results' or 'run'")
         # A resolved config spells out the defaults, which do no harm; nor does what is empty.
         (source,) = sources
         options = self.model_dump(exclude=_SOURCES, exclude_defaults=True)
         misplaced = next((name for name, option in options.items() if option), None)
+        is_service = self.is_asked and self.factory is None
+        if is_service:
+            misplaced = next(
+                (name for name in ("args", "callbacks", "input", "stages") if options.get(name)),
+                None,
+            )
+        if is_service and misplaced == "args" and GRID in (self.args or {}):
+            raise ValueError(
+                f"args.{GRID} belongs to 'class'; of {source!r} it stands under {source}, and its "
+                f"values where their names stand in braces: {_GRIDS[source]}"
+            )
         if self.factory is None and misplaced is not None:
             raise ValueError(f"{misplaced!r} belongs to 'class'; {source!r} takes none")
         return self
 
     @property
+    def is_asked(self) -> bool:
+        """Whether it is asked; else a file says what it has answered."""
+        return self.results is None and self.run is None
+
+    @property
+    def axes(self) -> dict[str, list[Any]]:
+        """The axes of its grid; none without one."""
+        service = self.http or self.command
+        grid = (self.args or {}).get(GRID) if service is None else service.grid
+        return {} if grid is None else read_grid(grid)
+
+    def settings_of(self, name: str) -> dict[str, tuple[Setting, RetrieverConfig]]:
+        """What is asked: a retriever for each setting of the grid, by name; without one itself."""
+        if (service := self.http or self.command) is not None:
+            field = "command" if self.http is None else "http"
+            changed: list[tuple[Setting, dict[str, Any]]] = [
+                (setting, {field: service.at(setting.values)})
+                for setting in settings(name, self.axes)
+            ]
+        else:
+            changed = [(setting, {"args": args}) for setting, args in spread(self.args or {}, name)]
+        return {
+            self._secrets.mask(setting.name): (
+                setting,
+                self.model_copy(update={**own, "cut": None}) if setting.values else self,
+            )
+            for setting, own in changed
+        }
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What a result records of how its retriever was asked; variables stay names."""
-        if self.factory is None:
-            return self.model_dump(mode="json", include=_SOURCES, exclude_none=True)
+        if not self.is_asked:
+            return self.model_dump(mode="json", include=_READ, exclude_none=True)
         plain = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return {"args": {}, **self._secrets.masked(plain)}
+        args: dict[str, Any] = {} if self.factory is None else {"args": {}}
+        return {**args, **self._secrets.masked(plain)}
 
     def asking(self) -> dict[str, Any]:
         """How the retriever is asked, but for its callbacks."""
-        options = self.model_dump(exclude={*_SOURCES, "args", "callbacks", "fingerprint"})
-        return {**options, "mask": self._secrets.mask}
+        options = self.model_dump(exclude={*_SOURCES, "args", "callbacks", "cut", "fingerprint"})
+        return {**options, "stages": bool(self.stages), "mask": self._secrets.mask}
 
 
 Retriever = Annotated[
@@ -262,6 +486,30 @@ class StatisticsConfig(_Model):
     )
 
 
+class HalvingConfig(_Model):
+    """When settings are looked at that may be dropped."""
+
+    start: int = Field(default=50, ge=10, description="questions of the first round")
+    factor: float = Field(
+        default=2.0, ge=1.1, le=100, description="how many times more the next round has"
+    )
+
+
+class TuningConfig(_Model):
+    """What becomes of grids: `kragx.tuning`."""
+
+    metric: str | None = Field(
+        default=None, description="by which settings are compared; default: the first of metrics"
+    )
+    max_settings: int = Field(
+        default=MAX_SETTINGS, ge=1, description="of all grids together; more are an error"
+    )
+    halving: bool | HalvingConfig = Field(
+        default=False,
+        description="ask settings no further that are told from the best on some of the questions",
+    )
+
+
 def _caches(spec: Any) -> Iterator[str]:
     """The files of vectors that match specs name, members of combinations too."""
     match spec:
@@ -274,11 +522,20 @@ def _caches(spec: Any) -> Iterator[str]:
                 yield from _caches(item)
 
 
+_WHO = {"workers", "engine"}
+"""Who does the work, on which no number depends: a result folder does not have it."""
+
+
 class RunConfig(_Model):
     """Everything that `kragx run` does. Relative paths start at the config file's folder."""
 
     dataset: Dataset
     retrievers: dict[Annotated[str, BeforeValidator(str)], Retriever] = Field(min_length=1)
+    stages: bool = Field(
+        default=False,
+        description="keep what each step of the retrievers' chains returned, and say which one "
+        "loses the gold (docs/stages.md)",
+    )
     match: Any = None
     judge: dict[str, Any] | None = Field(
         default=None, description="the LLM that judges for 'llm' (docs/judging.md)"
@@ -311,17 +568,31 @@ class RunConfig(_Model):
     statistics: StatisticsConfig = Field(
         default_factory=StatisticsConfig, description="of intervals and tests"
     )
+    tuning: TuningConfig = Field(
+        default_factory=TuningConfig, description="of grids: docs/tuning.md"
+    )
     max_failed: float = Field(
         default=0.0,
         ge=0,
         le=1,
         description="share of questions that a retriever may fail on and be compared",
     )
+    workers: int | None = Field(
+        default=None,
+        ge=1,
+        description="processes that share matching; default: this one alone. A judge asks from it",
+    )
+    engine: dict[Literal["ray"], dict[str, Any]] | None = Field(
+        default=None,
+        min_length=1,
+        description="a cluster that shares matching instead: {ray: {address: auto}}",
+    )
     gates: dict[str, Any] | None = Field(
-        default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparison.md)'
+        default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/gates.md)'
     )
     earlier: LocalPath | None = Field(
-        default=None, description="a result folder that this run is compared with"
+        default=None,
+        description="a result folder, or a file of --save-baseline, that this run is compared with",
     )
     _file: Path | None = PrivateAttr(default=None)
 
@@ -341,15 +612,81 @@ class RunConfig(_Model):
         return self._secrets
 
     @model_validator(mode="after")
+    def _stages_of_all(self) -> RunConfig:
+        for name, retriever in self.retrievers.items() if self.stages else ():
+            if retriever.factory is not None and retriever.stages is None:
+                self.retrievers[name] = retriever.model_copy(update={"stages": True})
+        return self
+
+    @model_validator(mode="after")
     def _one_kind_of_match(self) -> RunConfig:
         if self.match is not None and self.matchers is not None:
             raise ValueError("give either 'match' or 'matchers'")
+        return self
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> RunConfig:
+        sizes = {name: size(own.axes) for name, own in self.retrievers.items() if own.axes}
+        most = self.tuning.max_settings
+        count = sum(
+            prod(map(len, own.axes.values())) for own in self.retrievers.values() if own.axes
+        )
+        if count > most:
+            listed = "; ".join(f"{name}: {text}" for name, text in sizes.items())
+            raise ValueError(
+                f"the grids make {count} settings, more than max_settings ({most}): {listed}; "
+                "leave values out, or raise tuning.max_settings"
+            )
+        names = [name for of, own in self.retrievers.items() for name in own.settings_of(of)]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"retrievers: {twice!r} would be there twice; give one another name")
+        if sizes and self.baseline is not None and self.baseline not in names:
+            raise ValueError(
+                f"baseline: {self.baseline!r} is no setting; {nearest(self.baseline, names)}"
+            )
+        return self
+
+    @property
+    def settings(self) -> dict[str, Setting]:
+        """Every setting by name: one for each point of a grid, one for a retriever without."""
+        return {
+            name: setting
+            for of, own in self.retrievers.items()
+            for name, (setting, _) in own.settings_of(of).items()
+        }
+
+    @property
+    def asked(self) -> dict[str, RetrieverConfig]:
+        """The retrievers that are asked, with a grid's settings in its place."""
+        return {
+            name: config
+            for of, own in self.retrievers.items()
+            for name, (_, config) in own.settings_of(of).items()
+        }
+
+    @property
+    def has_grid(self) -> bool:
+        """Whether a retriever has a grid."""
+        return any(own.axes for own in self.retrievers.values())
+
+    @model_validator(mode="after")
+    def _one_engine(self) -> RunConfig:
+        if self.workers is not None and self.engine is not None:
+            raise ValueError(
+                "give either 'workers' or 'engine' (of ray, 'n' says how many at once)"
+            )
         return self
 
     @property
     def resolved_profile(self) -> Profile:
         """The profile named, else the one that the metric strings imply."""
         return profile_for(self.profile, self.metrics)
+
+    @property
+    def sharing(self) -> object:
+        """Who shares the work, as `kragx.evaluate` takes it."""
+        return self.engine or self.workers
 
     @property
     def comparing(self) -> Settings:
@@ -359,10 +696,41 @@ class RunConfig(_Model):
     @property
     def named_matchers(self) -> dict[str, Any]:
         """The match specs by the names that results give them; a single one is called as it is."""
-        if self.matchers is not None:
-            return self.matchers
-        spec = self.resolved_profile.match if self.match is None else self.match
-        return {label(spec): spec}
+        return {setting.name: spec for setting, spec in self.matcher_settings}
+
+    @property
+    def matcher_settings(self) -> list[tuple[Setting, Any]]:
+        """Each match spec, with the settings of its grid in its place."""
+        specs = self.matchers
+        if specs is None:
+            spec = self._match
+            specs = {label(spec): spec}
+        return [
+            own
+            for name, spec in specs.items()
+            for own in (spread(spec, name) if has_grid(spec) else [(Setting(name), spec)])
+        ]
+
+    @property
+    def _match(self) -> Any:
+        return self.resolved_profile.match if self.match is None else self.match
+
+    @property
+    def halving(self) -> Halving | None:
+        """When settings may be dropped; None where all are asked all."""
+        match self.tuning.halving:
+            case False:
+                return None
+            case True:
+                return Halving()
+        own = self.tuning.halving
+        return Halving(own.start, own.factor)
+
+    @property
+    def tuning_metric(self) -> str | None:
+        """The canonical name of the metric by which settings are compared; None for the first."""
+        text = self.tuning.metric
+        return None if text is None else str(parse_all([text], self.resolved_profile)[0])
 
     @property
     def stores(self) -> tuple[Path, ...]:
@@ -385,11 +753,15 @@ class RunConfig(_Model):
 
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""
-        plain: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        plain: dict[str, Any] = self.model_dump(
+            mode="json", by_alias=True, exclude_none=True, exclude=_WHO
+        )
         plain["profile"] = self.resolved_profile.name
         plain["metrics"] = self.metric_names
         if self.matchers is None:
-            (plain["match"],) = self.named_matchers.values()
+            plain["match"] = self._match
+        if self.tuning == TuningConfig() and not self.has_grid:
+            del plain["tuning"]
         masked: dict[str, Any] = self._secrets.masked(plain)
         return masked
 

@@ -13,6 +13,8 @@ from kragx.errors import KragxError, UsageError, nearest
 from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
 from kragx.matchers import matcher, method_class
 from kragx.metrics import KRAGX, parse, parse_all, profile_for
+from kragx.printing import joined, phrase
+from kragx.tuning import GRID, has_grid, spread
 
 
 def readable(error: ValidationError, raw: Any) -> Iterator[str]:
@@ -21,25 +23,28 @@ def readable(error: ValidationError, raw: Any) -> Iterator[str]:
         kind, loc, value = detail["type"], detail["loc"], detail["input"]
         path = _path(loc, raw)
         if kind == "extra_forbidden":
-            yield f"{path}: unknown key; {value}"  # the models put a hint there
+            # The models put a hint there.
+            yield joined(": ", [path, joined("; ", [phrase("unknown key"), value])])
         elif kind == "missing":
-            yield f"{path}.{loc[-1]}: missing; it is required".lstrip(".")
+            name = f"{path}.{loc[-1]}".lstrip(".")
+            yield joined(": ", [name, phrase("missing; it is required")])
         elif kind == "value_error":
-            yield f"{path or 'config'}: {detail['ctx']['error']}"
+            yield joined(": ", [path or "config", str(detail["ctx"]["error"])])
         elif not isinstance(value, dict) or path != _path(loc[:-1], raw):
             message = _WORDS.get(kind, detail["msg"])
             shown = "" if isinstance(value, (dict, list)) else f" ({value!r})"
-            yield f"{path or 'config'}: {message[0].lower()}{message[1:]}{shown}"
+            said = message if kind in _WORDS else f"{message[0].lower()}{message[1:]}"
+            yield joined(": ", [path or "config", joined("", [said, shown])])
         # Else a mapping, tried as the short form (html: true); the long one says what is wrong.
 
 
 _WORDS = {
-    "too_short": "is empty; give at least one",
-    "dict_type": "a mapping is expected",
-    "model_type": "a mapping is expected",
-    "list_type": "a list is expected",
-    "string_type": "a text is expected",
-    "path_type": "a path is expected",
+    "too_short": phrase("is empty; give at least one"),
+    "dict_type": phrase("a mapping is expected"),
+    "model_type": phrase("a mapping is expected"),
+    "list_type": phrase("a list is expected"),
+    "string_type": phrase("a text is expected"),
+    "path_type": phrase("a path is expected"),
 }
 
 
@@ -61,11 +66,8 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[str]:
 
     Without `trust` nothing is imported or made, and what needs that is not checked.
     """
-    baseline, retrievers = raw.get("baseline"), raw.get("retrievers")
-    if isinstance(baseline, str) and isinstance(retrievers, dict):
-        names = list(map(str, retrievers))
-        if baseline not in names:
-            yield f"baseline: {baseline!r} is no retriever; {nearest(baseline, names)}"
+    yield from _of_baseline(raw)
+    yield from _of_match_grids(raw)
     listed = raw.get("metrics")
     listed = listed if isinstance(listed, list) else [listed]
     metrics = {number: text for number, text in enumerate(listed) if isinstance(text, str)}
@@ -77,7 +79,8 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[str]:
     if not trust:
         return
     for number, text in metrics.items():
-        yield from (f"metrics[{number}]: {line}" for line in _mistakes(parse, text, profile))
+        mistakes = _mistakes(parse, text, profile)
+        yield from (joined(": ", [f"metrics[{number}]", line]) for line in mistakes)
     if (spec := raw.get("budget_tokenizer")) is not None:
         yield from _mistakes(tokenizer, spec, field="budget_tokenizer")
     defaults: dict[str, Any] = {}
@@ -89,12 +92,98 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[str]:
         except KragxError as error:
             yield str(error)
             return  # without a judge every 'llm' would complain once more
-    specs = {name: raw.get(name) for name in ("match", "facts_match", "relevance_match")}
-    if isinstance(raw.get("matchers"), dict):
-        specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
-    for where, spec in specs.items():
+    others = {name: raw.get(name) for name in ("facts_match", "relevance_match")}
+    for where, spec in {**_match_specs(raw), **others}.items():
         if spec is not None:
-            yield from _match_problems(where, filled(spec), defaults)
+            problems: dict[str, None] = {}
+            for own in _settings_of(spec):
+                problems |= dict.fromkeys(_match_problems(where, filled(own), defaults))
+            yield from problems
+
+
+def _of_baseline(raw: Mapping[str, Any]) -> Iterator[str]:
+    baseline, retrievers = raw.get("baseline"), raw.get("retrievers")
+    if isinstance(baseline, str) and isinstance(retrievers, dict):
+        names = list(map(str, retrievers))
+        if baseline not in names and baseline.endswith(".json"):
+            yield (
+                f"baseline: {baseline!r} is no retriever; a file that --save-baseline has written "
+                f"stands under 'earlier': earlier: {baseline}"
+            )
+            return
+        # The names of a grid's settings `RunConfig` knows.
+        if baseline not in names and not any(map(_has_axes, retrievers.values())):
+            yield phrase(
+                "baseline: {name!r} is no retriever; {hint}",
+                name=baseline,
+                hint=nearest(baseline, names),
+            )
+
+
+def _match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The specs of the matchers that decide, by where they stand."""
+    named = raw.get("matchers")
+    of_names = named.items() if isinstance(named, dict) else ()
+    return {"match": raw.get("match"), **{f"matchers.{name}": own for name, own in of_names}}
+
+
+def _of_match_grids(raw: Mapping[str, Any]) -> Iterator[str]:
+    for where, spec in _match_specs(raw).items():
+        if has_grid(spec):
+            yield from _mistakes(_grid_of, spec, where)
+    for name in ("facts_match", "relevance_match"):
+        if has_grid(raw.get(name)):
+            yield f"{name}.{GRID}: a grid stands under 'match' or one of 'matchers' alone"
+
+
+def _of_tuning(config: RunConfig) -> Iterator[str]:
+    """What is wrong with the metric by which settings are compared, and with how many there are."""
+    n_matchers, most = len(config.named_matchers), config.tuning.max_settings
+    if n_matchers > most and any(own.values for own, _ in config.matcher_settings):
+        yield (
+            f"match: the grid makes {n_matchers} settings, more than max_settings ({most}); leave "
+            "values out, or raise tuning.max_settings"
+        )
+    if config.tuning.halving:
+        if not config.has_grid:
+            yield f"tuning.halving: no retriever has a {GRID}"
+        if n_matchers > 1:
+            yield f"tuning.halving: one matcher decides who is dropped; there are {n_matchers}"
+        if config.judge is not None:
+            yield "tuning.halving: a judge is asked about all answers; leave out one of the two"
+    text = config.tuning.metric
+    if text is None:
+        return
+    try:
+        spec = parse(text, config.resolved_profile)
+    except KragxError as error:
+        yield f"tuning.metric: {error}"
+        return
+    if str(spec) not in config.metric_names:
+        hint = nearest(str(spec), config.metric_names)
+        yield f"tuning.metric: {text!r} is none of metrics; {hint}"
+    elif spec.metric.better == "neither" or not spec.metric.is_mean:
+        yield f"tuning.metric: {text!r} has no value of each question that is better or worse"
+
+
+def _grid_of(spec: Mapping[str, Any], where: str) -> None:
+    try:
+        spread(spec, "")
+    except UsageError as error:
+        raise error.within(where) from None
+
+
+def _settings_of(spec: Any) -> list[Any]:
+    """A match spec with its grid's settings in its place; none where the grid itself is wrong."""
+    try:
+        return [own for _, own in spread(spec, "")] if has_grid(spec) else [spec]
+    except UsageError:
+        return []
+
+
+def _has_axes(retriever: Any) -> bool:
+    places = ("args", "http", "command")
+    return isinstance(retriever, dict) and any(has_grid(retriever.get(own)) for own in places)
 
 
 def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[str]:
@@ -132,6 +221,7 @@ def of_whole(config: RunConfig) -> Iterator[str]:
     metrics = parse_all(config.metrics, config.resolved_profile)
     if "id" in methods and any(spec.metric.reads_facts for spec in metrics):
         yield f"facts_match: {FACTS_HAVE_NO_IDS}"  # known before anything is retrieved
+    yield from _of_tuning(config)
     yield from of_gates(config)
 
 
@@ -142,7 +232,7 @@ def of_gates(config: RunConfig) -> list[str]:
     problems += gate_problems(
         gates,
         metrics=config.metric_names,
-        retrievers=config.retrievers,
+        retrievers=config.asked,
         matchers=config.named_matchers,
         slices=config.slices or (),
         baseline=config.baseline,

@@ -7,6 +7,7 @@ from kragx.data.validation import SLICES
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.matchers import METHODS, option_names
 from kragx.matchers.combine import KINDS
+from kragx.tuning import GRID
 
 
 def config_schema() -> dict[str, Any]:
@@ -18,10 +19,11 @@ def config_schema() -> dict[str, Any]:
     tokens = [{"type": "string"}, {"type": "object"}, {"type": "null"}]
     properties["budget_tokenizer"]["anyOf"] = tokens
     definitions |= _matchers()
-    match = {"$ref": "#/$defs/match"}
-    for name in ("match", "facts_match", "relevance_match"):
+    match, with_grid = {"$ref": "#/$defs/match"}, {"$ref": "#/$defs/match_with_grid"}
+    for name in ("facts_match", "relevance_match"):
         properties[name]["anyOf"] = [match, {"type": "null"}]
-    properties["matchers"]["anyOf"][0]["additionalProperties"] = match
+    properties["match"]["anyOf"] = [with_grid, {"type": "null"}]
+    properties["matchers"]["anyOf"][0]["additionalProperties"] = with_grid
     judge = properties["judge"]["anyOf"][0]
     judge |= {"properties": {name: {} for name in JUDGE_FIELDS}, "additionalProperties": False}
     return {
@@ -60,6 +62,8 @@ def _matchers() -> dict[str, Any]:
             of({"method": own, "args": {"type": "object"}, **more}),
         ]
 
+    lists = {"type": "array", "minItems": 1}
+    grid = {GRID: {"type": "object", "minProperties": 1, "additionalProperties": lists}}
     limits = {name: {"type": "number"} for name in ("accept", "reject")}
     steps = {kind: "step" if kind == "cascade" else "match" for kind in KINDS}
     combinations = [
@@ -75,6 +79,10 @@ def _matchers() -> dict[str, Any]:
     ]
     return {
         "match": {"anyOf": [*methods({}), *combinations]},
+        "match_with_grid": {
+            "description": "a matcher; a grid of its options makes a setting of each combination",
+            "anyOf": [*methods(grid), *combinations],
+        },
         "step": {
             "description": "a matcher of a cascade, with the scores that decide at once",
             "anyOf": [*methods(limits), *combinations],

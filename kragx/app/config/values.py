@@ -75,7 +75,7 @@ FACTS, RELEVANCE = "", " "
 # Whose ``args`` keep variables as they are until they are used, so that no result holds a secret;
 # so do the keys below.
 _LATE = ("retrievers.", "judge", "match", "facts_match", "relevance_match")
-_LATE_KEYS = {"args", "fingerprint", "extra_body", "headers"}
+_LATE_KEYS = {"args", "fingerprint", "extra_body", "headers", "http", "command"}
 
 
 def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool = False) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx.app.folder.opened import CORPUS, EARLIER, SCORES, opened
+from kragx.app.folder.opened import BASELINE, CORPUS, EARLIER, SCORES, opened
 from kragx.data import Corpus, Doc, GoldDataset, Run
 from kragx.data.formats.jsonl import make_folder, write_bytes, write_records
 
@@ -28,6 +28,9 @@ def write_inputs(report: RunReport, folder: Path) -> None:
         write_records(documents, folder / CORPUS)
     if report.config.earlier is not None:
         make_folder((folder / EARLIER[0]).parent)
+        if not report.config.earlier.is_dir():
+            write_bytes(folder / BASELINE, report.config.earlier.read_bytes())
+            return
         with opened(report.config.earlier, trust=True) as earlier:
             for place in EARLIER:
                 source = earlier.sealed.path(Path(place).name)
@@ -39,7 +42,9 @@ def _named(corpus: Corpus, dataset: GoldDataset, runs: Iterable[Run]) -> Iterato
     golds = [gold for query in dataset for gold in query.gold]
     ids = [gold.id for gold in golds]
     ids += [other.id for gold in golds for other in gold.alternatives]
-    ids += [doc.id for run in runs for answer in run.results.values() for doc in answer.documents]
+    answers = [answer for run in runs for answer in run.results.values()]
+    ids += [doc.id for answer in answers for doc in answer.documents]
+    ids += [doc.id for own in answers for stage in own.stages for doc in stage.documents]
     for doc_id in filter(None, dict.fromkeys(ids)):
         text = corpus.text(doc_id)
         if text is not None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from kragx.app.config import RunConfig, load
 from kragx.app.config.values import FACTS, RELEVANCE
+from kragx.app.folder.baseline import read_baseline
 from kragx.app.folder.scores import RecordedScores
 from kragx.app.folder.sealed import MANIFEST, Sealed, inside, listed, reading
 from kragx.app.record import UNFINISHED, Record
@@ -27,13 +28,16 @@ from kragx.data import (
     read_gold,
     read_results,
 )
-from kragx.data.formats.jsonl import file_name, read_object
+from kragx.data.formats.jsonl import read_object
+from kragx.data.source import name_of
 from kragx.errors import DataError, UntrustedError
 from kragx.evaluation.evaluation import Evaluation
+from kragx.printing import phrase
 
 SCORES, CORPUS = "scores.jsonl", "corpus.jsonl"
 EARLIER = ("earlier/report.json", "earlier/gold.jsonl")
-INPUTS = (SCORES, CORPUS, *EARLIER)
+BASELINE = "earlier/baseline.json"
+INPUTS = (SCORES, CORPUS, *EARLIER, BASELINE)
 """What a folder keeps of what stands elsewhere (`kragx.app.folder.inputs`)."""
 
 KEPT_BEFORE = ".partial.jsonl"
@@ -110,13 +114,13 @@ class Opened:
     def contents(self, settings: Iterable[str] = ()) -> Content:
         """Its config, its gold set, what each retriever returned, and what belongs to that."""
         config = self.config(settings)
-        name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
+        name = config.dataset.name or name_of(config.dataset.path)
         gold = read_gold(self.sealed.path("gold.jsonl"))
         dataset = replace(gold, name=name, version=config.dataset.version)
         runs = {}
-        for file, (name, retriever) in zip(
-            file_names(config.retrievers), config.retrievers.items()
-        ):
+        dropped = {drop.name for drop in self.record.drops} if self.record else set()
+        asked_of = {name: own for name, own in config.asked.items() if name not in dropped}
+        for file, (name, retriever) in zip(file_names(asked_of), asked_of.items()):
             asked, run = read_results(self.sealed.path(f"results/{file}.jsonl"))
             if self.sealed.manifest is None and asked.content_hash != gold.content_hash:
                 raise _cut_short(self.sealed.folder)
@@ -147,6 +151,9 @@ class Opened:
             return None
         if self.trust:
             return read_earlier(config.earlier, trust=True)
+        if self.sealed.has(BASELINE):
+            kept_results, record = read_baseline(self.sealed.path(BASELINE))
+            return Earlier(replace(kept_results, name=str(config.earlier)), record)
         if not all(map(self.sealed.has, EARLIER)):
             raise UntrustedError(f"earlier: {config.earlier} is not kept in the folder")
         report, gold = map(self.sealed.path, EARLIER)
@@ -218,7 +225,9 @@ _READ_COUNTS = ("n_extra", "n_replaced_surrogates", "n_longer_lines")
 
 
 def read_earlier(folder: Path, *, trust: bool = False) -> Earlier:
-    """The results of an earlier run's folder; as `opened`."""
+    """The results of an earlier run: its folder, as `opened`, or a baseline made of it."""
+    if folder.suffix == ".json" and not folder.is_dir():
+        return Earlier(*read_baseline(folder))
     with opened(folder, trust=trust) as content:
         return Earlier(content.results, content.record)
 
@@ -251,11 +260,16 @@ def _check_former(folder: Path) -> None:
     names = ("config.yaml", "gold.jsonl", "report.json", "results")
     missing = [name for name in names if not (folder / name).exists()]
     if (folder / UNFINISHED / "answers").is_dir() and missing:
-        raise DataError(f"{folder}: no results yet, as a run was cut short here", remedy=_GOES_ON)
+        problem = phrase("{folder}: no results yet, as a run was cut short here", folder=folder)
+        raise DataError(problem, remedy=_GOES_ON)
     if len(missing) == len(names) or {"config.yaml", "report.json"} <= {*missing}:
         raise DataError(
-            f"{folder}: no result folder, as it has no {MANIFEST}; name one that kragx run has "
-            "written"
+            phrase(
+                "{folder}: no result folder, as it has no {file}; name one that kragx run has "
+                "written",
+                folder=folder,
+                file=MANIFEST,
+            )
         )
     if missing:
         raise DataError(f"{folder}: not whole; missing: {listed(missing)}", remedy=_GOES_ON)

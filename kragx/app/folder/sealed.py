@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -79,8 +79,11 @@ class Sealed:
             return name in self.manifest
         return _where(self.folder, name).exists()
 
-    def check(self) -> None:
+    def check(self, only: Collection[str] | None = None) -> None:
         """See to it that the files are those that the manifest names.
+
+        Args:
+            only: the files to look at; None for all that kragx reads.
 
         Raises:
             DataError: with the names of those that are missing, and of those that are others.
@@ -88,7 +91,7 @@ class Sealed:
         read = {
             name: entry
             for name, entry in (self.manifest or {}).items()
-            if not name.endswith(FOR_PEOPLE)
+            if (not name.endswith(FOR_PEOPLE) if only is None else name in only)
         }
         missing = [name for name in read if not self.path(name).is_file()]
         changed = [
@@ -152,6 +155,21 @@ def reading(folder: Path, *, trust: bool = False) -> Iterator[Sealed]:
         raise DataError(f"{folder}: was written anew while it was read; read it again")
     if problem is not None:
         raise problem
+
+
+def checked_file(folder: Path, name: str) -> Path | None:
+    """A file of a folder that was found to be what the manifest says; the others are not looked at.
+
+    Returns:
+        None if it is not there, as a run has not ended.
+
+    Raises:
+        DataError: it is another, or does not belong to the folder.
+    """
+    sealed = Sealed(folder, _current(folder))
+    sealed.check({name})
+    path = sealed.path(name)
+    return path if path.is_file() else None
 
 
 def manifest_of(folder: Path) -> Manifest | None:

@@ -42,6 +42,7 @@ from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import make_folder, refused, to_json
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import metric_names
+from kragx.printing import phrase
 from kragx.report.csv_files import means_csv, queries_csv, query_rows, write_text
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
             finish(folder)
             allowed = _replaceable(folder, config)
             if allowed is not None:
-                results = [f"results/{name}.jsonl" for name in file_names(config.retrievers)]
+                results = [f"results/{name}.jsonl" for name in file_names(config.asked)]
                 check_free(folder, (*_FILES, *INPUTS, *_REPORTS, *results), allowed)
             with refused(work, "written"):
                 (work / ".gitignore").write_text("*\n", encoding="utf-8")
@@ -112,9 +113,13 @@ def _replaceable(folder: Path, config: RunConfig) -> Manifest | None:
     strangers = [name for name in names if name not in {*_NOBODYS, *kept, UNFINISHED}]
     if strangers:
         raise UsageError(
-            f"output: {folder} holds what kragx run has not written ({listed(strangers)}), and "
-            "nothing is written there",
-            remedy="name another folder, or an empty one",
+            phrase(
+                "output: {folder} holds what kragx run has not written ({names}), and nothing is "
+                "written there",
+                folder=folder,
+                names=listed(strangers),
+            ),
+            remedy=phrase("name another folder, or an empty one"),
         )
     return {}
 

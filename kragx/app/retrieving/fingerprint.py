@@ -6,12 +6,12 @@ import json
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kragx import __version__
 from kragx.app.config import RetrieverConfig, filled, variables_in
@@ -19,7 +19,11 @@ from kragx.app.record import UNFINISHED, holds_results
 from kragx.app.retrieving.local_code import Code
 from kragx.plugins import is_import_path
 
-OF_FAILURES = {"timeout", "retries", "on_error"}
+OF_FAILURES: Mapping[str, Any] = {
+    **dict.fromkeys(("timeout", "retries", "on_error"), True),
+    "http": {"timeout", "retries", "most_bytes"},
+    "command": {"timeout"},
+}
 """Options of a retriever on which no answer depends that it has given."""
 
 OF_TIMES = {"concurrency", "warmup", "repeat"}
@@ -72,9 +76,13 @@ class Fingerprints:
         self._of_code: dict[str, dict[str, str]] = {}
         self._states: dict[tuple[object, ...], str] = {}
 
+    def unread(self) -> Self:
+        """The same for another machine: nothing is known of any file."""
+        return type(self)(self._here, self._written)
+
     def of(self, config: RetrieverConfig) -> Fingerprint:
         """The state of all that the answers of a retriever depend on, as far as it can be seen."""
-        plain = config.model_dump(mode="json", by_alias=True, exclude=OF_FAILURES)
+        plain = config.model_dump(mode="json", by_alias=True, exclude=dict(OF_FAILURES))
         times = {name: _hash(plain.pop(name)) for name in sorted(OF_TIMES)}
         given = {name: value for name, value in plain.items() if value is not None}
         # Of a folder that was moved as a whole nothing has changed.
@@ -84,7 +92,7 @@ class Fingerprints:
             # One hash of them all: each by itself might be found by trying.
             values = [os.environ.get(name) for name in names]
             parts[f"values of {', '.join(names)}"] = _hash(values)
-        for text in _texts([config.args, given.get("callbacks")]):
+        for text in _texts([config.args, given.get("callbacks"), given.get("command")]):
             parts |= self._files(text)
         parts |= self.code(config)
         return Fingerprint({**parts, "version of kragx": __version__}, times)
@@ -109,7 +117,7 @@ class Fingerprints:
         return parts
 
     def _files(self, text: str) -> dict[str, str]:
-        """The state of the files and folders that a text in ``args`` names, if it names any."""
+        """The state of the files and folders that a text in ``args`` or a command names, if any."""
         value = str(filled(text))
         if "\n" in value or len(value) > _LONGEST_PATH:  # a prompt, say
             return {}

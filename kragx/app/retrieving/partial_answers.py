@@ -11,11 +11,12 @@ from typing import Any
 
 from kragx.app.record import UNFINISHED, Kept, now
 from kragx.app.retrieving.fingerprint import Fingerprint
-from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs
+from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs, as_turns
 from kragx.data.documents import clean_seconds
 from kragx.data.formats.gold import answer_record
 from kragx.data.formats.jsonl import make_folder, open_log, read_records, refused, to_json
 from kragx.data.problems import Problems
+from kragx.data.stages import as_stages
 from kragx.errors import DataError
 
 
@@ -103,7 +104,9 @@ def partial_answers(
         def keep(query: Query, retrieved: Retrieved) -> None:
             if retrieved.error is not None:
                 return
-            question = {"query_id": query.id, "query": query.text}
+            question: dict[str, Any] = {"query_id": query.id, "query": query.text}
+            if query.history:
+                question["history"] = [turn.to_dict() for turn in query.history]
             line = write({"of": [answers, times], **question, **answer_record(retrieved)})
             again = _answer(json.loads(line))
             with suppress(Exception):  # whatever foreign values raise when they are compared
@@ -118,7 +121,8 @@ def partial_answers(
 
 def _answer(record: Mapping[str, Any]) -> Retrieved:
     docs = as_docs(record["retrieved"], Mender(), "retrieved")
-    return Retrieved(docs, clean_seconds(record.get("seconds")))
+    stages = as_stages(record.get("stages", []), docs, Mender())
+    return Retrieved(docs, clean_seconds(record.get("seconds")), stages=stages)
 
 
 def _read(
@@ -144,7 +148,9 @@ def _read(
                 begun.setdefault(key, record["begun"])
                 continue
             query_id, answer = record["query_id"], _answer(record)
-            if key == answers and query_id in dataset and dataset[query_id].text == record["query"]:
+            said = record["query"], as_turns(record.get("history", []), Mender())
+            own = dataset[query_id] if key == answers and query_id in dataset else None
+            if own is not None and said == (own.text, own.history):
                 is_timed = key_of_times == times
                 known[query_id] = answer if is_timed else replace(answer, seconds=None)
             n_of.setdefault(key, set()).add(query_id)

@@ -22,5 +22,5 @@ def sources(path: Path) -> tuple[list[Source], MetricSpec]:
     fingerprints = Fingerprints(path.resolve().parent)
     return [
         Source(name, fingerprints.of(own).keys[0], asker(name, own))
-        for name, own in config.retrievers.items()
+        for name, own in config.asked.items()
     ], deciding_metric(config.metrics or ())

@@ -652,6 +652,7 @@ def test_append_only(kragx, config, server):
     db.close()
 
 
+@pytest.mark.integration
 def test_a_panel(config, kragx, server):
     """A batch for each judge; the third one's, where two differ, when theirs are collected."""
     path = config()

@@ -387,6 +387,7 @@ def test_resolved_holds_every_default(loaded, tmp_path):
         "metrics": list(DEFAULT_METRICS),
         "html": True,
         "max_failed": 0.0,
+        "stages": False,
         "statistics": {
             "confidence": 0.95,
             "resamples": 10_000,

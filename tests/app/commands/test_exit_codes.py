@@ -241,6 +241,7 @@ def ask(question):
 """
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 def test_interrupted_for_real(jsonl, here):
     """SIGINT while a retriever sleeps ends the command with 130 and no traceback."""
@@ -273,6 +274,7 @@ def test_interrupted_for_real(jsonl, here):
     assert "Traceback" not in err
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no broken pipes")
 @pytest.mark.parametrize("args", [("metrics",), ("metrics", "--format", "csv"), ("match", "FILE")])
 def test_broken_pipe(jsonl, args):

@@ -48,6 +48,7 @@ def test_dry_run_and_budget(kragx, here):
         assert (code, "q.jsonl exists" in problems) == (2, True)
 
 
+@pytest.mark.integration
 def test_what_fell_and_what_exists(kragx, here):
     """Reasons go to a file; the config's gold set counts as what exists; JSON has the counts."""
     with serving(handler=Writer) as server:

@@ -188,7 +188,8 @@ schema
 """
 
 
-@pytest.mark.parametrize("terminal", [False, pytest.param(True, marks=pytest.mark.integration)])
+@pytest.mark.integration
+@pytest.mark.parametrize("terminal", [False, True])
 def test_every_command(folder, kragx, terminal):
     """Nothing that a terminal obeys is printed, but colours and what clears a labeller's screen."""
     steered = []

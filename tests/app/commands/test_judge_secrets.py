@@ -55,14 +55,8 @@ def config(here, monkeypatch):
     return write
 
 
-@pytest.mark.parametrize(
-    "login",
-    [
-        "team:${LOGIN}@",
-        pytest.param("", marks=pytest.mark.integration),
-        pytest.param(f"team:{quote(PASSWORD, safe='')}@", marks=pytest.mark.integration),
-    ],
-)
+@pytest.mark.integration
+@pytest.mark.parametrize("login", ["team:${LOGIN}@", "", f"team:{quote(PASSWORD, safe='')}@"])
 def test_run(here, config, kragx, login):
     """A dry run, a run, its folder, its store, exports and reports: no secret in any form."""
     shown = {}

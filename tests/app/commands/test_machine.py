@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.thoroughness import some
+
 GOOD = {"query_id": "q1", "gold": [{"text": "a b c"}], "retrieved": [{"text": "a b c"}]}
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other streams and signals")
@@ -75,7 +77,7 @@ class Mine:
         ("app.commands.explain.show", ("explain", "{}", "-q", "q1")),
         ("app.commands.score.write_records", ("match", "{}")),
         ("app.commands.threshold.show", ("threshold", "sweep", "{}")),
-        ("matchers.matching._checked", ("score", "{}", "--match", "my_matcher:Mine")),
+        ("matchers.matching._shaped", ("score", "{}", "--match", "my_matcher:Mine")),
         ("app.commands.gold_validate.show", ("gold", "validate", "{}")),
     ],
 )
@@ -209,6 +211,7 @@ def test_refused_by_the_machine(kragx, jsonl, monkeypatch, error, said):
     assert kragx("score", jsonl(GOOD)) == (2, "", f"kragx: {said}\n")
 
 
+@pytest.mark.integration
 @posix
 @pytest.mark.parametrize("closed", [(1,), (0, 1, 2)])
 def test_closed_streams(jsonl, closed, tmp_path):
@@ -219,6 +222,7 @@ def test_closed_streams(jsonl, closed, tmp_path):
     assert out.read_text(encoding="utf-8").startswith('{"query_id": "q1"')
 
 
+@pytest.mark.integration
 @posix
 def test_nothing_is_read_of_a_closed_stream(jsonl):
     """Standard input that is closed holds no query."""
@@ -227,7 +231,7 @@ def test_nothing_is_read_of_a_closed_stream(jsonl):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-@pytest.mark.parametrize("args", [("metrics",), ("--help",)])
+@pytest.mark.parametrize("args", some([("metrics",), ("--help",)], 2))
 def test_full_output(args):
     """Output that cannot be written is one line on standard error, and no success."""
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -236,6 +240,7 @@ def test_full_output(args):
     assert done.stderr == "kragx: standard output: No space left on device\n"
 
 
+@pytest.mark.integration
 @posix
 @pytest.mark.parametrize(
     ("unbuffered", "args"),
@@ -270,6 +275,7 @@ def test_output_that_fills_a_disk_in_the_middle(jsonl, tmp_path, unbuffered, arg
     assert path.stat().st_size == 10
 
 
+@pytest.mark.integration
 @posix
 @pytest.mark.parametrize(("encoding", "box"), [("ascii", "|"), ("cp949", "|")])
 def test_what_a_terminal_cannot_print(jsonl, encoding, box):
@@ -312,9 +318,12 @@ def ask(question):
 """
 
 
+@pytest.mark.integration
 @posix
 @pytest.mark.parametrize(
-    ("number", "said"), [(15, "terminated"), (1, "the terminal is gone")], ids=["TERM", "HUP"]
+    ("number", "said"),
+    [(15, "terminated"), (1, "the terminal is gone")],
+    ids=["TERM", "HUP"],
 )
 def test_told_to_end(here, jsonl, number, said):
     """SIGTERM and SIGHUP end the command as an interrupt does; what was answered is kept."""
@@ -353,6 +362,7 @@ def ask(question):
 """
 
 
+@pytest.mark.integration
 @posix
 def test_full_disk_while_answers_are_kept(here, jsonl):
     """The file that takes no more is named; with room again only what was lost is asked again."""
@@ -409,6 +419,7 @@ def test_interrupted_while_it_starts():
     assert (done.returncode, done.stderr) == (130, "kragx: interrupted\n")
 
 
+@pytest.mark.integration
 @posix
 def test_a_folder_that_is_gone(jsonl, tmp_path):
     """Started in a folder that was removed, the command works on files elsewhere."""

@@ -151,7 +151,7 @@ def test_method_that_makes_a_retriever(run, args):
             "'toy_retrievers:make_k'",
             (
                 "cannot tell whether make_k(k=1) makes something or takes the question itself",
-                "{class: 'toy_retrievers:make_k', args: {k: ...}}",
+                "{class: 'toy_retrievers:make_k', args: {k: 1}}",
                 "def ask(question): ...",
             ),
         ),
@@ -298,9 +298,11 @@ def test_single_retriever_is_not_marked(run, kragx):
 
 
 def test_progress_only_on_a_terminal(run, kragx):
-    """Nothing but the place of the output goes to standard error when it is no terminal."""
+    """Without a terminal standard error says where the output is, and whether a run was there."""
     run("retrievers: {a: {class: 'toy_retrievers:fox'}}\noutput: out")
     assert kragx("run", "run.yaml").err == "written to out; open out/report.html\n"
+    replaced = "written to out, in place of the run that was there; open out/report.html\n"
+    assert kragx("run", "run.yaml").err == replaced
 
 
 @pytest.mark.parametrize(

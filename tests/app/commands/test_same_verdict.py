@@ -108,6 +108,7 @@ def test_constant_retrievers(run):
     assert "a and b have the same value for every query in mrr@5" in alike[0]
 
 
+@pytest.mark.integration
 def test_slices_of_one_question(run):
     """A question that is a slice of its own decides nothing, and no advice rests on it."""
     ranks = {"a": lambda at: 1 if at else 0, "b": lambda at: 1 + at % 2}
@@ -123,6 +124,7 @@ def test_slices_of_one_question(run):
     assert "not decided, b 1.0000" in outcome[1]
 
 
+@pytest.mark.integration
 def test_slices_that_nobody_named(run):
     """Fields with a few values are slices in the terminal, in Markdown and on the page alike."""
     ranks = {"a": lambda at: 1, "b": lambda at: 2}
@@ -134,6 +136,7 @@ def test_slices_that_nobody_named(run):
         assert page["n_tests"] == (2 * 3 + 2 if there else 2)
 
 
+@pytest.mark.integration
 def test_times_within_noise(run):
     """Nobody is called faster for less than a millisecond, in any metric of time."""
     extra = "metrics: [mrr@5, seconds_mean, seconds_p95]\n"

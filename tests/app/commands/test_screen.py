@@ -78,6 +78,7 @@ def test_the_weakest_slices_come_first(run):
     assert ", 2 more" in outcome.out
 
 
+@pytest.mark.integration
 def test_many_retrievers_and_metrics_fit(run):
     """Twelve retrievers stand below one another, with the first of twenty metrics."""
     names = [f"retriever-with-a-name-{number}-{number % 5 + 1}" for number in range(12)]

@@ -146,6 +146,7 @@ def test_sweep_steps_and_scores(kragx, results):
     assert len(piped["sweeps"][0]["values"]) == 7
 
 
+@pytest.mark.integration
 def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
     """By the matcher named; the plot is written, and where is said on standard error."""
     plotting()
@@ -313,8 +314,8 @@ def test_no_score_is_cut_off_in_a_narrow_terminal(kragx, results, monkeypatch, w
     tables = [row for row in rows if row[:2] == ["gold", "1"]]
     names = {name for line in shown.splitlines() for name in line.split()}
     assert {"exact", "text", "contains", "rouge1", "rouge2", "rougeL", "overlap", "span"} <= names
-    # The gold has no id.
-    offered = [name for name in METHODS if name != "id" and not method_class(name).asks]
+    # The gold has no id, and says no pages.
+    offered = [n for n in METHODS if n not in ("id", "pages") and not method_class(n).asks]
     assert sum(len(line) - 2 for line in tables) == 3 * len(offered)  # three documents
 
 

@@ -63,6 +63,7 @@ def ask(link, path):
         connection.close()
 
 
+@pytest.mark.integration
 def test_links_lead_in_and_ctrl_c_ends(shop):
     """A link for each; a retriever that cannot be loaded stops nothing; it ends with 0."""
     with open_shop(shop, "--annotator", "지민") as (links, process):
@@ -75,7 +76,7 @@ def test_links_lead_in_and_ctrl_c_ends(shop):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, f"closed; all is in {shop}\n")
-    assert "no_such_module" in notices[0]
+    assert "no_such_module" in notices[0]["values"][0]
     assert "no_such_module" in err
     assert "Traceback" not in err
     assert all(token not in err for _, token in links.values())

@@ -206,6 +206,7 @@ def hangs(question):
 """
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for one process")
 @pytest.mark.parametrize("options", ["", ", timeout: 60"])
 def test_an_interrupt_does_not_wait_for_what_hangs(jsonl, module, here, options):

@@ -138,6 +138,7 @@ def test_mistakes(written, text, path, hint):
     assert len(hits) == 1, caught.value.problems
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "configs").glob("*.yaml")))
 def test_schema_accepts_the_configs(name):
     """The JSON Schema is one, and accepts every config of the project."""
@@ -157,6 +158,9 @@ def test_schema_accepts_the_configs(name):
         "dataset: g\nretrievers: {a: r}\njudge: {model: x}\n"
         "match: {cascade: [{method: overlap, accept: 0.8}, {any: [id, {method: llm}]}]}",
         "dataset: {path: g, targets: {difficulty: {easy: 1}}}\nretrievers: {a: r}",
+        "dataset: g\nretrievers: {a: r}\nmatch: {method: rouge2, grid: {threshold: [0.4, 0.6]}}",
+        "dataset: g\nretrievers: {a: {class: 'm:x', args: {grid: {k: [5, 10]}}, cut: k}}\n"
+        "tuning: {halving: {start: 20}}",
     ],
 )
 def test_schema_accepts_short_forms(text):
@@ -176,6 +180,9 @@ def test_schema_accepts_short_forms(text):
         GOOD + "match: {any: [id, {method: overlap, accept: 0.5}]}",
         GOOD + "matchers: {a: {cascade: [id]}}",
         GOOD + "judge: {modl: x}",
+        GOOD + "facts_match: {method: rouge2, grid: {threshold: [0.4]}}",
+        GOOD + "match: {method: rouge2, grid: {threshold: 0.4}}",
+        GOOD + "tuning: {halfing: true}",
         "dataset: {path: g, targets: {dificulty: {easy: 1}}}\nretrievers: {a: r}",
     ],
 )

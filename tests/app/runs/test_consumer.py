@@ -9,6 +9,7 @@ import pytest
 from kragx import read_gold, validate
 from kragx.app import config, pipeline
 from kragx.data.text import normalise
+from kragx.evaluation.retrievers import read_corpus
 from kragx.metrics import METRICS
 from tests.docs.support import ROOT
 
@@ -29,7 +30,9 @@ def offline(monkeypatch):
 
 @pytest.mark.integration
 def test_it_runs_and_makes_sense(offline):
-    """Six retrievers on 60 questions; expansion completes what the best five chunks hold."""
+    """Six retrievers on 150 questions, 12 without an answer; expansion completes what the best
+    five chunks hold.
+    """
     pytest.importorskip("bm25s")
     loaded = config.load(
         ROOT / "configs" / "consumer.yaml",
@@ -37,9 +40,10 @@ def test_it_runs_and_makes_sense(offline):
     )
     report = pipeline.run(loaded)
     found = {each.name: each for each in report.evaluations}
+    n_paragraphs = sum(doc.text.count("\n\n") + 1 for doc in read_corpus(DATA / "corpus.jsonl"))
     assert list(found) == [*NAMES, *(f"{name}+context" for name in NAMES)]
     for name, evaluation in found.items():
-        assert evaluation.counts["n_scored"] == 60
+        assert evaluation.counts["n_scored"] == 138
         assert evaluation.counts["n_failed"] == evaluation.counts["n_duplicates"] == 0
         for metric, value in evaluation.mean.items():
             if metric == "context_relevance" and "+context" not in name:
@@ -47,7 +51,8 @@ def test_it_runs_and_makes_sense(offline):
             else:
                 assert value is not None
                 assert value > 0
-        assert evaluation["recall@5"] > 0.5
+        # Twenty times what five random paragraphs hold: the questions use few of the texts' words.
+        assert evaluation["recall@5"] > 20 * 5 / n_paragraphs
     asked = {name.partition("@")[0] for name in found["hybrid"].mean}
     # Coverage, density and IoU are for gold that shares no ids with the chunks; the others need
     # questions that nothing answers, or a judge.
@@ -85,5 +90,5 @@ def test_the_gold_set_is_that_of_the_texts(monkeypatch):
             for each in (gold, *gold.alternatives):
                 held = any(passage in texts[each.id] for passage in passages)
                 assert held is (gold.grade > 0), (query.id, each.id)
-        for fact in query.metadata["facts"]:
+        for fact in query.metadata.get("facts", ()):
             assert any(normalise(fact) in passage for passage in passages)

@@ -67,6 +67,7 @@ def test_six_retrievers(run, here, kragx):
     assert outcome.err.endswith("not comparable, as failed: dead, slow\n")
 
 
+@pytest.mark.integration
 def test_json_and_csv_of_six(run, here):
     """Programs find the failures with their reasons, and no comparison with who failed.
 
@@ -124,6 +125,7 @@ def test_only_one_that_did_not_fail(run, gates):
     assert "0.4722" in outcome.out
 
 
+@pytest.mark.integration
 def test_gates_and_failures(run, here):
     """Gates on failures hold the counts; every other gate fails for who is not comparable."""
     gates = {
@@ -203,6 +205,7 @@ def test_none_found_anything(run, here):
             assert untrue not in text
 
 
+@pytest.mark.integration
 def test_a_sweep_leaves_out_who_failed(run, kragx):
     """Who failed is in no order by threshold, and its zeros are not shown."""
     run(match="overlap")

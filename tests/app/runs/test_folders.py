@@ -141,6 +141,7 @@ def test_stop_on_error(prepared, kragx):
     assert "no index" in err
 
 
+@pytest.mark.integration
 def test_killed_and_started_again(prepared, kragx):
     """After a kill half way the next run asks only what is left, and its numbers are whole."""
     here = prepared("killed")
@@ -172,6 +173,7 @@ def test_retrievers_whose_names_are_those_of_kept_answers(prepared, kragx):
     assert kragx("report", "out").code == 0
 
 
+@pytest.mark.integration
 def test_what_decides_how_a_question_fails_goes_on(prepared, kragx, here):
     """Who ends a run at a failure, and raises timeout and retries, loses no answer."""
     prepared("killed", text=CONFIG.replace("NAME'", "NAME', timeout: 9, on_error: stop"))
@@ -185,6 +187,7 @@ def test_what_decides_how_a_question_fails_goes_on(prepared, kragx, here):
     assert asked(here) == ["4", "5", "6"]
 
 
+@pytest.mark.integration
 def test_a_report_that_cannot_be_written_loses_no_answer(prepared, kragx, here):
     """If the earlier results turn out not to be comparable, the next run asks nothing again."""
     prepared("good")
@@ -263,6 +266,7 @@ def test_a_folder_that_is_none(kragx, here):
     assert "no result folder" in err
 
 
+@pytest.mark.integration
 def test_other_metrics_go_on(prepared, kragx, here):
     """Other metrics and matchers do not throw the answers away."""
     prepared("killed")

@@ -150,6 +150,7 @@ def forget(here):
     return call
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("match", "n"),
     [
@@ -172,6 +173,7 @@ def test_figures_are_the_runs(finished, forget, kragx, match, n):
     assert "toy_foreign" not in sys.modules
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "match",
     [*(pytest.param(n, marks=pytest.mark.integration) for n in ("embedding", "judge")), "steps"],
@@ -190,6 +192,7 @@ def test_sweep_and_explain_as_if_asked_again(finished, forget, kragx, match):
     assert asked[1].code == 0
 
 
+@pytest.mark.integration
 def test_an_earlier_versions_folder(finished, kragx):
     """Without recorded scores the import path is named, and what helps; with it all is computed."""
     folder = finished(f"match: {MATCHES['embedding']}")
@@ -210,6 +213,7 @@ def test_an_earlier_versions_folder(finished, kragx):
     assert kragx("compare", folder, "--retriever", "one", "--retriever", "two").code == 0
 
 
+@pytest.mark.integration
 def test_what_the_user_names_is_his_own(finished, kragx):
     """An import path at the command line is loaded; a folder's metric or tokenizer is not."""
     folder = finished("match: overlap")
@@ -513,6 +517,7 @@ def test_names_that_are_paths(baited, here, kragx):
     assert [row["retriever"] for row in outcome.json()["evaluations"]] == ["../../one", "/etc/two"]
 
 
+@pytest.mark.integration
 def test_the_earlier_run_is_kept(finished, forget, kragx, here):
     """What became of retrievers since an earlier run is reported without that run's folder."""
     finished("match: overlap").rename(here / "before")

@@ -114,6 +114,7 @@ def test_a_clean_commit(repository, kragx):
     assert (written["statistics"]["seed"], written["max_failed"]) == (7, 0.5)
 
 
+@pytest.mark.integration
 def test_what_runs_leave_is_no_change(repository, kragx):
     """Results and caches, wherever, leave a commit clean; sources of whatever name do not."""
     assert kragx("run", "run.yaml").code == 0
@@ -198,6 +199,7 @@ def test_a_config_from_elsewhere(repository, kragx, tmp_path_factory, monkeypatc
     assert (made["commit"], made["dirty"]) == (git(repository, "rev-parse", "HEAD"), False)
 
 
+@pytest.mark.integration
 def test_resumed(prepared, kragx):
     """Answers of an interrupted run are counted, with when it began; later runs have none."""
     (prepared / "run.yaml").write_text(CONFIG.replace("NAME", "killed"))
@@ -252,6 +254,7 @@ def test_a_folder_of_an_earlier_version(prepared, kragx):
     assert f"out: {said} new: Run on " in compared
 
 
+@pytest.mark.integration
 def test_compare_says_what_it_compares(repository, kragx):
     """Each folder's date and commit stand above what changed; in JSON by folder."""
     assert kragx("run", "run.yaml", "-o", "old").code == 0

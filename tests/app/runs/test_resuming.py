@@ -179,6 +179,7 @@ def test_versions(interrupted, kragx, monkeypatch, version, named):
     assert asked(interrupted) == "1 2 3 4 5 6"
 
 
+@pytest.mark.integration
 def test_the_corpus_was_replaced(prepared, kragx):
     """Killed, the corpus replaced, run again: the numbers are those of the new corpus alone."""
     edit(prepared / "toy_resumed.py", "raise KeyboardInterrupt", "__import__('os')._exit(9)")
@@ -227,7 +228,7 @@ def test_code_that_is_edited_while_another_retriever_is_asked(prepared, kragx):
 def test_nothing_is_asked(interrupted, kragx, monkeypatch):
     """Interrupted when all was answered: command, report and Markdown say that nothing is asked."""
 
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -356,6 +356,7 @@ def old_and_new(ran, write, kragx, here):
     return old, new, changes.n, again
 
 
+@pytest.mark.integration
 def test_killed_at_any_write(old_and_new, kragx, here):
     """Wherever an existing folder is left, it has the old numbers or the new ones, exactly."""
     old, new, n, again = old_and_new
@@ -398,6 +399,7 @@ def test_killed_at_a_hundred_random_writes(old_and_new, here):
     assert all(said(f"{place}-next") == new for place in sorted(places)[::5])
 
 
+@pytest.mark.integration
 def test_a_first_run_that_was_killed(write, kragx, here):
     """Before there are results a folder has none, and the next run goes on."""
     out = write()

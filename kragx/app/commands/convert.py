@@ -1,0 +1,84 @@
+"""`kragx convert`: gold sets and results as Parquet or as JSON Lines."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kragx import printing
+from kragx.app.commands import options as opt
+from kragx.data import Query, Reading, Retrieved
+from kragx.data.formats.gold import question_record
+from kragx.data.formats.jsonl import make_folder, write_records
+from kragx.data.formats.located import ENDING, is_address, is_parquet, shown
+from kragx.data.formats.parquet_written import write_questions
+from kragx.errors import UsageError
+from kragx.printing import phrase
+
+_Questions = Iterator[tuple[Query, Retrieved | None]]
+
+
+def convert(
+    file: Annotated[
+        str,
+        opt.argument(
+            metavar="FILE",
+            help="A gold set or results in any format; - is standard input. Of Parquet also a "
+            "folder, a pattern of files or an address.",
+        ),
+    ],
+    out: Annotated[
+        str,
+        opt.argument(
+            metavar="OUT",
+            help="The file to write: .parquet or .jsonl. With --questions-per-file a folder.",
+        ),
+    ],
+    per_file: Annotated[
+        int | None,
+        typer.Option(
+            "--questions-per-file",
+            min=1,
+            help="Write Parquet files of so many questions into the folder OUT.",
+        ),
+    ] = None,
+    input_format: opt.InputFormat = None,
+    column: opt.Columns = None,
+    encoding: opt.Encoding = None,
+) -> None:
+    """Write a gold set or results as Parquet, a row a question, or as JSON Lines.
+
+    What is written says the same: queries, gold, what was retrieved, and the gold set's hash.
+    """
+    if per_file is None and not (is_parquet(out) or out == "-" or out.endswith(".jsonl")):
+        problem = f"{out}: a file is expected that ends with .parquet or .jsonl"
+        remedy = "to write a folder of files name --questions-per-file"
+        raise UsageError(problem, field="OUT", remedy=remedy)
+    columns = opt.columns(column) if column else None
+    reading = Reading(file, input_format, columns, encoding=encoding, strict=True)
+    questions = ((query, answer) for _, query, answer in reading)
+    if per_file is not None:
+        _write_parts(questions, out, per_file)
+    elif is_parquet(out):
+        write_questions(questions, out)
+    else:
+        write_records((question_record(*own) for own in questions), out)
+    if out != "-":
+        printing.say(phrase("written: {path}", path=shown(out)))
+
+
+def _write_parts(questions: _Questions, out: str, size: int) -> None:
+    """Write files of so many questions into a folder that has none yet."""
+    if not is_address(out):
+        make_folder(Path(out))
+        if any(Path(out).rglob(f"*{ENDING}")):
+            remedy = (
+                "what is read from there would be of both; name another folder, or an empty one"
+            )
+            raise UsageError(f"{out} holds {ENDING} files already", field="OUT", remedy=remedy)
+    n = 0
+    while part := list(islice(questions, size)):
+        write_questions(part, f"{out.rstrip('/')}/part-{n:05}{ENDING}")
+        n += 1

@@ -1,0 +1,67 @@
+"""`kragx history`: the runs of a folder over time."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show, written
+from kragx.app.past_runs import history as past
+from kragx.judging import Store
+from kragx.judging.store.drift import drift
+from kragx.metrics import KRAGX, parse
+from kragx.report.history_page.page import write_history_page
+
+
+def history(
+    results: Annotated[
+        Path,
+        opt.argument(
+            metavar="RESULTS", help="A folder of folders that kragx run has written, at any depth."
+        ),
+    ],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", "-m", help="Which; repeat for more (default: the newest run's first)."
+        ),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Only runs from a day on: 2026-01-31; all of them are shown.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write a page with lines of every metric.")
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="A judgement store (SQLite, or postgresql://...): also how many grades changed "
+            "where the same pairs were judged again later."
+        ),
+    ] = None,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Say what became of each retriever's numbers, run by run.
+
+    With the commit, and the settings that changed. What cannot be compared is not joined.
+    """
+    names = [_canonical(name) for name in metric or ()]
+    outcome = past(
+        results, metrics=names, since=since, every_metric=format == "json" or html is not None
+    )
+    if store is not None:
+        with Store(store, make=False) as opened:
+            outcome = replace(outcome, drift=drift(opened.records()))
+    if html is not None:
+        write_history_page(outcome, html)
+    shown = outcome.metrics if names else outcome.metrics[:1]
+    show(format, lambda: outcome.describe(shown, full=since is not None), outcome.to_dict)
+    if html is not None:
+        written([html])
+
+
+def _canonical(metric: str) -> str:
+    """The name that results have for a metric; one of somebody's own stays as it is."""
+    return metric if ":" in metric else str(parse(metric, KRAGX))

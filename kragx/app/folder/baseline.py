@@ -1,0 +1,189 @@
+"""A baseline: a run's numbers in one file that is committed, for later runs to be held against.
+
+It stands where a result folder may (``earlier:``), and holds what a comparison reads of one: each
+question's values, settings, and of the gold set hashes instead of texts. What is the same for all
+retrievers stands once, a question takes a line, and paths below the config's folder begin with
+``${here}``: so the file is small, and a diff shows what became of which question.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kragx.app.folder.sealed import listed
+from kragx.app.record import Record
+from kragx.comparison import Results
+from kragx.data import GoldDataset, Query
+from kragx.data.formats.jsonl import read_object
+from kragx.data.gold import query_hash
+from kragx.errors import DataError, UsageError
+from kragx.plain import plain
+from kragx.report.csv_files import write_text
+
+if TYPE_CHECKING:
+    from kragx.app.run_report import RunReport
+
+VERSION = 1
+
+_KEPT = ("bounds", "failures", "queries")
+"""What of an evaluation is kept beside its name, settings and means."""
+
+_HASH = 16
+"""Hexadecimal digits of a question's hash: enough to see that it is another."""
+
+_IN_A_LINE = 20
+"""So many entries without parts of their own stand in one line."""
+
+
+def write_baseline(report: RunReport, path: Path) -> None:
+    """Write a run's numbers as a baseline; what stands there is replaced as a whole.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    rows = report.to_dict()["evaluations"]
+    shared = _shared([row["settings"] for row in rows])
+    better = {name: how for own in report.comparisons for name, how in own.better.items()}
+    baseline = {
+        "kragx_baseline": VERSION,
+        "record": plain(report.record),
+        "settings": shared,
+        "better": better,
+        "evaluations": [
+            {
+                "retriever": row["retriever"],
+                "match": row["match"],
+                "settings": {k: v for k, v in row["settings"].items() if k not in shared},
+                "n_failed": row["counts"]["n_failed"],
+                "mean": row["mean"],
+                **{name: row[name] for name in _KEPT if row.get(name)},
+            }
+            for row in rows
+        ],
+        "gold": {query.id: _hash_of(query) for query in report.dataset},
+    }
+    file = report.config.file
+    if file is not None:
+        baseline = _replaced(baseline, f"{file.parent.as_posix()}/", "${here}/")
+    write_text(path, "".join(_laid_out(baseline)))
+
+
+def read_baseline(path: Path) -> tuple[Results, Record | None]:
+    """The numbers of a baseline, and how the run came about.
+
+    Raises:
+        DataError: there is no such file, or it is none.
+    """
+    if not path.exists():
+        raise DataError(
+            "there is no such baseline",
+            path=str(path),
+            remedy="to make the first one: kragx run CONFIG.yaml --set earlier=null --set "
+            f"gates=null --save-baseline {path.name}",
+        )
+    value = read_object(path, "baseline")
+    if value.get("kragx_baseline") != VERSION:
+        raise DataError(
+            "no baseline that this version of kragx reads",
+            path=str(path),
+            remedy="kragx run CONFIG.yaml --save-baseline FILE writes one",
+        )
+    try:
+        rows = [
+            {
+                "queries": {},
+                **row,
+                "settings": {**value["settings"], **row["settings"]},
+                "counts": {"n_failed": row["n_failed"]},
+            }
+            for row in value["evaluations"]
+        ]
+        hashes = {str(query_id): str(own) for query_id, own in value["gold"].items()}
+        record = None if value["record"] is None else Record.read(value["record"])
+        report = {"evaluations": rows, "comparisons": [{"better": dict(value["better"])}]}
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        problem = f"not a baseline as kragx writes it: {error!r}"
+        raise DataError(problem, path=str(path)) from None
+    if not rows:
+        raise DataError("has no results", path=str(path), field="evaluations")
+    return replace(Results.read(str(path), report), gold_hashes=hashes), record
+
+
+def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = "") -> None:
+    """Refuse a baseline of another gold set, and say which questions are others.
+
+    Args:
+        earlier: what may have been read from a baseline; of anything else nothing is checked.
+        dataset: the present gold set.
+        field: what the baseline is called in errors.
+
+    Raises:
+        UsageError: it is another one.
+    """
+    if earlier.gold_hashes is None or dataset is None:
+        return
+    if earlier.scores[0].settings["dataset"]["hash"] == dataset.content_hash:
+        return
+    now, before = {query.id: _hash_of(query) for query in dataset}, earlier.gold_hashes
+    groups = {
+        "changed": [name for name in now if name in before and now[name] != before[name]],
+        "new": [name for name in now if name not in before],
+        "gone": [name for name in before if name not in now],
+    }
+    said = "; ".join(f"{len(own)} {what}: {listed(own)}" for what, own in groups.items() if own)
+    raise UsageError(
+        f"the gold set is not the one that the baseline was made with ({said})",
+        path=earlier.name,
+        field=field,
+        remedy="save the baseline anew; or name a result folder, which has the questions that are "
+        "the same compared; or --anyway",
+    )
+
+
+def _hash_of(query: Query) -> str:
+    return query_hash(query).hex()[:_HASH]
+
+
+def _shared(settings: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all settings have alike."""
+    first, *others = settings
+    return {
+        name: value
+        for name, value in first.items()
+        if all(name in other and other[name] == value for other in others)
+    }
+
+
+def _replaced(value: Any, text: str, by: str) -> Any:
+    """Plain values whose texts have something else where they had a text."""
+    if isinstance(value, str):
+        return value.replace(text, by)
+    if isinstance(value, dict):
+        return {name: _replaced(entry, text, by) for name, entry in value.items()}
+    return [_replaced(entry, text, by) for entry in value] if isinstance(value, list) else value
+
+
+def _laid_out(value: dict[str, Any] | list[Any], indent: str = "") -> Iterator[str]:
+    """JSON whose innermost objects and lists stand in a line each."""
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    deeper = f"{indent} "
+    entries = value.items() if isinstance(value, dict) else ((None, own) for own in value)
+    for number, (name, entry) in enumerate(entries):
+        key = "" if name is None else f"{json.dumps(name, ensure_ascii=False)}: "
+        yield f"{',' if number else start}\n{deeper}{key}"
+        if _fits_a_line(entry):
+            yield json.dumps(entry, ensure_ascii=False)
+        else:
+            yield from _laid_out(entry, deeper)
+    yield f"\n{indent}{end}"
+
+
+def _fits_a_line(value: Any) -> bool:
+    if not isinstance(value, dict | list):
+        return True
+    parts = value.values() if isinstance(value, dict) else value
+    return len(value) <= _IN_A_LINE and not any(isinstance(own, dict | list) for own in parts)

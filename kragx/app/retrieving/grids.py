@@ -1,0 +1,124 @@
+"""The grids of a config's retrievers: what is asked of them, and what need not be."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from kragx.app.config import RetrieverConfig
+from kragx.app.retrieving.making import makers_of
+from kragx.data import Run
+from kragx.errors import UsageError
+from kragx.printing import phrase, visible
+from kragx.tuning import GRID, Halving, size
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A setting that is not asked, as its list is the beginning of another's.
+
+    Attributes:
+        of: the setting that is asked.
+        length: of the list.
+        config: as the setting would be asked.
+    """
+
+    of: str
+    length: int
+    config: RetrieverConfig
+
+    def run(self, name: str, runs: Mapping[str, Run]) -> Run:
+        """The run of this setting; times are those of the longer list."""
+        results = {
+            query_id: replace(answer, documents=answer.documents[: self.length])
+            for query_id, answer in runs[self.of].results.items()
+        }
+        return replace(runs[self.of], results=results, name=name, settings=self.config.settings)
+
+
+def cuts(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, Cut]:
+    """The settings that need not be asked, as their retriever says by ``cut``; by name."""
+    found: dict[str, Cut] = {}
+    for of, own in retrievers.items():
+        longest: dict[str, tuple[int, str]] = {}
+        keys: dict[str, str] = {}
+        cut = own.cut
+        if cut is None:
+            continue
+        settings = own.settings_of(of)
+        for name, (setting, _) in settings.items():
+            rest = {axis: value for axis, value in setting.values.items() if axis != cut}
+            keys[name] = repr(rest)
+            length = (setting.values[cut], name)
+            longest[keys[name]] = max(longest.get(keys[name], length), length)
+        for name, (setting, config) in settings.items():
+            _, best = longest[keys[name]]
+            if name != best:
+                found[name] = Cut(best, setting.values[cut], config)
+    return found
+
+
+def check_axes(retrievers: Mapping[str, RetrieverConfig]) -> None:
+    """Refuse axes that are no arguments, once for each retriever and not for each setting.
+
+    Raises:
+        UsageError: naming each mistake.
+    """
+    problems: list[str] = []
+    for of, own in retrievers.items():
+        if own.axes and own.factory is not None:
+            first, *_ = own.settings_of(of).values()
+            makers_of(f"{of}.args (with its {GRID})", first[1], problems)
+    if problems:
+        raise UsageError("\n".join(problems))
+
+
+def plan(
+    retrievers: Mapping[str, RetrieverConfig], n_questions: int, halving: Halving | None = None
+) -> Iterator[str]:
+    """What the grids will ask, a line for each and one for all retrievers; nothing without one."""
+    not_asked, total = cuts(retrievers), 0
+    for of, own in retrievers.items():
+        names = [name for name in own.settings_of(of) if name not in not_asked]
+        asks = len(names) * (n_questions * own.repeat + min(own.warmup, n_questions))
+        total += asks if own.is_asked else 0
+        if own.axes:
+            settings: str = size(own.axes)
+            if own.cut:
+                settings = phrase(
+                    "{settings}, {n} of them asked, as {axis} only cuts,",
+                    settings=settings,
+                    n=len(names),
+                    axis=own.cut,
+                )
+            questions = (
+                phrase("1 question")
+                if n_questions == 1
+                else phrase("{n:,} questions", n=n_questions)
+            )
+            if own.repeat > 1:
+                questions = phrase("{questions} x {n} times", questions=questions, n=own.repeat)
+            if own.warmup:
+                questions = phrase(
+                    "{questions}, and {n} to warm up", questions=questions, n=own.warmup
+                )
+            yield phrase(
+                "grid of {retriever}: {settings} x {questions}: {n:,} asks",
+                retriever=visible(of),
+                settings=settings,
+                questions=questions,
+                n=asks,
+            )
+    if halving is not None:
+        sizes = halving.rounds(-(-n_questions // 2))
+        if sizes:
+            yield phrase(
+                "halving: asks fewer where settings are dropped, after {sizes} questions",
+                sizes=", ".join(map(str, sizes)),
+            )
+        else:
+            yield phrase(
+                "halving: asks fewer where settings are dropped, never: there are too few questions"
+            )
+    if len(retrievers) > 1 and any(own.axes for own in retrievers.values()):
+        yield phrase(
+            "in all {n:,} asks, without retries and without answers that are kept", n=total
+        )

@@ -1,0 +1,76 @@
+"""From what a config says of a retriever to the retriever, and how it is asked."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from kragx import plugins
+from kragx.app.config import RetrieverConfig, filled
+from kragx.errors import UsageError
+from kragx.evaluation.retriever_adapters import HISTORY, is_retriever
+from kragx.tuning import GRID
+
+
+def makers_of(name: str, config: RetrieverConfig, problems: list[str]) -> list[Callable[[], Any]]:
+    """What makes a retriever, then each of its callback handlers; nothing is made yet.
+
+    `problems` gets a line for each wrong import path, argument or option.
+    """
+    if config.factory is None:
+        try:
+            return [_service(config)]
+        except UsageError as error:
+            problems.append(str(error.within(f"retrievers.{name}")))
+            return []
+    specs: list[Any] = [config, *(config.callbacks or ())]
+    makers = []
+    for spec in specs:
+        # A callback is an object by import path, or what a class or function makes.
+        path, args = (spec, None) if isinstance(spec, str) else (spec.factory, spec.args)
+        asked = "question" if spec is config else ""
+        try:
+            makers.append(plugins.maker(path, filled(args), input_name=asked, also=[HISTORY]))
+        except UsageError as error:
+            problems.append(str(error.within(f"retrievers.{name}")))
+    return makers
+
+
+def _service(config: RetrieverConfig) -> Callable[[], Any]:
+    """What makes a server or program that can be asked; its options are checked now.
+
+    Raises:
+        UsageError: one is wrong; the error's field is its path within the retriever.
+    """
+    from kragx.evaluation.services import CommandRetriever, HttpRetriever
+
+    kind: Any = CommandRetriever if config.http is None else HttpRetriever
+    options = config.command if config.http is None else config.http
+    assert options is not None  # a config has one of them
+    field = "command" if config.http is None else "http"
+    make = partial(kind, **filled(options.model_dump(by_alias=True, mode="json", exclude={GRID})))
+    try:
+        make()
+    except UsageError as error:
+        raise error.within("" if error.field == field else field) from None
+    return make
+
+
+def made(
+    name: str,
+    config: RetrieverConfig,
+    makers: Sequence[Callable[[], Any]],
+    within: ExitStack | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """A retriever, and how it is asked; at the end of `within` a program is ended."""
+    make_retriever, *make_callbacks = makers
+    retriever = make_retriever()
+    if not is_retriever(retriever):
+        raise UsageError(
+            f"{config.factory} made a {type(retriever).__name__}, which cannot be asked; "
+            "it must be a retriever of LangChain, LlamaIndex or Haystack, or a function"
+        )
+    if config.command is not None and within is not None:
+        within.callback(retriever.close)
+    callbacks = [make() for make in make_callbacks]
+    return retriever, config.asking() | {"name": name, "callbacks": callbacks}

@@ -1,0 +1,173 @@
+"""What the grids of a config come to, from the evaluations of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+
+from kragx.app.config import RunConfig
+from kragx.app.screen import by_matcher
+from kragx.comparison import Comparison, direction, sliced
+from kragx.data import GoldDataset, Run
+from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import parse, parse_all
+from kragx.tuning import (
+    Drop,
+    MatcherSettings,
+    Rules,
+    Setting,
+    Sizes,
+    Tried,
+    Tuning,
+    drawn,
+    halved,
+    matcher_settings,
+    median_seconds,
+    tuned,
+)
+
+
+def tunings(
+    config: RunConfig,
+    dataset: GoldDataset,
+    runs: Mapping[str, Run],
+    evaluations: Sequence[Evaluation],
+    comparisons: Sequence[Comparison],
+    slices: Sequence[str] = (),
+    drops: Sequence[Drop] = (),
+) -> tuple[Tuning, ...]:
+    """Which setting to take, under each matcher; nothing without a grid, or without a metric.
+
+    Args:
+        config: has the grids.
+        dataset: the gold set.
+        runs: what each setting returned.
+        evaluations: by matcher, then setting.
+        comparisons: one for each matcher; they say who failed.
+        slices: fields of a query; both halves of the questions have their share of the first one's.
+        drops: settings that were asked no further.
+    """
+    if not config.has_grid:
+        return ()
+    sizes = Sizes(config.budget_tokenizer)
+    costs = {name: (sizes.mean(run), median_seconds(run)) for name, run in runs.items()}
+    sides = halves_of(config, dataset, slices)
+    metric = metric_of(config)
+    results = []
+    for comparison, group in zip(comparisons, by_matcher(evaluations)):
+        if metric is None:
+            break
+        failures = {own.retriever: own.text for own in comparison.failures if not own.tolerated}
+        ids = group[0].query_ids
+        own_metric = _as_measured(metric, group[0])
+        tried = [
+            _tried(own, own_metric, config.settings[own.name], costs[own.name], failures, ids)
+            for own in group
+        ]
+        rules = rules_of(config, own_metric, comparison.match, len(sides[0]))
+        places = {query_id: place for place, query_id in enumerate(ids)}
+        choosing, held = (
+            np.array([places[own] for own in side if own in places], np.intp) for side in sides
+        )
+        results.append(tuned(tried, rules, halves=(choosing, held), drops=drops))
+    return tuple(results)
+
+
+def matcher_grids(
+    config: RunConfig, evaluations: Sequence[Evaluation], comparisons: Sequence[Comparison]
+) -> tuple[MatcherSettings, ...]:
+    """How the order of retrievers depends on the settings of each matcher that has a grid.
+
+    Args:
+        config: has the matchers.
+        evaluations: by matcher, then retriever.
+        comparisons: one for each matcher.
+    """
+    of_grid: dict[str, list[tuple[Setting, dict[str, float], bool]]] = {}
+    metric = metric_of(config)
+    settings = {own.name: own for own, _ in config.matcher_settings}
+    if metric is None:
+        return ()
+    for comparison, group in zip(comparisons, by_matcher(evaluations)):
+        setting = settings[comparison.match]
+        lost = comparison.not_comparable
+        own_metric = _as_measured(metric, group[0])
+        means = {own.name: own.mean[own_metric] for own in group if own.name not in lost}
+        known = {name: mean for name, mean in means.items() if mean is not None}
+        leader = comparison.overall.leaders.get(own_metric)
+        certain = leader is not None and leader.decided and len(known) > 1
+        if setting.values:
+            of_grid.setdefault(setting.of, []).append((setting, known, certain))
+    sign = -1.0 if direction(metric) == "lower" else 1.0
+    return tuple(matcher_settings(of, metric, sign, under) for of, under in of_grid.items())
+
+
+def metric_of(config: RunConfig) -> str | None:
+    """The metric by which settings are compared: the first that is a mean and has a direction."""
+    if config.tuning_metric is not None:
+        return config.tuning_metric
+    specs = parse_all(config.metrics, config.resolved_profile)
+    return next(
+        (str(own) for own in specs if own.metric.is_mean and own.metric.better != "neither"), None
+    )
+
+
+def _as_measured(metric: str, evaluation: Evaluation) -> str:
+    """How an evaluation calls a metric: where a pool is gold, its `rel` is the pool's."""
+    wanted = parse(metric)
+    names = {str(own.spec): own.spec for own in evaluation.scores}
+    if metric in names:
+        return metric
+    rel = wanted.options.get("rel")
+    return next(name for name, own in names.items() if own.with_options(rel=rel) == wanted)
+
+
+def rules_of(config: RunConfig, metric: str, match: str, n_choosing: int) -> Rules:
+    """How the settings of a config are held against each other."""
+    return Rules(
+        metric,
+        match,
+        "lower" if direction(metric) == "lower" else "higher",
+        parse(metric).metric.limits,
+        config.statistics.confidence,
+        config.statistics.resamples,
+        config.statistics.seed,
+        config.halving.looks(n_choosing) if config.halving is not None else 1,
+    )
+
+
+def halves_of(
+    config: RunConfig, dataset: GoldDataset, slices: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The ids of the questions that choose, in the order in which they are asked, and of others."""
+    ids = [query.id for query in dataset]
+    of_query = strata(dataset, slices)
+    lot = [of_query.get(query_id) for query_id in ids]
+    choosing, held = halved(drawn(lot, config.statistics.seed), lot)
+    return [ids[row] for row in choosing.tolist()], [ids[row] for row in held.tolist()]
+
+
+def strata(dataset: GoldDataset, slices: Sequence[str]) -> dict[str, Hashable]:
+    """By query id the value of the first field to slice by; nothing without one."""
+    queries = list(dataset)
+    return {
+        queries[row].id: value
+        for _, value, rows in (sliced(queries, slices[:1]) if slices else ())
+        for row in rows
+    }
+
+
+def _tried(
+    evaluation: Evaluation,
+    metric: str,
+    setting: Setting,
+    costs: tuple[float | None, float | None],
+    failures: Mapping[str, str],
+    ids: Sequence[str],
+) -> Tried:
+    (scores,) = (own for own in evaluation.scores if str(own.spec) == metric)
+    by_id = dict(zip(evaluation.query_ids, scores.values.tolist()))
+    values = [by_id.get(query_id, float("nan")) for query_id in ids]
+    name = evaluation.name
+    return Tried(setting, name, np.array(values), *costs, failures.get(name, ""))

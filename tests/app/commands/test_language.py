@@ -1,0 +1,173 @@
+"""`--language` and KRAGX_LANG: what commands say in Korean, and JSON in English."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kragx import DataError, read_dataset
+
+ROW = {"query_id": "q1", "gold": [{"text": "가 나 다"}], "retrieved": [{"text": "가 나 다"}]}
+
+
+@pytest.mark.parametrize("way", ["before", "after", "variable"])
+def test_a_command_in_korean(kragx, jsonl, monkeypatch, way):
+    """The option on either side of the command, or the variable; a later one is English again."""
+    path = jsonl(ROW)
+    monkeypatch.setenv("KRAGX_LANG", "ko" if way == "variable" else "en")
+    before, after = ([*("--language", "ko") * (way == side)] for side in ("before", "after"))
+    assert "질문 1개 중 1개 채점" in kragx(*before, "score", path, *after).out
+    monkeypatch.setenv("KRAGX_LANG", "")
+    assert "1 of 1 queries scored" in kragx("score", path).out
+
+
+@pytest.mark.parametrize(("said", "begins"), [([], ""), (["--language", "en"], "en")])
+def test_a_page_begins_in_the_browsers_language(kragx, jsonl, here, monkeypatch, said, begins):
+    """Where nobody names a language, a command writes none into a page either."""
+    monkeypatch.delenv("KRAGX_LANG", raising=False)
+    jsonl(ROW)
+    config = "dataset: results.jsonl\nretrievers: {a: results.jsonl}\noutput: out\n"
+    (here / "run.yaml").write_text(config)
+    assert kragx(*said, "run", "run.yaml").code == 0
+    html = (here / "out" / "report.html").read_text(encoding="utf-8")
+    assert f'<html lang="en" data-language="{begins}">' in html
+
+
+def test_what_stays_english(kragx, jsonl, monkeypatch):
+    """JSON and the text of an exception do not depend on the language."""
+    path = jsonl(ROW)
+    plain = kragx("score", path, "--format", "json").out
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    assert kragx("score", path, "--format", "json").out == plain
+    with pytest.raises(DataError, match=r"^nowhere.jsonl: cannot be read: No such file"):
+        read_dataset("nowhere.jsonl")
+
+
+MISTAKES = {
+    "score nowhere.jsonl": "nowhere.jsonl: 읽을 수 없습니다: 그런 파일이 없습니다",
+    "score results.jsonl --metric recal@5": "알 수 없는 이름 'recal'; 혹시 'recall'?",
+    "score results.jsonl --match overlp": "match: 알 수 없는 방법 'overlp'; 혹시 'overlap'?",
+    "explain results.jsonl --query q9": "query: results에 'q9' 질문이 없습니다; 혹시 'q1'?",
+    "run broken.yaml": "broken.yaml: 문제 1개\n  match.treshold: ",
+    "report nowhere": "nowhere: manifest.json 파일이 없어 결과 폴더가 아닙니다. kragx run이 만든",
+}
+
+
+@pytest.mark.parametrize("command", MISTAKES)
+@pytest.mark.parametrize("way", ["option", "variable"])
+def test_a_common_mistake(kragx, jsonl, here, monkeypatch, command, way):
+    """What goes wrong often is said in the language of the command, by option or variable."""
+    jsonl(ROW)
+    text = "dataset: results.jsonl\nretrievers: {a: results.jsonl}\n"
+    (here / "broken.yaml").write_text(f"{text}match: {{method: overlap, treshold: 1}}\n")
+    monkeypatch.setenv("KRAGX_LANG", "ko" if way == "variable" else "en")
+    code, _, err = kragx(*command.split(), *["--language", "ko"] * (way == "option"))
+    assert code in (2, 3)
+    assert MISTAKES[command] in err
+
+
+def test_the_nearer_option_wins(kragx, jsonl):
+    """Of two languages that of the command itself; groups of commands take it as well."""
+    path = jsonl(ROW)
+    assert "1 of 1 queries" in kragx("--language", "ko", "score", path, "--language", "en").out
+    assert "--language" in kragx("gold", "validate", "--help").out
+
+
+def test_a_folder_named_like_a_language(kragx, jsonl, here):
+    """`--language ko` reads no file: what is written into the folder ``ko`` loses nothing."""
+    path = jsonl(ROW)
+    (here / "ko").mkdir()
+    command = ("convert", path, "ko/page.jsonl", "--language", "ko")
+    (here / "ko" / "page.jsonl").write_text("", encoding="utf-8")
+    assert kragx(*command).code == 0
+
+
+@pytest.mark.parametrize("way", ["before", "after", "variable"])
+def test_an_unknown_language(kragx, jsonl, monkeypatch, way):
+    """It is an error that names the option or the variable, and what there is."""
+    before, after = ([*("--language", "kr") * (way == side)] for side in ("before", "after"))
+    monkeypatch.setenv("KRAGX_LANG", "kr" if way == "variable" else "")
+    code, _, err = kragx(*before, "score", jsonl(ROW), *after)
+    assert code == 2
+    field = "KRAGX_LANG" if way == "variable" else "language"
+    assert err == f"kragx: {field}: unknown value 'kr'; valid: en, ko\n"
+
+
+ENGLISH = re.compile(
+    r"\b[a-z]+ (?:the|of|to|with|are|is|by|as|and|no|than|in|on)\b|\b[a-z]{3,} [a-z]{3,} [a-z]{3,}"
+)
+"""Two words of which the second is a common one, or three in a row."""
+
+
+def test_commands_on_small_data(kragx, jsonl, here, monkeypatch):
+    """What commands say of small data in Korean has no English in it but names and options."""
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    results = jsonl(*({**ROW, "query_id": f"q{n}", "query": "무엇?"} for n in range(12)))
+    config = "dataset: results.jsonl\nretrievers: {하나: results.jsonl}\nmatch: overlap\n"
+    (here / "c.yaml").write_text(config, encoding="utf-8")
+    (here / "labels.qrels").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 1\n")
+    said = {
+        command: kragx(*command.split())
+        for command in (
+            "run c.yaml -o results/a",
+            "run c.yaml -o results/b --save-baseline baseline.json",
+            "report results/a --full",
+            "explain results/a --query q1",
+            "compare results/a results/b",
+            "history results",
+            "threshold sweep results/a",
+            "agree labels.qrels labels.qrels --resamples 50",
+            f"convert {results} out.parquet",
+            f"score {results}",
+        )
+    }
+    assert {command: (own.code, own.err) for command, own in said.items() if own.code} == {}
+    for command, own in said.items():
+        text = own.out + own.err
+        assert ENGLISH.findall(text.replace("expanded percentile bootstrap", "")) == [], command
+        assert re.search("[가-힣]", text) or command.startswith("convert"), command
+    assert "results/a에 저장" in said["run c.yaml -o results/a"].err
+
+
+def test_commands_of_gold_sets(kragx, jsonl, here, monkeypatch):
+    """The life of a gold set from the first file to the next release, said in Korean."""
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    texts = {"d1": "환불은 칠 일 안에 해야 합니다.", "d2": "배송은 보통 이틀이 걸립니다."}
+    (here / "corpus.jsonl").write_text(
+        "".join(f'{{"id": "{key}", "text": "{text}"}}\n' for key, text in texts.items()), "utf-8"
+    )
+    rows = [
+        {"query_id": "q1", "query": "환불은?", "gold": [{"id": "d1", "text": texts["d1"]}]},
+        {"query_id": "q2", "query": "배송은?", "gold": [{"id": "d2", "grade": 2}]},
+    ]
+    jsonl(*rows, name="old.jsonl")
+    rows[1] |= {"query": "배송 기간은?", "gold": [{"id": "d1"}], "query_type": "delivery"}
+    jsonl(*rows, {"query_id": "q3", "query": "환불은?"}, name="new.jsonl")
+    said = {
+        command: kragx(*command.split())
+        for command in (
+            "gold diff old.jsonl new.jsonl",
+            "gold validate new.jsonl --corpus corpus.jsonl --leak",
+            "gold start shop --corpus corpus.jsonl --gold old.jsonl",
+            "gold release shop",
+            "gold release shop --note again",
+            "gold export shop --out shop.csv",
+            "gold export shop --out shop.qrels --form qrels",
+            "gold import shop shop.csv",
+            "gold move old.jsonl --from corpus.jsonl --to corpus.jsonl --out moved.jsonl",
+            "gold questions --corpus corpus.jsonl --out questions.jsonl",
+        )
+    }
+    for command, own in said.items():
+        assert own.code in (0, 3), own.err
+        text = re.sub("kragx [a-z]+ [a-z]+", "", own.out + own.err)  # what to run next
+        assert ENGLISH.findall(text) == [], command
+        assert re.search("[가-힣]{2}", text), command
+    diff = said["gold diff old.jsonl new.jsonl"].out.splitlines()[1]
+    assert diff == (
+        "질문 3개 중 2개가 다름(바뀜 1개, 추가 1개); 나머지 1개에서는 두 결과를 비교할 수 있습니다"
+    )
+    assert "다음: shop/guidelines.md 파일을 읽고" in next(
+        own.out for command, own in said.items() if command.startswith("gold start")
+    )

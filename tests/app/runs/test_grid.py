@@ -1,0 +1,250 @@
+"""Grids in a config: planned, asked, compared, kept and read again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+GOLD = [
+    {"query_id": f"q{n}", "query": f"question {n}", "gold": [{"id": f"g{n}"}]} for n in range(1, 41)
+]
+RETRIEVER = """
+from pathlib import Path
+from langchain_core.runnables import RunnableLambda
+from langchain_core.documents import Document
+
+def make(skill, k=3, broken=()):
+    def ask(question):
+        n = int(question.split()[1])
+        with open("log", "a") as file:
+            print(skill, k, n, file=file)
+        stopped = Path("stop").exists() and skill == 9
+        if (stopped or skill in broken) and n > 20:
+            raise RuntimeError("no more")
+        first = "g" if n % 10 < skill else "x"
+        names = [f"{first}{n}", *(f"n{n}-{place}" for place in range(9))]
+        return [Document(id=name, page_content=f"text {name}") for name in names[:k]]
+    return RunnableLambda(ask)
+"""
+
+
+@pytest.fixture
+def config(here, jsonl, module, kragx):
+    """Write a config with a grid; its parts can be replaced."""
+    module("toy", RETRIEVER)
+    jsonl(*GOLD, name="gold.jsonl")
+
+    def write(grid, *, args=None, **more):
+        retriever = {"class": "toy:make", "args": {**(args or {}), "grid": grid}}
+        retriever |= more.pop("retriever", {})
+        plain = {
+            "dataset": "gold.jsonl",
+            "retrievers": {"r": retriever},
+            "match": "id",
+            "metrics": ["hit_rate@3", "mrr@10"],
+            "statistics": {"resamples": 500},
+            "output": "out",
+            "html": False,
+            **more,
+        }
+        path = here / "grid.yaml"
+        path.write_text(yaml.safe_dump(plain, sort_keys=False), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_grid_runs_and_says_which_to_take(config, here, kragx):
+    """The screen, report.json and report.md say it; a finished folder says the same once more."""
+    path = config({"skill": [2, 9], "k": [2, 3]})
+    outcome = kragx("run", path)
+    assert outcome.code == 0, outcome.err
+    assert "grid of r: 4 settings (skill 2 x k 2) x 40 questions: 160 asks" in outcome.err
+    assert (
+        "Take r[skill=9, k=2]: the best of 4 settings; of the others 1 cannot be told"
+        in " ".join(outcome.out.split())
+    )
+    report = json.loads((here / "out/report.json").read_text())
+    (tuning,) = report["tunings"]
+    assert tuning["take"] == "r[skill=9, k=2]"
+    assert [own["name"] for own in tuning["settings"] if own["told_apart"]] == [
+        "r[skill=2, k=2]",
+        "r[skill=2, k=3]",
+    ]
+    assert report["config"]["retrievers"]["r"]["args"]["grid"] == {"skill": [2, 9], "k": [2, 3]}
+    markdown = (here / "out/report.md").read_text().replace("\\", "")
+    assert tuning["sentence"] in markdown
+    again = kragx("report", here / "out", "--format", "json").json()
+    assert again["tunings"] == report["tunings"]
+
+
+def test_a_dry_run_asks_nothing(config, here, kragx):
+    """It counts, names each setting, and neither asks nor writes."""
+    path = config({"skill": [2, 9]}, retriever={"repeat": 2})
+    outcome = kragx("run", path, "--dry-run")
+    assert outcome.code == 0, outcome.err
+    assert "2 settings (skill 2) x 40 questions x 2 times: 160 asks" in outcome.out
+    assert "- r[skill=9]" in outcome.out
+    assert not (here / "log").exists()
+    assert not (here / "out").exists()
+
+
+def test_cut_asks_for_the_longest_alone(config, here, kragx):
+    """The same numbers as asking every setting, with half of the asks."""
+    whole = kragx("run", config({"skill": [2, 9], "k": [1, 3]}))
+    assert whole.code == 0, whole.err
+    (here / "log").unlink()
+    before = json.loads((here / "out/report.json").read_text())["evaluations"]
+    log = here / "log"
+    path = config({"skill": [2, 9], "k": [1, 3]}, retriever={"cut": "k"}, output="cut")
+    outcome = kragx("run", path)
+    assert outcome.code == 0, outcome.err
+    assert "2 of them asked, as k only cuts" in outcome.err
+    assert {line.split()[1] for line in log.read_text().splitlines()} == {"3"}
+    after = json.loads((here / "cut/report.json").read_text())["evaluations"]
+    assert [own["queries"] for own in before] == [own["queries"] for own in after]
+
+
+def test_an_interrupted_grid_goes_on(config, here, kragx):
+    """What each setting has answered is kept: only the other questions of one are asked."""
+    log, stop = here / "log", here / "stop"
+    stop.touch()
+    path = config({"skill": [2, 9]}, retriever={"on_error": "stop"})
+    assert kragx("run", path).code != 0
+    stop.unlink()
+    log.write_text("")
+    outcome = kragx("run", path)
+    assert outcome.code == 0, outcome.err
+    assert [line.split()[2] for line in log.read_text().splitlines()] == list(
+        map(str, range(21, 41))
+    )
+    assert "r[skill=2]: 40 of 40 answers are kept" in outcome.err
+
+
+def test_halving_drops_who_is_told_apart_and_the_folder_keeps_that(config, here, kragx):
+    """A clear loser is asked ten questions and no more, and is neither missing nor 0 anywhere."""
+    path = config({"skill": [0, 8, 9]}, tuning={"halving": {"start": 10, "factor": 9}})
+    outcome = kragx("run", path)
+    assert outcome.code == 0, outcome.err
+    assert "halving: asks fewer where settings are dropped, after 10 questions" in outcome.err
+    asked = [line.split()[0] for line in (here / "log").read_text().splitlines()]
+    assert (asked.count("0"), asked.count("8"), asked.count("9")) == (10, 40, 40)
+    report = json.loads((here / "out/report.json").read_text())
+    (tuning,) = report["tunings"]
+    assert [(drop["name"], drop["n_questions"]) for drop in tuning["drops"]] == [("r[skill=0]", 10)]
+    assert (tuning["looks"], tuning["n_settings"], len(tuning["settings"])) == (2, 3, 2)
+    assert {own["retriever"] for own in report["evaluations"]} == {"r[skill=8]", "r[skill=9]"}
+    assert report["record"]["kept"] == {}
+    assert "dropped" in outcome.out
+    again = kragx("report", here / "out", "--format", "json").json()
+    assert again["tunings"] == report["tunings"]
+
+
+def test_halving_without_a_folder_and_with_a_baseline(config, here, kragx):
+    """Rounds go on from one another without a folder, too; the baseline is never dropped."""
+    path = config(
+        {"skill": [0, 8, 9]},
+        tuning={"halving": {"start": 10, "factor": 9}},
+        baseline="r[skill=0]",
+        output=None,
+    )
+    assert kragx("run", path).code == 0
+    assert len((here / "log").read_text().splitlines()) == 120
+
+
+def test_a_setting_that_fails_is_told_and_not_taken(config, kragx):
+    """The best one fails on half of the questions: another is taken, and the exit code is 5."""
+    outcome = kragx("run", config({"skill": [2, 5, 9]}, args={"broken": [9]}))
+    assert outcome.code == 5
+    assert "Take r[skill=5]" in " ".join(outcome.out.split())
+    assert "not comparable, as failed: r[skill=9]" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("grid", "more", "said"),
+    [
+        ({"skil": [1]}, {}, "unknown argument 'skil'; perhaps you meant 'skill'?"),
+        (
+            {"skill": 1},
+            {},
+            "retrievers.r.args: grid.skill: a list of values is expected; write [1]",
+        ),
+        ({"skill": [*range(101)]}, {}, "101 settings, more than max_settings (100)"),
+        ({"skill": [1]}, {"retriever": {"cut": "k"}}, "cut: 'k' is no axis of args.grid"),
+        ({"skill": [1], "k": [0]}, {"retriever": {"cut": "k"}}, "whole numbers above 0"),
+        ({"skill": [1]}, {"baseline": "r"}, "baseline: 'r' is no setting"),
+        ({"skill": [1]}, {"tuning": {"metric": "ndcg@5"}}, "is none of metrics"),
+        ({"skill": [1]}, {"tuning": {"metrc": "ndcg@5"}}, "tuning.metrc: unknown key"),
+        ({"skill": [1]}, {"tuning": {"halving": {"start": 2}}}, "tuning.halving.start"),
+        (
+            {"skill": [1]},
+            {"tuning": {"halving": True}, "match": None, "matchers": {"a": "id", "b": "exact"}},
+            "one matcher decides who is dropped; there are 2",
+        ),
+        ({"skill": [1]}, {"match": {"method": "rouge2", "grid": {"threshold": [2]}}}, "2 is out"),
+        ({"skill": [1]}, {"match": {"method": "rouge2", "grid": 3}}, "match.grid: for each axis"),
+        (
+            {"skill": [1]},
+            {"facts_match": {"method": "text", "grid": {"a": [1]}}},
+            "facts_match.grid",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_asked(config, here, kragx, grid, more, said):
+    """One message, with the field, the value and the remedy; exit code 2."""
+    outcome = kragx("run", config(grid, **more))
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert outcome.err.count(said) == 1
+    assert not (here / "log").exists()
+
+
+def test_matcher_settings_score_once_and_say_what_depends_on_them(here, jsonl, kragx, monkeypatch):
+    """Thresholds decide what is scored once, with the numbers of a run of their own."""
+    from kragx.app import pipeline
+
+    gold = [
+        {"query_id": f"q{n}", "query": f"q {n}", "gold": [{"text": f"one two three four {n}"}]}
+        for n in range(9)
+    ]
+    jsonl(*gold, name="gold.jsonl")
+    rows = [
+        {
+            "query_id": f"q{n}",
+            "retrieved": [{"text": f"one two three five {n}"}, {"text": f"one two three four {n}"}],
+        }
+        for n in range(9)
+    ]
+    jsonl(*rows, name="a.jsonl")
+    jsonl(*[{**row, "retrieved": row["retrieved"][::-1]} for row in rows], name="b.jsonl")
+    calls = []
+    evaluate_run = pipeline.evaluate_run
+    monkeypatch.setattr(
+        pipeline, "evaluate_run", lambda *args, **kw: calls.append(1) or evaluate_run(*args, **kw)
+    )
+
+    def run(match, output):
+        plain = {
+            "dataset": "gold.jsonl",
+            "retrievers": {"a": "a.jsonl", "b": "b.jsonl"},
+            "match": match,
+            "metrics": ["mrr@2"],
+            "output": output,
+        }
+        (here / "c.yaml").write_text(yaml.safe_dump(plain, sort_keys=False))
+        outcome = kragx("run", here / "c.yaml")
+        assert outcome.code == 0, outcome.err
+        return json.loads((here / output / "report.json").read_text()), outcome.out
+
+    report, out = run({"method": "rouge2", "grid": {"threshold": [0.4, 0.6, 0.9]}}, "grid")
+    assert len(calls) == 2
+    for place, threshold in enumerate([0.4, 0.6, 0.9]):
+        alone, _ = run({"method": "rouge2", "threshold": threshold}, f"alone{place}")
+        for own, other in zip(report["evaluations"][2 * place :], alone["evaluations"]):
+            assert {**own, "match": ""} == {**other, "match": ""}
+    (of_grid,) = report["matcher_grids"]
+    assert [own["match"] for own in of_grid["settings"]][1] == "rouge2[threshold=0.6]"
+    assert "labels do" in out
+    assert report["tunings"] == []

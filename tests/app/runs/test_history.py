@@ -1,0 +1,261 @@
+"""`kragx history`: the runs of a folder over time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from kragx.comparison.statistics import sign_flip_p
+
+N = 40
+CONFIG = """
+dataset: gold.jsonl
+retrievers: {one: {class: "toy_history:one", args: {lost: 0}}, two: two.jsonl}
+match: {method: overlap, threshold: 0.5}
+metrics: [mrr@5, hit_rate@5]
+statistics: {resamples: 200}
+html: false
+"""
+MODULE = """
+class one:
+    def __init__(self, lost):
+        self.lost = lost
+    def invoke(self, question):
+        number = int(question.split()[1])
+        if self.lost == "all":
+            raise RuntimeError("no index")
+        return ["nothing"] if number < self.lost else [f"the gold text number {number} of this set"]
+"""
+
+
+def gold(word: str = "the") -> list[dict]:
+    """40 questions, each with its gold text."""
+    return [
+        {
+            "query_id": f"q{n}",
+            "query": f"question {n}",
+            "gold": [{"text": f"{word} gold text number {n} of this set"}],
+        }
+        for n in range(N)
+    ]
+
+
+@pytest.fixture
+def run(jsonl, module, here, kragx, monkeypatch):
+    """Run into a folder of results, at a day of one's own."""
+    monkeypatch.syspath_prepend(str(here))
+    module("toy_history", MODULE)
+    Path("run.yaml").write_text(CONFIG)
+    days = iter(range(1, 29))
+
+    def run(name, *settings, word="the", lost=0):
+        jsonl(*gold(word), name="gold.jsonl")
+        rows = [{**own, "retrieved": [{"text": own["gold"][0]["text"]}]} for own in gold(word)]
+        jsonl(*rows, name="two.jsonl")
+        sets = [
+            part
+            for own in (f"retrievers.one.args.lost={lost}", *settings)
+            for part in ("--set", own)
+        ]
+        assert kragx("run", "run.yaml", "-o", f"results/{name}", *sets).code in (0, 5)
+        dated(name, f"2026-01-{next(days):02}T09:00:00+09:00")
+
+    return run
+
+
+def edited(name: str, change) -> None:
+    """Edit a run's report.json, and its manifest with it."""
+    import hashlib
+
+    folder = Path("results") / name
+    report = json.loads((folder / "report.json").read_text())
+    change(report)
+    data = json.dumps(report).encode()
+    (folder / "report.json").write_bytes(data)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    digest = hashlib.sha256(data).hexdigest()
+    manifest["files"]["report.json"] = {"size": len(data), "sha256": digest}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def dated(name: str, date: str) -> None:
+    """Give a run another date."""
+    edited(name, lambda report: report["record"].update(date=date))
+
+
+def test_by_hand(run, kragx):
+    """Values and intervals are the reports'; a loss is found with its setting; p as defined."""
+    run("b")
+    run("a", lost=20)
+    run("c", lost=20)
+    value = kragx("history", "results", "--format", "json").json()
+    assert [own["name"] for own in value["runs"]] == ["b", "a", "c"]
+    one, two = value["series"]
+    assert (one["retriever"], one["match"]) == ("one", "overlap")
+    means = [own["estimates"]["mrr@5"]["value"] for own in one["points"]]
+    assert means == [1.0, 0.5, 0.5]
+    report = json.loads(Path("results/a/report.json").read_text())
+    written = report["comparisons"][0]["overall"]["means"]["one"]["mrr@5"]
+    assert one["points"][1]["estimates"]["mrr@5"] == written
+    first, loss, same = one["steps"]
+    assert first is None
+    assert (loss["since"], loss["breaks"]) == ("b", {})
+    assert loss["changes"] == [{"name": "args.lost", "before": 0, "after": 20}]
+    test = loss["tests"]["mrr@5"]
+    assert (test["difference"], test["verdict"]) == (-0.5, "worse")
+    import numpy as np
+
+    column = np.array([[-1.0]] * 20 + [[0.0]] * 20)
+    assert test["p"] == sign_flip_p(column)[0]
+    assert test["p_adjusted"] >= test["p"]
+    assert (same["tests"]["mrr@5"]["verdict"], same["changes"]) == ("same", [])
+    assert [own and own["tests"]["mrr@5"]["verdict"] for own in two["steps"]] == [
+        None,
+        "same",
+        "same",
+    ]
+    out = kragx("history", "results").out
+    assert "0.5000 ▼" in out
+    assert "- 2026-01-02 09:00 a: one: args.lost 0 → 20" in out
+    assert "hit_rate@5" not in out
+
+
+@pytest.mark.parametrize(
+    ("settings", "word", "kind", "said"),
+    [
+        (["match.threshold=0.6"], "the", "match", "another matcher"),
+        ([], "The own", "gold", "another gold set"),
+        (["no_gold=zero"], "the", "no_gold", "queries without gold are treated differently"),
+    ],
+)
+def test_not_joined(run, kragx, settings, word, kind, said):
+    """What means something else is not tested, the line is broken, and it says why."""
+    run("a")
+    run("b", *settings, word=word, lost=30)
+    value = kragx("history", "results", "--format", "json", "--html", "page.html").out
+    for own in json.loads(value)["series"]:
+        assert list(own["steps"][1]["breaks"]) == [kind]
+        assert own["steps"][1]["tests"] == {}
+    out = kragx("history", "results").out
+    assert f"- 2026-01-02 09:00 b: not comparable with a: {said}" in out
+    assert ("┊ 0.2500" in out, "▼ " in out.partition("▲ better")[0]) == (True, False)
+    page = Path("page.html").read_text()
+    assert ("<polyline" in page, 'class="gap"' in page) == (False, True)
+
+
+def test_other_k(run, kragx):
+    """A metric at another k is another metric: a line of its own, and no step between the two."""
+    run("a")
+    run("b", "metrics=[mrr@3, hit_rate@5]")
+    value = kragx("history", "results", "--format", "json").json()
+    assert value["metrics"] == ["mrr@3", "hit_rate@5"]
+    step = value["series"][0]["steps"][1]
+    assert list(step["tests"]) == ["hit_rate@5"]
+    out = kragx("history", "results", "--metric", "mrr@5", "-m", "hit_rate@5")
+    assert out.code == 0
+    outcome = kragx("history", "results", "--metric", "mrr@7")
+    assert (outcome.code, "--metric: no run has 'mrr@7'; perhaps" in outcome.err) == (2, True)
+
+
+def test_what_is_no_run(run, kragx, here):
+    """Half-written, foreign, broken and copied folders are named and left out; the others count."""
+    run("kept/a")
+    shutil.copytree("results/kept/a", "results/copy")
+    run("broken")
+    (here / "results/broken/report.json").write_text("{}")
+    for name in ("empty", "foreign/deeper", "begun/.unfinished/answers", "old", "odd"):
+        (here / "results" / name).mkdir(parents=True)
+    (here / "results/foreign/notes.txt").write_text("mine")
+    (here / "results/old/report.json").write_text('{"evaluations": [], "comparisons": []}')
+    (here / "results/odd/report.json").write_text('{"record": {"date": "long ago"}}')
+    outcome = kragx("history", "results", "--format", "json")
+    value = outcome.json()
+    assert [own["name"] for own in value["runs"]] == ["copy"]
+    assert value["runs"][0]["copies"] == ["kept/a"]
+    assert set(value["skipped"]) == {"broken", "empty", "foreign", "begun", "old", "odd"}
+    assert "changed since: report.json" in value["skipped"]["broken"]
+    assert "not finished" in value["skipped"]["begun"]
+    assert "does not say when it came about" in value["skipped"]["old"]
+    out = kragx("history", "results").out
+    assert "one run: there is nothing yet to set it against" in out
+    assert "left out: foreign: no result folder, as it has no manifest.json" in out
+    assert "copy is there more than once, and counts once: kept/a" in out
+    # A run's own folder is a history of one.
+    assert kragx("history", "results/kept/a").code == 0
+
+
+def test_a_retriever_that_failed(run, kragx):
+    """A run in which it failed has no point; the next one is set against the last that has."""
+    run("a")
+    run("b", lost='"all"')
+    run("c", lost=30)
+    value = kragx("history", "results", "--format", "json").json()
+    one = value["series"][0]
+    assert one["points"][1]["failed"] == "failed on 40 of 40 questions"
+    assert one["steps"][1] is None
+    assert one["steps"][2]["since"] == "a"
+    assert "one: not comparable: it failed on 40 of 40 questions" in kragx("history", "results").out
+
+
+def test_clocks_and_days(run, kragx):
+    """Runs stand by their dates whatever their zone; one of the future is pointed out."""
+    run("a")
+    run("b")
+    dated("a", "2026-01-05T01:00:00+09:00")
+    dated("b", "2026-01-04T17:00:00+00:00")
+    names = [own["name"] for own in kragx("history", "results", "--format", "json").json()["runs"]]
+    assert names == ["a", "b"]
+    since = kragx("history", "results", "--since", "2026-01-04T16:30", "--format", "json").json()
+    assert [own["name"] for own in since["runs"]] == ["b"]
+    for day, said in (("2031-01-01", "no run is as new"), ("monday", "'monday' is no day")):
+        outcome = kragx("history", "results", "--since", day)
+        assert (outcome.code, said in outcome.err) == (2, True)
+    dated("a", "2999-01-01T00:00:00+00:00")
+    assert "which is yet to come: a clock was wrong" in kragx("history", "results").out
+
+
+def test_nothing_there(kragx, here):
+    """No folder, and a folder without a run, are errors with a remedy."""
+    assert kragx("history", "results").code == 3
+    (here / "results" / "x").mkdir(parents=True)
+    outcome = kragx("history", "results")
+    assert (outcome.code, "there is no run here; name a folder of folders" in outcome.err) == (
+        2,
+        True,
+    )
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_page(run, kragx, language):
+    """The page has a line, a mark for each run and the changes, in one language, and no script."""
+    hostile = '<img src=x onerror="alert(1)">'
+    run("a")
+    edited("a", lambda report: report["record"]["git"] or report["record"].update(git=None))
+    run("b", f"retrievers.one.fingerprint='{hostile}'", lost=20)
+    outcome = kragx("history", "results", "--html", "page.html", "--language", language)
+    said = {"en": "written: page.html", "ko": "저장: page.html"}[language]
+    assert (outcome.code, said in outcome.err) == (0, True)
+    page = Path("page.html").read_text()
+    assert hostile not in page
+    assert "<script" not in page
+    assert f'<html lang="{language}">' in page
+    drawings = [
+        ElementTree.fromstring(f"<svg{own.partition('</svg>')[0]}</svg>")
+        for own in page.split("<svg")[1:]
+        if "role=" in own.partition(">")[0]
+    ]
+    assert len(drawings) == 2
+    for svg in drawings:
+        assert len(svg.findall(".//polyline")) == 2
+        titles = [own.text for own in svg.iter("title")]
+        assert len(titles) == 4
+        assert any("0.5000" in text for text in titles)
+    words = {"en": "What changed", "ko": "달라진 것"}
+    assert words[language] in page
+    assert "args.lost 0 → 20" in page
+    if language == "ko":
+        assert "not comparable" not in page
