@@ -1,15 +1,19 @@
 """What a page may ask and say: everything is checked here, and nothing is known of HTTP."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from kragx.data import GoldDataset, Query
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.metrics import MetricSpec
+from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.folder.links import holder, token_of
 from kragx.workshop.forms import (
     DecisionForm,
@@ -21,16 +25,20 @@ from kragx.workshop.forms import (
     QuestionsForm,
     ReleaseForm,
     SearchForm,
+    TemplatesForm,
+    UidsForm,
 )
 from kragx.workshop.pairs.boards import Plan
-from kragx.workshop.pairs.conflicts import agreement, conflicts
+from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement, conflicts
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.standing import verdicts
-from kragx.workshop.questions.leak import content_words, leak, mean_leak
+from kragx.workshop.questions.leak import content_words, has_kiwi, leak, mean_leak
+from kragx.workshop.questions.meeting import Meetings
+from kragx.workshop.questions.question import NewQuestion
 from kragx.workshop.queue.progress import estimates, shares, totals
 from kragx.workshop.queue.queue import Nothing, Queue, Turn
-from kragx.workshop.queue.suggestions import Source, Suggester
+from kragx.workshop.queue.suggestions import Remark, Source, Suggester
 from kragx.workshop.releases import next_release, release
 from kragx.workshop.search import Search
 from kragx.workshop.state.records import Candidate, Judgement, Person, Question, new_uid, now
@@ -41,14 +49,15 @@ Plain = dict[str, Any]
 
 _ANY = NextForm()
 
-_LEAST_PAIRS = 10
-"""Of fewer pairs that two have graded, a figure of how far people agree says nothing."""
+
+_OWNER = "owner"
+"""The owner's name until they have another; nobody else's, as the page says it in its language."""
 
 
 class DeskError(KragxError):
-    """What somebody at the page reads; `code` names the page's own sentence for it, if any."""
+    """What somebody at the page reads; `code` names the page's own sentence for it."""
 
-    def __init__(self, problem: str, *, code: str = "", field: str = "", remedy: str = "") -> None:
+    def __init__(self, problem: str, *, code: str, field: str = "", remedy: str = "") -> None:
         super().__init__(problem, field=field, remedy=remedy)
         self.code = code
 
@@ -63,6 +72,10 @@ class RefusedError(DeskError, UsageError):
 
 class ClashError(DeskError, UsageError):
     """What does not fit what has happened meanwhile."""
+
+
+class MisfitError(DeskError, UsageError):
+    """What does not fit the set or the text."""
 
 
 class Desk:
@@ -89,19 +102,22 @@ class Desk:
         metric: MetricSpec | None = None,
         say: Callable[[str], object] = str,
     ) -> None:
-        self.workshop, self.state = workshop, state
-        self.documents = workshop.documents
-        self.remarks: dict[str, str] = {}
+        self.workshop: Workshop = workshop
+        self.state: State = state
+        self.documents: Documents = workshop.documents
+        self.remarks: dict[str, tuple[Remark, ...]] = {}
         self.say = say
-        self.top = max(workshop.settings.scale)
-        self.copies = Copies(self.documents)
+        self.top: int = max(workshop.settings.scale)
+        self.copies: Copies = Copies(self.documents, workshop.index)
         retrievers = {source.name: source.key for source in sources}
         settings = workshop.settings
         plan = Plan(retrievers=retrievers, depth=settings.k, top=self.top, twice=settings.twice)
         plan = plan if metric is None else replace(plan, metric=metric)
-        self.queue = Queue(state, self.documents, self.copies, plan)
+        self.queue: Queue = Queue(state, self.documents, self.copies, plan)
+        self._meetings = Meetings(doc.text or "" for doc in self.documents.values())
         self._suggester = Suggester(self.queue, sources, self.remark)
         self._search: Search | None = None
+        self._made: dict[str, NewQuestion] = {}
         self._leaks: dict[tuple[str, tuple[str, ...]], float | None] = {}
         self._searching = threading.Lock()
 
@@ -117,15 +133,13 @@ class Desk:
 
         start_daemon(prepare)
 
-    def remark(self, about: str, words: str) -> None:
-        """Note what goes wrong behind; an empty text says that it is over."""
-        before = self.remarks.get(about)
-        if words:
-            self.remarks[about] = f"{about}: {words}"
-        else:
-            self.remarks.pop(about, None)
-        if words and self.remarks[about] != before:
-            self.say(self.remarks[about])
+    def remark(self, about: str, remarks: Sequence[Remark]) -> None:
+        """Note what goes wrong behind; no remarks say that it is over."""
+        before = self.remarks.pop(about, None)
+        if remarks:
+            self.remarks[about] = tuple(remarks)
+            if self.remarks[about] != before:
+                self.say(f"{about}: {'; '.join(remark.words for remark in remarks)}")
 
     # -- people --------------------------------------------------------------------------------
 
@@ -135,16 +149,20 @@ class Desk:
             for person in self.state.people.values():
                 if person.role == "owner" and person.state == "here":
                     return person
-            self.state.add([Person(name="owner", role="owner")])
+            self.state.add([Person(name=_OWNER, role="owner")])
             return self.owner()
 
     def annotator(self, name: str) -> Person:
         """The annotator of a name; made where there is none.
 
         Raises:
-            UsageError: it is no name.
+            UsageError: it is no name, or the owner's.
         """
         form = _checked_name(name)
+        if form == _OWNER:
+            problem = f"{form!r} is whose workshop this is, and has a link already"
+            remedy = "give who judges another name"
+            raise UsageError(problem, field="--annotator", remedy=remedy)
         with self.state.lock:
             for person in self.state.people.values():
                 if (person.name, person.role, person.state) == (form, "annotator", "here"):
@@ -190,16 +208,18 @@ class Desk:
             else:
                 before = self.state.people.get(form.uid)
                 if before is None:
-                    raise UnknownError("nobody has this uid", field="uid")
+                    raise UnknownError("nobody has this uid", code="person", field="uid")
                 if before.role != "annotator" and form.state is not None:
-                    raise ClashError("only an annotator's link can be taken away", field="state")
+                    problem = "only an annotator's link can be taken away"
+                    raise ClashError(problem, code="person", field="state")
                 name, state = form.name or before.name, form.state or before.state
                 person = replace(before, name=name, state=state, at=now())
             for other in self.state.people.values():
                 is_other = other.uid != person.uid and other.state == person.state == "here"
-                if is_other and other.name == person.name:
+                is_owner = person.name == _OWNER and person.role != "owner"
+                if is_owner or (is_other and other.name == person.name):
                     remedy = "give each a name of their own"
-                    problem = f"{other.name!r} is here already"
+                    problem = f"{person.name!r} is here already"
                     raise ClashError(problem, code="name", field="name", remedy=remedy)
             self.state.add([person])
             return self.people()
@@ -210,21 +230,20 @@ class Desk:
         """Who asks, what the set is, and how far it is."""
         settings = self.workshop.settings
         with self.state.lock:
-            counts = self._counts(person)
-            if person.role == "owner":
-                counts["conflicts"] = sum(1 for _ in conflicts(self.queue.boards))
             return {
                 "person": {"uid": person.uid, "name": person.name, "role": person.role},
                 "set": {
                     "name": settings.name,
                     "language": settings.language,
+                    "underline": settings.underline,
+                    "targets": {by: list(shares) for by, shares in settings.targets.items()},
                     "scale": [
                         {"grade": grade, "words": words}
                         for grade, words in sorted(settings.scale.items())
                     ],
                     "guidelines_version": self.workshop.guidelines_version,
                 },
-                "counts": counts,
+                "counts": self._counts(person),
             }
 
     def document(self, document: str) -> Plain:
@@ -263,21 +282,16 @@ class Desk:
         n_questions = sum(1 for _ in self.state.open_questions())
         counts = {
             "questions": n_questions,
-            "pairs": sum(len(board.documents) for board in self.queue.boards.values()),
+            "pairs": self.queue.sums.pairs,
             "mine": self._n_judged(person),
         }
         if person.role == "owner":
             counts["conflicts"] = sum(1 for _ in conflicts(self.queue.boards))
+            counts["odd"] = sum(bool(board.odd) for board in self.queue.boards.values())
         return counts
 
     def _n_judged(self, person: Person) -> int:
-        return len(
-            {
-                (one.question, one.document)
-                for one in self.state.history.get(person.uid, ())
-                if one.kind != "later"
-            }
-        )
+        return len(self.state.settled.get(person.uid, ()))
 
     def search(self, person: Person, form: SearchForm) -> Plain:
         """Documents by somebody's own words, best first, with what they have said of them."""
@@ -288,12 +302,14 @@ class Desk:
                 newest = self.state.newest((form.question or "", document), person.uid)
                 mine = None if newest is None else _said(newest)
                 shown.append({**self.document(document), "mine": mine})
-            return {"documents": shown}
+        for one in shown:
+            one["words"] = [list(span) for span in self._meetings.of(form.q, one["text"]).spans]
+        return {"documents": shown}
 
     def _searched(self) -> Search:
         with self._searching:
             if self._search is None:
-                self._search = Search(self.documents, self.copies.first)
+                self._search = Search(self.documents, self.copies.first, self.workshop.index)
             return self._search
 
     # -- judging -------------------------------------------------------------------------------
@@ -311,11 +327,20 @@ class Desk:
         with self.state.lock:
             if form.question is not None:
                 self._open_question(form.question)
-            besides = [(form.after, form.after_document)] if form.after_document else []
-            turn = self.queue.next_pair(person.uid, form.question, besides)  # type: ignore[arg-type]
+            besides = [(question, document) for question, document in form.after]
+            turn = self.queue.next_pair(person.uid, form.question, besides)
             if isinstance(turn, Nothing):
                 return {"pair": None, "why": turn.why, **self._status(person)}
-            return self._shown(turn, person)
+            shown = self._shown(turn, person)
+        return self._underlined(shown)
+
+    def _underlined(self, shown: Plain) -> Plain:
+        """The same with where the question's words stand in the text; nobody waits for Kiwi."""
+        pair = shown["pair"]
+        if self.workshop.settings.underline:
+            meeting = self._meetings.of(pair["question"]["text"], pair["document"]["text"])
+            pair["words"] = {"spans": list(map(list, meeting.spans)), "densest": meeting.densest}
+        return shown
 
     def _shown(self, turn: Turn, person: Person) -> Plain:
         question = self.state.questions[turn.question]
@@ -327,6 +352,7 @@ class Desk:
                 "moved": self._moved(turn),
                 "around": bool(self._suggester.beside.of(turn.document)),
                 "mine": None if turn.mine is None else _said(turn.mine, turn.document),
+                "late": turn.late,
             },
             **self._status(person),
         }
@@ -359,15 +385,15 @@ class Desk:
         Raises:
             UnknownError: there is no such question or document.
             ClashError: the question was dropped, or the uid is another judgement's.
-            UsageError: the grade is not on the scale, or the evidence not in the text.
+            MisfitError: the grade is not on the scale, or the evidence not in the text.
         """
         with self.state.lock:
             judgement = self._judgement(person, form)
             is_odd = form.kind == "odd"
             purpose = "odd" if is_odd else self.queue.purpose(form.question, form.document)
             self._store(replace(judgement, purpose=purpose), form.question)
-            self._suggester.wake()
-            return {"stored": True, "next": self.next(person)}
+        self._suggester.wake()
+        return {"stored": True, "next": self.next(person)}
 
     def decide(self, person: Person, form: DecisionForm) -> Plain:
         """Store what settles a conflict; then those that are left."""
@@ -401,12 +427,13 @@ class Desk:
                 )
                 self.state.add([undone])
             elif undone.person != person.uid or undone.kind != "undone":
-                raise ClashError("this uid is another judgement's", field="uid")
+                raise ClashError("this uid is another judgement's", code="uid", field="uid")
             pair = (undone.question, undone.document)
             if undone.is_decision or self.state.questions[pair[0]].state != "open":
                 return self.next(person)
             self.queue.refresh()
-            return self._shown(self.queue.turn(person.uid, *pair), person)
+            shown = self._shown(self.queue.turn(person.uid, *pair), person)
+        return self._underlined(shown)
 
     def _store(self, judgement: Judgement, question: str) -> None:
         known = self.state.judgement(judgement.uid)
@@ -417,17 +444,17 @@ class Desk:
         if known is None or replace(known, at="", purpose="") != replace(
             judgement, at="", purpose=""
         ):
-            raise ClashError("this uid is another judgement's", field="uid")
+            raise ClashError("this uid is another judgement's", code="uid", field="uid")
 
     def _judgement(self, person: Person, form: JudgementForm) -> Judgement:
         if form.question not in self.state.questions:
-            raise UnknownError("there is no such question", field="question")
+            raise UnknownError("there is no such question", code="question", field="question")
         text = self.document(form.document)["text"]
         if (form.kind == "grade") != (form.grade is not None):
             raise UsageError("belongs to kind 'grade', and to no other", field="grade")
         if form.grade is not None and form.grade not in self.workshop.settings.scale:
             problem = f"{form.grade} is not on the scale of 0 to {self.top}"
-            raise UsageError(problem, field="grade")
+            raise MisfitError(problem, code="grade", field="grade")
         return Judgement(
             uid=form.uid,
             question=form.question,
@@ -443,7 +470,7 @@ class Desk:
     def _open_question(self, uid: str) -> Question:
         question = self.state.questions.get(uid)
         if question is None:
-            raise UnknownError("there is no such question", field="question")
+            raise UnknownError("there is no such question", code="question", field="question")
         if question.state != "open":
             problem = "this question was dropped meanwhile"
             raise ClashError(problem, code="dropped", field="question")
@@ -549,12 +576,66 @@ class Desk:
             self._suggester.wake()
         return shown
 
+    def made_questions(self, _: Person, form: TemplatesForm) -> Plain:
+        """Questions that templates would make from the corpus; nothing is stored."""
+        from kragx.workshop.questions.making import TARGETS, make_questions, unmet
+
+        with self.state.lock:
+            existing = [
+                Query(
+                    one.uid,
+                    one.text,
+                    query_type=one.query_type,
+                    metadata={
+                        **one.metadata,
+                        "difficulty": one.difficulty,
+                        "sources": [*one.sources],
+                    },
+                )
+                for one in self.state.questions.values()
+            ]
+        targets = self.workshop.settings.targets
+        made = make_questions(
+            [*self.documents.values()],
+            n=form.n,
+            existing=existing,
+            targets={by: shares for by, shares in targets.items() if by in TARGETS},
+            seed=form.seed,
+        )
+        self._made = {one.uid: one for one in made.questions}
+        shown = ("uid", "text", "query_type", "difficulty", "leak")
+        return {
+            "questions": [{key: getattr(one, key) for key in shown} for one in made.questions],
+            "unmet": [
+                dict(zip(("by", "value", "share", "target"), row))
+                for row in unmet(made.targets, made.counts)
+            ],
+            "lacks_kiwi": self.workshop.settings.language == "ko" and not has_kiwi(),
+        }
+
+    def add_made(self, person: Person, form: UidsForm) -> Plain:
+        """Store some of the questions that were made last, with their sources as suggestions.
+
+        Raises:
+            ClashError: one of them was made before the last time.
+        """
+        made = self._made
+        if not form.uids or any(uid not in made for uid in form.uids):
+            raise ClashError("these were not made last", code="made", remedy="make them again")
+        with self.state.lock:
+            chosen = [made[uid].query for uid in form.uids if uid not in self.state.questions]
+            if chosen:
+                dataset = GoldDataset(tuple(chosen))
+                self.state.add(incoming(dataset, person, self.documents, None).records)
+        self._suggester.wake()
+        return {"added": len(chosen)}
+
     def drop_question(self, person: Person, form: DropForm) -> Plain:
         """Ask a question no more; its judgements stay."""
         with self.state.lock:
             question = self.state.questions.get(form.uid)
             if question is None:
-                raise UnknownError("there is no such question", field="uid")
+                raise UnknownError("there is no such question", code="question", field="uid")
             self._may_change(person, question)
             if question.state == "open":
                 note = form.why or question.note
@@ -600,8 +681,12 @@ class Desk:
         return [own for start, end in judgement.spans if (own := text[start:end])]
 
     def releases(self) -> Plain:
-        """The releases that were made, and what the next one would hold."""
-        with self.state.lock:
+        """The releases that were made, and what the next one would hold.
+
+        Raises:
+            ClashError: the folder's releases were changed.
+        """
+        with self.state.lock, _told_apart():
             people, rows = self.state.people, list(self.state.releases)
             coming = next_release(self.workshop, self.state, self.copies)
         diff = coming.diff
@@ -635,11 +720,13 @@ class Desk:
 
         Raises:
             UsageError: nothing is ready.
-            ClashError: nothing has changed since the last release.
+            ClashError: nothing has changed since the last release, or its files cannot be
+                written or were changed.
         """
-        outcome = release(
-            self.workshop, self.state, self.copies, person=person.uid, **form.model_dump()
-        )
+        with _told_apart():
+            outcome = release(
+                self.workshop, self.state, self.copies, person=person.uid, **form.model_dump()
+            )
         if outcome.version is None:
             raise ClashError(f"nothing has changed since {outcome.file.name}", code="same")
         made = {"version": outcome.version, "file": outcome.file.name}
@@ -655,13 +742,12 @@ class Desk:
             self.queue.refresh()
             meant = sum(int(board.twice.sum()) for board in self.queue.boards.values())
         ends = alpha.interval
-        is_enough = alpha.pairs >= _LEAST_PAIRS
         return {
-            "value": alpha.value if is_enough else None,
-            "interval": {"low": ends[0], "high": ends[1]} if ends and is_enough else None,
+            "value": alpha.value,
+            "interval": {"low": ends[0], "high": ends[1]} if ends else None,
             "pairs": alpha.pairs,
             "questions": alpha.questions,
-            "least": _LEAST_PAIRS,
+            "least": LEAST_PAIRS,
             "meant": meant,
         }
 
@@ -684,7 +770,11 @@ class Desk:
                     if one.role != "file"
                 ]
                 shown["estimates"] = [vars(one) for one in estimates(boards, self.queue.plan)]
-                shown["notices"] = list(self.remarks.values())
+                shown["notices"] = [
+                    {"about": about, "code": remark.code, "values": list(remark.values)}
+                    for about, remarks in list(self.remarks.items())
+                    for remark in remarks
+                ]
             else:
                 for row in chain(*shown["by"].values()):
                     del row["judged"], row["answered"]
@@ -698,6 +788,17 @@ class Desk:
         pairs = {(one.question, one.document) for one in self.state.history.get(person.uid, ())}
         newest = (self.state.newest(pair, person.uid) for pair in pairs)
         return sum(one is not None and one.kind == "later" for one in newest)
+
+
+@contextmanager
+def _told_apart() -> Iterator[None]:
+    """What is wrong with the files of releases has a code of its own, for the page's sentence."""
+    try:
+        yield
+    except (UsageError, DataError) as error:
+        if hasattr(error, "code"):
+            raise
+        raise ClashError(str(error), code="files") from error
 
 
 def _said(judgement: Judgement, shown: str | None = None) -> Plain:
@@ -717,13 +818,13 @@ def _spans(spans: list[list[int]], length: int) -> tuple[tuple[int, int], ...]:
     """Stretches of a text, sorted; those that overlap or touch are one.
 
     Raises:
-        UsageError: one is empty, or not within the text.
+        MisfitError: one is empty, or not within the text.
     """
     merged: list[tuple[int, int]] = []
     for start, end in sorted((start, end) for start, end in spans):
         if not start < end <= length:
             problem = f"[{start}, {end}] is no stretch of a text of {length} characters"
-            raise UsageError(problem, field="spans")
+            raise MisfitError(problem, code="spans", field="spans")
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:

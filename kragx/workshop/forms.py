@@ -1,7 +1,7 @@
 """What a page may send: every field with its bounds."""
 
 import unicodedata
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -11,6 +11,8 @@ from pydantic import (
     Field,
     StringConstraints,
 )
+
+from kragx.data.formats.jsonl import foreign_json
 
 MOST_QUESTION, MOST_NOTE, MOST_NAME, MOST_REFERENCE, MOST_ID = 2000, 2000, 100, 10_000, 1000
 """Characters."""
@@ -48,10 +50,17 @@ _Label = Annotated[
 _Span = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
 
 
+_Pair = Annotated[list[_Id], Field(min_length=2, max_length=2)]
+
+
+def _listed(value: str) -> Any:
+    return foreign_json(value, strict=True)
+
+
 class Form(BaseModel):
     """What came with a request; unknown fields are mistakes, and numbers are no texts."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Nothing(Form):
@@ -59,11 +68,15 @@ class Nothing(Form):
 
 
 class NextForm(Form):
-    """Which pair to judge: of one question, or the one that is due; `after` one is judged."""
+    """Which pair to judge: of one question, or the one that is due; `after` some are judged.
+
+    These are question and document each, as JSON, in the order in which they are shown.
+    """
 
     question: _Id | None = None
-    after: _Id | None = None
-    after_document: _Id | None = None
+    after: Annotated[list[_Pair], BeforeValidator(_listed), Field(max_length=4)] = Field(
+        default_factory=list
+    )
 
 
 class DocumentForm(Form):
@@ -128,6 +141,19 @@ class DropForm(Form):
 
     uid: _Id
     why: _Note = ""
+
+
+class TemplatesForm(Form):
+    """How many questions templates shall make; another seed makes others."""
+
+    n: Annotated[int, Field(ge=1, le=200, strict=False)] = 20
+    seed: Annotated[int, Field(ge=0, le=1_000_000, strict=False)] = 0
+
+
+class UidsForm(Form):
+    """Some of several."""
+
+    uids: Annotated[list[_Id], Field(max_length=200)]
 
 
 class QuestionsForm(Form):

@@ -4,7 +4,7 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,11 +70,13 @@ class Served:
         desk: what it answers from.
         port: where it listens.
         token: of the owner's link.
+        visitors: what is left before the server stops, so that no page asks one that is gone.
     """
 
     desk: Desk
     port: int
     token: str
+    visitors: ExitStack
 
     def annotator(self, name: str) -> str:
         """The token of an annotator."""
@@ -127,7 +129,8 @@ def serving(folder: Path, **options: Any) -> Iterator[Served]:
         thread = threading.Thread(target=running.run, kwargs={"sockets": [socket]})
         thread.start()
         try:
-            yield Served(desk, socket.getsockname()[1], desk.token(desk.owner()))
+            with ExitStack() as visitors:
+                yield Served(desk, socket.getsockname()[1], desk.token(desk.owner()), visitors)
         finally:
             running.should_exit = True
             thread.join()

@@ -20,7 +20,7 @@ PLAN = Plan(parse("ndcg@10"), twice=0.0, random=0.1)
 class Memory:
     """A store that stores nothing."""
 
-    def after(self, last: dict[str, int]) -> Iterator[Record]:
+    def after(self, last: dict[str, int], tables: object = None) -> Iterator[Record]:
         """Nobody else writes."""
         return iter(())
 

@@ -1,6 +1,7 @@
 """The desk: what people may ask and say, on a file and on PostgreSQL."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -16,10 +17,14 @@ from kragx.workshop.forms import (
     QuestionForm,
     QuestionsForm,
     ReleaseForm,
+    TemplatesForm,
+    UidsForm,
 )
 from kragx.workshop.queue.suggestions import Source
 from kragx.workshop.state.records import new_uid
-from tests.workshop.serving import grade, opened, written
+from tests.workshop.serving import grade, opened, started, written
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def said(question="q1", document="refund", number=3, **fields):
@@ -325,6 +330,46 @@ def test_many_at_once_lose_nothing(any_shop):
                 assert sorted(row.uid for row in history) == sorted(form.uid for form in own)
 
 
+def test_nobody_else_has_the_owners_name(desk):
+    """The page says it in its own language, as whose workshop it is."""
+    with pytest.raises(UsageError, match="--annotator: 'owner' is whose workshop"):
+        desk.annotator("owner")
+    owner = desk.owner()
+    desk.put_person(PersonForm(uid=owner.uid, name="지민"))
+    with pytest.raises(ClashError, match="here already"):
+        desk.put_person(PersonForm(name="owner"))
+    desk.put_person(PersonForm(uid=owner.uid, name="owner"))
+
+
+def test_templates_say_which_shares_miss_their_aims(desk):
+    """Of four questions that have a type three are similar cases, where a quarter should be."""
+    owner = desk.owner()
+    for number in range(3):
+        form = QuestionForm(text=f"{number}번 상자는 누가 내나요?", query_type="similar_case")
+        desk.put_question(owner, form)
+    made = desk.made_questions(owner, TemplatesForm(n=1))
+    n_typed = len(made["questions"]) + 3
+    (row,) = [row for row in made["unmet"] if row["value"] == "similar_case"]
+    assert row == {
+        "by": "query_type",
+        "value": "similar_case",
+        "share": 3 / n_typed,
+        "target": 0.25,
+    }
+
+
+def test_releases_that_were_changed_are_told_apart(desk):
+    """The page has a sentence for what is wrong with their files."""
+    made = desk.release(desk.owner(), ReleaseForm())
+    path = desk.workshop.folder / made["file"]
+    path.chmod(0o644)
+    path.write_text(path.read_text("utf-8").replace('"query": "', '"query": "x'), "utf-8")
+    with pytest.raises(ClashError) as raised:
+        desk.releases()
+    assert raised.value.code == "files"
+    assert "gold_v1.jsonl" in raised.value.problem
+
+
 def test_a_release_is_written_and_listed(desk):
     """What is ready goes into a file; a second time nothing has changed, and that is said."""
     owner = desk.owner()
@@ -377,10 +422,12 @@ def test_what_goes_wrong_behind_is_said_to_the_owner_alone(shop):
         desk = Desk(bare.workshop, bare.state, [Source("bm25", "key", ask)], say=told.append)
         desk._suggester.run()
         assert told == ["bm25: cannot be asked: RuntimeError: no index"]
-        assert desk.progress(desk.owner())["notices"] == told
+        assert desk.progress(desk.owner())["notices"] == [
+            {"about": "bm25", "code": "unasked", "values": ["RuntimeError: no index"]}
+        ]
         assert "notices" not in desk.progress(desk.annotator("지민"))
         assert desk.next(desk.owner())["pair"]
-        desk.remark("bm25", "")
+        desk.remark("bm25", [])
         assert desk.progress(desk.owner())["notices"] == []
 
 
@@ -427,3 +474,35 @@ def test_what_stands_around_a_piece(tmp_path):
         owner = desk.owner()
         desk.put_question(owner, QuestionForm(uid="question1", text="몇 번?", sources=["c1"]))
         assert desk.next(owner)["pair"]["around"] is True
+
+
+def test_questions_from_templates_are_looked_at_before_they_are_stored(tmp_path):
+    """Only those that were taken, once, with their sources suggested; none comes again."""
+    folder = started(tmp_path, corpus=ROOT / "examples/data/shop_en/corpus.jsonl", gold=None)
+    with opened(folder) as desk:
+        owner, before = desk.owner(), len(desk.state.questions)
+        made = desk.made_questions(owner, TemplatesForm(n=6))
+        shown = made["questions"]
+        assert len(shown) == 6
+        assert not made["lacks_kiwi"]  # an English set needs none
+        assert len(desk.state.questions) == before
+        taken = [one["uid"] for one in shown[:2]]
+        assert desk.add_made(owner, UidsForm(uids=taken)) == {"added": 2}
+        assert desk.add_made(owner, UidsForm(uids=taken)) == {"added": 0}
+        own = desk.state.questions[taken[0]]
+        assert (own.origin, own.text, own.person) == ("template", shown[0]["text"], owner.uid)
+        assert set(desk.state.candidates[own.uid]) == set(own.sources) != set()
+        again = desk.made_questions(owner, TemplatesForm(n=6))["questions"]
+        assert not {one["uid"] for one in again} & {*taken}
+        with pytest.raises(ClashError, match="not made last"):
+            desk.add_made(owner, UidsForm(uids=[shown[5]["uid"] + "x"]))
+
+
+def test_how_many_questions_are_odd_is_counted_for_the_owner(desk, people):
+    """Each question once, however many say so; nobody else is told."""
+    owner = desk.owner()
+    assert desk.me(owner)["counts"]["odd"] == 0
+    for person in people[1:]:
+        desk.judge(person, said(kind="odd", grade=None))
+    assert desk.me(owner)["counts"]["odd"] == 1
+    assert "odd" not in desk.me(people[1])["counts"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 import pytest
+from hypothesis import given, strategies as st
 
 from kragx.data import Doc
 from kragx.metrics import parse
@@ -15,6 +16,8 @@ from kragx.workshop.queue.queue import Nothing, Queue, Turn
 from kragx.workshop.state.records import Candidate, Judgement, Person, Question, now
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import Store
+from tests.thoroughness import examples
+from tests.workshop.simulated import World
 
 PLAN = Plan(parse("ndcg@3"), {"one": "1", "other": "2"}, twice=0.0, random=0.0)
 
@@ -76,13 +79,14 @@ def pair(turn: object) -> tuple[str, str]:
 
 
 def test_what_moves_the_difference_comes_first(state):
-    """Where both agree nothing can move, and the first rank moves more than the third."""
+    """Where both agree nothing can move, the first rank moves more than the third, five a turn."""
     plan = Plan(parse("ndcg@5"), PLAN.retrievers, twice=0.0, random=0.0)
     queue = opened(state, {"q": ["abcd", "xbcd"], "p": ["abcde", "abcdf"]}, plan)
     queue.reckon()
     pairs = [pair(turn) for turn in all_turns(queue, "p")]
     assert set(pairs[:2]) == {("q", "a"), ("q", "x")}
-    assert set(pairs[2:4]) == {("p", "e"), ("p", "f")}
+    assert {question for question, _ in pairs[:5]} == {"q"}
+    assert set(pairs[5:7]) == {("p", "e"), ("p", "f")}
     assert len(pairs) == len(set(pairs)) == 11
 
 
@@ -147,6 +151,7 @@ def test_orders_of_people_differ_and_each_is_shown_all(state):
     assert queue.next_pair("s") == Nothing("all judged")  # two have
 
 
+@pytest.mark.integration
 def test_only_a_share_is_judged_twice(state):
     """A fifth or so of 160 pairs is judged by two; nobody judges one twice."""
     plan = Plan(parse("ndcg@3"), {"one": "1", "other": "2"}, random=0.0)
@@ -285,6 +290,66 @@ def test_one_goes_on_elsewhere_once_every_question_has_its_answer(state):
     assert sum(runs) == 18
 
 
+def test_one_stays_with_a_question_though_others_are_worth_more(state):
+    """With retrievers to compare as well: five pairs in a row at least, before another is read."""
+    lists = {q: [[f"{q}{n}" for n in range(8)], [f"{q}{n}" for n in range(8, 16)]] for q in "abc"}
+    queue = opened(state, lists, replace(PLAN, metric=parse("ndcg@10")))
+    queue.reckon()
+    turns = all_turns(queue, "p", 0, most=20)
+    runs = [len(list(own)) for _, own in groupby(turn.question for turn in turns)]
+    assert min(runs[:-1]) >= 5
+
+
+def test_how_many_are_put_off_is_said_once_nothing_else_is_left(state):
+    """The number counts down as they are judged, and not as they are put off again."""
+    queue = _three(state)
+    for _ in range(12):
+        turn = queue.next_pair("p")
+        assert turn.late == 0
+        say(queue, "p", turn, None if turn.question == "a" else 0)
+    turn = queue.next_pair("p")
+    assert turn.late == 4
+    say(queue, "p", turn, None)
+    again = queue.next_pair("p", besides=[pair(turn)])
+    assert again.late == 4
+    assert pair(again) != pair(turn)
+    say(queue, "p", again, 0)
+    assert queue.next_pair("p").late == 3
+    queue.leave("p")
+    assert queue.next_pair("r").late == 0  # nobody else has put anything off
+
+
+def test_what_is_fetched_far_ahead_is_still_anybodys(state):
+    """The pair that one looks at and the next are one's own, and so is what becomes one of them."""
+    queue = opened(state, {"q": ["abc", "cba"]})
+    first = queue.next_pair("p")
+    second = queue.next_pair("p", besides=[pair(first)])
+    third = queue.next_pair("p", besides=[pair(first), pair(second)])
+    assert len({pair(first), pair(second), pair(third)}) == 3
+    assert pair(queue.next_pair("r")) == pair(third)
+    queue.leave("r")
+    say(queue, "p", first, 0)
+    queue.next_pair("p", besides=[pair(second), pair(third)])
+    assert queue.next_pair("r") == Nothing("with others")
+
+
+def test_a_page_that_is_left_open_keeps_the_last_pairs_from_nobody(state, monkeypatch):
+    """After two minutes without a word another gets them, if nothing else is left, not before."""
+    clock = [1000.0]
+    monkeypatch.setattr("kragx.workshop.queue.queue.time.monotonic", lambda: clock[0])
+    queue = opened(state, {"q": ["ab", "ab"]})
+    first = queue.next_pair("p")
+    ahead = queue.next_pair("p", besides=[pair(first)])
+    assert queue.next_pair("r") == Nothing("with others")
+    clock[0] += 119
+    assert queue.next_pair("r") == Nothing("with others")
+    clock[0] += 2
+    turn = queue.next_pair("r")
+    assert pair(turn) in {pair(first), pair(ahead)}
+    say(queue, "p", first, 0)  # who comes back is heard as well
+    assert isinstance(queue.next_pair("p"), Turn | Nothing)
+
+
 def test_what_is_drawn_at_random_only_interrupts(state):
     """After it one goes back to the question that one was at."""
     queue = _three(state, random=0.3)
@@ -318,6 +383,7 @@ def test_to_take_it_back_brings_an_odd_question_again(state):
     assert state.odd(state.questions[first.question]) == {}
 
 
+@pytest.mark.integration
 def test_the_random_share_is_shown_in_time(state):
     """About every tenth turn is one of the pairs that were drawn beforehand, in their order."""
     plan = Plan(parse("ndcg@3"), PLAN.retrievers, twice=0.0, random=0.1)
@@ -366,3 +432,51 @@ def test_few_questions_and_waiting_retrievers_are_unknown(state):
     for name, key in PLAN.retrievers.items():
         queue.answered_with_nothing("new", asking_uid(question, name, key))
     assert queue.reckon().why == "questions"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("pqr"),
+            st.sampled_from(["grade", "later", "odd", "unusable", "undone", "decide", "drop"]),
+            st.integers(0, 17),
+        ),
+        max_size=25,
+    )
+)
+@examples(40)
+def test_what_is_kept_up_is_what_the_boards_say(steps):
+    """Sums and each question's first document are those that going through everything gives."""
+    world = World(3, 3, plan=replace(PLAN, twice=0.3, random=0.2, depth=4))
+    queue, truth = world.queue()
+    pairs = list(truth)
+    for person, kind, number in steps:
+        question, document = pairs[number % len(pairs)]
+        own = {"question": question, "document": document, "person": person}
+        if kind == "drop":
+            queue.state.add([replace(queue.state.questions[question], state="dropped")])
+        elif kind == "decide":
+            queue.state.add([Judgement(**own, grade=1, is_decision=True)])
+        elif kind == "grade":
+            queue.state.add([Judgement(**own, grade=number % 4)])
+        else:
+            purpose = "odd" if kind == "odd" else ""
+            as_stored = "later" if kind == "odd" else kind
+            queue.state.add([Judgement(**own, kind=as_stored, purpose=purpose)])
+        queue.next_pair(person)
+    for person in "pqr":
+        besides = set(pairs[:2])
+        slow = {
+            board.question.uid: next(
+                queue._open(person, board, queue._order[board.question.uid], besides), None
+            )
+            for board in queue.boards.values()
+        }
+        fast = dict(queue._firsts(person, None, besides))
+        assert fast == {uid: column for uid, column in slow.items() if column is not None}
+    boards = queue.boards.values()
+    assert vars(queue.sums) == {
+        "pairs": sum(len(board.documents) for board in boards),
+        "judged": sum(board.n_judged for board in boards),
+        "random": sum(board.n_random_judged for board in boards),
+    }

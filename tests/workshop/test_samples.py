@@ -2,23 +2,27 @@
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
-from kragx.agreement import LabelFile, PairToLabel, Sample, Scale, label
+from kragx.agreement import PairToLabel, Sample, Scale
 from kragx.errors import DataError, UsageError
 from kragx.workshop.exchange import export_file, person_of
 from kragx.workshop.exchange.rows import Source
 from kragx.workshop.folder.folder import Workshop, start
+from kragx.workshop.labelling import label, sheet
+from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import State
-from kragx.workshop.terminal import terminal
 
 PAIRS = (("q1", "d1"), ("q1", "d2"), ("q2", "d1"))
 SAMPLE = Sample(
     tuple(PairToLabel(*pair, f"{pair[0]}은 무엇인가요?", f"{pair[1]}의 글") for pair in PAIRS),
     {"asks": "relevance", "scale": "0-3"},
 )
+
+SCALE = Scale(0, 3)
 
 
 @pytest.fixture
@@ -49,36 +53,74 @@ def test_a_sample_becomes_a_workshop(sample, tmp_path):
         start(tmp_path / "other")
 
 
-def test_what_is_said_in_the_terminal_is_in_the_workshop(sample, tmp_path):
-    """Each label at once, one taken back and those of earlier sessions too; qrels come out."""
-    path, out = tmp_path / "human.qrels", Console(file=io.StringIO())
-    label(SAMPLE, LabelFile(path, Scale(0, 3)), iter("3q"), out)
-    said = []
+def by_keys(folder, path, keys, sample=SAMPLE, scale=SCALE):
+    """What 지민 labels in the terminal with these keys, in a workshop; how it ended."""
+    with sheet(path, sample, scale, Workshop.open(folder), "지민") as own:
+        ended = label(own, iter(keys), Console(file=io.StringIO()))
+        return ended, own.grades, (own.of_file, own.of_store)
 
-    def keys():
-        for key in "21u0":
-            yield key
-            said.append(
-                {pair: newest.grade for pair in PAIRS if (newest := state.newest(pair, uid))}
-            )
 
-    with terminal(tmp_path / "set", sample, "지민") as keep:
-        state = keep._state
+def by_page(folder, *rows):
+    """What 지민 says in the page of it."""
+    with Workshop.open(folder).store() as store:
+        state = State(store)
         uid = person_of(state, "지민")
-        file = LabelFile(path, Scale(0, 3), also=keep)
-        for pair, grade in file.grades.items():
-            keep(pair, grade)
-        label(SAMPLE, file, keys(), out)
-        first, second, third = PAIRS
-        assert said[-2:] == [{first: 3, second: 2}, {first: 3, second: 2, third: 0}]
-        workshop = Workshop.open(tmp_path / "set")
+        state.add([Judgement(question=q, document=d, person=uid, **own) for q, d, own in rows])
+
+
+def test_terminal_and_page_are_one(sample, tmp_path):
+    """Labels of the file go in, those of the page come out, and nothing is shown twice."""
+    path, folder = tmp_path / "human.qrels", tmp_path / "set"
+    start(folder, sample=sample)
+    path.write_text("q1 0 d1 3\nother 0 x 2\n")
+    ended, grades, news = by_keys(folder, path, "1q")
+    assert (grades, news) == ({PAIRS[0]: 3, PAIRS[1]: 1}, (1, 0))
+    assert path.read_text() == "other 0 x 2\nq1 0 d1 3\nq1 0 d2 1\n"
+    assert (ended.done, ended.total) == (2, 3)
+    by_page(folder, ("q1", "d1", {"grade": 0}), ("q2", "d1", {"kind": "unusable"}))
+    ended, grades, news = by_keys(folder, path, "")
+    assert (grades, news) == ({PAIRS[1]: 1, PAIRS[0]: 0}, (0, 1))
+    assert path.read_text() == "other 0 x 2\nq1 0 d2 1\nq1 0 d1 0\n"
+    assert str(ended) == f"2 of 3 labelled, in {path}; 1 unusable"
+    _, grades, _ = by_keys(folder, path, "uuq")  # also what was said in the page, newest first
+    assert grades == {PAIRS[1]: 1}
+    workshop = Workshop.open(folder)
+    with workshop.store() as store:
+        state = State(store)
+        uid = person_of(state, "지민")
         source = Source("set", state, workshop.documents, workshop.settings.scale, uid)
         export_file(source, "qrels", tmp_path / "back.qrels")
-    assert (tmp_path / "back.qrels").read_text() == path.read_text()
-    with terminal(tmp_path / "set", sample, "지민") as keep:  # nothing is said twice
-        n_rows = len(list(keep._state.store.after({})))
-        keep(PAIRS[0], 3)
-        assert len(list(keep._state.store.after({}))) == n_rows
+    assert path.read_text() == "other 0 x 2\n" + (tmp_path / "back.qrels").read_text()
+
+
+def test_what_was_said_last_counts(sample, tmp_path):
+    """A file that was edited by hand is right; one that is older than the page's answers is not."""
+    path, folder = tmp_path / "human.qrels", tmp_path / "set"
+    start(folder, sample=sample)
+    by_keys(folder, path, "12q")
+    path.write_text(path.read_text().replace("q1 0 d1 1", "q1 0 d1 3"))
+    assert by_keys(folder, path, "")[1:] == ({PAIRS[1]: 2, PAIRS[0]: 3}, (1, 0))
+    by_page(folder, ("q1", "d1", {"grade": 0}))
+    assert by_keys(folder, path, "")[1:] == ({PAIRS[1]: 2, PAIRS[0]: 0}, (0, 1))
+    assert sorted(path.read_text().splitlines()) == ["q1 0 d1 0", "q1 0 d2 2"]
+    path.unlink()  # and what is stored is there without a file
+    by_keys(folder, path, "")
+    assert sorted(path.read_text().splitlines()) == ["q1 0 d1 0", "q1 0 d2 2"]
+
+
+def test_a_workshop_of_something_else(sample, tmp_path):
+    """Labels that mean nothing there, or something else, are refused before the first."""
+    folder, path = tmp_path / "set", tmp_path / "human.qrels"
+    start(folder, sample=sample)
+    first, *others = SAMPLE.items
+    other = replace(SAMPLE, items=(replace(first, document="another text"), *others))
+    with pytest.raises(UsageError, match=r"1 of the sample's 3 pairs are not in it.*'q1' and 'd1'"):
+        by_keys(folder, path, "1q", other)
+    with pytest.raises(
+        UsageError, match="its grades are 0 to 3, and the sample is labelled 0 to 2"
+    ):
+        by_keys(folder, path, "1q", scale=Scale(0, 2))
+    assert not path.exists()
 
 
 def test_samples_that_no_workshop_can_have(sample, tmp_path):

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import Doc
+from kragx.data.tokenizers import CharTokenizer, UnicodeTokenizer
 from kragx.workshop.pairs.duplicates import SHARE, Copies
+from kragx.workshop.pairs.kept import place
 from kragx.workshop.search import Search
 from tests.thoroughness import examples
 
@@ -92,3 +94,46 @@ def test_copies_against_a_slow_reference(texts):
         assert name not in firsts or not any(
             inside(name, other) for other in firsts if other != name
         )
+
+
+def test_what_is_kept_is_not_made_again(tmp_path, monkeypatch):
+    """A second start reads copies and index; another corpus has its own, and the old one goes."""
+    docs = corpus("환불은 7일", "환불은 7일!", "배송은 3일")
+    index = place(tmp_path, docs)
+    copies = Copies(docs, index)
+    first = Search(docs, copies.first, index).best("환불")
+    with monkeypatch.context() as patch:
+        patch.setattr(CharTokenizer, "tokens", lambda _, texts: iter([["환불"]] * len(texts)))
+        patch.setattr(UnicodeTokenizer, "tokens", lambda *_: pytest.fail("read again"))
+        again = Copies(docs, place(tmp_path, docs))
+        assert again.all("b") == copies.all("b") == ("a", "b")
+        assert Search(docs, again.first, index).best("환불") == first == ["a"]
+    other = place(tmp_path, corpus("환불은 7일", "환불은 7일!", "배송은 3"))
+    assert other != index
+    assert Copies(corpus("가"), other).all("a") == ("a",)
+    assert [path.name for path in (tmp_path / "index").iterdir()] == [other.name]
+
+
+def test_what_is_kept_may_be_broken_or_forbidden(tmp_path):
+    """Files that are cut, of something else, or cannot be written: all is made anew."""
+    docs = corpus("환불은 7일", "환불은 7일!", "배송은 3일")
+    index = place(tmp_path, docs)
+    Search(docs, Copies(docs, index).first, index)
+    for file in (index / "copies.json", *(index / "bm25").iterdir()):
+        whole = file.read_bytes()
+        for part in (b"", whole[: len(whole) // 2], b"[1]"):
+            file.write_bytes(part)
+            copies = Copies(docs, index)
+            assert copies.all("a") == ("a", "b")
+            assert Search(docs, copies.first, index).best("배송") == ["c"]
+            assert file.read_bytes() == whole
+    (tmp_path / "file").write_text("no folder")
+    nowhere = place(tmp_path / "file", docs)
+    assert Search(docs, Copies(docs, nowhere).first, nowhere).best("배송") == ["c"]
+
+
+def test_a_place_is_of_ids_and_texts(tmp_path):
+    """Where one text ends and the next begins is part of it."""
+    corpora = [{"a": "b", "c": "d"}, {"ab": "", "c": "d"}, {"a": "bc", "": "d"}, {"a": "b"}]
+    texts = [{name: Doc(name, text) for name, text in one.items()} for one in corpora]
+    assert len({place(tmp_path, docs) for docs in texts}) == 4

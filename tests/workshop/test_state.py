@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import time
 
 import pytest
 
@@ -145,3 +146,46 @@ def test_a_schema_has_a_plain_name():
     """What stands in statements is letters, digits and _ alone."""
     with pytest.raises(UsageError, match="no name of a schema"):
         schema("a; drop table people")
+
+
+def test_who_waited_for_the_lock_reads_nothing_again(tmp_path):
+    """Of several who ask at once one reads, and each sees what was written before they asked."""
+    with Store(tmp_path / "a.sqlite") as store, Store(tmp_path / "a.sqlite") as other:
+        state, reads, usual = State(store), [], store.after
+        store.after = lambda *own: reads.append(1) or usual(*own)
+        barrier, seen = threading.Barrier(9), []
+
+        def ask():
+            barrier.wait()
+            state.refresh()
+            seen.append("late" in state.people)
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        with state.lock:
+            for thread in threads:
+                thread.start()
+            other.add([Person(uid="late", name="l")])
+            barrier.wait()
+            time.sleep(0.2)
+        for thread in threads:
+            thread.join()
+    assert seen == [True] * 8
+    assert 1 <= len(reads) < 8
+
+
+def test_pairs_that_somebody_has_judged(tmp_path):
+    """A pair counts once however often it is judged, not while put off, and undone it is gone."""
+    own = {"question": "q", "person": "p"}
+    with Store(tmp_path / "a.sqlite") as store:
+        state, counts = State(store), []
+        for row in (
+            Judgement(**own, document="a", grade=1),
+            Judgement(**own, document="a", grade=2),
+            Judgement(**own, document="b", kind="later"),
+            Judgement(**own, document="a", kind="undone"),
+            Judgement(**own, document="b", kind="undone"),
+            Judgement(**own, document="a", kind="undone"),
+        ):
+            state.add([row])
+            counts.append(len(state.settled["p"]))
+    assert counts == [1, 1, 1, 1, 1, 0]

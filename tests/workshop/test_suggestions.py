@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from time import sleep
 
@@ -55,7 +56,8 @@ def suggester(state: State, plan: Plan = PLAN, said=None, **asks) -> Suggester:
     plan = replace(plan, retrievers={name: name for name in asks})
     queue = Queue(state, DOCS, Copies(DOCS), plan, background=False)
     own = [Source(name, name, ask) for name, ask in asks.items()]
-    return Suggester(queue, own, (said if said is not None else {}).__setitem__)
+    said = {} if said is None else said
+    return Suggester(queue, own, lambda name, remarks: said.__setitem__(name, [*remarks]))
 
 
 def rows(state: State, question: str = "q") -> list[tuple[str, str, int | None]]:
@@ -110,8 +112,10 @@ def test_documents_are_found_by_id_or_text(state):
         ("w", "retriever", 2),
         ("s:3", "retriever", 3),
     ]
-    assert said["one"].startswith("3 documents that it found are not in the corpus")
-    assert "'s:2'" in said["one"]
+    (remark,) = said["one"]
+    assert remark.words.startswith("3 documents that it found are not in the corpus")
+    assert "'s:2'" in remark.words
+    assert (remark.code, remark.values) == ("lost", (3, "s:2"))
 
 
 def test_failures_are_said_and_stop_nothing(state):
@@ -129,11 +133,17 @@ def test_failures_are_said_and_stop_nothing(state):
     state.add([Question(uid=str(n), person="p", text=f"{n}?") for n in range(60)])
     own = suggester(state, said=said, **asks)
     own.run()
-    assert said["broken"] == "cannot be asked: no such index"
-    assert said["raising"] == "cannot be asked: ZeroDivisionError: "
-    assert said["failing"] == "failed for 61 questions ('q': TimeoutError: slow)"
-    assert said["file"] == "failed for 61 questions ('q': it has no answer)"
-    assert said["empty"] == said["one"] == ""
+    words = {name: "; ".join(one.words for one in remarks) for name, remarks in said.items()}
+    assert words["broken"] == "cannot be asked: no such index"
+    assert words["raising"] == "cannot be asked: ZeroDivisionError: "
+    assert words["failing"] == "failed for 61 questions ('q': TimeoutError: slow)"
+    assert words["file"] == "failed for 61 questions ('q': it has no answer)"
+    assert words["empty"] == words["one"] == ""
+    first = state.questions["q"].text
+    assert [(one.code, one.values) for one in chain(said["broken"], said["failing"])] == [
+        ("unasked", ("no such index",)),
+        ("failed", (61, first, "TimeoutError: slow")),
+    ]
     assert rows(state, "q") == rows(state, "59") == [("w", "retriever", 1)]
     own._queue.refresh()
     names = list(asks)

@@ -5,6 +5,7 @@ from typing import Any
 
 from kragx.data.formats.jsonl import read_records
 from kragx.errors import DataError, shorten
+from kragx.printing import phrase
 from kragx.workshop.exchange.rows import Mistakes, Row, Rows
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.state.records import Candidate, Question
@@ -64,9 +65,10 @@ def read_doubts(path: Path) -> Rows:
             candidates.append(Row(Candidate, place, values, question=query, number=number))
     mistakes.refuse()
     rows = [Row(Question, f"query {uid}", values) for uid, values in questions.items()]
-    remark = (
-        f"{n_without} gold texts are in no chunk: search for what answers the question now, or "
-        "leave them as they are"
+    remark = phrase(
+        "{n} gold texts are in no chunk: search for what answers the question now, or leave them "
+        "as they are",
+        n=n_without,
     )
     return Rows([*rows, *candidates], adds_only=True, remarks=(remark,) if n_without else ())
 

@@ -5,10 +5,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kragx.errors import UsageError, nearest
-from kragx.printing import Line, Part, Result, counted
+from kragx.printing import Line, Part, Result, counted, phrase
 from kragx.workshop.exchange.forms import form_of
 from kragx.workshop.exchange.rows import Source
 from kragx.workshop.state.state import State
+
+_WORDS: Mapping[str, str] = {
+    "people": phrase("people"),
+    "questions": phrase("questions"),
+    "judgements": phrase("judgements"),
+    "candidates": phrase("candidates"),
+    "person rows": phrase("person rows"),
+    "question rows": phrase("question rows"),
+    "judgement rows": phrase("judgement rows"),
+    "grades": phrase("grades"),
+    "questions without a grade": phrase("questions without a grade"),
+    "tasks": phrase("tasks"),
+    "annotations": phrase("annotations"),
+    "records": phrase("records"),
+    "responses": phrase("responses"),
+}
+"""What a form counts, to be said."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +46,16 @@ class Exported(Result):
 
     def describe(self) -> Iterator[Part]:
         """What was written, and what was not."""
-        yield Line(f"written: {self.path} ({counted(self.counts) or 'nothing'})")
+        counts = {_WORDS.get(name, name): n for name, n in self.counts.items()}
+        yield Line(
+            phrase(
+                "written: {path} ({counts})",
+                path=self.path,
+                counts=counted(counts) or phrase("nothing"),
+            )
+        )
         for words in self.left_out:
-            yield Line(f"not in {self.form}: {words}")
+            yield Line(phrase("not in {form}: {what}", form=self.form, what=words))
 
 
 def export_file(source: Source, form: str, path: str | Path) -> Exported:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.errors import DataError, nearest, shorten
-from kragx.printing import Line, Part, Result, counted
+from kragx.printing import Line, Part, Result, counted, joined, phrase
 from kragx.workshop.exchange.doubts import check_place
 from kragx.workshop.exchange.forms import form_of, recognised
 from kragx.workshop.exchange.rows import Mistakes, Row, Rows, by_text, is_same, text_of
@@ -61,18 +61,29 @@ class Imported(Result):
 
     def describe(self) -> Iterator[Part]:
         """What came, and what did not."""
-        names = ("people", "questions", "judgements", "candidates")
-        added = counted({name: getattr(self, name) for name in names if getattr(self, name)})
-        changed = f", {self.changed} of them changes" if self.changed else ""
-        yield Line(f"imported from {self.path} ({self.form}): {added or 'nothing new'}{changed}")
+        counts = {
+            phrase("people"): self.people,
+            phrase("questions"): self.questions,
+            phrase("judgements"): self.judgements,
+            phrase("candidates"): self.candidates,
+        }
+        added = counted({name: n for name, n in counts.items() if n}) or phrase("nothing new")
+        came = phrase(
+            "imported from {path} ({form}): {added}", path=self.path, form=self.form, added=added
+        )
+        changed = phrase("{n} of them changes", n=self.changed) if self.changed else ""
+        yield Line(joined(", ", [came, changed]))
         if self.author is not None:
-            yield Line(f"rows that name nobody are judgements of {self.author}")
+            yield Line(phrase("rows that name nobody are judgements of {name}", name=self.author))
         if self.unchanged:
-            yield Line(f"{self.unchanged} rows say what is known already")
+            yield Line(phrase("{n} rows say what is known already", n=self.unchanged))
         if self.absent:
             yield Line(
-                f"{self.absent} judgements of the workshop are not in the file; they stay as they "
-                "are (with the grade 'undone' a row takes its judgement back)"
+                phrase(
+                    "{n} judgements of the workshop are not in the file; they stay as they are "
+                    "(with the grade 'undone' a row takes its judgement back)",
+                    n=self.absent,
+                )
             )
         for words in self.remarks:
             yield Line(words)

@@ -16,6 +16,7 @@ from kragx.data.formats.jsonl import foreign_json, open_bytes, open_text, to_jso
 from kragx.data.formats.tabular import read_csv
 from kragx.data.text import Mender
 from kragx.errors import DataError, inside, nearest, shorten
+from kragx.printing import phrase
 from kragx.workshop.exchange.rows import (
     Mistakes,
     Row,
@@ -73,8 +74,9 @@ def write_json(source: Source, path: Path) -> Written:
             whole[record.table].append({name: getattr(record, name) for name in record.columns()})
     with open_text(path) as file:
         file.write(to_json(whole, indent=1) + "\n")
-    left_out = [f"{n_releases} releases: they are files of the folder"] if n_releases else []
-    return Written({kind.table: len(whole[kind.table]) for kind in _TABLES}, left_out)
+    left_out = phrase("{n} releases: they are files of the folder", n=n_releases)
+    counts = {kind.table: len(whole[kind.table]) for kind in _TABLES}
+    return Written(counts, [left_out] if n_releases else [])
 
 
 def read_json(path: Path) -> Rows:
@@ -133,14 +135,18 @@ def write_csv(source: Source, path: Path) -> Written:
             counts[f"{row['record']} rows"] += 1
     left_out = []
     if n_suggested := sum(map(len, state.candidates.values())):
-        left_out.append(f"{n_suggested} suggested pairs: --form json has them")
+        left_out.append(phrase("{n} suggested pairs: --form json has them", n=n_suggested))
     n_versions = sum(isinstance(record, (Person, Question)) for record in source.history())
     if n_versions > len(state.people) + len(state.questions):
-        left_out.append("earlier wordings of questions and names: --form json has them")
+        left_out.append(phrase("earlier wordings of questions and names: --form json has them"))
     if n_long:
         left_out.append(
-            f"Excel cuts {n_long} cells that are longer than {MOST_CELL:,} characters; "
-            "other programs do not"
+            phrase(
+                "Excel cuts {n} cells that are longer than {most:,} characters; other programs do "
+                "not",
+                n=n_long,
+                most=MOST_CELL,
+            )
         )
     return Written(counts, left_out)
 

@@ -15,12 +15,13 @@ from kragx.data.formats.jsonl import open_text
 from kragx.data.formats.tabular import read_csv
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, shorten
+from kragx.printing import phrase
 from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, Written, by_text, grade_values
 from kragx.workshop.pairs.scale import USUAL_TOP
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair
 
-_ALWAYS = "who judged, notes, evidence, times, earlier grades, and questions' other fields"
+_ALWAYS = phrase("who judged, notes, evidence, times, earlier grades, and questions' other fields")
 
 
 def _ratings(source: Source, left_out: Counter[str]) -> Iterator[tuple[Pair, int]]:
@@ -33,7 +34,7 @@ def _ratings(source: Source, left_out: Counter[str]) -> Iterator[tuple[Pair, int
 
 
 def _words(left_out: Counter[str]) -> list[str]:
-    return [_ALWAYS, *(f"{n} pairs {why}" for why, n in left_out.items())]
+    return [_ALWAYS, *(phrase("{n} pairs {why}", n=n, why=why) for why, n in left_out.items())]
 
 
 def write_qrels(source: Source, path: Path) -> Written:
@@ -57,7 +58,9 @@ def write_qrels(source: Source, path: Path) -> Written:
         file.writelines(f"{query} 0 {document} {grade}\n" for (query, document), grade in ratings)
     words = _words(left_out)
     if max(source.grades) == USUAL_TOP:
-        words.append("what is gold: a 1 answers nothing, so score with rel=2, or with a release")
+        words.append(
+            phrase("what is gold: a 1 answers nothing, so score with rel=2, or with a release")
+        )
     return Written({"grades": len(ratings)}, words)
 
 
@@ -88,7 +91,9 @@ def write_quepid(source: Source, path: Path) -> Written:
         writer.writerows((_safe(questions[uid]), "", "") for uid in questions if uid in idle)
     words = _words(left_out)
     if several:
-        words.append(f"{several} texts that several questions have: Quepid takes them for one")
+        words.append(
+            phrase("{n} texts that several questions have: Quepid takes them for one", n=several)
+        )
     return Written({"grades": len(ratings), "questions without a grade": len(idle)}, words)
 
 
@@ -116,4 +121,5 @@ def read_quepid(path: Path) -> Rows:
         values = {"document": cells["docid"].strip(), **grade}
         rows.append(Row(Judgement, str(line), values, question=cells["query"]))
     mistakes.refuse()
-    return Rows(rows, remarks=(f"{n_empty} lines without a rating",) if n_empty else ())
+    remark = phrase("{n} lines without a rating", n=n_empty)
+    return Rows(rows, remarks=(remark,) if n_empty else ())

@@ -7,6 +7,7 @@ from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.errors import DataError
+from kragx.printing import phrase
 from kragx.workshop.pairs.standing import standing
 from kragx.workshop.state.records import Judgement, Person, Question, Record
 from kragx.workshop.state.state import Pair, State
@@ -123,12 +124,12 @@ class Source:
         if self.person is None:
             now = standing(self.state, pair[0], [pair[1]])
             if now.state == "conflict":
-                return None, "that people grade differently and nobody has decided"
-            return now.grade, "that are unusable" if now.state == "unusable" else ""
+                return None, phrase("that people grade differently and nobody has decided")
+            return now.grade, phrase("that are unusable") if now.state == "unusable" else ""
         own = next(iter(self.said(pair)), None)
         if own is None:
             return None, ""
-        return own.grade, "that are unusable" if own.kind == "unusable" else ""
+        return own.grade, phrase("that are unusable") if own.kind == "unusable" else ""
 
 
 @dataclass

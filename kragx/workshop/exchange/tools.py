@@ -18,6 +18,7 @@ from typing import Any
 
 from kragx.data.formats.jsonl import open_text, to_json
 from kragx.errors import DataError, shorten
+from kragx.printing import joined, phrase
 from kragx.workshop.exchange.own import json_of
 from kragx.workshop.exchange.rows import (
     Mistakes,
@@ -44,7 +45,9 @@ LABELS = """\
   <TextArea name="note" toName="document" maxSubmissions="1"/>
 </View>
 """
-_ALWAYS = "earlier grades and what was undone, questions without a suggested or judged document"
+_ALWAYS = phrase(
+    "earlier grades and what was undone, questions without a suggested or judged document"
+)
 
 
 def _pairs(source: Source, left_out: list[str]) -> Iterator[tuple[Pair, str]]:
@@ -56,7 +59,7 @@ def _pairs(source: Source, left_out: list[str]) -> Iterator[tuple[Pair, str]]:
         else:
             yield pair, text
     if n_without:
-        left_out.append(f"{n_without} pairs whose document the corpus does not have")
+        left_out.append(phrase("{n} pairs whose document the corpus does not have", n=n_without))
 
 
 def _write(items: list[dict[str, Any]], path: Path) -> None:
@@ -66,7 +69,7 @@ def _write(items: list[dict[str, Any]], path: Path) -> None:
 
 def write_label_studio(source: Source, path: Path) -> Written:
     """Write a task for each pair, and beside it the labelling interface as ``FILE.xml``."""
-    left_out = [_ALWAYS]
+    left_out: list[str] = [_ALWAYS]
     tasks: list[dict[str, Any]] = []
     for pair, text in _pairs(source, left_out):
         question = source.state.questions[pair[0]]
@@ -127,7 +130,7 @@ def read_label_studio(path: Path) -> Rows:
             person = annotation.get("person") if who is None else f"Label Studio: {who}"
             rows.append(_row(place, values, data, person))
     mistakes.refuse()
-    return Rows(rows, makes_people=True, remarks=_remarks(n_without, "annotations"))
+    return Rows(rows, makes_people=True, remarks=_remarks(n_without, phrase("annotations")))
 
 
 def _read_result(result: Any, values: dict[str, Any], place: str, mistakes: Mistakes) -> None:
@@ -150,7 +153,7 @@ def _read_result(result: Any, values: dict[str, Any], place: str, mistakes: Mist
 
 def write_argilla(source: Source, path: Path) -> Written:
     """Write a record for each pair; the questions are grade, evidence (spans) and note."""
-    left_out = [_ALWAYS + ", times, and decisions"]
+    left_out: list[str] = [joined(", ", [_ALWAYS, phrase("times, and decisions")])]
     records: list[dict[str, Any]] = []
     for pair, text in _pairs(source, left_out):
         question = source.state.questions[pair[0]]
@@ -211,7 +214,7 @@ def read_argilla(path: Path) -> Rows:
             data = _of(record, "metadata", dict) | record["fields"]
             rows.append(_row(place, values, data, user))
     mistakes.refuse()
-    return Rows(rows, makes_people=True, remarks=_remarks(n_without, "responses"))
+    return Rows(rows, makes_people=True, remarks=_remarks(n_without, phrase("responses")))
 
 
 def users(people: Mapping[str, Any]) -> dict[str, str]:
@@ -237,7 +240,8 @@ def _row(place: str, values: dict[str, Any], data: Any, person: object) -> Row:
 
 
 def _remarks(n_without: int, what: str) -> tuple[str, ...]:
-    return (f"{n_without} {what} without a grade, or skipped",) if n_without else ()
+    remark = phrase("{n} {what} without a grade, or skipped", n=n_without, what=what)
+    return (remark,) if n_without else ()
 
 
 def _items(path: Path, mark: str, what: str) -> list[dict[str, Any]]:

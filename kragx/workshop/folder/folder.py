@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
@@ -24,17 +24,18 @@ from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError, nearest
 from kragx.judging.rubric import built_in
 from kragx.plugins import with_variables
-from kragx.printing import Line, Part, Result, warning
+from kragx.printing import Line, Part, Result, phrase, warning
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.folder.samples import documents_of, records_of, scale_of
+from kragx.workshop.pairs import kept
 from kragx.workshop.state.records import Person, Question, Record
 from kragx.workshop.state.store import Store
 from kragx.workshop.state.tables import USUAL
 
 Language = Literal["ko", "en"]
 
-FILE, GUIDELINES, SECRET, INDEX = "workshop.yaml", "guidelines.md", ".secret", "index"
+FILE, GUIDELINES, SECRET = "workshop.yaml", "guidelines.md", ".secret"
 DATABASE = "workshop.sqlite"
 _CORPUS = "corpus.jsonl"  # of a sample
 _SCALE: Mapping[str, Mapping[int, str]] = {
@@ -44,11 +45,16 @@ _SCALE: Mapping[str, Mapping[int, str]] = {
         2: "Part of the answer",
         3: "Answers it fully",
     },
-    "ko": {0: "관련 없음", 1: "주제만 같음", 2: "일부만 답함", 3: "모두 답함"},
+    "ko": {
+        0: "관련 없음",
+        1: "주제만 같고 답은 없음",
+        2: "답의 일부가 있음",
+        3: "이 글로 모두 답이 됨",
+    },
 }
 """What stands on the page's buttons, short enough for a phone's; the guidelines say more."""
 
-_IGNORED = f"{DATABASE}\n{DATABASE}-*\n{INDEX}/\n{SECRET}\n"
+_IGNORED = f"{DATABASE}\n{DATABASE}-*\n{kept.FOLDER}/\n{SECRET}\n"
 
 
 def _anchored(path: Path, info: ValidationInfo) -> Path:
@@ -86,9 +92,10 @@ class Settings(BaseModel):
         leak_target: the most that the set's mean word leak should be.
         k: how many documents each retriever suggests.
         twice: the share of pairs that go to a second person as well; 1 for all.
+        underline: whether people may have the question's words underlined in the passage.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     language: Language = "en"
@@ -103,6 +110,7 @@ class Settings(BaseModel):
     leak_target: float | None = Field(default=None, ge=0, le=1)
     k: int = Field(default=10, ge=1, le=1000)
     twice: float = Field(default=0.2, ge=0, le=1)
+    underline: bool = True
 
 
 @dataclass(frozen=True)
@@ -140,6 +148,11 @@ class Workshop:
             DataError: it cannot be read.
         """
         return Documents(as_corpus(self.settings.corpus))
+
+    @cached_property
+    def index(self) -> Path:
+        """Where what is made of its corpus is kept."""
+        return kept.place(self.folder, self.documents)
 
     @property
     def address(self) -> Address:
@@ -203,19 +216,38 @@ class Started(Result):
     def describe(self) -> Iterator[Part]:
         """What was made, and what to do next."""
         yield Line(
-            f"made: {self.folder}, with {self.documents} documents, {self.questions} questions and "
-            f"{self.judgements} judgements"
+            phrase(
+                "made: {folder}, with {n_documents} documents, {n_questions} questions and "
+                "{n_judgements} judgements",
+                folder=self.folder,
+                n_documents=self.documents,
+                n_questions=self.questions,
+                n_judgements=self.judgements,
+            )
         )
         if self.kept:
             yield Line(
-                f"gold items kept with their questions as they are: {self.kept}; releases have "
-                "them so: grades of documents, or of evidence with its place, would say less"
+                phrase(
+                    "gold items kept with their questions as they are: {n}; releases have them "
+                    "so: grades of documents, or of evidence with its place, would say less",
+                    n=self.kept,
+                )
             )
         if self.has_password:
             yield warning(
-                f"{FILE} holds a password; write ${{NAME}} there instead, and set the variable"
+                phrase(
+                    "{file} holds a password; write {form} there instead, and set the variable",
+                    file=FILE,
+                    form="${NAME}",
+                )
             )
-        yield Line(f"next: read {self.folder / GUIDELINES}, then kragx workshop {self.folder}")
+        yield Line(
+            phrase(
+                "next: read {guidelines}, then kragx workshop {folder}",
+                guidelines=self.folder / GUIDELINES,
+                folder=self.folder,
+            )
+        )
 
 
 def start(
@@ -367,6 +399,7 @@ _HEAD = """\
 #   leak_target: 0.5    # the most that the mean word leak of the questions should be
 #   k: 10               # documents that each retriever of `config` suggests for a question
 #   twice: 0.2          # the share of pairs that go to a second person as well; 1: all
+#   underline: false    # nobody has the question's words underlined in the passage
 
 """
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kragx.data import Doc, value_at
 from kragx.data.tokens import Ints
-from kragx.workshop.moving.letters import GRAM, Bools, Hashes, Letters, grams, letters
+from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Letters, grams, letters
 
 BLOCK = 1 << 20
 """Characters that are worked on at once."""
@@ -37,6 +37,11 @@ class Block:
         docs: a row each.
         letters: of their texts.
         hashes: of their grams.
+        stream: the letters of the text that they were cut from: overlaps stand there once.
+        row: where in it each row begins.
+        stream_hashes: of the grams of the stream.
+        is_text: which of its letters begin a gram, as none reaches from source to source.
+        bounds: where in it sources begin, and where the last one ends.
         follows: whether each row may be the continuation of the row before.
         overlap: how many letters each row has in common with the end of the row before.
         place: where each row begins in the corpus, in letters; overlaps count once.
@@ -46,6 +51,11 @@ class Block:
     docs: list[Doc]
     letters: Letters
     hashes: Hashes
+    stream: Codes
+    row: Ints
+    stream_hashes: Hashes
+    is_text: Bools
+    bounds: Ints
     follows: list[bool]
     overlap: list[int]
     place: list[int]
@@ -58,23 +68,25 @@ class Block:
     def whole_grams(self) -> Bools:
         """Which letters of the own rows begin a gram that is in its row."""
         start = self.letters.start
-        return self._between(start[:-1], np.maximum(start[1:] - GRAM + 1, start[:-1]))
-
-    def new_grams(self) -> Bools:
-        """Which begin one that is not in the row before as well, nor reaches from text to text."""
-        start, overlap = self.letters.start, np.array([*self.overlap, 0])
-        begin = np.minimum(start[:-1] + np.maximum(overlap[:-1] - GRAM + 1, 0), start[1:])
-        # Where the next row goes on, what reaches into it is a gram of the text.
-        goes_on = np.array([*self.follows[1:], False]) & (overlap[1:] == 0)
-        end = np.where(goes_on, start[1:], np.maximum(start[1:] - GRAM + 1, begin))
-        return self._between(begin, np.minimum(end, start[-1] - GRAM + 1))
-
-    def _between(self, begin: Ints, end: Ints) -> Bools:
         change = np.zeros(len(self.letters.codes) + 1, np.int64)
         own = slice(self.own.start, self.own.stop)
-        np.add.at(change, begin[own], 1)
-        np.add.at(change, np.maximum(begin, end)[own], -1)
+        np.add.at(change, start[:-1][own], 1)
+        np.add.at(change, np.maximum(start[1:] - GRAM + 1, start[:-1])[own], -1)
         return np.cumsum(change[:-1]) > 0
+
+    def new_grams(self) -> Hashes:
+        """The hashes of the grams that begin in the own rows, and not in the row before as well."""
+        own = slice(*(self.row + self.overlap)[[self.own.start, self.own.stop]].tolist())
+        return self.stream_hashes[own][self.is_text[own]]
+
+    def around(self, begin: int, end: int, n: int) -> tuple[Codes, Codes]:
+        """Up to `n` letters before and behind a stretch of the stream, of the same source."""
+        first = int(self.bounds[np.searchsorted(self.bounds, begin, side="right") - 1])
+        last = int(self.bounds[np.searchsorted(self.bounds, end)])
+        return (
+            self.stream[max(first, begin - n) : begin],
+            self.stream[end : min(last, end + n)],
+        )
 
 
 def blocks(docs: Iterable[Doc], size: int = BLOCK) -> Iterator[Block]:
@@ -106,7 +118,24 @@ def _block(first: int, docs: list[Doc], begin: int) -> Block:
         overlap.append(_overlap(texts[row - 1], texts[row]) if before == after else 0)
         gap = 0 if before == after else APART
         place.append(place[-1] + len(texts[row - 1]) - overlap[-1] + gap)
-    return Block(first, docs, of_texts, grams(of_texts.codes), follows, overlap, place)
+    hashes = grams(of_texts.codes)
+    stream, stream_hashes = of_texts.codes, hashes
+    begins = of_texts.start[:-1] - np.cumsum(overlap)
+    if any(overlap):
+        change = np.zeros(len(stream) + 1, np.int64)
+        np.add.at(change, of_texts.start[:-1], overlap)
+        np.add.at(change, of_texts.start[:-1] + overlap, np.negative(overlap))
+        stream = stream[np.cumsum(change[:-1]) == 0]
+        stream_hashes = grams(stream)
+    is_text = np.ones(len(stream), bool)
+    new = begins + overlap
+    bounds = np.append(new[~np.array(follows)], len(stream))
+    for end in bounds.tolist():
+        is_text[max(0, end - GRAM + 1) : end] = False
+    return Block(
+        first, docs, of_texts, hashes, stream, begins, stream_hashes, is_text, bounds,
+        follows, overlap, place,
+    )  # fmt: skip
 
 
 def _overlap(before: str, after: str) -> int:

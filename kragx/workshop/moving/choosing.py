@@ -1,19 +1,25 @@
-"""Which of the places where a gold text's letters stand is its own, and what it is there."""
+"""Which of the places where a gold text's letters stand is its own, and what it is there.
+
+A place is a stretch of the new corpus's text, whatever its chunks are: where its first and its last
+letter stand follows from the runs in it and around it; which chunks hold it, from where they begin
+and end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from bisect import bisect, bisect_left
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data.tokens import Ints
+from kragx.printing import phrase
 from kragx.workshop.moving.letters import GRAM, letters
 from kragx.workshop.moving.probes import Probe
-from kragx.workshop.moving.search import Chunk, Meeting, Run, Search
+from kragx.workshop.moving.search import Chunk, Meeting, Search
 
 Mask = NDArray[np.bool_]
 
@@ -23,20 +29,37 @@ THERE = 0.75
 """The least share of a gold text's letters by which a place is one of it."""
 
 MUCH = 0.5
-"""The same where what stands around it is there as well."""
+"""The same between what stood on both of its sides."""
 
 GONE = 0.3
 """Below this share of them nothing of it is left that a person should look at."""
 
-OWN = 0.5
-"""The least share of what stands once in the old corpus, the text or what is around it."""
-
 LARGER = 1.25
 """A chunk so many times as large as the gold text's own was is a larger one."""
 
+AGAINST = 32
+"""So many grams that stood once in the old corpus outweigh one end of a run at which the new one
+goes on as the old one did elsewhere. Where a word of a template is another one, 16 grams are."""
+
 _FEWEST = 3  # grams that stand once; fewer may do so by accident
 _SAME = 0.97
-_FEW = 12
+_SLACK, _AWAY = 16, 64  # letters: an overlap that is too short to be seen; what may be put in
+_LONG = 8  # letters of a run by whose ends other texts are told
+_PUT_IN = 16  # letters of a word; more is a sentence of its own
+
+
+class Stretch(NamedTuple):
+    """Letters in a row that a gold text and a chunk share.
+
+    Attributes:
+        first, last: in the probe.
+        begin, end: their characters in the chunk.
+    """
+
+    first: int
+    last: int
+    begin: int
+    end: int
 
 
 @dataclass
@@ -51,7 +74,7 @@ class Piece:
     """
 
     chunks: list[int]
-    runs: list[Run]
+    runs: list[Stretch]
     low: int
     high: int
     share: float
@@ -76,95 +99,207 @@ class Choice:
     candidates: list[tuple[int, float]] = field(default_factory=list)
 
 
+class _Run(NamedTuple):
+    """Letters in a row that a probe and the text of the new corpus share.
+
+    Attributes:
+        first, last: in the probe.
+        place: where in the text of the corpus its first letter is.
+        before, after: whether at that end the text goes on as the old corpus did elsewhere.
+    """
+
+    first: int
+    last: int
+    place: int
+    before: bool
+    after: bool
+
+    @property
+    def shift(self) -> int:
+        """Where in the text of the corpus the probe would begin."""
+        return self.place - self.first
+
+    @property
+    def end(self) -> int:
+        """Where in it the letter behind the last one is."""
+        return self.shift + self.last
+
+
 class _Place:
-    """Chunks that hold a gold text together, as neighbours in the corpus do."""
+    """A stretch of the new corpus that may be a gold text.
+
+    Attributes:
+        chunks: those that share letters with it, by their numbers.
+        runs: in the order of both texts.
+        equal: which of its letters are in a run.
+        share: how many.
+        begin, end: where it stands in the text of the corpus.
+        weight: how many grams are there that stood once in the old corpus, less `AGAINST` for each
+            end of a run at which the text goes on as the old one did elsewhere.
+        is_framed: what stood on both of its sides stands there.
+        is_known: letters of the text itself that stood once are there, or it is framed. One side
+            alone may be the next document, behind the end of another one.
+    """
 
     def __init__(
-        self,
-        probe: Probe,
-        group: Mapping[int, set[Run]],
-        unique: Ints,
-        search: Search,
-        *,
-        is_common: bool,
+        self, probe: Probe, meetings: Sequence[tuple[int, _Run]], unique: Ints, search: Search
     ) -> None:
-        self.chunks = {number: search.chunks[number] for number in group}
-        self.runs = {
-            number: _chain(own, self.chunks[number].text or "") for number, own in group.items()
-        }
-        self.masks: dict[int, Mask] = {}
-        whole = np.zeros(len(probe.codes), bool)
-        for number, runs in self.runs.items():
-            mask = np.zeros(len(probe.codes), bool)
-            for run in runs:
-                mask[run.first : run.last] = True
-            whole |= mask
-            self.masks[number] = mask[probe.low : probe.high]
+        self.probe = probe
+        self.chunks = {number: search.chunks[number] for number, _ in meetings}
+        self.runs = _chain([run for _, run in meetings])
+        whole, there = np.zeros(len(probe.codes), bool), np.zeros(len(unique), bool)
+        for run in self.runs:
+            whole[run.first : run.last] = True
+            if run.last - run.first >= GRAM:
+                begin, end = np.searchsorted(unique, [run.first, run.last - GRAM + 1])
+                there[begin:end] = True
         self.equal = whole[probe.low : probe.high]
         self.share = float(self.equal.mean())
-        there = np.zeros(len(unique), bool)
-        for runs in self.runs.values():
-            for run in runs:  # as a whole: a number between the same words is another one
-                if run.last - run.first >= GRAM:
-                    begin, end = np.searchsorted(unique, [run.first, run.last - GRAM + 1])
-                    there[begin:end] = True
-        self.own = _own_share(there, unique, probe, is_common=is_common, share=self.share)
-        best = max(self.masks, key=lambda number: int(self.masks[number].sum()))
+        left, right = unique < probe.low, unique > probe.high - GRAM
+        in_text = search.step * int(there[~left & ~right].sum())
+        ends = [
+            at
+            for run in self.runs
+            if run.last - run.first >= _LONG
+            for at, is_other in ((run.first, run.before), (run.last, run.after))
+            # Where the text has letters of its own, another document may be beside its own now.
+            if is_other and (probe.low < at < probe.high or in_text < _FEWEST)
+        ]
+        self.weight = search.step * int(there.sum()) - AGAINST * len(ends)
+        self.is_framed = self.weight >= _FEWEST and all(
+            not n_letters or search.step * there[side].sum() >= _FEWEST
+            for n_letters, side in ((probe.low, left), (len(probe.codes) - probe.high, right))
+        )
+        self.is_known = self.is_framed or (in_text >= _FEWEST and self.weight >= _FEWEST)
+        self.begin = self._at(probe.low, is_end=False)
+        self.end = max(self.begin, self._at(probe.high, is_end=True))
+        for number in range(min(self.chunks), max(self.chunks)):
+            if number in search.chunks:  # nothing but edited words
+                self.chunks[number] = search.chunks[number]
+        best = max(self.chunks, key=self._n_equal)
         self.source = self.chunks[best].source
+        first = next((c for c in self.chunks.values() if c.place <= self.begin < c.end), None)
         self.is_start = (
             probe.start is not None
             and self.source == probe.source
-            and any(
-                run.first <= probe.low < run.last
-                and (start := self.chunks[number].start) is not None
-                and abs(start + run.begin - (run.first - probe.low) - probe.start) <= 1
-                for number, runs in self.runs.items()
-                for run in runs
-                if run.first == probe.low
-            )
+            and bool(self.equal[0])
+            and first is not None
+            and first.start is not None
+            and abs(first.start + _characters(first, self.begin)[0] - probe.start) <= 1
         )
 
+    def _at(self, letter: int, *, is_end: bool) -> int:
+        """Where in the text of the corpus a gold text begins or ends, at a letter of the probe.
 
-def _own_share(there: Mask, unique: Ints, probe: Probe, *, is_common: bool, share: float) -> float:
-    """How much is there of what stands once in the old corpus: the text, or what is around it.
+        A word that was put in there belongs to what is before it, a sentence to neither side.
+        """
+        at = bisect_left(self.runs, letter, key=lambda run: run.first)
+        before = self.runs[at - 1] if at else None
+        after = self.runs[at] if at < len(self.runs) else None
+        if before is not None and letter < before.last:
+            return before.shift + letter
+        if before is None:
+            assert after is not None
+            first = min(chunk.place for chunk in self.chunks.values())
+            return max(min(first, after.place), after.shift + letter)
+        if after is None:
+            last = max(chunk.end for chunk in self.chunks.values())
+            return min(max(last, before.end), before.shift + letter)
+        if after.shift - before.shift > _PUT_IN:
+            return (before if is_end else after).shift + letter
+        beside = after.first == letter
+        if beside or after.first - letter < letter - before.last > _PUT_IN:
+            return max(before.end, after.shift + letter)
+        return min(after.place, before.shift + letter)
 
-    Of a common text, as those of one template are, others may stand between the old neighbours: so
-    its own letters tell, or, where none are, those on both of its sides.
+    def letter(self, place: int) -> int:
+        """Which letter of the gold text a place of the corpus is."""
+        at = bisect(self.runs, place, key=lambda run: run.place)
+        if at == 0:
+            letter = place - self.runs[0].shift
+        else:
+            run = self.runs[at - 1]
+            letter = place - run.shift
+            if letter > run.last:  # edited: of the words before, as far as they go
+                after = self.runs[at].first if at < len(self.runs) else letter
+                letter = min(letter, after)
+        return min(max(letter, self.probe.low), self.probe.high) - self.probe.low
+
+    def _n_equal(self, number: int) -> int:
+        low, high = map(self.letter, self.inside(number))
+        return int(self.equal[low:high].sum())
+
+    def inside(self, number: int) -> tuple[int, int]:
+        """What of it a chunk has, in the text of the corpus."""
+        chunk = self.chunks[number]
+        begin = max(self.begin, chunk.place)
+        return begin, max(begin, min(self.end, chunk.end))
+
+    def candidates(self) -> Iterator[tuple[int, float]]:
+        """Its chunks, and the share of its letters that each has."""
+        for number in self.chunks:
+            if n_equal := self._n_equal(number):
+                yield number, n_equal / len(self.equal)
+
+    def stretches(self, number: int, low: int, high: int) -> list[Stretch]:
+        """Where in a chunk its letters stand; all of a part of which none is as it was."""
+        chunk, result = self.chunks[number], []
+        for run in self.runs:
+            first = max(run.place, chunk.place)
+            last = min(run.end, chunk.end)
+            if first < last and run.first < self.probe.high and run.last > self.probe.low:
+                begin, end = _characters(chunk, first, last - 1)
+                letter = first - run.shift
+                result.append(Stretch(letter, letter + last - first, begin, end + 1))
+        low, high = low + self.probe.low, high + self.probe.low
+        if not any(run.last > low and run.first < high for run in result):
+            first, last = self.inside(number)
+            begin, end = _characters(chunk, first, max(first, last - 1))
+            result = sorted([*result, Stretch(low, max(high, low + 1), begin, end + 1)])
+        return result
+
+
+def _characters(chunk: Chunk, *places: int) -> list[int]:
+    """The characters of a chunk where some letters stand, by their place in the corpus."""
+    of_chunk = letters([chunk.text or ""]).place
+    last = len(of_chunk) - 1
+    return [int(of_chunk[min(place - chunk.place, last)]) if last >= 0 else 0 for place in places]
+
+
+def _chain(runs: Collection[_Run]) -> list[_Run]:
+    """Runs in the order of both texts, the longest first to be taken; no letter is in two.
+
+    What is left out is of a text like it that stands near by: it is before what it should follow,
+    or farther away than something so short may be.
     """
-
-    def mean(of: Mask, fewest: int = _FEWEST) -> float:
-        return float(of.mean()) if len(of) >= fewest else 0.0
-
-    left, right = unique < probe.low, unique > probe.high - GRAM
-    in_text = there[~left & ~right]
-    if not is_common:  # what stands around it may be gone, or in no order
-        return max(mean(there), mean(in_text))
-    if len(in_text) >= _FEWEST:
-        return mean(in_text)
-    return mean(there) if share >= _SAME else min(mean(there[left], 1), mean(there[right], 1))
-
-
-def _chain(runs: Collection[Run], text: str) -> list[Run]:
-    """Runs in the order of both texts, the longest first to be taken; no letter is in two."""
-    if len(runs) == 1:
-        return [*runs]
-    kept: list[Run] = []
-    for run in sorted(runs, key=lambda run: (run.first - run.last, run.first)):
-        first, last, shift = run.first, run.last, run.other - run.first
+    joined: list[_Run] = []
+    for run in sorted(set(runs), key=lambda run: (run.shift, run.first, run.last)):
+        before = joined[-1] if joined else None
+        if before is None or run.shift != before.shift or run.first > before.last:
+            joined.append(run)
+        elif run.last > before.last:  # as of chunks that overlap, or follow on one another
+            joined[-1] = before._replace(last=run.last, after=run.after)
+    kept: list[_Run] = []
+    for run in sorted(joined, key=lambda run: (run.first - run.last, run.first)):
+        first, last, shift = run.first, run.last, run.shift
         for other in kept:
             if first < other.first:
-                last = min(last, other.first, other.other - shift)
+                last = min(last, other.first, other.place - shift)
             else:
-                first = max(first, other.last, other.other + other.last - other.first - shift)
-        if last - first == run.last - run.first:
-            kept.append(run)
-        elif last - first > 1:
-            begin, end = run.begin, run.end
-            if len(places := letters([text[begin:end]]).place) == run.last - run.first:
-                end = begin + int(places[last - 1 - run.first]) + 1
-                begin += int(places[first - run.first])
-            kept.append(Run(first, last, first + shift, begin, end))
-    return sorted(kept)
+                first = max(first, other.last, other.end - shift)
+        if last - first < min(2, run.last - run.first):
+            continue
+        trimmed = _Run(
+            first, last, first + shift,
+            run.before and first == run.first, run.after and last == run.last,
+        )  # fmt: skip
+        at = bisect(kept, trimmed)
+        if all(
+            abs(shift - other.shift) <= 4 * (last - first) + _AWAY
+            for other in kept[max(0, at - 1) : at + 1]
+        ):
+            kept.insert(at, trimmed)
+    return kept
 
 
 def choose(  # noqa: PLR0911  # a line for each reason
@@ -173,58 +308,58 @@ def choose(  # noqa: PLR0911  # a line for each reason
     """What became of a gold text."""
     probe, unique = probes[number], search.unique[number]
     if probe.low == probe.high:
-        return Choice("unsure", reason="its text has no letters")
+        return Choice("unsure", reason=phrase("its text has no letters"))
     meetings = search.meetings[number]
-    if not meetings:
+    if not any(meeting.runs for meeting in meetings):
         if len(probe.codes) < GRAM:
-            return Choice("unsure", reason="its text is too short to be looked for")
-        return Choice("lost", reason="no chunk has its text")
+            return Choice("unsure", reason=phrase("its text is too short to be looked for"))
+        return Choice("lost", reason=phrase("no chunk has its text"))
     # Text that is common has few letters of its own.
-    in_text = unique[(unique >= probe.low) & (unique <= probe.high - GRAM)]
-    n_in_text = (probe.high - probe.low) * search.n_sampled[number] / max(1, len(probe.codes))
-    is_common = len(in_text) < n_in_text / 2
+    n_in_text = max(0, probe.high - GRAM + 1 - probe.low) / search.step
+    is_in_text = (unique >= probe.low) & (unique <= probe.high - GRAM)
+    is_common = is_in_text.sum() < n_in_text / 2
     places = [
         place
         for group in _groups(probe, meetings, search)
-        if (place := _Place(probe, group, unique, search, is_common=is_common)).equal.any()
+        if (place := _Place(probe, group, unique, search)).equal.any()
     ]
-    places.sort(key=lambda place: (-place.own, -place.share))
-    there = [place for place in places if place.share >= THERE or _is_edited(probe, place)]
+    places.sort(key=lambda place: (-place.weight, -place.share))
+    there = [place for place in places if place.share >= (MUCH if place.is_framed else THERE)]
     if not there:
-        return _in_parts(probe, places, is_common)
+        return _in_parts(places, is_common=is_common)
     if number in search.crowded:
-        return _unsure(there, "its text stands in very many chunks")
+        return _unsure(there, phrase("its text stands in very many chunks"))
     chosen, reason = _own(probe, there, len(unique), is_common)
     if not chosen:
         return _unsure(there, reason)
-    choice = _pieces(probe, chosen[0])
+    choice = _whole_or_parts(chosen[0])
     for place in chosen[1:]:  # the same text again: any of them serves
-        more = _pieces(probe, place)
+        more = _whole_or_parts(place)
         if len(choice.pieces) == len(more.pieces) == 1:
             choice.pieces[0].chunks += more.pieces[0].chunks
         elif len(more.pieces) == 1:
-            more.pieces[0].chunks += choice.pieces[0].chunks if len(choice.pieces) == 1 else []
             choice = more
     return choice
 
 
 def _groups(
     probe: Probe, meetings: Sequence[Meeting], search: Search
-) -> Iterator[dict[int, set[Run]]]:
-    """Runs by chunk, of those where the gold text would begin at one place of the corpus."""
-    begins = sorted(
+) -> Iterator[list[tuple[int, _Run]]]:
+    """Runs with their chunks, of those where the gold text would begin at one place."""
+    runs = sorted(
         (search.chunks[meeting.chunk].place + run.other - run.first, meeting.chunk, run)
         for meeting in meetings
         for run in meeting.runs
     )
     slack = max(64, (probe.high - probe.low) // 2)
-    group: dict[int, set[Run]] = {}
-    before = begins[0][0]
-    for begin, chunk, run in begins:
+    group: list[tuple[int, _Run]] = []
+    before = runs[0][0]
+    for begin, chunk, run in runs:
         if begin - before > slack:
             yield group
-            group = {}
-        group.setdefault(chunk, set()).add(run)
+            group = []
+        first, last, _, *ends = run
+        group.append((chunk, _Run(first, last, begin + first, *ends)))
         before = begin
     yield group
 
@@ -243,45 +378,37 @@ def _own(  # noqa: PLR0911  # a line for each reason
         there = from_source or there
         other = bool(there) and not from_source and there[0].source is not None
         if other and is_common:
-            return [], "its text is common, and no chunk of its source has it"
-    if there[0].own < OWN:
-        if len(there) == 1 and n_unique < _FEWEST and not is_common:
+            return [], phrase("its text is common, and no chunk of its source has it")
+    best = max(there, key=lambda place: (place.is_known, place.weight))
+    if not best.is_known:
+        if len(there) == 1 and n_unique < _FEWEST and not is_common and best.weight >= 0:
             return there, ""
         if len(there) == 1:
-            return [], "a text like it stood elsewhere as well, and this may be that one"
-        return [], f"its text stands in {len(there)} places, and nothing around it tells which"
-    best = there[0]
-    alike = [place for place in there if place.own > best.own - 0.1]
-    near = [place for place in there if place.own > best.own - 0.25]
-    if len(near) > len(alike):
-        return [], f"its text stands in {len(there)} places that are much alike"
-    if any(abs(place.share - best.share) > 1 - _SAME for place in alike):
-        return [], f"its text stands in {len(there)} places that are much alike"
+            return [], phrase("a text like it stood elsewhere as well, and this may be that one")
+        return [], phrase(
+            "its text stands in {n} places, and nothing around it tells which", n=len(there)
+        )
+    alike = [place for place in there if place.weight > 0.9 * best.weight]
+    near = [place for place in there if place.weight > 0.5 * best.weight]
+    if len(near) > len(alike) or any(abs(place.share - best.share) > 1 - _SAME for place in alike):
+        return [], phrase("its text stands in {n} places that are much alike", n=len(there))
     return alike, ""
-
-
-def _is_edited(probe: Probe, place: _Place) -> bool:
-    """Whether what stands around a text says that it is the same one, much edited."""
-    if place.share < MUCH or place.own < OWN:
-        return False
-    reached = np.any([*_filled(probe, place).values()], axis=0)
-    return bool(reached.mean() >= THERE)
 
 
 def _unsure(places: Sequence[_Place], reason: str) -> Choice:
     """Not known: with the chunks where it may be, those with most of it first."""
     shares: dict[int, float] = {}
     for place in places:
-        for number, mask in place.masks.items():
-            shares[number] = max(shares.get(number, 0.0), float(mask.mean()))
+        for number, share in place.candidates():
+            shares[number] = max(shares.get(number, 0.0), share)
     ranked = sorted(shares.items(), key=lambda entry: -entry[1])
-    return Choice("unsure", reason=reason, candidates=[pair for pair in ranked if pair[1] > 0][:10])
+    return Choice("unsure", reason=reason, candidates=ranked[:10])
 
 
-def _in_parts(probe: Probe, places: list[_Place], is_common: bool) -> Choice:
+def _in_parts(places: list[_Place], *, is_common: bool) -> Choice:
     """A gold text of which no place has enough, but several together may."""
     if not places:
-        return Choice("lost", reason="no chunk has its text")
+        return Choice("lost", reason=phrase("no chunk has its text"))
     covered = np.sum([place.equal for place in places], axis=0)
     share = float((covered > 0).mean())
     if share < GONE:
@@ -292,80 +419,70 @@ def _in_parts(probe: Probe, places: list[_Place], is_common: bool) -> Choice:
         return _unsure(places, f"{share:.0%} of its letters are left")
     if is_common or (covered > 1).mean() > 0.1:
         return _unsure(places, "its parts stand in several places")
-    whole = places[0]
-    for place in places[1:]:
-        whole.runs |= place.runs
-        whole.masks |= place.masks
-        whole.chunks |= place.chunks
-    whole.equal = covered > 0
-    return _pieces(probe, whole)
+    pieces = []
+    for place in places:
+        low, high = place.probe.low, place.probe.high
+        own = [run for run in place.runs if run.last > low and run.first < high]
+        place.begin, place.end = max(place.begin, own[0].place), min(place.end, own[-1].end)
+        pieces += _pieces(place)
+    return _choice_of(pieces, covered > 0)
 
 
-def _pieces(probe: Probe, place: _Place) -> Choice:
+def _whole_or_parts(place: _Place) -> Choice:
     """Where a gold text is, at a place that is its own."""
-    masks = _filled(probe, place)
-    reached = np.any([*masks.values()], axis=0)
     wholes = [
         number
-        for number, mask in masks.items()
-        if place.masks[number].any() and not (reached & ~mask).any()
+        for number, chunk in place.chunks.items()
+        if place.inside(number) == (place.begin, place.end) and chunk.text
     ]
+    high = len(place.equal)
     if wholes:
         # The chunk that holds least besides comes first.
         wholes.sort(key=lambda number: (place.chunks[number].size, number))
-        piece = Piece(wholes, place.runs[wholes[0]], 0, probe.high - probe.low, 1.0)
-        larger = place.chunks[wholes[0]].size > LARGER * max(probe.size, 1)
-        return Choice("merged" if larger else "moved", [piece], place.equal)
-    rest = reached.copy()
-    pieces: list[Piece] = []
-    while rest.any():
-        at = int(np.argmax(rest))
-        holding = [number for number, mask in masks.items() if mask[at]]
-        best = max(holding, key=lambda number: (int((masks[number] & rest).sum()), -number))
-        part = masks[best] & rest
-        rest &= ~part
-        if not (part & place.masks[best]).any():
-            continue  # nothing but what somebody edited
-        inside = np.flatnonzero(part)
-        others = [
-            number for number in masks if number != best and not (part & ~masks[number]).any()
-        ]
-        low, high = int(inside[0]), int(inside[-1]) + 1
-        pieces.append(Piece([best, *others], place.runs[best], low, high, len(inside)))
+        pieces = [Piece(wholes, place.stretches(wholes[0], 0, high), 0, high, 1.0)]
+    else:
+        pieces = _pieces(place)
+    if len(pieces) > 1:
+        return _choice_of(pieces, place.equal)
+    (piece,) = pieces
+    piece.low, piece.high, piece.share = 0, high, 1.0
+    larger = place.chunks[piece.chunks[0]].size > LARGER * max(place.probe.size, 1)
+    return Choice("merged" if larger else "moved", pieces, place.equal)
+
+
+def _choice_of(pieces: list[Piece], equal: Mask) -> Choice:
     total = sum(piece.share for piece in pieces)
     for piece in pieces:
         piece.share /= total
-    return Choice("split", pieces, place.equal)
+    return Choice("split", pieces, equal)
 
 
-def _filled(probe: Probe, place: _Place) -> dict[int, Mask]:
-    """What each chunk has of a gold text, with what was edited in it.
-
-    Between runs, and before the first and behind the last, letters count as there that no chunk
-    has, if the chunk has others in their place.
-    """
-    masks = {}
-    for number, runs in place.runs.items():
-        mask = np.zeros(len(probe.codes), bool)
-        mask[probe.low : probe.high] = place.masks[number]
-        nowhere = np.ones(len(probe.codes), bool)
-        nowhere[probe.low : probe.high] = ~place.equal
-
-        def fill(low: int, high: int, few: int, mask: Mask = mask, nowhere: Mask = nowhere) -> None:
-            # A letter or two may be the same in another chunk by accident.
-            mask[low:high] |= True if high - low <= few else nowhere[low:high]
-
-        for before, after in pairwise(runs):
-            there = after.other - before.other - before.last + before.first
-            if there >= max(1, (after.first - before.last) / 2 - 2):
-                fill(before.last, max(before.last, after.first), _FEW)
-        first, last = runs[0], max(runs, key=lambda run: run.last)
-        if first.other:
-            fill(max(0, first.first - first.other - 2), first.first, 2)
-        if rest := place.chunks[number].size - last.other - last.last + last.first:
-            fill(last.last, min(len(mask), last.last + rest + 2), 2)
-        masks[number] = mask[probe.low : probe.high]
-    return masks
+def _pieces(place: _Place) -> list[Piece]:
+    """The parts of a gold text, each in the chunk that has most of what is left."""
+    inside = {number: place.inside(number) for number, chunk in place.chunks.items() if chunk.text}
+    pieces: list[Piece] = []
+    begin = place.begin
+    while begin < place.end:
+        holding = [number for number, (first, last) in inside.items() if first <= begin < last]
+        if not holding:  # in no chunk
+            begin = min(
+                (first for first, last in inside.values() if first > begin and last > first),
+                default=place.end,
+            )
+            continue
+        best = max(holding, key=lambda number: (inside[number][1], -number))
+        end = inside[best][1]
+        others = [number for number in holding if number != best and inside[number][1] >= end]
+        low, high = place.letter(begin), place.letter(end)
+        stretches = place.stretches(best, low, high)
+        share = max(high - low, 1)
+        pieces.append(Piece([best, *others], stretches, low, high, share))
+        begin = end
+    # Of a letter or two that were edited nobody knows on which side of a chunk's end they are.
+    few = max(2, 0.02 * len(place.equal))
+    return [
+        piece for piece in pieces if piece.share > few or place.equal[piece.low : piece.high].any()
+    ] or pieces
 
 
-__all__ = ["Choice", "Chunk", "Piece", "Verdict", "choose"]
+__all__ = ["Choice", "Chunk", "Piece", "Stretch", "Verdict", "choose"]

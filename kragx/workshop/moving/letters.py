@@ -23,6 +23,7 @@ GRAM = 16
 """Letters in a row by which texts are looked up: four words, or five of Korean."""
 
 _UNKNOWN = 0xFFFFFFFF
+_MOST = 1 << 24  # grams that are all counted: those of 25,000 chunks
 _BASE, _MIX = 0x9E3779B97F4A7C15, np.uint64(0xD6E8FEB86659FD93)
 _MARKS = "\u0300-\u036f\u1160-\u11ff\u3099\u309a"
 _CLUSTER = re.compile(rf"(?s).[{_MARKS}]*")
@@ -119,29 +120,46 @@ def grams(codes: Codes, size: int = GRAM) -> Hashes:
 
 
 class Known:
-    """Which grams of a corpus stand in it more than once; an eighth of all are looked at.
+    """Which grams of a corpus stand in it, and which more than once.
 
     Attributes:
         times: 0, 1 or 2 for each slot, a gigabyte's quarter of which the system gives as much as
             is written to.
+        step: 1 while every gram is counted; 8 for a corpus so large that an eighth has to do.
     """
 
     def __init__(self) -> None:
-        self.times = np.zeros(1 << 28, np.uint8)
+        self.times: NDArray[np.uint8] = np.zeros(1 << 28, np.uint8)
+        self.step: int = 1
+        self._n = 0
+        self._bits = np.empty(0, np.uint8)
 
     def add(self, hashes: Hashes) -> None:
         """Count grams."""
-        slots, times = np.unique(_slots(hashes[sampled(hashes)]), return_counts=True)
+        slots, times = np.unique(_slots(hashes[self.sampled(hashes)]), return_counts=True)
         self.times[slots] = np.minimum(self.times[slots] + times, 2)
+        self._n += len(slots)
+        if self._n > _MOST:
+            self.step = 8
 
     def of(self, hashes: Hashes) -> NDArray[np.uint8]:
         """How often each of some grams stands there: 0, 1 or 2 (of a few, too often)."""
         return self.times[_slots(hashes)]
 
+    def forget_times(self) -> None:
+        """Know only whether grams stand there, in an eighth of the memory."""
+        self._bits = np.packbits(self.times)
+        self.times = self.times[:0]
 
-def sampled(hashes: Hashes) -> Bools:
-    """Which grams are looked at where an eighth has to do: the same ones in every text."""
-    return np.asarray((hashes & np.uint64(7)) == 0)
+    def has(self, hashes: Hashes) -> Bools:
+        """Whether each of some grams stands there, once the times are forgotten."""
+        slots = _slots(hashes)
+        bits = self._bits[slots >> 3] >> (7 - (slots & 7)).astype(np.uint8)
+        return np.asarray(bits & 1, bool)
+
+    def sampled(self, hashes: Hashes) -> Bools:
+        """Which grams are counted: the same ones in every text."""
+        return np.asarray((hashes & np.uint64(self.step - 1)) == 0)
 
 
 def _slots(hashes: Hashes) -> Ints:

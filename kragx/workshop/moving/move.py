@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kragx import printing
 from kragx.data import Doc, GoldDataset, Query, read_dataset
 from kragx.data.corpus import Lacking, as_corpus, documents
 from kragx.data.formats.gold import write_gold
@@ -16,18 +15,31 @@ from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.data.gold import named_items
 from kragx.errors import DataError
 from kragx.plain import HIDDEN
+from kragx.printing import (
+    Heading,
+    Line,
+    Part,
+    Result,
+    Table,
+    joined,
+    listed,
+    percent,
+    phrase,
+    visible,
+    warning,
+)
 from kragx.workshop.moving.choosing import Choice, Verdict, choose
 from kragx.workshop.moving.probes import probes_of
 from kragx.workshop.moving.rebuild import Option, option_of, rebuilt
-from kragx.workshop.moving.search import Chunk, once_of, search
+from kragx.workshop.moving.search import Chunk, search
 
 MEANING: Mapping[Verdict, str] = {
-    "same": "the chunk has the same id and the same text",
-    "moved": "in a chunk of about its size",
-    "merged": "inside a larger chunk",
-    "split": "over several chunks, which are an and now",
-    "unsure": "may be in several places: for a person",
-    "lost": "no chunk has it: for a person",
+    "same": phrase("the chunk has the same id and the same text"),
+    "moved": phrase("in a chunk of about its size"),
+    "merged": phrase("inside a larger chunk"),
+    "split": phrase("over several chunks, which are an and now"),
+    "unsure": phrase("may be in several places: for a person"),
+    "lost": phrase("no chunk has it: for a person"),
 }
 
 _SHOWN = 5
@@ -78,7 +90,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Move(printing.Result):
+class Move(Result):
     """A gold set on another corpus.
 
     Attributes:
@@ -108,59 +120,74 @@ class Move(printing.Result):
         """What is left to a person."""
         return tuple(item for item in self.items if item.verdict in ("unsure", "lost"))
 
-    def describe(self) -> Iterator[printing.Part]:
+    def describe(self) -> Iterator[Part]:
         """How many items are where, and the first few of those that a person should look at."""
-        yield printing.Heading(f"{self.n_items:,} gold items on {self.n_chunks:,} chunks", level=1)
+        yield Heading(
+            phrase(
+                "{n:,} gold items on {n_chunks:,} chunks", n=self.n_items, n_chunks=self.n_chunks
+            ),
+            level=1,
+        )
         rows = [
             [name, meaning, f"{self.counts[name]:,}", self._edited(name)]
             for name, meaning in MEANING.items()
         ]
-        yield printing.Table(["gold", "where it is", "items", "edited"], rows, words=2)
+        heads = [phrase("gold"), phrase("where it is")]
+        heads += [phrase("items"), phrase("edited")]
+        yield Table(heads, rows, words=2)
         if self.n_edited:
-            yield printing.Line("edited: some of its words are not there as they were", "dim")
+            text = phrase("edited: some of its words are not there as they were")
+            yield Line(text, "dim")
         if self.n_joined:
-            yield printing.Line(
-                f"{self.n_joined:,} items count once with another, as one chunk holds both", "dim"
+            text = phrase(
+                "{n:,} items count once with another, as one chunk holds both", n=self.n_joined
             )
+            yield Line(text, "dim")
         if self.n_left_out:
-            yield printing.Line(
-                f"{self.n_left_out:,} parts of less than 5 % of a split text are no items", "dim"
+            text = phrase(
+                "{n:,} parts of less than 5 % of a split text are no items", n=self.n_left_out
             )
+            yield Line(text, "dim")
         for name in ("unsure", "lost"):
             items = [item for item in self.items if item.verdict == name]
             yield from self._listed(name, items)
         if self.open:
-            yield printing.warning(
-                "Unsure and lost gold stays in the set with its text and without an id: by text it "
-                "can still be matched, by id it counts as not found."
+            yield warning(
+                phrase(
+                    "Unsure and lost gold stays in the set with its text and without an id: by "
+                    "text it can still be matched, by id it counts as not found."
+                )
             )
         if self.bare:
-            shown = ", ".join(map(printing.visible, self.bare[:_SHOWN]))
-            more = f" and {len(self.bare) - _SHOWN:,} more" if len(self.bare) > _SHOWN else ""
-            yield printing.Line(
-                f"{len(self.bare):,} queries have NO relevant gold left whose place is known: "
-                f"{shown}{more}. Their scores mean nothing before somebody has looked at them.",
-                "bold red",
+            text = phrase(
+                "{n:,} queries have NO relevant gold left whose place is known: {names}. Their "
+                "scores mean nothing before somebody has looked at them.",
+                n=len(self.bare),
+                names=listed([*map(visible, self.bare)], _SHOWN),
             )
+            yield Line(text, "bold red")
 
     def _edited(self, verdict: str) -> str:
         shares = [item.edited for item in self.items if item.verdict == verdict and item.edited]
         if not shares:
             return "-"
-        return f"{len(shares):,} (by {printing.percent(sum(shares) / len(shares))})"
+        share = percent(sum(shares) / len(shares))
+        return phrase("{n:,} (by {share})", n=len(shares), share=share)
 
-    def _listed(self, name: str, items: list[Moved]) -> Iterator[printing.Part]:
+    def _listed(self, name: str, items: list[Moved]) -> Iterator[Part]:
         if not items:
             return
-        yield printing.Heading(f"{name}: {len(items):,}")
+        yield Heading(f"{name}: {len(items):,}")
         for item in items[:_SHOWN]:
             where = ", ".join(f"{place.id} ({place.share:.0%})" for place in item.places[:3])
-            maybe = f"; perhaps {where}" if where else ""
+            maybe = phrase("perhaps {where}", where=visible(where))
             own = f" {item.id}" if item.id is not None else ""
-            text = f"{item.query}, {item.field}{own}: {item.reason}{maybe}"
-            yield printing.Line(printing.visible(text), item="?")
+            name = visible(f"{item.query}, {item.field}{own}")
+            why = joined("; ", [item.reason, maybe if where else ""])
+            yield Line(joined(": ", [name, why]), item="?")
         if len(items) > _SHOWN:
-            yield printing.Line(f"and {len(items) - _SHOWN:,} more", "dim", indent=2)
+            more = phrase("and {n} more", n=len(items) - _SHOWN)
+            yield Line(more, "dim", indent=2)
 
     def write(self, path: Path) -> tuple[Path, Path]:
         """Write the moved gold set, and beside it what is left to a person.
@@ -216,9 +243,8 @@ def move(gold: object, old: object, new: object) -> Move:
     without = {probe.doc.id for probe in probes if probe.text is None}
     if without:
         raise _lacking(named, without, old)
-    once = once_of(probes, known)
-    del known  # a quarter of a gigabyte
-    found = search(probes, once, documents(new))
+    found = search(probes, known, documents(new))
+    del known
     choices = []
     for number in range(len(probes)):
         is_same = number in found.same

@@ -16,7 +16,7 @@ from kragx.data.corpus import stretch_of
 from kragx.workshop.moving.blocks import Block, blocks, source_of, start_of
 from kragx.workshop.moving.letters import Codes, Known, letters
 
-AROUND = 64
+AROUND = 128
 """Letters on either side of a gold text by which places of the same text are told apart."""
 
 
@@ -81,7 +81,7 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[Probe], 
                 stretches[stretch[0]].append((probe, *stretch[1:]))
     known = Known()
     for block in blocks(corpus):
-        known.add(block.hashes[block.new_grams()])
+        known.add(block.new_grams())
         for row in block.own:
             key = key_of(block.docs[row])
             for probe in wanted.get(key, ()):
@@ -120,18 +120,8 @@ def _read(probe: Probe, block: Block, row: int, first: int, last: int | None) ->
             low, high = low + begin[0], low + begin[1]
     if low < high:
         probe.begin = int(places[low])
-    left, right = own[max(0, low - AROUND) : low], own[high : high + AROUND]
-    at = row
-    while len(left) < AROUND and at > 0 and block.follows[at]:
-        before = block.letters.of(at - 1)
-        before = before[: max(0, len(before) - block.overlap[at])]
-        left = np.concatenate((before[max(0, len(before) - AROUND + len(left)) :], left))
-        at -= 1
-    at = row + 1
-    while len(right) < AROUND and at < len(block.docs) and block.follows[at]:
-        after = block.letters.of(at)[block.overlap[at] :]
-        right = np.concatenate((right, after[: AROUND - len(right)]))
-        at += 1
+    place = int(block.row[row])
+    left, right = block.around(place + low, place + high, AROUND)
     probe.codes = np.concatenate((left, own[low:high], right))
     probe.low, probe.high = len(left), len(left) + high - low
     probe.source, start = source_of(doc.metadata), start_of(doc.metadata)

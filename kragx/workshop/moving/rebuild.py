@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import Doc, Gold, Query, normalise
+from kragx.data.gold_diff import MOVE
 from kragx.data.words import unspaced
-from kragx.workshop.moving.choosing import Choice, Piece
+from kragx.printing import phrase
+from kragx.workshop.moving.choosing import Choice, Piece, Stretch
 from kragx.workshop.moving.letters import letters
 from kragx.workshop.moving.probes import Probe
-from kragx.workshop.moving.search import Chunk, Run
+from kragx.workshop.moving.search import Chunk
 
 SLIVER = 0.05
 """A part of a smaller share is left out of the and: nobody would retrieve a chunk for it."""
@@ -29,7 +31,7 @@ _OPENING = "([{<\"'“‘《「『【"
 _PLACES = ("start", "start_index", "end", "end_index")
 _EVIDENCE = ("evidence", "spans")
 _OF_A_PART = (*_PLACES, *_EVIDENCE, "share")
-_MARKS = ("moved", "old_id")
+_MARKS = ("moved", "old_id", MOVE)
 
 Places = NDArray[np.int32]
 
@@ -81,7 +83,9 @@ def option_of(probe: Probe, choice: Choice, chunks: Mapping[int, Chunk]) -> Opti
     elif option.is_open:
         option.give_up(choice.reason)
     elif probe.apart and len(choice.pieces) > 1:
-        option.give_up("its chunk is split, and its text is in other words than the chunk's")
+        option.give_up(
+            phrase("its chunk is split, and its text is in other words than the chunk's")
+        )
     else:
         _place(option, chunks)
     return option
@@ -121,7 +125,7 @@ def _place(option: Option, chunks: Mapping[int, Chunk]) -> None:
         option.parts.append([new, *(Doc(name, own_text) for name in ids if name != first.id)])
         option.ends.append((begin, end, first))
     if not option.parts:
-        option.give_up("its parts are many and small")
+        option.give_up(phrase("its parts are many and small"))
 
 
 def _edited(text: str, places: Places | None, choice: Choice) -> float:
@@ -153,17 +157,22 @@ def _ends(probe: Probe, piece: Piece, text: str) -> tuple[int, int]:
     return begin, end
 
 
-def _characters(runs: Sequence[Run], low: int, high: int, text: str) -> tuple[int, int, int, int]:
+def _characters(
+    runs: Sequence[Stretch], low: int, high: int, text: str
+) -> tuple[int, int, int, int]:
     """The characters of a chunk where letters of gold stand, and how many are not in any run.
 
     Those are the letters before the first run and behind the last one.
     """
     touched = [run for run in runs if run.last > low and run.first < high]
     first, last = min(touched), max(touched, key=lambda run: run.last)
-    begin, end = max(low, first.first), min(high, last.last) - 1
+    begin = max(low, first.first) - first.first
+    end = last.end  # of a stretch that was edited, all its letters
+    if high < last.last:
+        end = last.begin + _place_of(high - 1 - last.first, text[last.begin : last.end]) + 1
     return (
-        first.begin + _place_of(begin - first.first, text[first.begin : first.end]),
-        last.begin + _place_of(end - last.first, text[last.begin : last.end]) + 1,
+        first.begin + _place_of(begin, text[first.begin : first.end]),
+        end,
         max(0, first.first - low),
         max(0, high - last.last),
     )
@@ -252,7 +261,12 @@ def _golds(gold: Gold, options: Sequence[Option]) -> list[Gold]:
     if len(options) > 1 and prod(len(option.parts) for option in options) > _MOST_PARTS:
         for option in options:
             if len(option.parts) > 1:
-                option.give_up("it has alternatives, and they are split in too many ways")
+                option.give_up(phrase("it has alternatives, and they are split in too many ways"))
+    # Then results of before and after are about the same text; see `kragx.data.gold_diff`.
+    is_whole = all(
+        len(option.parts) == 1 and option.edited == 0 and not option.left_out for option in options
+    )
+    before = [option.probe.doc.id for option in options if option.probe.doc.id is not None]
     golds = []
     # (a and b) or c is (a or c) and (b or c).
     for ors in product(*(option.parts for option in options)):
@@ -260,7 +274,10 @@ def _golds(gold: Gold, options: Sequence[Option]) -> list[Gold]:
         for doc in chain.from_iterable(ors):
             docs.setdefault(doc.id if doc.id is not None else ("text", doc.text), doc)
         first, *others = docs.values()
-        golds.append(Gold(first.id, first.text, gold.grade, tuple(others), first.metadata))
+        now = [doc.id for doc in docs.values() if doc.id is not None]
+        record = {MOVE: {"from": before, "to": now}} if is_whole and before else {}
+        metadata = {**first.metadata, **record}
+        golds.append(Gold(first.id, first.text, gold.grade, tuple(others), metadata))
     return golds
 
 
@@ -298,8 +315,11 @@ def _settle(items: list[_Item]) -> None:
             if both is None:
                 continue
             option.give_up(
-                f"it is not relevant, and {both} holds gold of grade "
-                f"{relevant[both].gold.grade:g} as well"
+                phrase(
+                    "it is not relevant, and {id} holds gold of grade {grade:g} as well",
+                    id=both,
+                    grade=relevant[both].gold.grade,
+                )
             )
         if gold.id is not None:
             first = next(other for other in items if other.number == item.number)
@@ -334,7 +354,8 @@ def _joined(items: list[_Item]) -> list[_Item]:
             text = (stretches[0][2].text or "")[
                 min(begin for begin, *_ in stretches) : max(end for _, end, _ in stretches)
             ]
-            metadata = {n: v for n, v in first.gold.metadata.items() if n not in _OF_A_PART}
+            of_one = (*_OF_A_PART, MOVE)
+            metadata = {n: v for n, v in first.gold.metadata.items() if n not in of_one}
             first.gold = replace(first.gold, text=text, grade=grade, metadata=metadata)
         gone += others
     return [item for item in items if not any(item is other for other in gone)]

@@ -13,8 +13,8 @@ import numpy as np
 from kragx.data import Doc
 from kragx.data.tokens import Ints
 from kragx.metrics.spans.rows import ranges
-from kragx.workshop.moving.blocks import Block, blocks, source_of, start_of
-from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Known, grams, sampled
+from kragx.workshop.moving.blocks import NEIGHBOURS, Block, blocks, source_of, start_of
+from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Known, grams
 from kragx.workshop.moving.probes import Probe, content, key_of
 
 STEP = 4
@@ -30,6 +30,7 @@ _SHORT = 64  # letters; of more, some grams are found in any case
 _COMMON, _RARE = 16, 4  # gold texts that share a gram; grams of a text that may be shared by more
 _CROWD = 256  # places that are looked at for one gold text
 _DIAGONALS = 48
+_SIDE = 3  # letters on either side of a place that a gram over it has at least
 _CELLS = 1 << 21
 _SALT = np.uint64(0xBF58476D1CE4E5B9)
 
@@ -40,7 +41,7 @@ class Chunk(NamedTuple):
     Attributes:
         id, size, place: its id, its letters, and where it begins in the corpus, in letters.
         source, start: of its text, where metadata say so.
-        text: its text, where it has letters of a gold text itself, not only of what is around it.
+        text: its text, where it may have letters of a gold text itself, not only of what is around.
     """
 
     id: str
@@ -50,6 +51,11 @@ class Chunk(NamedTuple):
     start: int | None
     text: str | None
 
+    @property
+    def end(self) -> int:
+        """Where it ends in the corpus, in letters."""
+        return self.place + self.size
+
 
 class Run(NamedTuple):
     """Letters in a row that a gold text and a chunk share.
@@ -57,17 +63,18 @@ class Run(NamedTuple):
     Attributes:
         first, last: in the probe.
         other: where they begin in the chunk.
-        begin, end: their characters in the chunk.
+        before, after: other letters follow than in the probe, and those stood there in the old
+            corpus as well: where another text like it was.
     """
 
     first: int
     last: int
     other: int
-    begin: int
-    end: int
+    before: bool = False
+    after: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Meeting:
     """A gold text and a chunk that share letters; `runs` in the order of the gold text."""
 
@@ -85,7 +92,7 @@ class Search:
         same: for probes whose chunk is there unchanged, under its id: that id, as it is written.
         crowded: probes that stand in so many places that not all were looked at.
         unique: for each probe its letters from which on a gram stands once in the old corpus.
-        n_sampled: for each probe how many grams were looked at for that.
+        step: 1, or 8 where of the old corpus an eighth of the grams is known.
         n_chunks: how many there are.
     """
 
@@ -94,44 +101,31 @@ class Search:
     same: dict[int, str]
     crowded: set[int]
     unique: list[Ints]
-    n_sampled: list[int]
+    step: int
     n_chunks: int = 0
 
 
-class Once(NamedTuple):
-    """What of gold texts stands once in the corpus that they are of; an eighth is looked at.
-
-    Attributes:
-        unique: for each probe its letters from which on a gram stands once.
-        n_sampled: for each probe how many grams were looked at.
-    """
-
-    unique: list[Ints]
-    n_sampled: list[int]
-
-
-def once_of(probes: Sequence[Probe], known: Known) -> Once:
-    """What of the probes stands once in the corpus whose grams are known."""
-    result = Once([], [])
+def once_of(probes: Sequence[Probe], known: Known) -> list[Ints]:
+    """For each probe its letters from which on a gram stands once in the corpus it is of."""
+    unique: list[Ints] = []
     lengths = np.fromiter((len(probe.codes) for probe in probes), np.int64, len(probes))
     for first, last in _portions(lengths, 1 << 20):
         codes = np.concatenate([probe.codes for probe in probes[first:last]])
         hashes, sizes = grams(codes), lengths[first:last]
         start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
         left = np.repeat(start[1:], sizes) - np.arange(len(codes))
-        counted = np.flatnonzero((left >= GRAM) & sampled(hashes))
+        counted = np.flatnonzero((left >= GRAM) & known.sampled(hashes))
         times = known.of(hashes[counted])
         # What reaches over the end of a chunk is in none, however common it is.
         alone = np.array([probe.chunk is None for probe in probes[first:last]], bool)
         is_alone = np.repeat(alone, sizes)[counted]
         once = counted[(times == 1) | (is_alone & (times == 0))]
         cuts = np.searchsorted(once, start).tolist()
-        result.unique.extend(
+        unique.extend(
             (once[a:b] - base).astype(np.int32)
             for a, b, base in zip(cuts[:-1], cuts[1:], start[:-1].tolist())
         )
-        result.n_sampled.extend(np.diff(np.searchsorted(counted, start)).tolist())
-    return result
+    return unique
 
 
 class _Index:
@@ -163,11 +157,13 @@ class _Index:
         of_parts.clear()
         places_of_parts.clear()
         order = np.argsort(hashes, kind="stable")
-        hashes, places = hashes[order], places[order]
+        hashes = hashes[order]
+        places = places[order]
         del order
         new = np.concatenate(([True], hashes[1:] != hashes[:-1]))[: len(hashes)]
         times = np.diff(np.append(np.flatnonzero(new), len(hashes)))
         shared = np.repeat(np.minimum(times, _CROWD + 1).astype(np.int16), times)
+        del new, times
         probe = np.searchsorted(self.start, places, side="right").astype(np.int32) - 1
         kept = shared <= _COMMON
         n_kept = np.bincount(probe[kept], minlength=len(self.start) - 1)
@@ -176,12 +172,17 @@ class _Index:
         more = more[np.lexsort((places[more], shared[more], probe[more]))]
         number = ranges(np.bincount(probe[more], minlength=len(n_kept))) + n_kept[probe[more]]
         kept[more] = number < _RARE
-        self.n_grams = np.bincount(probe[kept], minlength=len(n_kept))
-        self.hashes, self.probe = hashes[kept], probe[kept]
+        del shared, places, more, number
+        self.probe = probe[kept]
+        del probe
+        self.n_grams = np.bincount(self.probe, minlength=len(n_kept))
+        self.hashes = hashes[kept]
+        del hashes
         bits = min(27, max(12, (8 * len(self.hashes)).bit_length()))
         self._shift = np.uint64(64 - bits)
         self._some = np.zeros(1 << bits, bool)
-        self._some[self.hashes >> self._shift] = True
+        for first in range(0, len(self.hashes), 1 << 20):
+            self._some[self.hashes[first : first + (1 << 20)] >> self._shift] = True
 
     def hits(self, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
         """Every pair of a probe and a place in `hashes` that have the same gram."""
@@ -193,16 +194,17 @@ class _Index:
         return probe, np.repeat(there, times)
 
 
-def search(probes: Sequence[Probe], once: Once, corpus: Iterable[Doc]) -> Search:
+def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Search:
     """Read the corpus to which gold moves, once.
 
     Args:
         probes: what is looked for.
-        once: what of them stands once in the corpus that they are of.
+        known: the grams of the corpus that they are of.
         corpus: the documents of the new one.
     """
+    result = Search([[] for _ in probes], {}, {}, set(), once_of(probes, known), known.step)
+    known.forget_times()
     index = _Index(probes)
-    result = Search([[] for _ in probes], {}, {}, set(), *once)
     same: defaultdict[str, list[int]] = defaultdict(list)
     for number, probe in enumerate(probes):
         if probe.chunk is not None:
@@ -215,13 +217,18 @@ def search(probes: Sequence[Probe], once: Once, corpus: Iterable[Doc]) -> Search
                 if content(doc.text or "") == probes[number].chunk:
                     result.same[number] = str(doc.id)
         result.n_chunks += len(block.own)
-        _search_block(block, index, probes, n_places, result)
+        _search_block(block, index, known, probes, n_places, result)
     result.crowded = set(np.flatnonzero(n_places > _CROWD).tolist())
     return result
 
 
 def _search_block(
-    block: Block, index: _Index, probes: Sequence[Probe], n_places: Ints, result: Search
+    block: Block,
+    index: _Index,
+    known: Known,
+    probes: Sequence[Probe],
+    n_places: Ints,
+    result: Search,
 ) -> None:
     """Add what a block has of gold."""
     probe, there = index.hits(block.hashes, block.whole_grams())
@@ -237,22 +244,65 @@ def _search_block(
     n_places += np.bincount(probe, minlength=len(n_places))
     kept = n_places[probe] <= _CROWD
     probe, row = probe[kept], row[kept]
+    # A row between two others may be of nothing but short runs and edited words.
+    pairs = probe * n_rows + row
+    gap = np.diff(pairs)
+    inside = (gap > 1) & (gap <= NEIGHBOURS) & (probe[1:] == probe[:-1])
+    between = np.repeat(pairs[:-1][inside], gap[inside] - 1) + 1 + ranges(gap[inside] - 1)
+    probe, row = np.divmod(np.sort(np.concatenate((pairs, between))), n_rows)
+    is_old = _old(block, known)
+    before = -1, 0
     for pair, runs in _runs(index, block, probe, row):
         number, own = int(probe[pair]), int(row[pair])
         wanted = probes[number]
-        _keep(result, block, number, own, runs, wanted)
+        if before[0] == number and own - before[1] <= NEIGHBOURS:
+            for empty in range(before[1] + 1, own):
+                _keep(result, block, number, empty, [], wanted)
+        before = number, own
+        _keep(result, block, number, own, _told(block, is_old, own, runs, wanted), wanted)
         for other, ends in _between(block, own, runs, wanted):
-            _keep(result, block, number, other, [ends], wanted)
+            _keep(result, block, number, other, _told(block, is_old, other, [ends], wanted), wanted)
+
+
+def _old(block: Block, known: Known) -> Bools:
+    """At which letters of the stream what is before and behind stood together in the old corpus."""
+    counted = block.is_text & known.sampled(block.stream_hashes)
+    is_known = counted & known.has(block.stream_hashes)
+    places = np.arange(len(counted) + 1)
+    first, last = np.maximum(places - GRAM + _SIDE, 0), np.maximum(places - _SIDE + 1, 0)
+    n, n_known = (
+        sums[last] - sums[first]
+        for sums in (np.concatenate(([0], np.cumsum(mask))) for mask in (counted, is_known))
+    )
+    return np.asarray((2 * n_known >= n) & (n_known > 1))
+
+
+def _told(block: Block, is_old: Bools, row: int, runs: list[Run], probe: Probe) -> list[Run]:
+    """Runs that say what stands before and behind them."""
+    stream, codes, begin = block.stream, probe.codes, int(block.row[row])
+    told = []
+    for run in runs:
+        first, last = begin + run.other, begin + run.other + run.last - run.first
+        before = run.first > 0 and first > 0 and stream[first - 1] != codes[run.first - 1]
+        after = run.last < len(codes) and last < len(stream) and stream[last] != codes[run.last]
+        told.append(
+            run._replace(before=bool(before and is_old[first]), after=bool(after and is_old[last]))
+        )
+    return told
 
 
 def _keep(
     result: Search, block: Block, number: int, row: int, runs: list[Run], wanted: Probe
 ) -> None:
     chunk, doc = block.first + row, block.docs[row]
-    is_gold = any(run.last > wanted.low and run.first < wanted.high for run in runs)
+    size = int(block.letters.start[row + 1] - block.letters.start[row])
+    # What is edited at the end of a text may be in a chunk beside what is around it.
+    is_gold = not runs or not (
+        (runs[0].first >= wanted.high and not runs[0].other)
+        or (runs[-1].last <= wanted.low and runs[-1].other + runs[-1].last - runs[-1].first == size)
+    )
     known = result.chunks.get(chunk)
     if known is None or (is_gold and known.text is None):
-        size = int(block.letters.start[row + 1] - block.letters.start[row])
         source, start = source_of(doc.metadata), start_of(doc.metadata)
         text = doc.text if is_gold else None
         result.chunks[chunk] = Chunk(str(doc.id), size, block.place[row], source, start, text)
@@ -301,7 +351,7 @@ def _few(
     (begin, end), (low, high) = others, golds
     other, own = block.letters.of(row)[begin:end], probe.codes[low:high]
     if len(own) == len(other) and (own == other).all():
-        yield row, _run(block, row, low, high, begin)
+        yield row, Run(low, high, begin)
         return
     from rapidfuzz.distance import LCSseq
 
@@ -315,12 +365,7 @@ def _few(
     ]
     if sum(last - first for first, last, _ in pieces) >= min(len(other), golds[1] - golds[0]) / 2:
         for first, last, at in pieces:
-            yield row, _run(block, row, low + first, low + last, begin + at)
-
-
-def _run(block: Block, row: int, first: int, last: int, other: int) -> Run:
-    places = block.letters.places(row)
-    return Run(first, last, other, int(places[other]), int(places[other + last - first - 1]) + 1)
+            yield row, Run(low + first, low + last, begin + at)
 
 
 def _runs(index: _Index, block: Block, probe: Ints, row: Ints) -> Iterator[tuple[int, list[Run]]]:
@@ -353,12 +398,7 @@ def _runs_of(
         other = place[begins] + diagonal[of] - rows[row[pair[of]]]
         own = place[begins] - start[probe[pair[of]]]
         order = np.lexsort((own, pair[of]))
-        size = ends - begins
-        raw = block.letters.place
-        at = place[begins] + diagonal[of]
-        columns = (
-            pair[of], own, own + size, other, raw[at], raw[at + size - 1] + 1,
-        )  # fmt: skip
+        columns = (pair[of], own, own + ends - begins, other)
         group: list[Run] = []
         before = -1
         for number, *run in zip(*(column[order].tolist() for column in columns)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class Plan:
         return int(gold_grade(self.top, self.top))
 
 
+@lru_cache(maxsize=1 << 17)  # the same are asked for after every judgement
 def chance(*parts: str) -> float:
     """A number in [0, 1) that is always the same for the same texts."""
     digest = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=7).digest()
@@ -240,6 +241,11 @@ class Board:
     def second_columns(self) -> list[int]:
         """Those that one has judged and two are to."""
         return [n for n, own in enumerate(self.standings) if len(own.by) == 1 and self.twice[n]]
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether nobody has put anything off, nor settled what nobody has judged."""
+        return not (self.odd or any(own.later or own.is_decided for own in self.standings))
 
     @property
     def is_compared(self) -> bool:

@@ -28,12 +28,17 @@ def conflicts(boards: Mapping[str, Board]) -> Iterator[Pair]:
                 yield uid, document
 
 
+LEAST_PAIRS = 10
+"""Of fewer pairs that two have graded, a figure of how far people agree says nothing."""
+
+
 @dataclass(frozen=True)
 class Alpha:
     """How far people agree.
 
     Attributes:
-        value: Krippendorff's alpha for ordered grades; None where nothing could disagree.
+        value: Krippendorff's alpha for ordered grades; None where nothing could disagree, and of
+            fewer than `LEAST_PAIRS`.
         interval: at 95 %, over questions; None with fewer than three, and where nothing varies.
         pairs: how many pairs two people or more have graded.
         questions: how many questions they belong to.
@@ -64,8 +69,8 @@ def agreement(state: State, top: int) -> Alpha:
             for one, other in combinations(grades, 2):
                 own[one, other] += 1 / (len(grades) - 1)
                 own[other, one] += 1 / (len(grades) - 1)
-    if not sums:
-        return Alpha(None, None, 0, 0)
+    if n_pairs < LEAST_PAIRS:
+        return Alpha(None, None, n_pairs, len(sums))
     terms = np.stack(list(sums.values()))
     value = float(_alpha(terms.sum(0, keepdims=True))["alpha"][0])
     if np.isnan(value):

@@ -9,10 +9,17 @@ least `SHARE` of them. White space, punctuation, case and Unicode form are no di
 Whoever is shown two of a kind loses seconds; two that are wrongly one spoil a gold set.
 """
 
+import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import Path
+
+import numpy as np
 
 from kragx.data import Doc, tokenizer
+from kragx.metrics import Ints
+from kragx.workshop.pairs.kept import keep
 
 SHARE = 0.95
 """So much of the longer text's words the shorter one has."""
@@ -22,6 +29,7 @@ _COMMON = 50
 """A run of words in the midst of more texts than that is a template's, and says nothing."""
 
 _SEP = "\x1f"
+_FACTORS = np.random.default_rng(0).integers(1, 1 << 62, _RUN) | 1
 
 
 class Copies:
@@ -29,22 +37,18 @@ class Copies:
 
     Args:
         docs: the corpus, by id; a text without a word is a copy of none.
+        index: where they are kept (`Workshop.index`), so that they are found once.
     """
 
-    def __init__(self, docs: Mapping[str, Doc]) -> None:
-        texts = tokenizer("unicode").tokens(doc.text or "" for doc in docs.values())
-        same: defaultdict[str, list[str]] = defaultdict(list)
-        words: dict[str, Sequence[str]] = {}
-        for doc_id, tokens in zip(docs, texts):
-            own = _SEP.join(tokens)
-            if own:
-                same[own].append(doc_id)
-                words[own] = tokens
-        self._members: dict[str, tuple[str, ...]] = {}
-        for longest, shorter in _near(words):
-            members = [doc_id for own in (longest, *shorter) for doc_id in same[own]]
-            if len(members) > 1:
-                self._members[members[0]] = tuple(members)
+    def __init__(self, docs: Mapping[str, Doc], index: Path | None = None) -> None:
+        file = None if index is None else index / "copies.json"
+        groups = _read(file)
+        if groups is None:
+            groups = list(_groups(docs))
+            if file is not None:
+                text = json.dumps(groups)
+                keep(file, lambda part: part.write_text(text, encoding="utf-8"))
+        self._members = {members[0]: tuple(members) for members in groups}
         self._first = {own: first for first, all_ in self._members.items() for own in all_}
 
     def first(self, doc_id: str) -> str:
@@ -57,34 +61,99 @@ class Copies:
         return self._members.get(first, (first,))
 
 
-def _near(words: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
-    """Each text that stands for itself, with the shorter ones that it holds; longest first.
+def _read(file: Path | None) -> list[list[str]] | None:
+    """The groups that were kept; None where there are none."""
+    try:
+        groups = None if file is None else json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    is_whole = isinstance(groups, list) and all(isinstance(own, list) and own for own in groups)
+    return groups if is_whole else None
 
-    The middle of the longer text is in every text that is a copy of it, and near its middle: so
-    each text is found by the runs of words there.
-    """
-    at: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-    for own, tokens in words.items():
-        if len(tokens) > _RUN:
-            middle, reach = (len(tokens) - _RUN) // 2, int(len(tokens) * (1 - SHARE)) + 1
-            for start in range(max(0, middle - reach), middle + reach + 1):
-                at[tuple(tokens[start : start + _RUN])].append(own)
+
+def _groups(docs: Mapping[str, Doc]) -> Iterator[list[str]]:
+    """Yield the ids of those that are copies, that which stands for them first."""
+    texts = tokenizer("unicode").tokens(doc.text or "" for doc in docs.values())
+    same: defaultdict[str, list[str]] = defaultdict(list)
+    lengths: dict[str, int] = {}
+    middles = _Middles()
+    for doc_id, words in zip(docs, texts):
+        if own := _SEP.join(words):
+            if own not in lengths:
+                lengths[own] = len(words)
+                middles.add(own, words)
+            same[own].append(doc_id)
+    for longest, shorter in _near(lengths, middles.alike()):
+        members = [doc_id for one in (longest, *shorter) for doc_id in same[one]]
+        if len(members) > 1:
+            yield members
+
+
+def _near(
+    lengths: Mapping[str, int], alike: Mapping[str, list[str]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Each text that stands for itself, with the shorter ones that it holds; longest first."""
     taken: set[str] = set()
-    for own in sorted(words, key=lambda text: -len(words[text])):  # stable: the corpus's order
+    for own in sorted(lengths, key=lambda text: -lengths[text]):  # stable: the corpus's order
         if own in taken:
             continue
-        tokens = words[own]
-        middle = (len(tokens) - _RUN) // 2
-        found = at.get(tuple(tokens[middle : middle + _RUN]), ()) if middle >= 0 else ()
-        alike = list(dict.fromkeys(found))
-        least, within = SHARE * len(tokens), f"{_SEP}{own}{_SEP}"
+        length, within = lengths[own], f"{_SEP}{own}{_SEP}"
         shorter = [
             other
-            for other in (alike if len(alike) <= _COMMON else ())
+            for other in alike.get(own, ())
             if other != own
             and other not in taken
-            and len(tokens) >= len(words[other]) >= least
+            and length >= lengths[other] >= SHARE * length
             and f"{_SEP}{other}{_SEP}" in within
         ]
         taken.update([own, *shorter])
         yield own, shorter
+
+
+class _Middles:
+    """The words in the midst of texts.
+
+    The middle of the longer text is in every text that is a copy of it, and near its middle: so
+    each text is found by the runs of words there. They are compared as numbers, by a hash: almost
+    all are in one text alone.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        self._texts: list[str] = []
+        self._near: list[Ints] = []
+        self._before: list[int] = []  # so many words of `_near` stand before the middle
+
+    def add(self, text: str, words: list[str]) -> None:
+        """Note a text that is new; a short one has no copies but those that are equal to it."""
+        if len(words) <= _RUN:
+            return
+        middle, reach = (len(words) - _RUN) // 2, int(len(words) * (1 - SHARE)) + 1
+        first = max(0, middle - reach)
+        near = map(self._numbers.__getitem__, words[first : middle + reach + _RUN])
+        self._texts.append(text)
+        self._near.append(np.fromiter(near, np.int64))
+        self._before.append(middle - first)
+
+    def alike(self) -> dict[str, list[str]]:
+        """By text those that may be copies of it, itself among them; none where there are none."""
+        if not self._texts:
+            return {}
+        sizes = np.array([len(near) for near in self._near])
+        near, texts = np.concatenate(self._near), np.repeat(np.arange(len(sizes)), sizes)
+        runs = np.zeros(len(near) - _RUN + 1, np.int64)
+        for place, factor in enumerate(_FACTORS):
+            runs += near[place : place + len(runs)] * factor  # modulo 2^64
+        middles = runs[np.cumsum(sizes) - sizes + self._before]
+        wanted, of_text = np.unique(middles, return_inverse=True)
+        places = np.searchsorted(wanted, runs).clip(max=len(wanted) - 1)
+        within = texts[: len(runs)] == texts[_RUN - 1 :]  # not over the end of a text
+        hits = np.flatnonzero(within & (wanted[places] == runs))
+        having: defaultdict[int, dict[str, None]] = defaultdict(dict)
+        for place, text in zip(places[hits].tolist(), texts[hits].tolist()):
+            having[place][self._texts[text]] = None
+        return {
+            text: list(having[place])
+            for text, place in zip(self._texts, of_text.tolist())
+            if 1 < len(having[place]) <= _COMMON
+        }

@@ -35,6 +35,9 @@ class Standing:
         return self.state in ("graded", "unusable")
 
 
+_OPEN = Standing("open")
+
+
 def verdicts(state: State, question: str, documents: Iterable[str]) -> dict[str, Judgement]:
     """What each person says now of a question and a document, by their uid.
 
@@ -67,6 +70,9 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
         question: its uid.
         documents: the id of the document, and those of its copies.
     """
+    judged = state.judged.get(question)
+    if not judged or judged.keys().isdisjoint(documents):
+        return _OPEN
     newest = verdicts(state, question, documents)
     later: set[str] = set()
     decisions: list[Judgement] = []

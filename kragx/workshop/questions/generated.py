@@ -25,9 +25,9 @@ from kragx.judging.remedies import failure_lines, too_many_missing
 from kragx.judging.rubric import Rubric
 from kragx.judging.tally import Tally
 from kragx.plain import HIDDEN, plain
-from kragx.printing import Line, Part as Printed, Table, counted, warning
+from kragx.printing import Line, Part as Printed, Table, counted, phrase, warning
 from kragx.workshop.questions.leak import leak
-from kragx.workshop.questions.making import Asked, check_shares, target_shares, unmet
+from kragx.workshop.questions.making import Asked, check_shares, target_shares, unmet_notes
 from kragx.workshop.questions.passages import Part, Passage, Passages
 from kragx.workshop.questions.pointing import pointing
 from kragx.workshop.questions.question import NewQuestion, Questions
@@ -44,15 +44,15 @@ Why = Literal[
     "vague", "common sense", "not answered", "answered",
 ]  # fmt: skip
 _MEANS: Mapping[Why, str] = {
-    "too long": f"of more than {LONGEST} characters",
-    "wrong language": "not in the passage's language",
-    "points at its passage": 'means nothing without it ("this text", "위 조항")',
-    "asked already": "asks what another question asks",
-    "copies": "its word leak is above the target",
-    "vague": "cannot be understood alone, or nearly any document would do",
-    "common sense": "answered without looking anything up",
-    "not answered": "its passage does not answer it",
-    "answered": "to have no answer, and a passage has one",
+    "too long": phrase("of more than {n} characters", n=LONGEST),
+    "wrong language": phrase("not in the passage's language"),
+    "points at its passage": phrase('means nothing without it ("this text", "위 조항")'),
+    "asked already": phrase("asks what another question asks"),
+    "copies": phrase("its word leak is above the target"),
+    "vague": phrase("cannot be understood alone, or nearly any document would do"),
+    "common sense": phrase("answered without looking anything up"),
+    "not answered": phrase("its passage does not answer it"),
+    "answered": phrase("to have no answer, and a passage has one"),
 }
 """The filters, in the order in which they are tried; the last four by the model."""
 
@@ -128,29 +128,40 @@ class WrittenQuestions(Questions):
         """What there is, what fell by which filter, what is not known, and what it cost."""
         yield from super().describe()
         kinds = {
-            "questions to have no answer": sum(one.answerable is False for one in self.questions),
-            "of several documents": sum(len(one.sources) > 1 for one in self.questions),
+            phrase("questions to have no answer"): sum(
+                one.answerable is False for one in self.questions
+            ),
+            phrase("of several documents"): sum(len(one.sources) > 1 for one in self.questions),
         }
         if several := {what: n for what, n in kinds.items() if n}:
             yield Line(counted(several))
         if self.dropped:
             rows = [[why, _MEANS[why], str(n)] for why, n in self.fell.items()]
-            yield Table(("filter", "question", "fell"), rows, words=2)
+            yield Table((phrase("filter"), phrase("question"), phrase("fell")), rows, words=2)
         others = {
-            "passages with nothing to ask": self.n_without,
-            "questions that the model refuses to write or to check": self.n_refused,
+            phrase("passages with nothing to ask"): self.n_without,
+            phrase("questions that the model refuses to write or to check"): self.n_refused,
         }
         if shown := {what: n for what, n in others.items() if n}:
             yield Line(counted(shown))
         total = self.writing + self.checking
         if self.n_unknown:
-            yield warning(f"not known, as a call failed: {self.n_unknown} questions")
-            yield from (warning(f"  {line}") for line in failure_lines(plain(total)))
-        cost = "unknown" if self.cost is None else f"{self.cost:.4f} {self.currency}"
+            yield warning(phrase("not known, as a call failed: {n} questions", n=self.n_unknown))
+            yield from (replace(warning(line), indent=2) for line in failure_lines(plain(total)))
+        cost = phrase("unknown") if self.cost is None else f"{self.cost:.4f} {self.currency}"
         yield Line(
-            f"{self.model}: {self.writing.n_calls} calls to write and {self.checking.n_calls} to "
-            f"check; from the store: {total.n_stored} of {total.n_distinct}; "
-            f"{total.prompt_tokens} + {total.completion_tokens} tokens, cost {cost}"
+            phrase(
+                "{model}: {n} calls to write and {n_checks} to check; from the store: {n_stored} "
+                "of {of}; {sent} + {got} tokens, cost {cost}",
+                model=self.model,
+                n=self.writing.n_calls,
+                n_checks=self.checking.n_calls,
+                n_stored=total.n_stored,
+                of=total.n_distinct,
+                sent=total.prompt_tokens,
+                got=total.completion_tokens,
+                cost=cost,
+            )
         )
 
 
@@ -517,10 +528,12 @@ class _Work:
             name: existing[name] + Counter(filter(None, (getattr(one, name) for one in questions)))
             for name in shares
         }
-        notes = unmet(shares, counts)
+        notes = unmet_notes(shares, counts)
         n_left = sum(slot.is_open for slot in slots)
         if n_left:
-            notes.insert(0, f"{n_left} questions are lacking: no try gave one that passes")
+            notes.insert(
+                0, phrase("{n} questions are lacking: no try gave one that passes", n=n_left)
+            )
         writer = self._judge.members[0]
         costs = [
             writer.summary(self._writing)["cost"],

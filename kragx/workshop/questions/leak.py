@@ -12,7 +12,7 @@ words, and those that merely ask (``알리다``, ``know``, ``question``), are no
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -80,12 +80,17 @@ def content_words(text: str) -> frozenset[str]:
         return _english(text)
     if not has_kiwi():
         return frozenset(map(_stem, words(text))) - _ASKING_KO - ASKING_EN - {""}
-    found: set[str] = set()
-    for morpheme in KiwiTokenizer().tokenize(unicodedata.normalize("NFC", text)):
+    own = (words for words, _, _ in morphemes(unicodedata.normalize("NFC", text)))
+    return frozenset[str]().union(*own)
+
+
+def morphemes(text: str) -> Iterator[tuple[frozenset[str], int, int]]:
+    """The content words of a text of NFC by Kiwi, each with where it starts and ends."""
+    for morpheme in KiwiTokenizer().tokenize(text):
         tag = morpheme.tag.partition("-")[0]
         if tag in _TAGS and morpheme.form not in _ASKING_KO:
-            found |= _english(morpheme.form) if tag == "SL" else {morpheme.form}
-    return frozenset(found)
+            own = _english(morpheme.form) if tag == "SL" else frozenset((morpheme.form,))
+            yield own, morpheme.start, morpheme.start + morpheme.len
 
 
 def _english(text: str) -> frozenset[str]:

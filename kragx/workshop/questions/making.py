@@ -12,6 +12,7 @@ from kragx.data.gold import Query
 from kragx.data.validation import TOLERANCE, target_problems
 from kragx.data.words import words
 from kragx.errors import UsageError, check_whole, nearest
+from kragx.printing import phrase
 from kragx.workshop.questions.filling import Filling, fillings
 from kragx.workshop.questions.leak import content_words, has_kiwi, leak
 from kragx.workshop.questions.question import NewQuestion, Questions
@@ -97,13 +98,16 @@ def make_questions(
         else:
             quotas.count(cell)
             questions.append(question)
-    notes = [*maker.notes(n - len(questions)), *unmet(quotas.shares, quotas.counts)]
+    notes = [*maker.notes(n - len(questions)), *unmet_notes(quotas.shares, quotas.counts)]
     if not filled:
-        notes = [f"no document is in the language {language!r}"]
+        notes = [phrase("no document is in the language {language!r}", language=language)]
     if not has_kiwi() and any(one.language == "ko" for one in filled):
         notes.append(
-            "without Kiwi, Korean noun phrases are single words that stand with several particles, "
-            "and word leak counts words without their endings; pip install 'kragx[korean]'"
+            phrase(
+                "without Kiwi, Korean noun phrases are single words that stand with several "
+                "particles, and word leak counts words without their endings; pip install "
+                "'kragx[korean]'"
+            )
         )
     return Questions(tuple(questions), n, quotas.shares, quotas.counts, len(existing), tuple(notes))
 
@@ -135,18 +139,30 @@ def target_shares(
 
 def unmet(
     targets: Mapping[str, Mapping[str, float]], counts: Mapping[str, Mapping[str, int]]
-) -> list[str]:
-    """A line for each share that is further from its target than validation lets pass."""
-    notes = []
+) -> Iterator[tuple[str, str, float, float]]:
+    """Yield what is further from its target than validation lets pass: of what, share, target."""
     for name, shares in targets.items():
         whole = sum(counts[name].values())
         for value, target in shares.items():
             count = counts[name].get(value, 0)
             share = count / whole if whole else 0.0
             if abs(share - target) > TOLERANCE and abs(count - target * whole) >= 1:
-                line = f"{name}.{value}: {share:.0%} of the questions, the target is {target:.0%}"
-                notes.append(line)
-    return notes
+                yield name, value, share, target
+
+
+def unmet_notes(
+    targets: Mapping[str, Mapping[str, float]], counts: Mapping[str, Mapping[str, int]]
+) -> list[str]:
+    """A line for each share that is `unmet`."""
+    return [
+        phrase(
+            "{name}: {share:.0%} of the questions, the target is {target:.0%}",
+            name=f"{name}.{value}",
+            share=share,
+            target=target,
+        )
+        for name, value, share, target in unmet(targets, counts)
+    ]
 
 
 class _Quotas:
@@ -355,27 +371,42 @@ class _Maker:
 
     def notes(self, n_missing: int) -> list[str]:
         """Templates that no document fills, and why questions are missing."""
-        notes = []
+        notes: list[str] = []
         languages = {one.language for one in self._filled}
         foreign = [one for one in self._templates if one.language not in (None, *languages)]
         if foreign:
-            notes.append(f"{len(foreign)} templates are for documents of another language")
+            n = len(foreign)
+            notes.append(phrase("{n} templates are for documents of another language", n=n))
         names = frozenset(("other",)).union(*(one.names for one in self._filled))
         if unknown := sorted({name for one in self._templates for name in one.names - names}):
             n = sum(not one.names <= names for one in self._templates)
             shown = ", ".join(map(repr, unknown[:5]))
-            notes.append(f"{n} templates fit no document: none has {shown}")
+            notes.append(
+                phrase("{n} templates fit no document: none has {names}", n=n, names=shown)
+            )
         done = self._done - self._filled_once
         if empty := sorted(one for one in done if self._fits[one]):
             notes.append(
-                f"{len(empty)} templates show what no document has: {', '.join(empty[:5])}"
+                phrase(
+                    "{n} templates show what no document has: {names}",
+                    n=len(empty),
+                    names=", ".join(empty[:5]),
+                )
             )
         if n_missing > 0:
             n_full = sum(self._uses[one.id] >= self._most for one in self._templates)
             notes.append(
-                f"{n_missing} questions could not be made: {n_full} of {len(self._templates)} "
-                f"templates made {self._most}, the most of each; {self._n_known} others asked "
-                f"again what there is, and {self._n_leaking} copied too much"
+                phrase(
+                    "{n} questions could not be made: {n_full} of {of} templates made {most}, the "
+                    "most of each; {n_known} others asked again what there is, and {n_leaking} "
+                    "copied too much",
+                    n=n_missing,
+                    n_full=n_full,
+                    of=len(self._templates),
+                    most=self._most,
+                    n_known=self._n_known,
+                    n_leaking=self._n_leaking,
+                )
             )
         return notes
 

@@ -3,9 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kragx.data.gold import GoldDataset
-from kragx.printing import Line, Part, Result, Table, percent
+from kragx.printing import Line, Part, Result, Table, percent, phrase
 from kragx.workshop.questions.leak import leak, mean_leak
 
 
@@ -21,7 +22,7 @@ class WordLeak(Result):
     queries: Mapping[str, float | None]
     difficulties: Mapping[str, str]
 
-    also_plain = ("mean",)
+    also_plain: ClassVar[tuple[str, ...]] = ("mean",)
 
     @property
     def mean(self) -> float | None:
@@ -32,9 +33,13 @@ class WordLeak(Result):
         """The mean, over all questions and by difficulty."""
         known = sum(value is not None for value in self.queries.values())
         yield Line(
-            f"mean word leak: {percent(self.mean, 0)} of the content words of {known} questions "
-            f"stand in their gold; {len(self.queries) - known} questions have none, or gold "
-            "without texts"
+            phrase(
+                "mean word leak: {share} of the content words of {n} questions stand in their "
+                "gold; {others} questions have none, or gold without texts",
+                share=percent(self.mean, 0),
+                n=known,
+                others=len(self.queries) - known,
+            )
         )
         groups = defaultdict[str, list[float | None]](list)
         for query_id, difficulty in self.difficulties.items():
@@ -44,7 +49,7 @@ class WordLeak(Result):
             for difficulty, leaks in groups.items()
         ]
         if rows:
-            yield Table(("difficulty", "questions", "word leak"), rows)
+            yield Table((phrase("difficulty"), phrase("questions"), phrase("word leak")), rows)
 
 
 def word_leak(dataset: GoldDataset) -> WordLeak:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
-from kragx.printing import Line, Part, Result, Table, percent
+from kragx.printing import Line, Part, Result, Table, percent, phrase
 from kragx.workshop.questions.leak import mean_leak
 
 
@@ -101,10 +101,17 @@ class Questions(Result):
         """How many there are, of which kinds, and what they copy from their sources."""
         n_documents = len({source for made in self.questions for source in made.sources})
         yield Line(
-            f"{len(self.questions)} of {self.n_wanted} questions, made from {n_documents} documents"
+            phrase(
+                "{n} of {of} questions, made from {n_documents} documents",
+                n=len(self.questions),
+                of=self.n_wanted,
+                n_documents=n_documents,
+            )
         )
         if self.n_existing:
-            yield Line(f"The shares are of these and of the {self.n_existing} that there were.")
+            yield Line(
+                phrase("The shares are of these and of the {n} that there were.", n=self.n_existing)
+            )
         rows = []
         for by, shares in self.targets.items():
             new = Counter(getattr(question, by) for question in self.questions)
@@ -113,10 +120,15 @@ class Questions(Result):
                 share = self.counts[by].get(value, 0) / whole if whole else None
                 target = percent(shares[value], 0) if value in shares else ""
                 rows.append([by, value, str(new[value]), percent(share, 0), target])
-        yield Table(("by", "value", "new", "share", "target"), rows, words=2)
-        yield Line(f"mean word leak: {percent(self.mean_leak, 0)} of the content words")
+        heads = ("by", phrase("value"), phrase("new"), phrase("share"), phrase("target"))
+        yield Table(heads, rows, words=2)
+        yield Line(
+            phrase("mean word leak: {share} of the content words", share=percent(self.mean_leak, 0))
+        )
         for note in self.notes:
             yield Line(note, "yellow")
         yield Line(
-            "They have no gold yet: people say which documents answer them (kragx gold start)."
+            phrase(
+                "They have no gold yet: people say which documents answer them (kragx gold start)."
+            )
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile
 from typing import Literal
 
@@ -21,8 +21,14 @@ from kragx.workshop.state.state import Pair, State
 LEASE = 600.0
 """So many seconds nobody else is shown what somebody is being shown."""
 
+_IDLE = 120.0
+"""Where nothing else is left, what somebody has been shown for so many seconds is for all again."""
+
+_HELD = 2
+"""So many pairs are a person's own: the one that they look at, and the next."""
+
 _LEASES = 4
-"""So many pairs a person may be shown at once: the one that they look at, and some ahead."""
+"""So many are remembered of a person, with what they have just judged."""
 
 _SECOND_TURN = 5
 """Every so many turns of a person a pair is one that another has judged, while there are any."""
@@ -31,7 +37,9 @@ _ENOUGH = 0.5
 """What is worth at least this share of the best is as good: the order among it says nothing."""
 
 _STAY = 5
-"""So many pairs of a question somebody judges in a row, where others are not worth more."""
+"""So many pairs of a question somebody judges in a row though others are worth more.
+
+To read another question takes longer than to judge a pair that is worth less."""
 
 _STALE_SHARE = 0.01
 _STALE = 10
@@ -50,12 +58,14 @@ class Turn:
         document: the id of the document.
         copies: how many documents of the corpus it stands for, itself among them.
         mine: what the person said of it before.
+        late: how many pairs the person has put off, once only those are left; else 0.
     """
 
     question: str
     document: str
     copies: int = 1
     mine: Judgement | None = None
+    late: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,21 @@ class Nothing:
     """That there is nothing to judge for a person, and why."""
 
     why: Why
+
+
+@dataclass
+class Sums:
+    """What all boards come to: their pairs, those judged, and those of the random share."""
+
+    pairs: int = 0
+    judged: int = 0
+    random: int = 0
+
+    def take(self, board: Board, times: int = 1) -> None:
+        """Add what a board has; with -1 take it away."""
+        self.pairs += times * len(board.documents)
+        self.judged += times * board.n_judged
+        self.random += times * board.n_random_judged
 
 
 class Queue:
@@ -80,6 +105,10 @@ class Queue:
         copies: of the corpus.
         plan: how it is asked.
         background: whether what is dear is computed in a thread; else when `reckon` is called.
+
+    Attributes:
+        boards: of the open questions, by uid.
+        sums: of the boards.
     """
 
     def __init__(
@@ -91,15 +120,19 @@ class Queue:
         *,
         background: bool = True,
     ) -> None:
-        self.state, self.docs, self.copies, self.plan = state, docs, copies, plan or Plan()
+        self.state: State = state
+        self.docs: Mapping[str, Doc] = docs
+        self.copies: Copies = copies
+        self.plan: Plan = plan or Plan()
         self.empty: set[str] = set()
         self.boards: dict[str, Board] = {}
-        self.reckoning = Reckoning(Outlook("unknown", why="retrievers"))
+        self.reckoning: Reckoning = Reckoning(Outlook("unknown", why="retrievers"))
         self._rule = Rule.of(self.plan.metric, self.plan.gold_top)
         self._background = background
         self._is_reckoning = False
         self._reckoned_at = -1
         self._position = 0
+        self.sums: Sums = Sums()
         self._worth: dict[str, Floats] = {}
         self._order: dict[str, list[int]] = {}
         self._leases: dict[str, dict[Pair, float]] = {}
@@ -129,12 +162,16 @@ class Queue:
 
     def _make(self, questions: Iterable[str]) -> None:
         for uid in questions:
+            if (before := self.boards.get(uid)) is not None:
+                self.sums.take(before, -1)
             question = self.state.questions.get(uid)
             if question is None or question.state != "open":
-                self.boards.pop(uid, None)
+                for by_question in (self.boards, self._worth, self._order):
+                    by_question.pop(uid, None)
                 continue
             board = Board.of(self.state, question, self.plan, self.copies, self.docs, self.empty)
             self.boards[uid] = board
+            self.sums.take(board)
             self._weigh(board)
 
     def _weigh(self, board: Board) -> None:
@@ -142,32 +179,57 @@ class Queue:
         self._worth[board.question.uid] = worths
         self._order[board.question.uid] = sorted(board.first_columns, key=lambda n: -worths[n])
 
+    def _firsts(
+        self, person: str, question: str | None, besides: Sequence[Pair]
+    ) -> Iterator[tuple[str, int]]:
+        """Yield each question with its document of the greatest worth that a person may be shown.
+
+        That is the first in its order, but where somebody looks at one, or has put one off.
+        """
+        busy = {uid for uid, _ in chain(self._shown, besides)}
+        for board in self._boards(question):
+            uid = board.question.uid
+            order = self._order[uid]
+            if order and (uid in busy or not board.is_plain):
+                order = list(islice(self._open(person, board, order, besides), 1))
+            if order:
+                yield uid, order[0]
+
     # -- what is next -----------------------------------------------------------------------------
 
     def next_pair(
-        self, person: str, question: str | None = None, besides: Collection[Pair] = ()
+        self, person: str, question: str | None = None, besides: Sequence[Pair] = ()
     ) -> Turn | Nothing:
         """What a person judges next; the same again until they have judged it.
 
         Args:
             person: their uid.
             question: only of this question.
-            besides: pairs that they have before them already, in a page that asks ahead.
+            besides: pairs that they have before them already, in a page that asks ahead, in order.
         """
         with self.state.lock:
             self.refresh()
             now = time.monotonic()
             self._look_at_leases(now)
             pair = self._leased(person, question, besides)
-            pair = pair or self._chosen(person, question, set(besides))
-            if pair is None:
-                return Nothing(self._why(person, question))
-            leases = self._leases.setdefault(person, {})
-            leases.pop(pair, None)
-            leases[pair] = now + LEASE
+            pair = pair or self._chosen(person, question, besides)
+            if pair is None:  # others may just have left their page open
+                self._look_at_leases(now, LEASE - _IDLE)
+                pair = self._chosen(person, question, besides)
+                self._look_at_leases(now)
+            held = [*besides, *filter(None, [pair])][:_HELD]
+            leases = self._leases.setdefault(person, {}) if held else {}
+            for own in held:
+                leases.pop(own, None)
+                leases[own] = now + LEASE
             for old in list(leases)[:-_LEASES]:
                 del leases[old]
-            return self.turn(person, *pair)
+            if pair is None:
+                return Nothing(self._why(person, question))
+            turn, board = self.turn(person, *pair), self.boards[pair[0]]
+            if self._is_late(person, board, board.documents.index(pair[1])):
+                turn = replace(turn, late=sum(1 for _ in self._lates(person, question, ())))
+            return turn
 
     def turn(self, person: str, question: str, document: str) -> Turn:
         """A pair as it is shown, whether it is suggested or was searched for."""
@@ -210,7 +272,7 @@ class Queue:
         elif question in self.boards:
             yield self.boards[question]
 
-    def _leased(self, person: str, question: str | None, besides: Collection[Pair]) -> Pair | None:
+    def _leased(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
         for pair in self._leases.get(person, ()):
             board = self.boards.get(pair[0])
             if pair in besides or board is None or question not in (None, pair[0]):
@@ -223,15 +285,15 @@ class Queue:
                     return pair
         return None
 
-    def _chosen(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+    def _chosen(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
         history = self.state.history.get(person, ())
         if question is None:
             if pair := self._doubted(person, None, besides):
                 return pair
             turns = [self._by_worth, self._at_random, self._second, self._late]
-            if len(history) % _SECOND_TURN == _SECOND_TURN - 1:
+            if (len(history) + len(besides)) % _SECOND_TURN == _SECOND_TURN - 1:
                 turns.insert(0, self._second)
-            if self._random_is_due():
+            if self._random_is_due(besides):
                 turns.insert(0, self._at_random)
         else:
             turns = [
@@ -244,9 +306,9 @@ class Queue:
                 return pair
         return None
 
-    def _random_is_due(self) -> bool:
-        done = sum(board.n_random_judged for board in self.boards.values())
-        return done < self.plan.random * (self._n_judged() + 1)
+    def _random_is_due(self, besides: Sequence[Pair]) -> bool:
+        done = self.sums.random + sum(self.purpose(*pair) == "random" for pair in besides)
+        return done < self.plan.random * (self.sums.judged + len(besides) + 1)
 
     def _may_judge(self, person: str, board: Board, column: int) -> bool:
         """Whether a pair lacks a judgement that nobody else is about to give."""
@@ -266,7 +328,7 @@ class Queue:
         return person in board.odd or person in board.standings[column].later
 
     def _open(
-        self, person: str, board: Board, columns: Iterable[int], besides: set[Pair]
+        self, person: str, board: Board, columns: Iterable[int], besides: Sequence[Pair]
     ) -> Iterator[int]:
         """Those of some columns that this person may be shown now."""
         for column in columns:
@@ -277,21 +339,17 @@ class Queue:
             ):
                 yield column
 
-    def _doubted(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+    def _doubted(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
         """Where gold of before a move may be: the next release waits for it."""
         for board in self._boards(question):
             for column in self._open(person, board, board.doubted_columns, besides):
                 return board.question.uid, board.documents[column]
         return None
 
-    def _by_worth(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
-        """What could change most, of one question as long as that has such; else by progress."""
-        best: dict[str, float] = {}
-        for board in self._boards(question):
-            uid = board.question.uid
-            column = next(self._open(person, board, self._order[uid], besides), None)
-            if column is not None:
-                best[uid] = float(self._worth[uid][column])
+    def _by_worth(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
+        """What could change most, of a question for some pairs in a row; else by progress."""
+        firsts = self._firsts(person, question, besides)
+        best = {uid: float(self._worth[uid][column]) for uid, column in firsts}
         if not best:
             return None
         top = max(best.values())
@@ -299,6 +357,7 @@ class Queue:
         stays = False
         if top > 0:
             alike = [uid for uid, own in best.items() if own >= _ENOUGH * top]
+            stays = run < _STAY and best.get(current, 0.0) > 0
         else:
             progress = {uid: self.boards[uid].progress for uid in best}
             least = min(progress.values())
@@ -314,7 +373,7 @@ class Queue:
         columns = [own for own in shown if worths[own] >= min(_ENOUGH * top, best[uid])]
         return self._one_of(person, board, columns)
 
-    def _at(self, person: str, besides: Collection[Pair]) -> tuple[str, int]:
+    def _at(self, person: str, besides: Sequence[Pair]) -> tuple[str, int]:
         """The question that somebody is at, and with how many pairs in a row.
 
         What they have before them counts as well: a page that asks ahead asks for what follows it.
@@ -322,7 +381,7 @@ class Queue:
         """
         history = self.state.history.get(person, ())
         done = (own.question for own in reversed(history) if own.purpose != "random")
-        before = (uid for uid, document in besides if self.purpose(uid, document) != "random")
+        before = (pair[0] for pair in reversed(besides) if self.purpose(*pair) != "random")
         questions = chain(before, done)
         current = next(questions, "")
         return current, 1 + sum(1 for _ in takewhile(lambda own: own == current, questions))
@@ -332,7 +391,7 @@ class Queue:
         pairs = ((uid, board.documents[column]) for column in columns)
         return min(pairs, key=lambda pair: chance(person, *pair))
 
-    def _at_random(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+    def _at_random(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
         """The first of the random share, in an order that was fixed before anybody judged."""
         firsts = (
             (board.random_place(column), (board.question.uid, board.documents[column]))
@@ -341,7 +400,7 @@ class Queue:
         )
         return min(firsts, default=(0.0, None))[1]
 
-    def _second(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+    def _second(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
         """A pair that one other person has judged, and two are to."""
         pairs = (
             (board.question.uid, board.documents[column])
@@ -351,9 +410,14 @@ class Queue:
         at, _ = self._at(person, besides)
         return min(pairs, key=lambda own: (own[0] != at, chance(person, *own)), default=None)
 
-    def _late(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+    def _late(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
         """What they put off, the longest ago first."""
-        late: list[tuple[str, Pair]] = []
+        return min(self._lates(person, question, besides), default=("", None))[1]
+
+    def _lates(
+        self, person: str, question: str | None, besides: Sequence[Pair]
+    ) -> Iterator[tuple[str, Pair]]:
+        """The pairs that they put off and may be shown, each with when."""
         for board in self._boards(question):
             for column, document in enumerate(board.documents):
                 pair = (board.question.uid, document)
@@ -363,21 +427,18 @@ class Queue:
                     and self._may_judge(person, board, column)
                 ):
                     mine = self.turn(person, *pair).mine
-                    late.append((mine.at if mine else "", pair))
-        return min(late)[1] if late else None
+                    yield mine.at if mine else "", pair
 
-    def _look_at_leases(self, now: float) -> None:
+    def _look_at_leases(self, now: float, spare: float = 0.0) -> None:
+        """Note who looks at what; a lease that ends within `spare` seconds is not counted."""
         self._shown = {}
         for person, leases in self._leases.items():
             for pair in [pair for pair, end in leases.items() if end <= now]:
                 del leases[pair]
-            for pair in leases:
+            for pair in (pair for pair, end in leases.items() if end > now + spare):
                 self._shown.setdefault(pair, set()).add(person)
 
     # -- how long it takes ------------------------------------------------------------------------
-
-    def _n_judged(self) -> int:
-        return sum(board.n_judged for board in self.boards.values())
 
     def _is_stale(self) -> bool:
         if self._is_reckoning or self._rule is None or len(self.plan.retrievers) < 2:

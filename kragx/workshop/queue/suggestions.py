@@ -36,25 +36,40 @@ class Source:
     ask: Callable[[GoldDataset], Run]
 
 
+@dataclass(frozen=True)
+class Remark:
+    """What is worth knowing of a retriever.
+
+    Attributes:
+        code: of the page's own sentence for it.
+        words: the sentence in English.
+        values: what it names or counts, in the order of the page's sentence.
+    """
+
+    code: str
+    words: str
+    values: tuple[str | int, ...] = ()
+
+
 class Suggester:
     """Keeps the candidates of all open questions complete.
 
     Args:
         queue: whose workshop, corpus and plan it is.
         sources: the retrievers; those that the plan has.
-        say: is told, by name of a retriever, what went wrong or is worth knowing; "" when it is
-            over.
+        say: is told, by name of a retriever, what went wrong or is worth knowing; nothing when
+            it is over.
     """
 
     def __init__(
         self,
         queue: Queue,
         sources: Sequence[Source],
-        say: Callable[[str, str], object] = lambda name, remark: None,
+        say: Callable[[str, Sequence[Remark]], object] = lambda name, remarks: None,
     ) -> None:
         self._queue, self._sources, self._say = queue, sources, say
         self._state, self._docs = queue.state, queue.docs
-        self.beside = Neighbours(queue.docs)
+        self.beside: Neighbours = Neighbours(queue.docs)
         self._of_text: dict[str, str] = {}
         self._tried: set[str] = set()
         self._position = 0
@@ -75,9 +90,9 @@ class Suggester:
                 except StoreFailedError as error:  # all of it again at the next time
                     self._position = before
                     self._tried.clear()
-                    self._say("suggestions", error.problem)
+                    self._say("suggestions", [Remark("store", error.problem, (error.problem,))])
                 else:
-                    self._say("suggestions", "")
+                    self._say("suggestions", [])
 
         start_daemon(work)
 
@@ -129,10 +144,10 @@ class Suggester:
         try:
             run = source.ask(dataset)
         except KragxError as error:
-            self._say(source.name, f"cannot be asked: {error}")
+            self._say(source.name, [_not_asked(str(error))])
             return False
         except Exception as error:  # a user's module may raise anything when it is loaded
-            self._say(source.name, f"cannot be asked: {type(error).__name__}: {error}")
+            self._say(source.name, [_not_asked(f"{type(error).__name__}: {error}")])
             return False
         rows: list[Candidate] = []
         for question in questions:
@@ -147,7 +162,7 @@ class Suggester:
                 uid = asking_uid(question, source.name, source.key)
                 self._queue.answered_with_nothing(question.uid, uid)
         self._state.add(rows)
-        self._say(source.name, self._remark(source.name))
+        self._say(source.name, list(self._remarks(source.name)))
         return True
 
     def _candidates(
@@ -188,17 +203,24 @@ class Suggester:
                 self._of_text.setdefault(normalise(one.text or ""), doc_id)
         return self._of_text.get(text) if text else None
 
-    def _remark(self, name: str) -> str:
-        remarks = []
+    def _remarks(self, name: str) -> Iterator[Remark]:
         if failed := self._failed[name]:
             question, error = next(iter(failed.items()))
-            remarks.append(f"failed for {len(failed)} questions ({question!r}: {error})")
+            words = f"failed for {len(failed)} questions ({question!r}: {error})"
+            asked = self._state.questions.get(question)
+            text = question if asked is None else asked.text
+            yield Remark("failed", words, (len(failed), text, error))
         if lost := self._lost[name]:
-            remarks.append(
+            first = next(iter(lost))
+            words = (
                 f"{len(lost)} documents that it found are not in the corpus, by id or by text "
-                f"(the first: {next(iter(lost))!r}); was it made from another one?"
+                f"(the first: {first!r}); was it made from another one?"
             )
-        return "; ".join(remarks)
+            yield Remark("lost", words, (len(lost), first))
+
+
+def _not_asked(error: str) -> Remark:
+    return Remark("unasked", f"cannot be asked: {error}", (error,))
 
 
 class Neighbours:

@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any, Literal
 
 from kragx.data import Doc, Gold, GoldDataset, Mender, Query
-from kragx.data.gold import as_gold
+from kragx.data.gold import gold_items
 from kragx.data.source import contradictions
+from kragx.printing import phrase
 from kragx.workshop.folder.places import place_of
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import is_doubt, is_settled
@@ -24,12 +25,16 @@ Reason = Literal[
 ]
 
 REASONS: Mapping[Reason, str] = {
-    "not judged": "nobody has judged a document for it",
-    "nothing relevant": "no document that was judged answers it; go on, or mark it as unanswerable",
-    "undecided": "people differ, and nobody has decided",
-    "contradiction": "it is marked as unanswerable, but a document answers it",
-    "not in corpus": "a document that answers it is not in the corpus any more (kragx gold move)",
-    "broken": "gold that came with it from a file contradicts what was judged",
+    "not judged": phrase("nobody has judged a document for it"),
+    "nothing relevant": phrase(
+        "no document that was judged answers it; go on, or mark it as unanswerable"
+    ),
+    "undecided": phrase("people differ, and nobody has decided"),
+    "contradiction": phrase("it is marked as unanswerable, but a document answers it"),
+    "not in corpus": phrase(
+        "a document that answers it is not in the corpus any more (kragx gold move)"
+    ),
+    "broken": phrase("gold that came with it from a file contradicts what was judged"),
 }
 """Why a question is not ready."""
 
@@ -166,7 +171,8 @@ def _made(
         return without("undecided", *undecided)
     disputed = [first for first in undecided if not _is_relevant(of_each[first])]
     grades = {first: None if first in disputed else _lowest(own) for first, own in of_each.items()}
-    golds = [as_gold(item, Mender(), strings=False) for item in question.gold]
+    mender = Mender()
+    golds = [own for item in question.gold for own in gold_items(item, mender, strings=False)]
     golds = [gold for gold in golds if gold.id is None or copies.first(gold.id) not in grades]
     answers = {first for first, grade in grades.items() if grade}
     golds = [

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff, diff_gold
 from kragx.data.reading import read_dataset
 from kragx.plain import HIDDEN
-from kragx.printing import Result
+from kragx.printing import Result, phrase
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.conflicts import Alpha, agreement
 from kragx.workshop.pairs.duplicates import Copies
@@ -22,12 +23,16 @@ from kragx.workshop.state.state import State
 _FILE = re.compile(r"gold_v([1-9][0-9]{0,8})\.jsonl")
 
 
+LACKS = (*REASONS, "again", "disputed", "lowest", "moved", "later", "missing")
+"""What a release may lack: why questions are left out, then of those that are in, then files."""
+
+
 @dataclass(frozen=True)
 class Lack:
     """Something that a release lacks.
 
     Attributes:
-        what: a `Reason` for which questions are left out, or another key of `LACKS`.
+        what: one of `LACKS`.
         n: how many.
         name: of the release or the file that it is about.
     """
@@ -36,20 +41,31 @@ class Lack:
     n: int = 0
     name: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:  # noqa: PLR0911  # a line for each
         """It in a sentence."""
-        return LACKS[self.what].format(self.n, self.name)
-
-
-LACKS: Mapping[str, str] = {
-    **{why: f"questions left out: {{0}}, {words}" for why, words in REASONS.items()},
-    "again": "of these {1} has {0}",
-    "disputed": f"documents left out: {{0}}, {REASONS['undecided']}",
-    "lowest": "documents with the lowest of people's grades: {0}",
-    "moved": "gold texts without a place since kragx gold move, which count as not found: {0}",
-    "later": "pairs that were put off (later): {0}",
-    "missing": "{1} is not in this folder, so nothing is held against it",
-}
+        n, name = self.n, self.name
+        match self.what:
+            case "again":
+                return phrase("of these {version} has {n}", version=name, n=n)
+            case "disputed":
+                return phrase("documents left out: {n}, {why}", n=n, why=REASONS["undecided"])
+            case "lowest":
+                return phrase("documents with the lowest of people's grades: {n}", n=n)
+            case "moved":
+                return phrase(
+                    "gold texts without a place since kragx gold move, which count as not found: "
+                    "{n}",
+                    n=n,
+                )
+            case "later":
+                return phrase("pairs that were put off (later): {n}", n=n)
+            case "missing":
+                return phrase(
+                    "{file} is not in this folder, so nothing is held against it", file=name
+                )
+        why = {str(name): words for name, words in REASONS.items()}[self.what]
+        return phrase("questions left out: {n}, {why}", n=n, why=why)
 
 
 @dataclass(frozen=True)
@@ -80,7 +96,7 @@ class Next(Result):
     alpha: Alpha
     top: int
 
-    also_plain = ("n_questions", "n_gold", "lacks")
+    also_plain: ClassVar[tuple[str, ...]] = ("n_questions", "n_gold", "lacks")
 
     @property
     def n_questions(self) -> int:
@@ -95,7 +111,7 @@ class Next(Result):
     @property
     def lacks(self) -> tuple[str, ...]:
         """What it lacks, a sentence each."""
-        return tuple(map(str, self.lacking))
+        return tuple(own.text for own in self.lacking)
 
     @property
     def lacking(self) -> Iterator[Lack]:

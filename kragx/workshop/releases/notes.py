@@ -13,11 +13,13 @@ from kragx.printing import (
     Table,
     as_markdown,
     interval,
+    joined,
     number,
+    phrase,
     visible,
     warning,
 )
-from kragx.workshop.pairs.conflicts import Alpha
+from kragx.workshop.pairs.conflicts import LEAST_PAIRS, Alpha
 from kragx.workshop.pairs.scale import gold_grade
 from kragx.workshop.releases.making import REASONS
 from kragx.workshop.releases.next import Next
@@ -33,44 +35,68 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
     if note:
         yield Line(visible(note))
     yield Line(
-        f"{coming.n_questions} questions, {coming.n_gold} gold items; content sha256 "
-        f"{dataset.content_hash}."
+        phrase(
+            "{n} questions, {n_gold} gold items; content sha256 {hash}.",
+            n=coming.n_questions,
+            n_gold=coming.n_gold,
+            hash=dataset.content_hash,
+        )
     )
-    grades = [f"{grade} is {gold_grade(grade, coming.top):g}" for grade in range(coming.top + 1)]
-    yield Line(f"People's grades in the file: {', '.join(grades)}; above 0 is relevant.")
+    grades = joined(
+        ", ",
+        (
+            phrase("{grade} is {gold:g}", grade=grade, gold=gold_grade(grade, coming.top))
+            for grade in range(coming.top + 1)
+        ),
+    )
+    yield Line(phrase("People's grades in the file: {grades}; above 0 is relevant.", grades=grades))
     yield from map(warning, coming.lacks)
-    yield Heading("What changed" + (f" since {coming.previous}" if coming.previous else ""))
     if coming.diff is None:
-        yield Line("The first release.")
+        yield Heading(phrase("What changed"))
+        yield Line(phrase("The first release."))
     else:
+        yield Heading(phrase("What changed since {version}", version=coming.previous))
         yield from coming.diff.describe(full=True)
-    yield Heading("Who judged")
+    yield Heading(phrase("Who judged"))
     rows = [
         [visible(own.name), own.role, *map(str, (own.graded, own.unusable, own.later, own.decided))]
         for own in coming.shares
     ]
-    yield Table(["who", "as", "graded", "unusable", "put off", "decided"], rows, words=2)
+    heads = [
+        *(phrase("who"), phrase("as"), phrase("graded")),
+        *(phrase("unusable"), phrase("put off"), phrase("decided")),
+    ]
+    yield Table(heads, rows, words=2)
     yield Line(agreement_text(coming.alpha))
     if coming.content.left_out:
-        yield Heading("Left out")
+        yield Heading(phrase("Left out"))
         rows = [
             [own.question, visible(own.text), REASONS[own.reason], ", ".join(own.documents)]
             for own in coming.content.left_out
         ]
-        yield Table(["id", "question", "why", "documents"], rows, words=4)
-    yield Heading("What kragx gold validate reports")
+        heads = [phrase("id"), phrase("question"), phrase("why"), phrase("documents")]
+        yield Table(heads, rows, words=4)
+    yield Heading(phrase("What kragx gold validate reports"))
     yield from validation.describe()
 
 
 def agreement_text(alpha: Alpha) -> str:
     """How far people agree, in a sentence."""
     if alpha.value is None:
-        return (
-            f"Agreement: {alpha.pairs} pairs have two people's grades; too few, or too alike, for "
-            "Krippendorff's alpha."
+        return phrase(
+            "Agreement: {n} pairs have two people's grades; too few: below {least} a figure would "
+            "say nothing."
+            if alpha.pairs < LEAST_PAIRS
+            else "Agreement: {n} pairs have two people's grades; all alike: alpha would say "
+            "nothing.",
+            n=alpha.pairs,
+            least=LEAST_PAIRS,
         )
-    ends = "" if alpha.interval is None else f" {interval(*alpha.interval[:2])} (95 %)"
-    return (
-        f"Agreement: Krippendorff's alpha for ordered grades {number(alpha.value)}{ends}, from "
-        f"{alpha.pairs} pairs of {alpha.questions} questions that two people or more graded."
+    ends = "" if alpha.interval is None else f"{interval(*alpha.interval[:2])} (95 %)"
+    return phrase(
+        "Agreement: Krippendorff's alpha for ordered grades {alpha}, from {n} pairs of "
+        "{n_questions} questions that two people or more graded.",
+        alpha=joined(" ", [number(alpha.value), ends]),
+        n=alpha.pairs,
+        n_questions=alpha.questions,
     )

@@ -23,7 +23,7 @@ from kragx.data.reading import read_dataset
 from kragx.data.released import ENDING
 from kragx.data.validation import Validation, validate
 from kragx.errors import DataError, UsageError
-from kragx.printing import Line, Part, Result, counted, warning
+from kragx.printing import Line, Part, Result, counted, joined, phrase, warning
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases.making import LeftOut
@@ -70,23 +70,29 @@ class Released(Result):
     def describe(self) -> Iterator[Part]:
         """What was released, what changed, and what is not in it."""
         if self.version is None:
-            yield Line(f"nothing has changed since {self.file.name}; no release is made")
-        else:
             yield Line(
-                f"released {self.version}: {self.file}, {self.n_questions} questions, "
-                f"{self.n_gold} gold items, sha256 {self.hash[:12]}",
-                "bold",
+                phrase("nothing has changed since {file}; no release is made", file=self.file.name)
             )
+        else:
+            released = phrase(
+                "released {version}: {file}, {n} questions, {n_gold} gold items, sha256 {hash}",
+                version=self.version,
+                file=self.file,
+                n=self.n_questions,
+                n_gold=self.n_gold,
+                hash=self.hash[:12],
+            )
+            yield Line(released, "bold")
             yield Line(self.changes)
         yield from map(warning, self.lacks)
         if self.validation is not None:
             counts = {
-                "errors": self.validation.n_errors,
-                "warnings": self.validation.n_warnings,
+                phrase("errors"): self.validation.n_errors,
+                phrase("warnings"): self.validation.n_warnings,
             }
-            yield Line(f"kragx gold validate: {counted(counts)}")
+            yield Line(joined(": ", ["kragx gold validate", counted(counts)]))
         if self.version is not None:
-            yield Line(f"all of it: {self.file.with_suffix('.md')}", "dim")
+            yield Line(phrase("all of it: {path}", path=self.file.with_suffix(".md")), "dim")
 
 
 def release(
@@ -122,9 +128,14 @@ def release(
         dataset = coming.dataset
         if dataset is None:
             raise NotReadyError(
-                f"no question is ready: {'; '.join(coming.lacks) or 'there is none'}",
+                phrase(
+                    "no question is ready: {why}",
+                    why=joined("; ", coming.lacks) or phrase("there is none"),
+                ),
                 field=str(workshop.folder),
-                remedy=f"kragx workshop {workshop.folder} opens it for judging",
+                remedy=phrase(
+                    "kragx workshop {folder} opens it for judging", folder=workshop.folder
+                ),
             )
         if coming.is_same:
             path = workshop.folder / f"gold_{coming.previous}.jsonl"
@@ -149,14 +160,20 @@ def _is_mine(state: State, version: int, content_hash: str, person: str) -> bool
 def _outcome(
     coming: Next, validation: Validation | None, path: Path, dataset: GoldDataset
 ) -> Released:
-    changes = "the first release" if coming.diff is None else coming.diff.summary
+    changes = (
+        phrase("the first release")
+        if coming.diff is None
+        else phrase(
+            "since {version}: {changes}", version=coming.previous, changes=coming.diff.summary
+        )
+    )
     return Released(
         version=None if coming.is_same else f"v{coming.version}",
         file=path,
         hash=dataset.content_hash,
         n_questions=coming.n_questions,
         n_gold=coming.n_gold,
-        changes=changes if coming.diff is None else f"since {coming.previous}: {changes}",
+        changes=changes,
         lacks=coming.lacks,
         left_out=coming.content.left_out,
         validation=validation,

@@ -1,8 +1,9 @@
 """What a workshop holds now: its rows, folded in the order in which they came."""
 
 import threading
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
 
 from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Record, Release
 from kragx.workshop.state.store import Store
@@ -26,6 +27,7 @@ class State:
             before it. The last of them is what the person says now.
         decisions: by pair, likewise, what settles it.
         history: by person, what counts of all that they said, oldest first, decisions too.
+        settled: by person the pairs that they have judged, put off ones aside, and how often.
         judged: by question the documents of which anything was said, in that order.
         releases: oldest first.
         touched: uids of questions of which something was said or suggested, one for each row: who
@@ -34,25 +36,38 @@ class State:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.lock = threading.RLock()
+        self.lock: threading.RLock = threading.RLock()
         self.people: dict[str, Person] = {}
         self.questions: dict[str, Question] = {}
         self.candidates: dict[str, dict[str, list[Candidate]]] = defaultdict(dict)
         self.judgements: dict[Pair, dict[str, list[Judgement]]] = defaultdict(dict)
         self.decisions: dict[Pair, list[Judgement]] = defaultdict(list)
         self.history: dict[str, list[Judgement]] = defaultdict(list)
+        self.settled: dict[str, Counter[Pair]] = defaultdict(Counter)
         self.judged: dict[str, dict[str, None]] = defaultdict(dict)
         self.releases: list[Release] = []
         self.touched: list[str] = []
         self._by_uid: dict[str, Judgement] = {}
         self._last: dict[str, int] = {}
+        self._refreshed = -1.0
         self.refresh()
 
     def refresh(self) -> None:
-        """Take in what others have written."""
+        """Take in what others have written until now.
+
+        Who has waited for the lock while another did so need not do it again.
+        """
+        asked = time.monotonic()
         with self.lock:
-            for record in self.store.after(self._last):
-                self._take(record)
+            if self._refreshed > asked:
+                return
+            began = time.monotonic()
+            self._read()
+            self._refreshed = began
+
+    def _read(self, tables: Collection[str] | None = None) -> None:
+        for record in self.store.after(self._last, tables):
+            self._take(record)
 
     def add(self, records: Iterable[Record], known: tuple[int, ...] | None = None) -> bool:
         """Write records; once this returns they are committed, and part of what is read.
@@ -62,9 +77,10 @@ class State:
         Raises:
             StoreFailedError: nothing is written.
         """
+        records = list(records)
         with self.lock:
             is_added = self.store.add(records, known)
-            self.refresh()
+            self._read({record.table for record in records})
             return is_added
 
     def is_known(self, uid: str) -> bool:
@@ -119,6 +135,8 @@ class State:
                 if record.kind != "undone":
                     said.append(record)
                     self.history[record.person].append(record)
+                    if record.kind != "later":
+                        self.settled[record.person][pair] += 1
                 elif said:
                     self._forget(said.pop())
             case Release():
@@ -130,3 +148,8 @@ class State:
             if history[place].uid == undone.uid:
                 del history[place]
                 break
+        if undone.kind != "later":
+            pair, settled = (undone.question, undone.document), self.settled[undone.person]
+            settled[pair] -= 1
+            if not settled[pair]:
+                del settled[pair]

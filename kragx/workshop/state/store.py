@@ -1,6 +1,6 @@
 """The database of a workshop: records are added, and read in the order in which they came."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -32,7 +32,7 @@ class Store:
     def __init__(
         self, address: str | Path | Address, *, schema: str | None = None, make: bool = True
     ) -> None:
-        self.address = Address.of(address)
+        self.address: Address = Address.of(address)
         self._schema, self._make = schema, make
         self._database: Database
 
@@ -102,15 +102,20 @@ class Store:
 
         return self._database.do(work, write=True) if rows else True
 
-    def after(self, last: dict[str, int]) -> Iterator[Record]:
+    def after(
+        self, last: dict[str, int], tables: Collection[str] | None = None
+    ) -> Iterator[Record]:
         """Yield what came after the rows with these numbers, table by table.
 
         Args:
             last: by table the number of the last row that was read; it is moved on.
+            tables: those to read; None for all that have anything new.
         """
-        newest = self._database.lasts()
+        if tables is None:
+            newest = self._database.lasts()
+            tables = {name for name, number in newest.items() if number > last.get(name, 0)}
         for kind in RECORDS:
-            if newest[kind.table] <= last.get(kind.table, 0):
+            if kind.table not in tables:
                 continue
             columns = kind.columns()
             for page in self._database.pages(kind.table, columns, last.get(kind.table, -1)):

@@ -16,9 +16,9 @@ def _own() -> list[Column[Any]]:
     return [id_column(), text_column("uid"), text_column("at")]
 
 
-people = Table("people", _tables, *_own(), *map(text_column, ("name", "role", "state")))
+people: Table = Table("people", _tables, *_own(), *map(text_column, ("name", "role", "state")))
 
-questions = Table(
+questions: Table = Table(
     "questions",
     _tables,
     *_own(),
@@ -29,7 +29,7 @@ questions = Table(
     *map(text_column, ("sources", "gold", "metadata")),
 )
 
-candidates = Table(
+candidates: Table = Table(
     "candidates",
     _tables,
     *_own(),
@@ -38,7 +38,7 @@ candidates = Table(
     Column("score", Double),
 )
 
-judgements = Table(
+judgements: Table = Table(
     "judgements",
     _tables,
     *_own(),
@@ -51,7 +51,7 @@ judgements = Table(
     Index("judgements_once", "uid", unique=True),
 )
 
-releases = Table(
+releases: Table = Table(
     "releases",
     _tables,
     *_own(),

@@ -51,6 +51,8 @@ CALLS: tuple[Call, ...] = (
     Call("GET", "questions", forms.QuestionsForm, Desk.questions),
     Call("POST", "questions", forms.QuestionForm, Desk.put_question),
     Call("POST", "questions/drop", forms.DropForm, Desk.drop_question),
+    Call("GET", "questions/templates", forms.TemplatesForm, Desk.made_questions, owner=True),
+    Call("POST", "questions/templates", forms.UidsForm, Desk.add_made, owner=True),
     Call("GET", "around", forms.DocumentForm, lambda desk, _, form: desk.around(form.document)),
     Call("GET", "search", forms.SearchForm, Desk.search),
     Call("GET", "guidelines", forms.Nothing, lambda desk, *_: _guidelines(desk)),
@@ -135,9 +137,11 @@ def _answer(desk: Desk, call: Call, token: str, request: Request, body: bytes | 
 def _person(desk: Desk, token: str) -> Person:
     person = desk.holder(token)
     if person is None:
-        raise Refusal(401, "nobody's link", remedy="open the link that you were given")
+        remedy = "open the link that you were given"
+        raise Refusal(401, "nobody's link", remedy=remedy, code="link")
     if person.state == "gone":
-        raise Refusal(401, "this link was taken away", remedy="ask the owner for another one")
+        remedy = "ask the owner for another one"
+        raise Refusal(401, "this link was taken away", remedy=remedy, code="gone")
     return person
 
 
@@ -157,4 +161,5 @@ def _form(form: type[_Form], value: Any) -> _Form:
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         field = ".".join(map(str, detail["loc"]))
-        raise Refusal(400, f"{detail['msg']} ({shorten(detail['input'])})", field=field) from None
+        problem = f"{detail['msg']} ({shorten(detail['input'])})"
+        raise Refusal(400, problem, field=field, code="form") from None

@@ -29,6 +29,8 @@ HEADERS = {
 }
 """Of every answer, errors too."""
 
+_RAW_HEADERS = [(name.lower().encode(), text.encode()) for name, text in HEADERS.items()]
+
 
 class Refusal(Exception):  # noqa: N818  # it is an answer
     """An answer that says no.
@@ -44,7 +46,7 @@ class Refusal(Exception):  # noqa: N818  # it is an answer
     ) -> None:
         self.status = status
         said = {"problem": problem, "field": field, "remedy": remedy, "code": code}
-        self.said = {name: text or None for name, text in said.items()}
+        self.said: dict[str, str | None] = {name: text or None for name, text in said.items()}
         super().__init__(problem)
 
     @classmethod
@@ -91,8 +93,7 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = [(name.lower().encode(), text.encode()) for name, text in HEADERS.items()]
-                message["headers"] = [*message.get("headers", ()), *own]
+                message["headers"] = [*message.get("headers", ()), *_RAW_HEADERS]
             await send(message)
 
         try:
@@ -144,7 +145,7 @@ async def body_of(request: Request) -> bytes:
     """
     if not is_json(request.headers):
         raise Refusal(415, "a body must be JSON", field="Content-Type")
-    too_large = Refusal(413, f"more than {LARGEST_BODY} bytes", remedy="write less")
+    too_large = Refusal(413, f"more than {LARGEST_BODY} bytes", remedy="write less", code="large")
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > LARGEST_BODY:
         raise too_large

@@ -2,12 +2,13 @@
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from kragx.workshop.folder.folder import start
+from kragx.workshop.questions.leak import content_words
 from tests.workshop.serving import Served, serving, written
 
 TEXTS = {
@@ -42,18 +43,20 @@ def shop(folder: Path, questions=QUESTIONS, texts=TEXTS, **options) -> Path:
             ),
         )
     start(folder / "shop", corpus=corpus, name="소비자 상담", language="ko", **options)
+    content_words("질문")  # Kiwi loads here, and not while a page waits
     return folder / "shop"
 
 
 @contextmanager
 def browsing(chromium) -> Iterator:
     """Opens links in windows of their own; in the end nothing must have gone wrong in them."""
-    contexts, errors, requests = [], [], []
+    contexts, errors, requests = ExitStack(), [], []
 
     def go(served: Served, token: str | None = None, *, allow=(), wait=True, **options):
         options = {"locale": "ko-KR", "viewport": {"width": 1366, "height": 768}, **options}
         context = chromium.new_context(**options)
-        contexts.append(context)
+        contexts.callback(context.close)
+        served.visitors.callback(context.close)
         page = context.new_page()
 
         def note(text):
@@ -70,11 +73,8 @@ def browsing(chromium) -> Iterator:
             page.wait_for_selector("html[data-ready]")
         return page
 
-    try:
+    with contexts:
         yield go
-    finally:
-        for context in contexts:
-            context.close()
     assert errors == []
     assert all(url.startswith(f"http://127.0.0.1:{port}/") for port, url in requests)
 

@@ -3,7 +3,8 @@
 Goes through the page's tour: a workshop of the consumer corpus, whose retrievers suggest passages.
 Two people grade the same ones as the gold set has them (the second differs here and there), and
 workshop.png, workshop-conflicts.png and workshop-progress.png (1366 x 768) are written to
-docs/images. Needs the extras ``browser`` and ``workshop``, Chromium, and a Hangul font.
+docs/images, with the page in English, and workshop.ko.png and so on in Korean. Needs the extras
+``browser`` and ``workshop``, Chromium, and a Hangul font.
 """
 
 import os
@@ -15,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 import yaml
@@ -28,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "examples" / "data" / "consumer_ko"
 CONFIG = ROOT / "configs"
 NAMES = ("판정자 1", "판정자 2", "판정자 3")
+LANGUAGES = {".png": "en", ".ko.png": "ko"}
+"""By the ending of a picture, the page's language; a Korean workshop begins in Korean."""
 
 
 def main() -> None:
@@ -35,8 +39,8 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images"
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "gold"
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "gold"
         start(
             folder,
             corpus=DATA / "corpus.jsonl",
@@ -56,16 +60,20 @@ def main() -> None:
                 executable_path=os.environ.get("KRAGX_CHROMIUM") or shutil.which("chromium"),
                 args=["--no-sandbox", "--disable-gpu"],
             )
-            for file, person, view in (
-                ("workshop.png", NAMES[2], ""),
-                ("workshop-conflicts.png", "owner", "conflicts"),
-                ("workshop-progress.png", "owner", "progress"),
-            ):
+            pictures = (
+                ("workshop", NAMES[2], ""),
+                ("workshop-conflicts", "owner", "conflicts"),
+                ("workshop-progress", "owner", "progress"),
+            )
+            for (name, person, view), (ending, language) in product(pictures, LANGUAGES.items()):
+                file = f"{name}{ending}"
                 page = browser.new_page(
                     viewport={"width": 1366, "height": 768}, locale="ko-KR", color_scheme="light"
                 )
                 page.goto(links[person])
                 page.wait_for_selector("html[data-ready]")
+                if language != "ko":
+                    page.click(f"button[lang={language}]")
                 if view:
                     page.click(f"nav a[href$='{view}']")
                 page.wait_for_timeout(2000)  # what is slid in stands still

@@ -3,6 +3,7 @@
 import pytest
 
 from kragx.workshop.folder.folder import start
+from kragx.workshop.queue.suggestions import Remark
 from tests.workshop.browser.conftest import QUESTIONS, TEXTS, shop
 from tests.workshop.serving import serving, written
 
@@ -54,7 +55,7 @@ def page(visit, served):
 
 def test_ten_seconds_suffice_to_judge_with_keys(page, served):
     """Digits grade and go on, s puts off, x is unusable, and u takes back what came last."""
-    assert page.locator(".first p").count() == 3
+    assert page.locator(".first p").count() == 2
     first = judge(page, "2")
     assert page.locator(".first").count() == 0
     judge(page, "s")
@@ -79,6 +80,7 @@ def test_an_odd_question_goes_to_the_owner_and_another_comes(visit, page, served
     settled(page)
     assert said(served) == [("later", None)]
     owner = visit(served)
+    assert owner.inner_text("nav .count") == "1"
     owner.click("nav a[href$='questions']")
     row = owner.locator("tr", has_text=question)
     assert "김판정: 질문이 이상합니다. 무엇을 돌려보내는지?" in row.inner_text()
@@ -115,7 +117,7 @@ def test_progress_and_questions_in_words_that_cannot_be_misread(visit, served):
     settled(kim)
     kim.click("nav a[href$='questions']")
     kim.wait_for_selector("#rows")
-    assert "옮긴 낱말" not in kim.inner_text("main")
+    assert "옮긴 단어" not in kim.inner_text("main")
     owner = visit(served)
     owner.click("nav a[href$='questions']")
     owner.click("tr button:has-text('고치기')")
@@ -131,6 +133,23 @@ def test_progress_and_questions_in_words_that_cannot_be_misread(visit, served):
     assert "제안된 8쌍 가운데 7쌍이 아직" in text
     assert "답을 찾은 질문 1/1" in text
     assert "건" not in text
+    values = "['easy', 'hard', 'mine', 'medium']"
+    order = f"import('./words.js').then(({{inOrder}}) => inOrder('difficulty', {values}))"
+    assert owner.evaluate(order) == ["easy", "medium", "hard", "mine"]
+
+
+def test_what_goes_wrong_behind_is_said_in_the_pages_language(visit, served):
+    """The owner reads of a retriever that failed in Korean; with English, nothing on it is lost."""
+    served.desk.remark("bm25", [Remark("failed", "failed for 3", (3, "며칠?", "TimeoutError"))])
+    owner = visit(served)
+    owner.wait_for_selector(".passage")
+    assert "제안 8쌍" in owner.inner_text(".status")
+    owner.click("button[lang=en]")
+    assert "8 suggested" in owner.inner_text(".status")
+    owner.click("button[lang=ko]")
+    owner.click("nav a[href$='progress']")
+    notice = owner.locator("main .caution", has_text="bm25").inner_text()
+    assert notice == "bm25: 질문 3개에서 실패했습니다. 첫 질문: 며칠?(TimeoutError)."
 
 
 def dispatch(page, **event):
@@ -250,8 +269,11 @@ def select(page, part, end=None):
           const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
           while (walker.nextNode()) nodes.push(walker.currentNode);
           const at = (text, after) => {
-            const node = nodes.find((one) => one.data.includes(text));
-            return [node, node.data.indexOf(text) + (after ? text.length : 0)];
+            let place = body.textContent.indexOf(text) + (after ? text.length : 0);
+            for (const node of nodes) {
+              if (place < node.data.length + after) return [node, place];
+              place -= node.data.length;
+            }
           };
           const range = document.createRange();
           range.setStart(...at(part, false));
@@ -332,7 +354,7 @@ def test_space_grades_nothing_after_a_click(page, served):
     page.wait_for_timeout(READ)
     settled(page)
     assert said(served) == [("grade", 2)]
-    assert "앞의 글: 2" in page.inner_text(".last")
+    assert "앞의 쌍: 2" in page.inner_text(".last")
 
 
 def test_a_reload_keeps_the_note_and_the_evidence(page, served):
@@ -341,7 +363,8 @@ def test_a_reload_keeps_the_note_and_the_evidence(page, served):
     page.keyboard.press("e")
     page.keyboard.type("메모")
     page.keyboard.press("Escape")
-    select(page, before[1][:5])
+    word = before[1].split()[0]
+    select(page, word)
     page.locator(".offer").click()
     page.reload()
     page.wait_for_selector("html[data-ready]")
@@ -350,7 +373,86 @@ def test_a_reload_keeps_the_note_and_the_evidence(page, served):
     judge(page, "2")
     settled(page)
     (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
-    assert (row.note, row.spans) == ("메모", ((0, 5),))
+    assert (row.note, row.spans) == ("메모", ((0, len(word)),))
+
+
+FILLER = "이 문장은 다른 이야기를 한다. " * 120
+BURIED = (
+    f"{FILLER}단순 변심이면 며칠 안에 돌려보내는지 여기 쓰여 있다. 마음이 바뀌어도 같다. {FILLER}"
+)
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_a_long_text_opens_where_most_of_the_questions_words_stand(visit, tmp_path, size):
+    """They are underlined there, a sign at either end says that there is more; w turns it off."""
+    window = {"viewport": {"width": size[0], "height": size[1]}}
+    with serving(shop(tmp_path, QUESTIONS[:1], {"long": BURIED})) as served:
+        page = visit(served, served.annotator("김판정"), **window)
+        words = page.locator(".text u")
+        assert {"마음", "돌려보내"} <= set(words.all_inner_texts())
+        assert pair(page)[1] == BURIED
+        drawn = "node => getComputedStyle(node).textDecorationLine"
+        assert words.first.evaluate(drawn) == "underline"
+        place, bar = words.first.bounding_box(), page.locator(".bar").bounding_box()
+        top = page.locator("#question").bounding_box()
+        low = bar["y"] if size[0] < 800 else size[1]
+        assert place["y"] < low
+        assert place["y"] > (top["y"] + top["height"] if size[0] < 800 else 0)
+        for sign in ("before", "after"):
+            own = page.locator(f".more.{sign}").bounding_box()
+            assert 0 < own["y"] < low - own["height"]
+        page.click(".more.before")
+        page.wait_for_function("window.scrollY === 0")
+        page.wait_for_selector(".more.before", state="hidden")
+        page.keyboard.press("w")
+        assert words.first.evaluate(drawn) == "none"
+        page.reload()
+        page.wait_for_selector(".text u")
+        assert words.first.evaluate(drawn) == "none"
+        assert page.evaluate("window.scrollY") == 0
+        page.evaluate("window.scrollTo(0, 1e6)")
+        page.wait_for_selector(".more.after", state="hidden")
+
+
+def test_a_set_may_have_nothing_underlined(visit, tmp_path):
+    """`underline: false` in workshop.yaml: neither the words nor the switch are there."""
+    folder = shop(tmp_path)
+    with (folder / "workshop.yaml").open("a", encoding="utf-8") as file:
+        file.write("underline: false\n")
+    with serving(folder) as served:
+        page = visit(served, served.annotator("김판정"))
+        assert page.locator(".text u").count() == 0
+        assert "밑줄" not in page.inner_text("main")
+
+
+def test_evidence_over_underlined_words_is_what_was_marked(page, served):
+    """A mark that begins and ends within words keeps both, and goes without a trace."""
+    text = pair(page)[1]
+    select(page, text[1:-1])
+    page.keyboard.press("Shift")
+    page.locator(".offer").click()
+    assert page.inner_text("mark") == text[1:-1]
+    assert pair(page)[1] == text
+    judge(page, "2")
+    settled(page)
+    (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
+    assert row.spans == ((1, len(text) - 1),)
+
+
+def test_the_last_pairs_say_how_many_were_put_off(page, served):
+    """Postponed again and again they do not seem to be work that is left by others."""
+    for _ in range(8):
+        assert page.locator(".caution:visible").count() == 0
+        judge(page, "s")
+        settled(page)
+    for _ in range(3):
+        assert "미룬 쌍과, 질문이 이상하다고 알린 쌍만 남았습니다: 8쌍" in page.inner_text(
+            ".caution"
+        )
+        judge(page, "s")
+        settled(page)
+    judge(page, "1")
+    page.wait_for_selector("text=남았습니다: 7쌍")
 
 
 @pytest.mark.parametrize("size", [(1366, 768), (360, 640)])

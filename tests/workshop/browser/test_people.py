@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from types import SimpleNamespace
 
@@ -33,7 +33,11 @@ def write_question(owner):
     owner.locator("dialog textarea").first.fill(QUESTIONS[0])
     owner.locator("dialog select").first.select_option("general_inquiry")
     owner.locator("dialog summary").click()
-    owner.locator("dialog textarea").nth(2).fill("refund\ndelivery\nrepair")
+    for number, words in enumerate(("청약 철회", "배송은", "무료로 수리"), start=1):
+        owner.locator("dialog input[type=search]").fill(words)
+        owner.keyboard.press("Enter")  # looks for it, and sends nothing
+        owner.locator(".offers button").first.click()
+        assert owner.locator(".taken li").count() == number
     content_words(QUESTIONS[0])  # Kiwi loads, which `Desk.start` sees to
     owner.get_by_role("button", name="저장").click()
     owner.wait_for_selector("table")
@@ -51,12 +55,12 @@ def add_person(owner, name):
 def released(owner, folder):
     """Press the button; the file holds what was decided, and the page names it."""
     view(owner, "releases")
-    assert "질문 1개 중 1개와 그 답이 되는 글 1건" in owner.inner_text("main")
+    assert "질문 1개 중 1개와, 답이 되는 글이 있는 1쌍이" in owner.inner_text("main")
     owner.locator("form input").first.fill("첫 판")
     owner.click("#release")
     assert not (folder / "gold_v1.jsonl").exists()  # it is asked whether it shall be
     owner.locator("dialog button.primary").click()
-    owner.wait_for_selector("text=배포했습니다: gold_v1.jsonl")
+    owner.wait_for_selector("text=릴리스했습니다: gold_v1.jsonl")
     (query,) = read_dataset(folder / "gold_v1.jsonl")
     assert query.text == QUESTIONS[0]
     assert [(item.id, item.grade) for item in query.gold if item.grade > 0] == [("refund", 1)]
@@ -126,6 +130,62 @@ def test_a_set_is_made_judged_by_two_settled_and_opened_again(chromium, tmp_path
         assert pair(kim) == (QUESTIONS[0], TEXTS["refund"])
 
 
+def test_the_owner_makes_questions_from_templates(visit, tmp_path):
+    """They are shown first, and only those that are left ticked are added; nobody else may."""
+    texts = {f"d{n}": text * 3 for n, text in enumerate(TEXTS.values())}
+    with serving(shop(tmp_path, (), texts)) as served:
+        owner = visit(served)
+        assert "관리자" in owner.inner_text(".brand")
+        view(owner, "questions")
+        owner.get_by_role("button", name="질문 틀로 만들기").click()
+        owner.locator("dialog input[type=number]").fill("3")
+        owner.locator("dialog button[type=submit]").click()
+        owner.wait_for_selector(".made .check", timeout=90_000)
+        shown = owner.locator(".made .check").all_inner_texts()
+        assert served.desk.state.questions == {}
+        owner.locator(".made input").first.uncheck()
+        owner.get_by_role("button", name=f"질문 {len(shown) - 1}개 추가").click()
+        owner.wait_for_selector("tbody tr")
+        assert owner.locator("tbody tr").count() == len(shown) - 1
+        assert len(served.desk.state.questions) == len(shown) - 1
+        kim = visit(served, served.annotator("김판정"))
+        view(kim, "questions")
+        assert "질문 틀" not in kim.inner_text("main")
+        assert (
+            served.ask("GET", "/api/questions/templates", token=served.annotator("김판정"))[0]
+            == 403
+        )
+
+
+def test_what_is_searched_for_is_judged_with_evidence_and_a_note(visit, served):
+    """The question stays in sight, what was found is counted and underlined, later is there."""
+    page = visit(served, served.annotator("김판정"))
+    page.wait_for_selector(".passage")
+    judged = page.inner_text("#question")
+    view(page, "search")
+    assert page.locator(".search .asked h1").inner_text() == judged  # it need not be chosen again
+    page.select_option("#for", label=QUESTIONS[0])
+    page.fill("#words", "청약을 철회")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("article.hit")
+    assert page.locator(".search .asked h1").inner_text() == QUESTIONS[0]
+    assert "맞는 글이 1개" in page.inner_text(".hits")
+    hit = page.locator("article.hit", has_text=TEXTS["refund"])
+    assert {"청약", "철회"} <= set(hit.locator("u").all_inner_texts())
+    hit.locator("u").first.dblclick()
+    page.wait_for_selector("mark")
+    hit.get_by_role("button", name="메모").click()
+    hit.locator("textarea").fill("찾은 글")
+    hit.get_by_role("button", name="2 답의 일부가 있음").click()
+    settled(page)
+    (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
+    assert (row.document, row.grade, row.note) == ("refund", 2, "찾은 글")
+    assert len(row.spans) == 1
+    hit.get_by_role("button", name="나중에").click()
+    settled(page)
+    assert said(served) == [("grade", 2), ("later", None)]
+
+
 def test_annotators_see_nothing_of_one_another(visit, served):
     """Nobody's grade is in anything that an annotator's page is sent."""
     texts = ""
@@ -153,6 +213,7 @@ def test_annotators_see_nothing_of_one_another(visit, served):
     for name in ("conflicts", "people", "releases"):
         kim.goto(f"http://127.0.0.1:{served.port}/#{served.annotator('김판정')}/{name}")
         kim.wait_for_selector("html[data-ready=judge]")
+    kim.unroute_all(behavior="ignoreErrors")  # what is fetched ahead may still be on its way
 
 
 HOSTILE = (
@@ -227,7 +288,8 @@ def test_a_server_that_is_killed_loses_nothing_and_the_page_goes_on(chromium, tm
         token = desk.token(desk.annotator("김판정"))
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    served = SimpleNamespace(port=port, token=token)
+    # No server in this process: the windows stay open when the one outside is killed.
+    served = SimpleNamespace(port=port, token=token, visitors=ExitStack())
     allow = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
     with browsing(chromium) as go:
         with command(folder, port):
@@ -237,7 +299,7 @@ def test_a_server_that_is_killed_loses_nothing_and_the_page_goes_on(chromium, tm
             page.wait_for_timeout(READ)
         page.keyboard.press("2")  # the server is dead by now
         page.wait_for_selector("#banner:not([hidden])")
-        assert "판정 1건을 이 기기에 보관" in page.inner_text("#banner")
+        assert "판정한 1쌍을 이 기기에 보관" in page.inner_text("#banner")
         with command(folder, port):
             page.wait_for_selector("#banner", state="hidden", timeout=90_000)
             settled(page)
@@ -325,6 +387,11 @@ def test_narrow_windows_need_no_sideways_scrolling(visit, tmp_path, width):
                 ".filter((one) => one.offsetHeight && one.offsetHeight < 44).length"
             )
             assert small == 0, name
+            cut = page.evaluate(
+                "() => [...document.querySelectorAll('.scroll')]"
+                ".filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+            )
+            assert cut == 0, name
         view(page, "judge")
         if len(page.inner_text(".text")) < 1000:
             page.wait_for_timeout(READ)

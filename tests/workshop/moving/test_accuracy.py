@@ -10,6 +10,7 @@ import pytest
 
 from examples.template_corpora import policy_en, policy_ko
 from kragx.workshop.moving import move
+from tests.thoroughness import THOROUGH
 
 from .truth import CUTS, Corpus, edited, texts, truths
 
@@ -41,31 +42,66 @@ def measured(wholes, share):
 @pytest.mark.parametrize("share", [0, 0.05])
 @pytest.mark.parametrize("language", ["consumer_ko", "shop_en"])
 def test_bars(language, share):
-    """Unedited at least .99 of moved and merged and .98 of split; edited most; hardly any false."""
-    counts = measured(texts(language), share)
-    bars = (0.9, 0.88, 0.8) if share else (0.99, 0.99, 0.98)
-    for kind, bar in zip(("moved", "merged", "split"), bars):
+    """At least .99 of moved, .97 of merged and split are right, edited or not; none is false.
+
+    Of every second document, where the run is not thorough, between all pairs of cuts.
+    """
+    counts = measured(texts(language)[:: 1 if THOROUGH else 2], share)
+    for kind, bar in (("moved", 0.99), ("merged", 0.97), ("split", 0.97)):
         assert counts[kind, "right"] >= bar * counts[kind], counts
-    assert counts["elsewhere"] == 0
-    assert counts["false"] <= 0.001 * (counts["moved"] + counts["merged"] + counts["split"])
+    assert counts["elsewhere"] == counts["false"] == 0, counts
+
+
+def of_templates(policy, rng, before, after, share):
+    """What becomes of texts of one template, of which half are gone.
+
+    A chunk of equal text under an equal id is the same one to whoever reads it, whatever document
+    it is of: it counts as neither right nor wrong. Nor does one that says, word for word, what
+    stands in the text and nothing else, as where an edit puts the very number of the text that is
+    gone into the sentence of another document.
+    """
+    wholes = [policy(rng) for _ in range(40)]
+    left = [number for number in range(40) if number % 2]
+    old = Corpus.cut(wholes, CUTS[before])
+    new = Corpus.cut([edited(wholes[n], share, rng).text for n in left], CUTS[after])
+    result = move([[{"id": doc.id}] for doc in old.docs], old.docs, new.docs)
+    home = {doc.id: left[span[0]] for doc, span in zip(new.docs, new.spans)}
+    texts_now = {doc.id: doc.text for doc in new.docs}
+    counts = Counter()
+    for item, doc, (number, *_) in zip(result.items, old.docs, old.spans):
+        if item.verdict in ("unsure", "lost"):
+            counts["open", number in left] += 1
+        elif texts_now.get(doc.id) == doc.text:
+            assert (item.verdict, item.places[0].id) == ("same", doc.id)
+        elif home[item.places[0].id] == number:
+            counts["right"] += 1
+        else:
+            says_the_same = all(texts_now[place.id] in doc.text for place in item.places)
+            counts["alike" if says_the_same else "wrong"] += 1
+    return counts
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("policy", [policy_ko, policy_en])
 def test_templates(policy):
-    """Texts of one template, of which half are gone: none of those moves to another's place."""
-    rng = random.Random(7)
-    wholes = [policy(rng) for _ in range(40)]
-    old = Corpus.cut(wholes, CUTS["300"])
-    left = [number for number in range(40) if number % 2]
-    new = Corpus.cut([edited(wholes[n], 0.05, rng).text for n in left], CUTS["500/100"])
-    result = move([[{"id": doc.id}] for doc in old.docs], old.docs, new.docs)
-    home = {doc.id: left[span[0]] for doc, span in zip(new.docs, new.spans)}
-    counts = Counter()
-    for item, (number, *_) in zip(result.items, old.spans):
-        if item.verdict in ("same", "moved", "merged", "split"):
-            counts["right" if home[item.places[0].id] == number else "wrong"] += 1
-        else:
-            counts["open", number in left] += 1
+    """No text that is gone moves to another one's place; half of those that are left are found."""
+    counts = of_templates(policy, random.Random(7), "300", "500/100", 0.05)
     assert counts["wrong"] == 0, counts
     assert counts["right"] >= 0.5 * (counts["right"] + counts["open", True]), counts
+
+
+@pytest.mark.skipif(not THOROUGH, reason="KRAGX_THOROUGH=1 tries it")
+@pytest.mark.integration
+@pytest.mark.parametrize("policy", [policy_ko, policy_en])
+def test_many_templates(policy):
+    """Nor over six corpora, between any cuts, with 0, 5 or 10 % of the words edited.
+
+    Where they are cut into sentences most of them stand in other documents as well.
+    """
+    counts = Counter()
+    for seed in range(6):
+        rng = random.Random(seed)
+        share, before, after = rng.choice((0, 0.05, 0.1)), *rng.choices([*CUTS], k=2)
+        counts += of_templates(policy, rng, before, after, share)
+    assert counts["wrong"] == 0, counts
+    assert counts["right"] >= 0.3 * (counts["right"] + counts["open", True]), counts

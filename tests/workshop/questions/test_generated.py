@@ -49,6 +49,7 @@ def test_by_hand(tmp_path):
     assert result.to_dict()["fell"] == {}
 
 
+@pytest.mark.integration
 def test_goes_on_and_grows(tmp_path):
     """The same again costs nothing; more questions begin with the same ones, and cost their own."""
     judge = judge_of(tmp_path)
@@ -168,6 +169,7 @@ def test_too_much_is_missing(tmp_path, where):
         write_questions(corpus(4), judge, 4, **ALONE)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ["refusal", "content_filter"])
 @pytest.mark.parametrize("where", ["write", "need", "relevance"])
 def test_a_refusal_is_no_error(tmp_path, where, kind):
@@ -261,6 +263,7 @@ def test_unanswerable_and_answered_elsewhere(tmp_path):
     assert {dropped.detail.partition(":")[0] for dropped in result.dropped} == {"hr"}
 
 
+@pytest.mark.integration
 def test_several(tmp_path):
     """Neighbours of one source are asked about together; what has nothing of the answer is left."""
     grades = {"item0003": 2, "item0004": 1, "item0005": 0}

@@ -31,7 +31,7 @@ class Rows:
     def __init__(self, rows):
         self.rows = list(rows)
 
-    def after(self, last):
+    def after(self, last, tables=None):
         """Give them all, once."""
         rows, self.rows = self.rows, []
         return iter(rows)

@@ -16,12 +16,15 @@ import pytest
 from kragx import DataError, UsageError, read_dataset
 from kragx.data.gold_diff import diff_files
 from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.pairs.conflicts import agreement
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases import release
+from kragx.workshop.releases.notes import agreement_text
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 from tests.app.commands.conftest import kragx
 from tests.workshop.serving import started, written
+from tests.workshop.simulated import MemoryState
 
 __all__ = ["kragx"]
 
@@ -114,7 +117,8 @@ def test_a_question_that_is_lost_again_is_said(shop):
         "questions left out: 1, people differ, and nobody has decided",
         "of these v1 has 1",
     )
-    assert "Krippendorff's alpha" in (shop / "gold_v2.md").read_text(encoding="utf-8")
+    notes = (shop / "gold_v2.md").read_text(encoding="utf-8")
+    assert "1 pairs have two people's grades; too few: below 10 a figure would say" in notes
 
 
 def test_a_gold_set_comes_back_as_it_was(tmp_path):
@@ -241,6 +245,7 @@ released(Path(sys.argv[1]))
 """
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
 @pytest.mark.parametrize(
     ("name", "at"),
@@ -321,3 +326,21 @@ def test_two_folders_of_one_database(tmp_path, database):
     assert third.version == "v3"
     assert "gold_v2.jsonl is not in this folder, so nothing is held against it" in third.lacks
     assert third.changes.startswith("since v1: 2 of 4 questions differ (2 added)")
+
+
+def test_no_figure_below_ten_pairs():
+    """The notes have alpha from as many pairs on as the page; with nothing to differ, none."""
+
+    def text(n, grades):
+        rows = [
+            Judgement(question=f"q{number}", document="d", person=person, grade=grades[number % 2])
+            for number in range(n)
+            for person in "ab"
+        ]
+        state = MemoryState()
+        state.add([Person(uid=uid, name=uid) for uid in "ab"] + rows)
+        return agreement_text(agreement(state, 3))
+
+    assert "too few: below 10" in text(9, (0, 3))
+    assert "Krippendorff's alpha for ordered grades 1" in text(10, (0, 3))
+    assert "10 pairs have two people's grades; all alike: alpha" in text(10, (3, 3))

@@ -5,8 +5,8 @@ import { t } from "./words.js";
 /** An answer that is no success: what is wrong, where, and what helps. `status` is 0 where there was no answer. */
 export class Refused extends Error {
   constructor(status, { problem, field = null, remedy = null, code = null }) {
-    super(code ? t(`error_${code}`) : [400, 403, 404, 409, 413].includes(status) ? t(`status_${status}`) + problem : problem);
-    Object.assign(this, { status, field, remedy: code ? null : remedy });
+    super(code ? t(`error_${code}`, problem) : [400, 403, 404, 409, 413].includes(status) ? t(`status_${status}`) + problem : problem);
+    Object.assign(this, { status, field, remedy: code ? null : remedy, isKnown: Boolean(code) });
   }
 
   /** Whether the same may succeed later: no answer, or a server in trouble. */

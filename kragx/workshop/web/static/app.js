@@ -1,7 +1,7 @@
 // Start, the views and the way between them, what is always on the screen.
 
 import { addressOf, fragment, get, Outbox, Refused, recall, remember } from "./api.js";
-import { button, byId, el, empty, fill, name, plain, say } from "./dom.js";
+import { button, byId, el, empty, fill, name, personName, plain, say } from "./dom.js";
 import { showGuidelines } from "./guidelines.js";
 import { listen } from "./keys.js";
 import { languages, setLanguage, t } from "./words.js";
@@ -32,14 +32,20 @@ function header() {
   const tabs = Object.keys(VIEWS).filter((view) => isOwner() || !OF_OWNER.includes(view));
   const other = languages.find((language) => language !== document.documentElement.lang);
   fill(byId("top"),
-    el("div.brand", {}, el("strong", {}, name(set.name)), el("span.muted", {}, name(person.name))),
+    el("div.brand", {}, el("strong", {}, name(set.name)), el("span.muted", {}, name(personName(person.name)))),
     el("nav", { "aria-label": t("views") }, tabs.map((view) =>
       el("a", { href: addressOf(view), "aria-current": view === app.view ? "page" : null }, t(`view_${view}`),
-        view === "conflicts" && counts.conflicts ? el("b.count", {}, counts.conflicts) : null))),
+        count(view === "conflicts" ? counts.conflicts : view === "questions" ? counts.odd : 0, view)))),
     el("div.controls", {},
-      button(t("guidelines"), () => showGuidelines(), { title: t("guidelinesKey") }),
-      button(t("otherLanguage"), () => { remember("kragx:language", other); speak(other); show(); }, { lang: other })));
+      button(inBoth("guidelines", "?"), () => showGuidelines(), { title: t("guidelinesKey"), "aria-label": t("guidelines") }),
+      button(inBoth("otherLanguage", t("otherLanguageShort")), () => { remember("kragx:language", other); speak(other); show(); }, { lang: other, "aria-label": t("otherLanguage") })));
 }
+
+/** How many wait there for the owner. */
+const count = (number, view) => (number ? el("b.count", { title: t(`count_${view}`, number), "aria-label": t(`count_${view}`, number) }, number) : null);
+
+/** A label, and what stands for it in a narrow window. */
+const inBoth = (key, short) => [el("span.wide", {}, t(key)), el("span.narrow", {}, short)];
 
 function speak(language) {
   setLanguage(language);
@@ -57,6 +63,7 @@ async function show() {
   document.body.dataset.view = wanted;
   document.querySelectorAll("dialog").forEach((box) => box.close());
   header();
+  if (isOther) window.scrollTo(0, 0);
   try {
     await VIEWS[wanted].show(byId("main"), app, ...rest);
   } catch (error) {
@@ -64,7 +71,6 @@ async function show() {
     fill(byId("main"), empty(t("didNotWork"), `${plain(error.message)} ${plain(error.remedy ?? "")}`, button(t("again"), show)));
     if (!(error instanceof Refused)) throw error;
   }
-  if (isOther) window.scrollTo(0, 0);
   document.documentElement.dataset.ready = wanted;
 }
 
@@ -78,7 +84,7 @@ function banner(waiting, failed) {
 function refusedAtTheDoor(error) {
   fill(byId("top"));
   fill(byId("main"), empty(t(fragment().token ? "linkUnknown" : "linkMissing"), t("linkHow"),
-    error.status === 401 ? null : el("p.muted", {}, plain(error.message))));
+    error.status === 401 && !error.isKnown ? null : el("p.muted", {}, plain(error.message))));
 }
 
 function pressed(key) {

@@ -1,7 +1,7 @@
 // What people disagree on, side by side, and the third look that decides.
 
 import { get, newUid, post } from "./api.js";
-import { button, byId, el, empty, fill, grades, name, problem, say, shown } from "./dom.js";
+import { button, byId, el, empty, fill, grades, name, personName, problem, say, shown } from "./dom.js";
 import { passage } from "./passage.js";
 import { t } from "./words.js";
 
@@ -47,7 +47,7 @@ function writeNote() {
 
 /** What one of them said, and where they saw it. */
 const side = (judgement) => el("article.side", {},
-  el("h3", {}, name(judgement.person.name)), el("p.grade-said", {}, app.words(judgement)),
+  el("h3", {}, name(personName(judgement.person.name))), el("p.grade-said", {}, app.words(judgement)),
   judgement.note ? el("p", { dir: "auto" }, shown(judgement.note)) : null,
   judgement.evidence.map((words) => el("blockquote", { dir: "auto" }, shown(words))));
 

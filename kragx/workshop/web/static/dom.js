@@ -52,6 +52,9 @@ export const plain = (text) => String(text).replace(HIDDEN, (letter) => `⟨${co
 /** A name from data, kept apart from the direction of what stands around it. */
 export const name = (text) => el("bdi", {}, plain(text));
 
+/** How a person is called: an owner who has no name of their own, by the role. */
+export const personName = (text) => (text === "owner" ? t("role_owner") : plain(text));
+
 export const button = (text, press, attributes = {}) => el("button", { type: "button", onclick: press, ...attributes }, text);
 
 /** A button for each grade, with its key and its words; the second click of a double click does nothing. */
@@ -76,7 +79,7 @@ export const problem = (error) => el("p.problem", { role: "alert" }, plain(error
 export const table = (heads, rows) =>
   el("div.scroll", { tabindex: 0 }, el("table", {},
     el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
-    el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell) => el("td", {}, cell)))))));
+    el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, column) => el("td", { "data-head": heads[column] || null }, cell)))))));
 
 /** A dialog over the page with a title; Escape closes it. Gives the element in which the rest stands. */
 export function dialog(title, ...children) {

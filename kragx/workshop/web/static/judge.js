@@ -11,9 +11,12 @@ import { decidesShort, decidesWords, t } from "./words.js";
 // Nobody reads a passage within this time (ms): what comes sooner is the second half of a double click or of a key
 // that was meant for the pair before.
 const TOO_SOON = 300;
+const AHEAD = 2; // pairs that are fetched before they are asked for
 
 let app, only, parts; // `only`: uid of the question that alone is judged; `parts`: the elements that change
-let current = null, ahead = [], end = null, shownAt = 0, away = 0, text = null;
+let current = null, ahead = [], end = null, shownAt = 0, away = 0, text = null, latePairs = 0;
+let standing = {}; // what the server said last of how far everything is
+let row = { question: null, pairs: 0 }; // the question that was shown last, and with how many pairs in a row
 const drafts = new Map(); // what was marked and noted of a pair, by its key, while it is away
 const done = new Set(); // keys of the pairs that were judged here: an answer that was under way may still name them
 
@@ -45,6 +48,9 @@ export function forget(questionUid, documentId) {
   if (current && !stays(current)) current = null;
 }
 
+/** The uid of the question that somebody is judging: what they search for is for it. */
+export const questionBefore = () => current?.question.uid ?? "";
+
 async function fetchNext() {
   const answer = await get("api/next", { question: only });
   if (answer.pair && !app.outbox.messages.length) done.delete(keyOfPair(answer.pair)); // the server knows of all
@@ -56,6 +62,7 @@ function take(answer) {
   status(answer);
   const { pair } = answer;
   const isDone = pair && done.has(keyOfPair(pair)) && pair.mine?.kind !== "later";
+  if (pair?.late) sayLate(pair.late);
   if (!pair) end = answer;
   else if (!isDone && !same(pair, current) && !ahead.some((other) => same(pair, other))) ahead.push(pair);
   if (!current) advance();
@@ -69,11 +76,16 @@ function advance() {
   else fetchNext().catch((error) => nothingLeft({ error }));
 }
 
-/** Fetch what comes after the pair that is shown, so that going on takes no time. */
+/** Fetch what comes after the pair that is shown, so that going on takes no time, even on a busy machine. */
 async function lookAhead(pair) {
+  const before = only;
   try {
-    const answer = await get("api/next", { question: only, after: pair.question.uid, after_document: pair.document.id });
-    if (same(pair, current) && answer.pair) take(answer);
+    for (let count = -1; same(pair, current) && count < ahead.length && ahead.length < AHEAD;) {
+      count = ahead.length;
+      const after = [pair, ...ahead].map(({ question, document: { id } }) => [question.uid, id]);
+      const answer = await get("api/next", { question: only, after: JSON.stringify(after) });
+      if (before === only && answer.pair) take(answer);
+    }
   } catch {
     // It comes with the answer to the judgement, too.
   }
@@ -91,20 +103,35 @@ function frame(main) {
     note: el("textarea", { rows: 2, maxlength: 2000, "aria-label": t("note"), hidden: true, onkeydown: leaveNote }),
     noteHint: el("small.muted", {}, t(isTouch() ? "noteHintTouch" : "noteHint")),
   };
-  const tool = (word, key, act, hint) => button([el("kbd", {}, key), el("span", {}, t(word))], act, { class: "tool", title: t(hint ?? word) });
+  parts.before = button(`↑ ${t("textBefore")}`, () => window.scrollTo({ top: 0 }), { class: "more before", hidden: true });
+  parts.after = button(`↓ ${t("textAfter")}`, () => window.scrollBy({ top: 0.7 * visiblePart() }), { class: "more after", hidden: true });
+  parts.underline = app.me.set.underline ? tool("underline", "w", underline, "underlineHint") : null;
   parts.bar = el("section.bar", { "aria-label": t("yourGrade") }, el("div.lines", {}, parts.said, parts.status), parts.note, parts.noteHint, grades(app.me.set.scale, (grade) => give("grade", grade)),
     el("div.tools", {}, tool("unusable", "x", () => give("unusable"), "unusableHint"), tool("later", "s", () => give("later"), "laterHint"),
       tool("undo", "u", undo, "undoHint"), tool("note", "e", openNote), tool("odd", "o", tellOdd, "oddHint"), tool("searchHere", "/", searchHere, "searchHint")));
   parts.all = el("div.judge.over", { vars: { "--top": `${byId("top").offsetHeight}px` } }, el("div.left", {}, parts.question, parts.stop, firstVisit(), parts.bar), parts.document);
   fill(main, parts.all);
+  underline(null, recall("kragx:underline") ?? true);
+  status(standing);
 }
 
-/** Three lines for who is here for the first time; they go with the first grade. */
+const tool = (word, key, act, hint) => button([el("kbd", {}, key), el("span", {}, t(word))], act, { class: "tool", title: t(hint ?? word) });
+
+/** Two lines for who is here for the first time; they go with the first grade. */
 function firstVisit() {
   if (recall("kragx:met") || current?.mine) return null;
-  parts.card = el("aside.card.first", {}, ["first1", "first2", isTouch() ? "first3Touch" : "first3"].map((line) => el("p", {}, t(line))));
+  parts.card = el("aside.card.first", {}, ["first1", isTouch() ? "first2Touch" : "first2"].map((line) => el("p", {}, t(line))));
   return parts.card;
 }
+
+/** Whether the question's words are underlined, and a long text opens where most of them stand; kept in the browser. */
+function underline(event, isOn = !isUnderlined()) {
+  document.documentElement.dataset.underline = isOn ? "on" : "off";
+  parts.underline?.setAttribute("aria-pressed", isOn);
+  if (event !== null) remember("kragx:underline", isOn);
+}
+
+const isUnderlined = () => document.documentElement.dataset.underline === "on";
 
 function draw(pair) {
   current = pair;
@@ -113,29 +140,67 @@ function draw(pair) {
   const { question, document: { id, title, metadata }, copies, mine } = pair;
   const kept = recall("kragx-draft"), isKept = kept?.person === app.me.person.uid && kept.pair === keyOfPair(pair);
   const draft = drafts.get(keyOfPair(pair)) ?? (isKept ? kept : { spans: mine?.spans ?? [], note: mine?.note ?? "" });
+  row = { question: question.uid, pairs: row.question === question.uid ? row.pairs + (row.pair !== keyOfPair(pair)) : 1, pair: keyOfPair(pair) };
+  parts.question.classList.toggle("same", row.pairs > 1);
   fill(parts.question,
     only ? el("p.small", {}, t("onlyThis"), " ", el("a", { href: location.hash.replace(/\/judge.*/, "/judge") }, t("allQuestions"))) : "",
+    only ? "" : el("p.small.which", {}, row.pairs > 1 ? t("sameQuestion", row.pairs) : t("newQuestion")),
     el("h1", { id: "question", dir: "auto" }, shown(question.text)),
     question.note ? el("p.muted", { dir: "auto" }, shown(question.note)) : "",
     pair.moved?.length ? el("aside.card.moved", {}, el("p", {}, t("moved")), pair.moved.map((words) => el("blockquote", { dir: "auto" }, shown(words)))) : "");
-  text = passage(pair.document.text, draft.spans);
+  text = passage(pair.document.text, draft.spans, pair.words?.spans);
   const facts = Object.entries(metadata ?? {}).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) && value !== "");
-  fill(parts.document,
-    mine?.kind === "later" ? el("p.caution.small", {}, t("postponed")) : "",
-    title ? el("h2", { dir: "auto" }, shown(title)) : "", text.node,
-    el("p.small.muted", {}, t(isTouch() ? "markHintTouch" : "markHint")),
-    copies > 1 ? el("p.small.muted", {}, t(copies === 2 ? "copies1" : "copies", copies - 1)) : "",
-    pair.around ? around(id) : "",
+  parts.late = el("p.caution.small", { hidden: !pair.late && mine?.kind !== "later" });
+  sayLate(latePairs);
+  fill(parts.document, parts.before, parts.late,
+    title ? el("h2", { dir: "auto" }, shown(title)) : "", text.node, parts.after,
+    recall("kragx:marked") ? "" : el("p.small.muted", {}, t(isTouch() ? "markHintTouch" : "markHint")),
+    parts.underline, pair.around ? around(id) : "",
     el("details.small", {}, el("summary", {}, t("aboutPassage")),
+      copies > 1 ? el("p", {}, t(copies === 2 ? "copies1" : "copies", copies - 1)) : "",
       el("dl", {}, [[t("documentId"), id], ...facts].map(([key, value]) => el("div", {}, el("dt", {}, name(key)), el("dd", {}, name(value)))))));
   parts.note.value = draft.note;
   parts.note.hidden = !draft.note;
   parts.bar.querySelectorAll(".grade").forEach((one) => one.classList.toggle("mine", mine?.kind === "grade" && String(mine.grade) === one.dataset.grade));
-  parts.document.scrollTop = 0;
-  if (window.scrollY > 0) window.scrollTo(0, 0);
+  openAt(pair.words?.densest);
   [shownAt, away] = [performance.now(), 0];
   lookAhead(pair);
 }
+
+/** Only pairs that were put off come now: how many, lest they seem to have no end. */
+function sayLate(pairs) {
+  latePairs = pairs;
+  if (current) fill(parts.late, current.late ? t("onlyLate", pairs) : t("postponed"));
+}
+
+/** A text opens at its beginning; where most of the question's words stand beyond what is seen, there. */
+function openAt(position) {
+  if (window.scrollY > 0) window.scrollTo(0, 0);
+  const word = position == null || !isUnderlined() ? null : text.body.querySelector(`u[data-word="${position}"]`);
+  const lowest = word ? word.getBoundingClientRect().bottom - limits().bottom + 0.3 * visiblePart() : 0;
+  if (word && word.getBoundingClientRect().bottom > limits().bottom - 40) window.scrollTo(0, lowest);
+  sayMore();
+}
+
+/** Between which heights of the window the passage is seen. */
+function limits() {
+  const isNarrow = getComputedStyle(parts.all).display === "flex"; // there question and buttons stand above and below
+  return { top: isNarrow ? parts.question.getBoundingClientRect().bottom : 0, bottom: isNarrow ? parts.bar.getBoundingClientRect().top : window.innerHeight };
+}
+
+const visiblePart = () => Math.max(100, limits().bottom - limits().top);
+
+/** A sign at either end beyond which the text goes on. */
+function sayMore() {
+  if (!current || !text.body.isConnected) return;
+  const { top, bottom } = text.body.getBoundingClientRect(), seen = limits();
+  parts.all.style.setProperty("--above", `${Math.max(0, seen.top)}px`);
+  parts.all.style.setProperty("--below", `${window.innerHeight - seen.bottom}px`);
+  parts.before.hidden = top >= seen.top;
+  parts.after.hidden = bottom <= seen.bottom;
+}
+
+for (const event of ["scroll", "resize"]) window.addEventListener(event, () => app?.view === "judge" && sayMore(), { passive: true });
 
 /** Nothing is left, or there is nothing yet. */
 function nothingLeft({ error, why, decides }) {
@@ -156,9 +221,11 @@ function nothingLeft({ error, why, decides }) {
   if (decides?.state === "decided") parts.document.append(el("p.muted", {}, decidesWords(decides)));
 }
 
-function status({ progress, decides }) {
+function status(answer) {
+  const { progress, decides } = answer;
   if (!progress) return;
-  fill(parts.status, `${t("judged", progress.mine)} · ${decidesShort(decides) ?? t("ofPairs", progress.pairs)}`);
+  standing = answer;
+  fill(parts.status, t("judged", progress.mine), el("span.of", {}, ` · ${decidesShort(decides) ?? t("ofPairs", progress.pairs)}`));
   parts.stop.hidden = decides?.state !== "decided";
   fill(parts.stop, decidesWords(decides), " ", t("mayStop"));
 }
@@ -180,6 +247,7 @@ function give(kind, grade = null) {
     seconds: Math.round((performance.now() - shownAt - away) / 100) / 10 };
   fill(parts.said, t("previousOne", app.words(said)));
   remember("kragx:met", true);
+  if (said.spans.length) remember("kragx:marked", true);
   parts.card?.remove();
   if (parts.bar.contains(document.activeElement)) document.activeElement.blur(); // else Space, to scroll, grades the next one as well
   done.add(keyOfPair(current));
@@ -245,7 +313,7 @@ const searchHere = () => app.go("search", ...(current ? [current.question.uid] :
 export function keys(key) {
   const grade = app.me.set.scale.find((step) => String(step.grade) === key);
   if (grade) return () => give("grade", grade.grade);
-  return { u: undo, s: () => give("later"), x: () => give("unusable"), e: openNote, o: tellOdd, g: showGuidelines, "?": showGuidelines, "/": searchHere }[key];
+  return { u: undo, s: () => give("later"), x: () => give("unusable"), e: openNote, o: tellOdd, w: app.me.set.underline ? underline : null, g: showGuidelines, "?": showGuidelines, "/": searchHere }[key];
 }
 
 let hiddenAt = null;

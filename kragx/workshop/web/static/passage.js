@@ -5,7 +5,13 @@ import { button, el, fill, plain, shown } from "./dom.js";
 import { t } from "./words.js";
 
 const pointsBefore = (text, unit) => [...text.slice(0, unit)].length;
-const unitsBefore = (text, point) => [...text].slice(0, point).join("").length;
+
+/** For each code point of a text where it begins in UTF-16 units, and where the last one ends. */
+function unitsOf(text) {
+  const units = [0];
+  for (const letter of text) units.push(units.at(-1) + letter.length);
+  return units;
+}
 
 /** Stretches in order, those that touch or overlap made one. */
 export function merged(spans) {
@@ -33,24 +39,26 @@ function placeOf(range, node, text) {
   return start < end ? [start, end] : null;
 }
 
-/** The text as nodes, its stretches as <mark>; for reading alone. */
-function marked(text, spans, attributes = () => ({})) {
+/** What lies between two places of a text as nodes; of stretches, each part in an element of its own. */
+function pieces(text, [from, to], spans, wrapped) {
   const nodes = [];
-  let from = 0;
   spans.forEach(([start, end], position) => {
-    const [first, last] = [unitsBefore(text, start), unitsBefore(text, end)];
-    nodes.push(shown(text.slice(from, first)), el("mark", attributes(position), shown(text.slice(first, last))));
+    const [first, last] = [Math.max(start, from), Math.min(end, to)];
+    if (first >= last) return;
+    nodes.push(text([from, first]), wrapped(text([first, last]), position));
     from = last;
   });
-  return [nodes, shown(text.slice(from))];
+  return [nodes, text([from, to])];
 }
 
 /**
  * A passage whose evidence can be marked: with the mouse at once, otherwise with a button that comes up.
  *
- * @returns {node, spans()}: the element, and a function that gives the stretches.
+ * @param words stretches that are underlined: where the question's words stand.
+ * @returns {node, body, spans()}: the element, that of the text, and a function that gives the marked stretches.
  */
-export function passage(text, spansBefore = []) {
+export function passage(text, spansBefore = [], words = []) {
+  const units = unitsOf(text);
   let spans = merged(spansBefore), usesMouse = false, removedAt = -Infinity, offered = null, hiding = null;
   const body = el("div.text", { tabindex: 0, lang: "", dir: "auto", "aria-label": t("passage") });
   const list = el("ul.evidence", { "aria-label": t("evidence") });
@@ -73,11 +81,14 @@ export function passage(text, spansBefore = []) {
   };
   const draw = () => {
     offer.hidden = true;
-    fill(body, marked(text, spans, (position) => ({ title: t("unmark"), onclick: () => document.getSelection().isCollapsed && remove(position) })));
+    const letters = ([start, end]) => shown(text.slice(units[start], units[end]));
+    const underlined = (place) => pieces(letters, place, words, (inside, position) => el("u", { "data-word": position }, inside));
+    const mark = (inside, position) => el("mark", { title: t("unmark"), onclick: () => document.getSelection().isCollapsed && remove(position) }, inside);
+    fill(body, pieces(underlined, [0, units.length - 1], spans, mark));
     fill(list, spans.map(([start, end], position) => {
-      const words = plain([...text].slice(start, end).join("").replace(/\s+/g, " "));
-      return el("li", {}, button([el("bdi", {}, words.length > 60 ? `${words.slice(0, 60)}…` : words), el("span.cross", { "aria-hidden": "true" }, " ×")],
-        () => remove(position), { title: t("unmark"), "aria-label": t("unmarkThis", words) }));
+      const quote = plain(text.slice(units[start], units[end]).replace(/\s+/g, " "));
+      return el("li", {}, button([el("bdi", {}, quote.length > 60 ? `${quote.slice(0, 60)}…` : quote), el("span.cross", { "aria-hidden": "true" }, " ×")],
+        () => remove(position), { title: t("unmark"), "aria-label": t("unmarkThis", quote) }));
     }));
   };
   const node = el("div.passage", {}, body, offer, list);
@@ -98,5 +109,5 @@ export function passage(text, spansBefore = []) {
     else hiding = setTimeout(() => { offer.hidden = true; }, 400);
   }, { signal });
   draw();
-  return { node, spans: () => spans };
+  return { node, body, spans: () => spans };
 }

@@ -1,7 +1,7 @@
 // Who judges: a name gets a link of its own, and a link can be taken away.
 
 import { get, post } from "./api.js";
-import { button, byId, el, field, fill, name, problem, say, table } from "./dom.js";
+import { button, byId, el, field, fill, name, personName, problem, say, table } from "./dom.js";
 import { t } from "./words.js";
 
 let app;
@@ -17,7 +17,7 @@ export async function show(main, given) {
   fill(main, el("h1", {}, t("people")), el("p.muted", {}, t("peopleHint")),
     el("form.inline", { onsubmit: add }, field(t("name"), input), el("button.primary", { type: "submit" }, t("addPerson"))), wrong,
     table([t("name"), t("role"), t("judgedPairs"), t("link")], people.map((person) => [
-      name(person.name), t(`role_${person.role}`), person.judged ?? 0, person.role === "file" ? "–" : link(person, wrong)])));
+      name(personName(person.name)), t(`role_${person.role}`), person.judged ?? 0, person.role === "file" ? "–" : link(person, wrong)])));
 }
 
 async function change(value, wrong) {
@@ -35,7 +35,7 @@ async function change(value, wrong) {
 function link(person, wrong) {
   if (person.state === "gone") return [el("span.muted", {}, t("linkGone")), " ", button(t("linkBack"), () => change({ uid: person.uid, state: "here" }, wrong))];
   const address = person.link ? new URL(person.link, location.href).href : "";
-  const input = el("input", { readonly: true, value: address, "aria-label": t("linkOf", person.name), onfocus: (event) => event.target.select() });
+  const input = el("input", { readonly: true, value: address, "aria-label": t("linkOf", personName(person.name)), onfocus: (event) => event.target.select() });
   return el("div.link", {}, input, button(t("copy"), () => copy(input)),
     person.role === "owner" ? null : button(t("takeAway"), () => change({ uid: person.uid, state: "gone" }, wrong), { title: t("takeAwayHint") }));
 }

@@ -1,24 +1,24 @@
 // How far the set is, by type and difficulty, by person; how well people agree, and what still decides.
 
 import { get } from "./api.js";
-import { el, fill, name, plain, table } from "./dom.js";
-import { decidesWords, decimal, labelOf, percent, t } from "./words.js";
+import { el, fill, name, personName, plain, table } from "./dom.js";
+import { decidesWords, decimal, inOrder, labelOf, percent, t } from "./words.js";
 
 export async function show(main, app) {
   const { totals, decides, by = {}, people, agreement, leak, estimates = [], notices = [] } = await get("api/progress");
   fill(main, el("h1", {}, t("view_progress")),
-    notices.map((notice) => el("p.caution", {}, plain(notice))),
+    notices.map(({ about, code, values }) => el("p.caution", {}, code === "store" ? "" : [el("strong", {}, name(about)), ": "], t(`notice_${code}`, ...values.map((value) => (typeof value === "string" ? plain(value) : value))))),
     el("div.numbers", {}, number(totals.mine, t("byYou")), number(totals.judged, t("pairsJudged"), t("ofPairs", totals.pairs)),
       number(totals.questions_with_relevant, t("questionsWithGold"), t("ofQuestions", totals.questions)), number(totals.conflicts, t("openConflicts"))),
     el("section", {}, el("h2", {}, t("whatDecides")), el("p", {}, decidesWords(decides)),
-      totals.judged == null || decides.state === "decided" ? null : el("p.muted", {}, t("pairsLeft", totals.pairs - totals.judged, totals.pairs))),
+      totals.judged == null || decides.state === "decided" ? null : el("p.muted", {}, t(decides.outcome === "all" ? "pairsLeftAll" : "pairsLeft", totals.pairs - totals.judged, totals.pairs))),
     Object.entries(by).filter(([, rows]) => rows.length).map(([key, rows]) => shares(key, rows)),
     agreement ? el("section", {}, el("h2", {}, t("agreement")), agreementWords(agreement).map((line) => el("p", {}, line)), agreement.meant ? el("p.muted", {}, t("agreeMeant", agreement.meant)) : null) : null,
     estimates.length ? el("section", {}, el("h2", {}, t("estimates")), el("p", {}, t("estimatesWhat", estimates[0].n, estimates[0].of, estimates[0].drawn)), el("p.muted", {}, t("estimatesTerms")),
       table([t("estimateOf"), t("estimateValue"), t("estimateInterval")], estimates.map((own) => [own.name ? t("estimatePrecision", plain(own.name)) : t("estimateShare"), own.low == null ? t("onlyPairs", own.n) : percent(own.value),
         own.low == null ? t("tooFew") : `${percent(own.low)} – ${percent(own.high)}`]))) : null,
     people?.length ? el("section", {}, el("h2", {}, t("people")), table([t("name"), t("judgedPairs"), t("laterPairs")],
-      people.map((person) => [name(person.name), person.judged ?? 0, person.later ?? 0]))) : null,
+      people.map((person) => [name(personName(person.name)), person.judged ?? 0, person.later ?? 0]))) : null,
     app.me.person.role === "owner" && leak?.mean != null ? el("section", {}, el("h2", {}, t("leak")), el("p", {}, t("leakMean", percent(leak.mean)), " ",
       leak.target != null ? t(leak.mean > leak.target ? "leakAbove" : "leakBelow", percent(leak.target)) : "", " ", t("leakWhat"))) : null);
 }
@@ -27,7 +27,7 @@ const number = (value, words, of) => value == null ? null : el("p.number", {}, e
 
 /** Of each value's questions those that have an answer as a bar, and how many there are beside the share that is aimed at. */
 function shares(key, rows) {
-  return el("section", {}, el("h2", {}, t(key)), el("div.shares", {}, rows.map(({ value, questions, share, target, judged, answered }) => el("div.share-row", {},
+  return el("section", {}, el("h2", {}, t(key)), el("div.shares", {}, (rows.some(({ target }) => target != null) ? rows : inOrder(key, rows, ({ value }) => value)).map(({ value, questions, share, target, judged, answered }) => el("div.share-row", {},
     el("span", {}, value == null ? t("noValue") : name(labelOf(value))),
     answered == null ? el("span") : el("div.meter", { role: "img", "aria-label": t("shareWords", answered, questions), vars: { "--share": questions && answered / questions } }, el("i")),
     el("small", {}, answered == null ? "" : `${t("answered", answered, questions)} · ${t("nJudged", judged)} · `,

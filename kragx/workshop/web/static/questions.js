@@ -1,8 +1,10 @@
 // The set's questions: written, changed, dropped with a reason.
 
 import { get, post } from "./api.js";
-import { button, byId, dialog, el, empty, field, fill, name, plain, problem, say, select, shown, table } from "./dom.js";
-import { labelOf, percent, t } from "./words.js";
+import { button, byId, dialog, el, empty, field, fill, name, personName, plain, problem, say, select, shown, table } from "./dom.js";
+import { sourcesField } from "./sources.js";
+import { fromTemplates } from "./templates.js";
+import { inOrder, labelOf, OWN, percent, t } from "./words.js";
 
 const AT_ONCE = 100; // rows that are drawn before somebody asks for more
 
@@ -11,9 +13,10 @@ const filters = { words: "", query_type: "", difficulty: "", state: "open" };
 
 export async function show(main, given) {
   app = given;
-  const answer = await get("api/questions", { state: filters.state });
+  const answer = await get("api/questions", { state: filters.state === "odd" ? "open" : filters.state });
   [all, leak, shownRows] = [answer.questions, answer.leak, AT_ONCE];
-  const add = button(t("addQuestion"), () => edit(null), { class: "primary" });
+  const add = el("p.actions", {}, isOwner() ? button(t("fromTemplates"), () => fromTemplates(added)) : null, button(t("addQuestion"), () => edit(null), { class: "primary" }));
+  const n_odd = all.filter((question) => question.odd?.length).length;
   if (!all.length && filters.state === "open") {
     fill(main, empty(t("noQuestions"), t("noQuestionsHint"), add));
     return;
@@ -24,14 +27,18 @@ export async function show(main, given) {
     el("div.filters", {},
       field(t("find"), el("input", { type: "search", value: filters.words, oninput: (event) => filter({ words: event.target.value }) })),
       choice("query_type"), choice("difficulty"),
-      field(t("state"), select(["open", "dropped"].map((state) => [state, t(`state_${state}`)]), filters.state, { onchange: (event) => { filters.state = event.target.value; show(main, app); } }))),
+      field(t("state"), select(["open", ...(n_odd || filters.state === "odd" ? ["odd"] : []), "dropped"].map((state) => [state, t(`state_${state}`, n_odd)]), filters.state, { onchange: (event) => { filters.state = event.target.value; show(main, app); } }))),
     el("div", { id: "rows" }));
   draw();
 }
 
+function added(count) {
+  say(t(count === 1 ? "addedThese1" : "addedThese", count));
+  show(byId("main"), app);
+}
+
 const isOwner = () => app.me.person.role === "owner";
-const OWN = { query_type: ["general_inquiry", "legal_interpretation", "similar_case"], difficulty: ["easy", "medium", "hard"] };
-const values = (key) => [...new Set(all.map((question) => question[key]).filter(Boolean))].sort();
+const values = (key) => inOrder(key, [...new Set(all.map((question) => question[key]).filter(Boolean))].sort());
 
 function leakWords() {
   if (leak?.mean == null) return t("leakUnknown");
@@ -47,7 +54,7 @@ function filter(change) {
 function draw() {
   const words = filters.words.trim().toLocaleLowerCase().normalize();
   const rows = all.filter((question) => ["query_type", "difficulty"].every((key) => !filters[key] || question[key] === filters[key]) &&
-    (!words || question.text.toLocaleLowerCase().normalize().includes(words)));
+    (filters.state !== "odd" || question.odd?.length) && (!words || question.text.toLocaleLowerCase().normalize().includes(words)));
   const more = rows.length - shownRows;
   fill(byId("rows"),
     el("p.small.muted", { role: "status" }, t(rows.length === 1 ? "nQuestions1" : "nQuestions", rows.length)),
@@ -57,7 +64,7 @@ function draw() {
 
 const row = (question) => [
   [el("div.question-text", { dir: "auto" }, shown(question.text)), question.note ? el("small.muted", { dir: "auto" }, shown(question.note)) : null,
-    (question.odd ?? []).map(({ person, note }) => el("p.caution.small", { dir: "auto" }, t(note ? "oddSaid" : "oddSaidNothing", plain(person), plain(note)))),
+    (question.odd ?? []).map(({ person, note }) => el("p.caution.small", { dir: "auto" }, t(note ? "oddSaid" : "oddSaidNothing", personName(person), plain(note)))),
     question.answerable === false ? el("span.chip", {}, t("unanswerable")) : null],
   name(labelOf(question.query_type ?? "–")), name(labelOf(question.difficulty ?? "–")),
   ...(isOwner() ? [question.leak == null ? "–" : el("span", { class: leak?.target != null && question.leak > leak.target ? "over" : null }, percent(question.leak))] : []),
@@ -67,9 +74,9 @@ const row = (question) => [
     question.may_change ? [button(t("edit"), () => edit(question)), button(t("drop"), () => drop(question))] : null]),
 ];
 
-/** One of the values that there are, kragx's own among them, or another that is written: nobody makes a second name for one by chance. */
+/** One of the values that the set aims at (else kragx's own) or has, or another that is written: nobody makes a second name for one by chance. */
 function choice(key, question) {
-  const known = [...new Set([...OWN[key], ...values(key), ...[question?.[key]].filter(Boolean)])];
+  const known = [...new Set([...(app.me.set.targets[key] ?? OWN[key]), ...values(key), ...[question?.[key]].filter(Boolean)])];
   const own = el("input", { maxlength: 100, hidden: true, "aria-label": t("otherValue"), placeholder: t("otherValue") });
   const list = select([["", "–"], ...known.map((value) => [value, labelOf(value)]), [" ", t("other")]], question?.[key] ?? "", { onchange: () => { own.hidden = list.value !== " "; if (!own.hidden) own.focus(); } });
   return { node: el("div", {}, field(t(key), list), own), value: () => (own.hidden ? list.value : own.value.trim()) || null };
@@ -90,14 +97,14 @@ function edit(question) {
   const [kind, difficulty] = [choice("query_type", question), choice("difficulty", question)];
   const answerable = select([["", t("unknown")], ["true", t("yes")], ["false", t("no")]], String(question?.answerable ?? ""));
   const reference = el("textarea", { rows: 2, maxlength: 2000, value: question?.reference ?? "" });
-  const sources = el("textarea", { rows: 2, value: (question?.sources ?? []).join("\n") });
+  const sources = sourcesField(question?.sources);
   const note = el("input", { maxlength: 2000, value: question?.note ?? "" });
   const wrong = el("div");
   const store = async (event) => {
     event.preventDefault();
     const value = { ...(question ? { uid: question.uid } : {}), text: text.value.trim(), query_type: kind.value(), difficulty: difficulty.value(),
       answerable: { true: true, false: false }[answerable.value] ?? null, reference: reference.value.trim() || null,
-      sources: sources.value.split("\n").map((id) => id.trim()).filter(Boolean), note: note.value.trim() };
+      sources: sources.value(), note: note.value.trim() };
     try {
       await post("api/questions", value);
       box.close();
@@ -112,7 +119,7 @@ function edit(question) {
     field(t("question"), text), el("div.pair", {}, kind.node, difficulty.node),
     el("details", { open: Boolean(question?.reference || question?.sources?.length) }, el("summary", {}, t("more")),
       field(t("answerable"), answerable, t("answerableHint")), field(t("reference"), reference, t("referenceHint")),
-      field(t("sources"), sources, t("sourcesHint")), field(t("note"), note, t("questionNoteHint"))),
+      sources.node, field(t("note"), note, t("questionNoteHint"))),
     wrong, el("p.actions", {}, el("button.primary", { type: "submit" }, t("store")), button(t("cancel"), () => box.close()))));
   text.focus();
 }

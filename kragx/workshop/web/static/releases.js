@@ -1,7 +1,7 @@
 // Versions of the set that never change: what the next would hold, what it lacks, and those that are there.
 
 import { get, post } from "./api.js";
-import { button, byId, dialog, el, field, fill, name, plain, problem, table } from "./dom.js";
+import { button, byId, dialog, el, field, fill, name, personName, plain, problem, table } from "./dom.js";
 import { dayOf, t } from "./words.js";
 
 export async function show(main, app, done = null) {
@@ -32,7 +32,7 @@ export async function show(main, app, done = null) {
         app.me.counts.conflicts ? el("label.check", {}, undecided, " ", t("allowUndecided")) : null,
         el("button.primary", { type: "submit", id: "release" }, t("release"))), wrong),
     releases.length ? table([t("version"), t("made"), t("file"), t("by"), "SHA-256"],
-      [...releases].reverse().map(({ version, at, file, person, hash }) => [`v${version}`, dayOf(at), el("code", {}, name(file)), name(person ?? ""), el("code", {}, hash.slice(0, 12))]))
+      [...releases].reverse().map(({ version, at, file, person, hash }) => [`v${version}`, dayOf(at), el("code", {}, name(file)), name(personName(person ?? "")), el("code", {}, hash.slice(0, 12))]))
       : el("p.muted", {}, t("noReleases"), " ", t("noReleasesHint")));
 }
 
