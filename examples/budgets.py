@@ -12,8 +12,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from kragx import Evaluation, evaluate
-from kragx.comparison.side_by_side import side_by_side
-from kragx.printing import show
 from kragx.retrievers import BM25Retriever
 
 DATA = Path(__file__).parent / "data" / "consumer_ko"
@@ -30,16 +28,21 @@ METRICS = [
 
 
 def main() -> list[Evaluation]:
-    """Retrieve with each chunk size and print one table."""
-    results = []
-    for size in SIZES:
-        retriever = BM25Retriever.from_corpus(
+    """Retrieve with each chunk size and print one table, with the verdict above it."""
+    sizes = {
+        f"{size} characters": BM25Retriever.from_corpus(
             str(DATA / "corpus.jsonl"), chunk_size=size, chunk_overlap=0
         )
-        retriever.name = f"{size} characters"
-        results.append(evaluate(str(DATA / "gold.jsonl"), retriever, match="span", metrics=METRICS))
-    show(side_by_side(results))
-    return results
+        for size in SIZES
+    }
+    result = evaluate(
+        str(DATA / "gold.jsonl"),
+        sizes,
+        match="span",
+        metrics=METRICS,
+    )
+    result.print()
+    return list(result.evaluations.values())
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from kragx import Evaluation, evaluate
-from kragx.comparison.side_by_side import side_by_side
-from kragx.printing import show
 from kragx.retrievers import BM25Retriever
 
 DATA = Path(__file__).parent / "data" / "consumer_ko"
@@ -20,23 +18,21 @@ SIZES = (100, 200, 400)
 
 
 def main() -> list[Evaluation]:
-    """Retrieve with each chunk size and print one table."""
-    results = []
-    for size in SIZES:
-        retriever = BM25Retriever.from_corpus(
+    """Retrieve with each chunk size and print one table, with the verdict above it."""
+    sizes = {
+        f"{size} characters": BM25Retriever.from_corpus(
             str(DATA / "corpus.jsonl"), chunk_size=size, chunk_overlap=size // 5
         )
-        retriever.name = f"{size} characters"
-        results.append(
-            evaluate(
-                str(DATA / "gold.jsonl"),
-                retriever,
-                match="overlap",
-                metrics=["hit_rate@1", "hit_rate@5", "recall@5", "ndcg@10", "redundancy@10"],
-            )
-        )
-    show(side_by_side(results))
-    return results
+        for size in SIZES
+    }
+    result = evaluate(
+        str(DATA / "gold.jsonl"),
+        sizes,
+        match="overlap",
+        metrics=["hit_rate@1", "hit_rate@5", "recall@5", "ndcg@10", "redundancy@10"],
+    )
+    result.print()
+    return list(result.evaluations.values())
 
 
 if __name__ == "__main__":

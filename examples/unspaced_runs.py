@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from kragx import evaluate, match_pairs
-from kragx.data import UnicodeTokenizer
+from kragx.tokenizers import UnicodeTokenizer
 
 DATA = Path(__file__).parent / "data" / "unspaced"
 KS = (1, 3, 5, 10)

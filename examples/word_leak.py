@@ -24,15 +24,15 @@ METRICS = ["hit_rate@1", "hit_rate@5", "mrr@10"]
 
 def wordings(dataset: GoldDataset) -> dict[str, GoldDataset]:
     """The questions in parts by their leak, all as they are asked, and all as they stand there."""
-    leaks = {
-        query.id: share or 0 for query, share in zip(dataset, word_leak(dataset).queries.values())
-    }
+    asked = [query for query in dataset if query.gold]  # what nothing answers has no leak
+    found = word_leak(dataset).queries
+    leaks = {query.id: found[query.id] or 0 for query in asked}
     parts = {
-        "leak below 30%": [query for query in dataset if leaks[query.id] < 0.3],
-        "leak of 30% to 60%": [query for query in dataset if 0.3 <= leaks[query.id] < 0.6],
-        "leak from 60% on": [query for query in dataset if leaks[query.id] >= 0.6],
-        "as they are asked": [*dataset],
-        "in the gold's words": [replace(query, text=query.gold[0].text) for query in dataset],
+        "leak below 30%": [query for query in asked if leaks[query.id] < 0.3],
+        "leak of 30% to 60%": [query for query in asked if 0.3 <= leaks[query.id] < 0.6],
+        "leak from 60% on": [query for query in asked if leaks[query.id] >= 0.6],
+        "as they are asked": asked,
+        "in the gold's words": [replace(query, text=query.gold[0].text) for query in asked],
     }
     return {name: replace(dataset, queries=tuple(part)) for name, part in parts.items()}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kragx.agreement.calibration import Calibration as Calibration, calibrate as calibrate
     from kragx.comparison import Comparison as Comparison, compare as compare
     from kragx.comparison.flips import flips as flips
-    from kragx.comparison.plateaus import plateaus as plateaus
+    from kragx.comparison.plateaus import Plateau as Plateau, plateaus as plateaus
     from kragx.data import (
         Doc as Doc,
         Gold as Gold,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Query as Query,
         Retrieved as Retrieved,
         Run as Run,
+        Stage as Stage,
         Tokenizer as Tokenizer,
         read_corpus as read_corpus,
         read_dataset as read_dataset,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
         write_goldset as write_goldset,
         write_results as write_results,
     )
-    from kragx.data.validation import validate as validate
+    from kragx.data.validation import Validation as Validation, validate as validate
     from kragx.errors import (
         ConfigError as ConfigError,
         DataError as DataError,
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
         UsageError as UsageError,
     )
     from kragx.evaluation.evaluate import (
-        aevaluate as aevaluate,
-        evaluate as evaluate,
         match_pairs as match_pairs,
         pooled as pooled,
     )
@@ -57,6 +56,10 @@ if TYPE_CHECKING:
     from kragx.evaluation.explain import explain as explain
     from kragx.evaluation.explanation import Explanation as Explanation
     from kragx.evaluation.retrieve import aretrieve as aretrieve, retrieve as retrieve
+    from kragx.evaluation.stage_losses import (
+        StageLosses as StageLosses,
+        stage_losses as stage_losses,
+    )
     from kragx.evaluation.sweep import Sweep as Sweep, sweep as sweep
     from kragx.krag.document import KragDocument as KragDocument
     from kragx.krag.embedding_evaluator import (
@@ -74,13 +77,16 @@ if TYPE_CHECKING:
     from kragx.report.figures.comparison import write_figures as write_figures
     from kragx.report.figures.sweep import sweep_figure as sweep_figure
     from kragx.report.html_page.page import write_html as write_html
+    from kragx.together.evaluate import aevaluate as aevaluate, evaluate as evaluate
+    from kragx.together.evaluations import Evaluations as Evaluations
+    from kragx.tuning import Halving as Halving, Tuning as Tuning, tune as tune
 
 _PUBLIC = {
     "agreement": ("Agreement", "agree", "read_labels"),
     "agreement.calibration": ("Calibration", "calibrate"),
     "comparison": ("Comparison", "compare"),
     "comparison.flips": ("flips",),
-    "comparison.plateaus": ("plateaus",),
+    "comparison.plateaus": ("Plateau", "plateaus"),
     "data": (
         "Doc",
         "Gold",
@@ -88,6 +94,7 @@ _PUBLIC = {
         "Query",
         "Retrieved",
         "Run",
+        "Stage",
         "Tokenizer",
         "read_corpus",
         "read_dataset",
@@ -97,7 +104,7 @@ _PUBLIC = {
         "tokenizer",
     ),
     "data.formats.gold": ("write_gold", "write_goldset", "write_results"),
-    "data.validation": ("validate",),
+    "data.validation": ("Validation", "validate"),
     "errors": (
         "ConfigError",
         "DataError",
@@ -107,11 +114,12 @@ _PUBLIC = {
         "UntrustedError",
         "UsageError",
     ),
-    "evaluation.evaluate": ("aevaluate", "evaluate", "match_pairs", "pooled"),
+    "evaluation.evaluate": ("match_pairs", "pooled"),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.explain": ("explain",),
     "evaluation.explanation": ("Explanation",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
+    "evaluation.stage_losses": ("StageLosses", "stage_losses"),
     "evaluation.sweep": ("Sweep", "sweep"),
     "krag.document": ("KragDocument",),
     "krag.embedding_evaluator": ("EmbeddingRougeOfflineRetrievalEvaluators",),
@@ -127,6 +135,9 @@ _PUBLIC = {
     "report.figures.comparison": ("write_figures",),
     "report.figures.sweep": ("sweep_figure",),
     "report.html_page.page": ("write_html",),
+    "tuning": ("Halving", "Tuning", "tune"),
+    "together.evaluate": ("aevaluate", "evaluate"),
+    "together.evaluations": ("Evaluations",),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 

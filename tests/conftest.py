@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import gc
 import os
 import shutil
 
@@ -12,8 +13,18 @@ from tests.thoroughness import USUAL, examples
 # whoever looks on.
 os.environ.pop("COLUMNS", None)
 
+# Haystack and Hugging Face's packages would tell their makers of each use, or look for a network.
+os.environ |= {"HAYSTACK_TELEMETRY_ENABLED": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
+
 settings.register_profile("kragx", examples(USUAL))
 settings.load_profile("kragx")
+
+
+def pytest_collection_finish():
+    """What is there before the first test stays; a test's `gc.collect` does not go through it."""
+    gc.collect()
+    gc.freeze()
+
 
 CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
 SILENT = ("--disable-background-networking", "--disable-component-update", "--disable-sync")

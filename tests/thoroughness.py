@@ -1,12 +1,17 @@
-"""How many examples Hypothesis draws: a part of them by default, all where `.ci/run` is thorough.
+"""How much of what could be tried is tried by default; `KRAGX_THOROUGH=1 .ci/run` tries all.
 
-No example has a deadline by the clock, which a busy machine would miss.
+Hypothesis draws a part of its examples by default, and all where `KRAGX_THOROUGH` is set. No
+example has a deadline by the clock, which a busy machine would miss. Of many cases that are much
+alike some are tried by default, and the others with ``-m integration``.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 THOROUGH = "KRAGX_THOROUGH" in os.environ
@@ -15,5 +20,14 @@ USUAL = 100
 
 
 def examples(count: int) -> settings:
-    """`count` examples where the run is thorough, else a quarter of them, and at least 20."""
-    return settings(max_examples=count if THOROUGH else max(20, count // 4), deadline=None)
+    """`count` examples where the run is thorough, else an eighth of them, from 10 to 25."""
+    usual = min(25, max(10, count // 8))
+    return settings(max_examples=count if THOROUGH else min(count, usual), deadline=None)
+
+
+def some(cases: Sequence[Any], one_in: int) -> list[Any]:
+    """Every case as a parameter; all but every `one_in`-th, from the first, are `integration`."""
+    return [
+        pytest.param(case, marks=() if place % one_in == 0 else pytest.mark.integration)
+        for place, case in enumerate(cases)
+    ]

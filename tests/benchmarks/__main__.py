@@ -191,7 +191,8 @@ def _floors(report: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows with a floor; the smallest file is left out, its floor is a millisecond."""
     from .workloads import SIZE
 
-    smallest = tuple(f"file-{kind}-{SIZE.file_queries[0]} " for kind in ("corpus", "distinct"))
+    kinds = ("corpus", "distinct", "parquet")
+    smallest = tuple(f"file-{kind}-{SIZE.file_queries[0]} " for kind in kinds)
     return [
         row
         for row in report["rows"]

@@ -40,6 +40,7 @@ def test_start(benchmark: Any, side: str, turn: int, ten_queries: Path) -> None:
     take(benchmark, "start", lambda: output_of(command(side, ten_queries)), rounds=5)
 
 
+@pytest.mark.integration
 def test_they_do_what_they_say(ten_queries: Path) -> None:
     """The help names the commands, and the score is one of ten queries."""
     assert "score" in output_of(command("kragx-help", ten_queries))

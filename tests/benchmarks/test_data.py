@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
-from kragx import evaluate, read_results
+from kragx import evaluate, read_results, write_results
 
 from .support import child, once, sides, take
 from .workloads import SIZE, write_results_file
 
 KINDS = {"corpus": False, "distinct": True}
-"""Documents from a corpus that grows with the queries, or each a text of its own."""
+"""Documents of 20,000 chunks that come back for many queries, or each a text of its own."""
+
+PARQUET = "parquet"
+"""The first of these as Parquet, a row a question."""
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="kragx-benchmarks-")
 
@@ -23,6 +26,10 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="kragx-benchmarks-")
 @cache
 def results_file(n_queries: int, kind: str) -> Path:
     """A results file, written once; it goes when the tests end."""
+    if kind == PARQUET:
+        path = Path(_FOLDER.name) / f"{n_queries}.parquet"
+        write_results(*read_results(results_file(n_queries, "corpus")), path)
+        return path
     path = Path(_FOLDER.name) / f"{kind}-{n_queries}.jsonl"
     write_results_file(path, n_queries, distinct=KINDS[kind])
     return path
@@ -30,12 +37,15 @@ def results_file(n_queries: int, kind: str) -> Path:
 
 @pytest.mark.parametrize("n_queries", SIZE.file_queries)
 @sides("kragx", "floor")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, PARQUET])
 @once
 def test_score_a_file(benchmark: Any, kind: str, side: str, n_queries: int, turn: int) -> None:
-    """`kragx score` with 20 documents a query; the floor decodes each line and forgets it."""
-    path = results_file(n_queries, kind)
+    """`kragx score` with 20 documents a query; the floor decodes each line and forgets it.
+
+    That of Parquet decodes the same rows as JSON Lines.
+    """
     work = "score" if side == "kragx" else "read"
+    path = results_file(n_queries, "corpus" if (kind, work) == (PARQUET, "read") else kind)
     answers: list[dict[str, Any]] = []
     rounds = 3 if n_queries <= 10_000 else 1
     take(
@@ -48,7 +58,8 @@ def test_score_a_file(benchmark: Any, kind: str, side: str, n_queries: int, turn
     benchmark.extra_info.update({name: best[name] for name in ("seconds", "peak") if name in best})
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.integration
+@pytest.mark.parametrize("kind", [*KINDS, PARQUET])
 def test_streamed_equals_read_at_once(kind: str) -> None:
     """The command on a file gives what evaluate gives for the same file read into memory."""
     path = results_file(30, kind)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 from nltk.stem.porter import PorterStemmer
+from rouge_score.rouge_scorer import RougeScorer
 
-from kragx.data.tokenizers import KiwiTokenizer, KragTokenizer, WhitespaceTokenizer
+from kragx import RAGEvaluator
+from kragx.data.tokenizers import (
+    KiwiTokenizer,
+    KragTokenizer,
+    UnicodeTokenizer,
+    WhitespaceTokenizer,
+)
 from kragx.krag.evaluators import RougeOfflineRetrievalEvaluators
 
 from . import krag_side
 from .support import once, sides, take, turns
-from .workloads import SIZE, TextWorkload, texts
+from .workloads import SIZE, TextWorkload, langchain, texts
 
 TINY = 1e-12
 
@@ -63,6 +72,49 @@ def stem(workload: TextWorkload) -> None:
             stemmer.stem(word)
 
 
+PEER_QUERIES = 60
+"""Of the LangChain documents so many lists are rouge-score's; its time is scaled up."""
+
+
+def by_rouge_score(method: str, n_queries: int) -> list[float]:
+    """The F of every document and the gold of its query, by rouge-score."""
+    gold, docs = langchain()
+    scorer = RougeScorer([method])
+    return [
+        scorer.score(own.page_content, doc.page_content)[method].fmeasure
+        for (own,), of_query in zip(gold[:n_queries], docs)
+        for doc in of_query
+    ]
+
+
+@pytest.mark.parametrize("method", ["rouge2", "rougeL"])
+@sides("kragx", "floor", "peer-rouge-score")
+@turns
+def test_evaluate_all(benchmark: Any, side: str, method: str, turn: int) -> None:
+    """`RAGEvaluator.evaluate_all` on LangChain documents that come back for many queries."""
+    gold, docs = langchain()
+    distinct = [*dict.fromkeys(doc.page_content for own in docs for doc in own)]
+    work: dict[str, Callable[[], object]] = {
+        "kragx": lambda: RAGEvaluator(match_method=method).evaluate_all(gold, docs),
+        "floor": lambda: [*UnicodeTokenizer().tokens(distinct)],
+        "peer-rouge-score": lambda: by_rouge_score(method, PEER_QUERIES),
+    }
+    is_peer = side.startswith("peer")
+    if is_peer:
+        benchmark.extra_info["scale"] = len(docs) / PEER_QUERIES
+    take(benchmark, f"evaluate-all-{method}", work[side], **({"rounds": 1} if is_peer else {}))
+
+
+@pytest.mark.parametrize("method", ["rouge2", "rougeL"])
+def test_evaluate_all_is_rouge_score(method: str) -> None:
+    """What is measured is what rouge-score says: each query's precision at 10 is its share."""
+    gold, docs = (lists[:5] for lists in langchain())
+    result = RAGEvaluator(match_method=method).evaluate_all(gold, docs)
+    shares = np.mean([score >= 0.5 for score in by_rouge_score(method, 5)])
+    assert result["precision"]["macro_precision"] == pytest.approx(shares)
+    assert shares > 0
+
+
 @sides("kragx", "kragx-as-krag", "floor", "floor-stems", "peer-krag")
 @turns
 def test_english(benchmark: Any, side: str, turn: int) -> None:
@@ -105,6 +157,7 @@ def test_korean_by_krag(benchmark: Any, side: str, turn: int) -> None:
     measure(benchmark, "krag-korean", texts(SIZE.kiwi_queries, 2, "korean"), "kiwi")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("method", krag_side.METHODS)
 def test_values_equal_those_of_krag(method: str) -> None:
     """Profile krag gives what the real K-RAG gave for texts of the benchmark."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +28,7 @@ def matrices(workload: TextWorkload, *methods: str) -> Iterator[list[np.ndarray]
     corpora: dict[Tokenizer, TokenCorpus] = {}
     for method in methods:
         matcher = RougeMatcher(method).sharing(corpora)
-        yield list(matcher.scores(workload.items, Counter()))
+        yield list(matcher.scores(workload.items, Notes()))
 
 
 def by_rouge_score(workload: TextWorkload, *methods: str) -> list[list[list[dict[str, float]]]]:
@@ -118,6 +117,7 @@ def test_default(benchmark: Any, side: str, language: Language, turn: int) -> No
     take(benchmark, f"default-{language}", scores)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("method", ["rouge1", "rouge2", "rougeL"])
 def test_scores_equal_rouge_score(method: str) -> None:
     """Every score of the benchmark's texts equals rouge-score's, to the last bit."""
@@ -140,6 +140,7 @@ def test_sharing_a_corpus_changes_nothing() -> None:
         assert all(np.array_equal(*pair) for pair in zip(alone, together, strict=True))
 
 
+@pytest.mark.integration
 def test_texts_are_distinct() -> None:
     """No text of the workload stands twice, so nothing is saved by interning."""
     workload = texts(SIZE.rouge_peer_queries)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cache
 from typing import Any
 
 import pytest
 
 from kragx.evaluation.evidence import GatheredEvidence
-from kragx.matchers import RougeMatcher, SpanMatcher
+from kragx.matchers import Notes, RougeMatcher, SpanMatcher
 from kragx.matchers.matching import match
 from kragx.metrics import RankedList, compute, parse
 
@@ -29,7 +28,7 @@ def evidence(n_queries: int) -> GatheredEvidence:
     """The answers of the workload; its matches are not asked for."""
     items = texts(n_queries).items
     lists = [RankedList(item.query, item.docs, "answered") for item in items]
-    return GatheredEvidence(lists, match(items, RougeMatcher("rouge2"), Counter()))
+    return GatheredEvidence(lists, match(items, RougeMatcher("rouge2"), Notes()))
 
 
 def measured(known: GatheredEvidence, names: list[str]) -> tuple[Any, ...]:
@@ -48,9 +47,10 @@ def test_coverage(benchmark: Any, side: str, turn: int) -> None:
         take(benchmark, "coverage", lambda: measured(known, METRICS[side]))
     else:
         kind = SpanMatcher if side == "kragx-span" else RougeMatcher
-        take(benchmark, "coverage", lambda: list(kind().scores(items, Counter())))
+        take(benchmark, "coverage", lambda: list(kind().scores(items, Notes())))
 
 
+@pytest.mark.integration
 def test_values_of_the_workload() -> None:
     """Each document holds 0, 30, 60 or 90 % of a gold text; bridging finds little more."""
     known = evidence(40)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain, count
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cdist
 
 from kragx.data.tokenizers import UnicodeTokenizer
-from kragx.matchers import RougeMatcher
+from kragx.matchers import Notes, RougeMatcher
 
 from .support import sides, take, turns
 from .workloads import SIZE, TextWorkload, texts
@@ -100,6 +101,7 @@ def test_bounds_for_rouge_l(benchmark: Any, side: str, turn: int) -> None:
     take(benchmark, "tried-bounds", lambda: work(queries))
 
 
+@pytest.mark.integration
 def test_processes_give_the_same_tokens() -> None:
     """Tokens from processes equal those from here, in order."""
     all_texts = texts(4).distinct
@@ -111,7 +113,7 @@ def test_bounds_hold() -> None:
     """No longest common subsequence exceeds its bound, and ROUGE-L is made of these."""
     workload = texts(4)
     queries = encoded(workload)
-    matrices = RougeMatcher("rougeL", "recall").scores(workload.items, Counter())
+    matrices = RougeMatcher("rougeL", "recall").scores(workload.items, Notes())
     for lengths, most, matrix, (_, golds) in zip(
         subsequences(queries), bounds(queries), matrices, queries, strict=True
     ):

@@ -1,4 +1,4 @@
-"""Gold moved to a corpus that was chunked anew, in a process of its own."""
+"""Gold moved to a corpus that was chunked anew, and the page, in processes of their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .support import child, once, sides, take
+import pytest
+
+from .support import child, once, sides, take, turns
 from .workloads import SIZE, write_corpora
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="kragx-benchmarks-")
@@ -34,6 +36,16 @@ def test_move(benchmark: Any, side: str, turn: int) -> None:
     )
 
 
+@sides("kragx", "floor")
+@turns
+def test_answer(benchmark: Any, side: str, turn: int) -> None:
+    """20 people judge at once; the floor is a bare server with a commit for each judgement."""
+    work = "answer" if side == "kragx" else "bare-answer"
+    taken = take(benchmark, "answer", lambda: child(work, str(SIZE.page_chunks)), rounds=1)
+    benchmark.extra_info.update(taken)
+
+
+@pytest.mark.integration
 def test_every_item_is_found() -> None:
     """What is measured finds all gold: chunks of 130 words lie over several of 80."""
     assert child("move", corpora(1_000))["counts"] == {"split": 100}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from langchain_core.documents import Document
 from numpy.typing import NDArray
 
 from kragx.data.documents import Doc
@@ -25,6 +26,7 @@ from kragx.metrics.match_table import MatchTable
 
 Language = Literal["english", "korean"]
 Texts = list[list[str]]
+Documents = list[list[Document]]
 Ints = NDArray[np.int64]
 
 _VOCABULARY = 20_000
@@ -88,6 +90,7 @@ class Size:
         kiwi_queries: the same in Korean, by Kiwi.
         file_queries: queries of each results file, 20 documents each.
         moved_chunks: chunks of the corpus to which gold moves; a tenth as many gold items.
+        page_chunks: chunks of the corpus of a workshop in whose page people judge.
         turns: how often each measurement is taken, in turn with those that it is compared with.
     """
 
@@ -99,13 +102,16 @@ class Size:
     kiwi_queries: int
     file_queries: tuple[int, ...]
     moved_chunks: int
+    page_chunks: int
     turns: int
 
 
 SIZES = {
-    "small": Size(100, 10, 1_000, 50_000, 20, 5, (100, 1_000), 6_000, 3),
-    "medium": Size(300, 30, 3_000, 200_000, 50, 20, (1_000, 10_000), 60_000, 3),
-    "full": Size(1_000, 100, 10_000, 1_000_000, 50, 50, (1_000, 10_000, 100_000), 1_000_000, 3),
+    "small": Size(100, 10, 1_000, 50_000, 20, 5, (100, 1_000), 6_000, 1_000, 3),
+    "medium": Size(300, 30, 3_000, 200_000, 50, 20, (1_000, 10_000), 60_000, 50_000, 3),
+    "full": Size(
+        1_000, 100, 10_000, 1_000_000, 50, 50, (1_000, 5_000, 100_000), 1_000_000, 50_000, 3
+    ),
 }
 """By name; the benchmarks run in the size that the environment variable KRAGX_BENCH_SIZE names."""
 
@@ -293,13 +299,13 @@ def scored_stream(
 
 
 def write_results_file(path: Path, n_queries: int, *, distinct: bool) -> None:
-    """A results file: 20 documents of 40 words and 2 gold texts a query.
+    """A results file: 20 documents of 60 words and 2 gold texts of 20 a query.
 
     Args:
         path: where it is written.
         n_queries: how many lines.
-        distinct: whether every document is a text of its own; else they come from a corpus with
-            as many chunks as there are queries, so that each is retrieved 20 times on average.
+        distinct: whether every document is a text of its own; else they come from a corpus of
+            20,000 chunks, or so many less that each is retrieved 5 times on average.
     """
     with path.open("w", encoding="utf-8") as file:
         for record in _records(n_queries, distinct=distinct):
@@ -309,10 +315,11 @@ def write_results_file(path: Path, n_queries: int, *, distinct: bool) -> None:
 def _records(n_queries: int, *, distinct: bool) -> Iterator[dict[str, object]]:
     writer = Writer("english", seed=17)
     rng = np.random.default_rng(19)
-    chunks = [writer.words(40) for _ in range(n_queries)]
+    n_chunks = min(20_000, 4 * n_queries)
+    chunks = [writer.words(60) for _ in range(n_chunks)]
     chunk_texts = [writer.text(words) for words in chunks]
     for query in range(n_queries):
-        drawn = rng.integers(n_queries, size=20).tolist()
+        drawn = rng.integers(n_chunks, size=20).tolist()
         found = rng.integers(20, size=2).tolist()
         retrieved = [
             {"text": f"{chunk_texts[at]} q{query}d{rank}" if distinct else chunk_texts[at]}
@@ -320,6 +327,21 @@ def _records(n_queries: int, *, distinct: bool) -> Iterator[dict[str, object]]:
         ]
         gold = [{"text": f"{writer.text(chunks[drawn[rank]][:20])} g{query}"} for rank in found]
         yield {"query_id": f"q{query}", "gold": gold, "retrieved": retrieved}
+
+
+@cache
+def langchain(n_queries: int = 600, n_texts: int = 850) -> tuple[Documents, Documents]:
+    """Gold and retrieved LangChain documents: 10 of 850 chunks of 60 words, one of them gold."""
+    writer = Writer("english", seed=17)
+    rng = np.random.default_rng(19)
+    chunks = [writer.text(writer.words(60)) for _ in range(n_texts)]
+
+    def document(number: int) -> Document:
+        return Document(chunks[number], metadata={"source": f"s{number}"})
+
+    drawn = [rng.choice(n_texts, size=10, replace=False).tolist() for _ in range(n_queries)]
+    gold = [[document(own[int(rng.integers(10))])] for own in drawn]
+    return gold, [[*map(document, own)] for own in drawn]
 
 
 def write_corpora(folder: Path, n_chunks: int) -> None:

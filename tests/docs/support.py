@@ -11,24 +11,16 @@ ROOT = Path(__file__).parents[2]
 
 TWINS = {
     "README.md": "README.ko.md",
-    "docs/app.md": "docs/app.ko.md",
-    "docs/agreement.md": "docs/agreement.ko.md",
-    "docs/comparison.md": "docs/comparison.ko.md",
-    "docs/coverage.md": "docs/coverage.ko.md",
-    "docs/data.md": "docs/data.ko.md",
-    "docs/krag.md": "docs/krag.ko.md",
-    "docs/matchers.md": "docs/matchers.ko.md",
-    "docs/metrics.md": "docs/metrics.ko.md",
-    "docs/questions.md": "docs/questions.ko.md",
-    "docs/report.md": "docs/report.ko.md",
-    "docs/evaluation.md": "docs/evaluation.ko.md",
-    "docs/security.md": "docs/security.ko.md",
-    "docs/workshop.md": "docs/workshop.ko.md",
+    **{
+        f"docs/{path.name.replace('.ko.md', '.md')}": f"docs/{path.name}"
+        for path in sorted((ROOT / "docs").glob("*.ko.md"))
+    },
 }
 """Each English document with its Korean one."""
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_COMMENT = re.compile(r"\s*(?:#|//) .*$", re.MULTILINE)
+_COMMENT = re.compile(r"\s*(?:#|//|--) .*$", re.MULTILINE)
+_WORDING = re.compile(r"^(?:language|instruction|grades): .*\n", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^(#+) +(.+)$", re.MULTILINE)
 
@@ -43,8 +35,15 @@ class Block:
 
     @property
     def bare(self) -> str:
-        """The code without comments, whose language differs between twins."""
-        return _COMMENT.sub("", self.text)
+        """The code without what differs between twins: comments, and what a judge is asked."""
+        if self.language == "jinja":
+            return " ".join(re.findall(r"\{\{.*?\}\}", self.text))
+        return _COMMENT.sub("", _WORDING.sub("", self.text))
+
+    @property
+    def numbers(self) -> list[str]:
+        """Its numbers, sorted: sentences of two languages name them in another order."""
+        return sorted(re.findall(r"[-+]?\d+(?:\.\d+)?", self.text))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""2,000 inputs that nobody means; ``python -m tests.fuzz --count 10000`` tries more."""
+"""Inputs that nobody means: 10 of each kind, 2,000 in all with ``-m integration``.
+
+``python -m tests.fuzz --count 10000`` tries more.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,20 @@ from tests.fuzz.trial import attempt
 
 PART = 50
 """Inputs of one test: a few seconds, so that pytest-xdist can spread them."""
-
-PARTS = [
-    (kind, start, min(PART, count - start))
-    for kind, (count, _) in KINDS.items()
-    for start in range(0, count, PART)
-]
+FIRST = 10
+"""Inputs of each kind that are tried by default."""
 
 
-@pytest.mark.parametrize(("kind", "start", "count"), PARTS)
+def parts():
+    """Of each kind the first few, by default; all others with ``-m integration``."""
+    for kind, (count, _) in KINDS.items():
+        yield pytest.param(kind, 0, FIRST)
+        for start in range(FIRST, count, PART):
+            part = (kind, start, min(PART, count - start))
+            yield pytest.param(*part, marks=pytest.mark.integration)
+
+
+@pytest.mark.parametrize(("kind", "start", "count"), [*parts()])
 def test_inputs(kind: str, start: int, count: int) -> None:
     """Each ends with a typed message or a right result, in time, and touches nothing else."""
     trials = (attempt(kind, number, KINDS[kind][1]) for number in range(start, start + count))

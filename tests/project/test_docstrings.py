@@ -6,6 +6,8 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
+from pathlib import Path
 
 import pytest
 
@@ -13,12 +15,16 @@ import kragx
 
 MODULES = ["kragx", *(found.name for found in pkgutil.walk_packages(kragx.__path__, "kragx."))]
 MODULES.remove("kragx.__main__")  # importing it runs the command
-WITH_EXAMPLES = (
-    "kragx.errors",
-    "kragx.matchers.registry",
-    "kragx.metrics.registry",
-    "kragx.data.tokenizers",
-)
+
+
+def has_examples(name):
+    """Whether a module's source shows a session, told without importing it."""
+    path = Path(kragx.__file__).parents[1].joinpath(*name.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return re.search(r"^ *>>> ", file.read_text(encoding="utf-8"), re.MULTILINE) is not None
+
+
+WITH_EXAMPLES = [name for name in MODULES if has_examples(name)]
 
 
 def public(owner, module):
@@ -60,10 +66,26 @@ def test_the_walk_finds_what_is_public():
     assert len(MODULES) > 20
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_examples(name):
-    """Every example in a docstring gives what it says; the modules known to have some do."""
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples(name, tmp_path, monkeypatch):
+    """Every example in a docstring gives what it says; what it writes goes to an empty folder."""
+    monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
-    if name in WITH_EXAMPLES:
-        assert result.attempted > 0
+    assert result.attempted > 0
+
+
+@pytest.mark.parametrize("name", kragx.__all__)
+def test_every_public_name_has_an_example(name):
+    """What `kragx` itself gives shows how it is used."""
+    assert doctest.DocTestFinder(recurse=False).find(getattr(kragx, name))[0].examples
+
+
+def test_modules_known_to_have_examples():
+    """The doors' examples are among those that are tried."""
+    assert {
+        "kragx.errors",
+        "kragx.matchers.registry",
+        "kragx.metrics.registry",
+        "kragx.data.tokenizers",
+    } <= {*WITH_EXAMPLES}

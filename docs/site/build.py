@@ -1,0 +1,199 @@
+"""Build the documentation site: ``python docs/site/build.py FOLDER``.
+
+The pages are those of ``docs/`` with the files at the top of the project; the reference is made
+from the docstrings of everything public and from the help of the command, so it cannot drift.
+"""
+
+import argparse
+import logging
+import posixpath
+import re
+import shutil
+from collections.abc import Mapping
+from importlib import import_module
+from inspect import isclass, isfunction
+from pathlib import Path, PurePosixPath
+from pkgutil import iter_modules
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import Any
+
+import typer
+from typer.cli import get_docs_for_click
+from typer.main import get_command
+
+import kragx
+import kragx.adapters
+from kragx.app.commands.root import app
+
+SITE = Path(__file__).parent
+ROOT = SITE.parents[1]
+LANGUAGES = {"mkdocs.yml": "", "mkdocs.ko.yml": "ko"}
+"""The configs, and where in the site each language stands; the first clears the folder."""
+
+BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+"""Further pages from the top of the project."""
+
+ADAPTERS = tuple(f"adapters.{found.name}" for found in iter_modules(kragx.adapters.__path__))
+
+API = {
+    "evaluating": ("Evaluating", ("together", "evaluation"), ()),
+    "comparing": ("Comparing and tuning", ("comparison", "tuning"), ("comparison", "tuning")),
+    "data": ("Gold sets, runs and files", ("data",), ("data",)),
+    "retrievers": ("Retrievers and tokenizers", (), ("retrievers", "tokenizers")),
+    "matchers": ("Matchers", ("matchers",), ("matchers",)),
+    "metrics": ("Metrics", (), ("metrics",)),
+    "judging": ("The judge", ("agreement",), ("judging", "agreement")),
+    "reports": ("Reports", ("report",), ("printing", *ADAPTERS)),
+    "krag": ("K-RAG's names", ("krag",), ("document", "evaluators", "utils")),
+    "testing": ("For your tests", (), ("testing", "pytest")),
+    "errors": ("Errors", ("errors",), ("errors",)),
+}
+"""Each page of the reference: its title, the rooms whose names `kragx` itself has, and modules that
+are named as such: doors, and rooms for a matcher, metric or judge client of one's own."""
+
+WEIGHTS = {"judging.md": 2.0, "matchers.md": 2.0, "moving.md": 1.5}
+"""What a search lists before other pages that have the word as often. Whoever looks for a word
+wants its guide before the reference, and both before the changelog."""
+
+_TWIN_LINE = re.compile(r"^\[(?:한국어|English)\]\([^)]*\).*\n(?:\[.*\n)*", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+_FILE = re.compile(r"^(```\w+) (\S+)$", re.MULTILINE)
+_CODE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+
+
+def page(text: str, source: PurePosixPath, copied: set[str]) -> str:
+    """A file's text as a page of the site; files that it links to are added to those copied.
+
+    The line of links below a title goes: the site's own navigation stands in its place.
+    """
+
+    def moved(link: re.Match[str]) -> str:
+        label, target, anchor = link.groups()
+        if "://" in target:
+            return link[0]
+        path = posixpath.normpath(source.parent / target)
+        copied.add(path)
+        if label.endswith(".md"):  # a file's name says more in a repository than on a site
+            label = (ROOT / path).read_text(encoding="utf-8").split("\n", 1)[0].lstrip("# ")
+        return f"[{label}]({place(path)}{anchor or ''})"
+
+    text = _FILE.sub(r'\1 title="\2"', _TWIN_LINE.sub("", text, count=1))
+    parts = _CODE.split(text)
+    parts[::2] = [_LINK.sub(moved, prose) for prose in parts[::2]]
+    return "".join(parts)
+
+
+def place(path: str) -> str:
+    """Where a file of the project stands among the pages of its language."""
+    page = path.removeprefix("docs/").replace(".ko.md", ".md")
+    return "index.md" if page == "README.md" else page
+
+
+def command_page() -> str:
+    """The help of every command."""
+    command = get_command(app)
+    text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="kragx")
+    # Lists of subcommands cut their descriptions, and the headings stand beside the page.
+    text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n", "", text)
+    return text.replace("# `kragx`", "# The command line", 1)
+
+
+def api_page(title: str, rooms: tuple[str, ...], modules: tuple[str, ...]) -> str:
+    """Every public name of rooms and modules, the shortest that it has."""
+    own = [name for name in kragx.__all__ if room_of(name) in rooms]
+    names = [f"kragx.{name}" for name in in_order(kragx, own)]
+    for module in map(import_module, (f"kragx.{name}" for name in modules)):
+        own = [name for name in module.__all__ if name not in kragx.__all__]
+        names += [f"{module.__name__}.{name}" for name in in_order(module, own)]
+    return "\n\n".join([f"# {title}", *(f"::: {name}" for name in names)]) + "\n"
+
+
+def in_order(module: ModuleType, names: list[str]) -> list[str]:
+    """What is called before the classes that it gives, values last; an asynchronous twin behind."""
+
+    def place(name: str) -> tuple[int, str, int]:
+        value = getattr(module, name)
+        twin = name[1:] if name[1:] in names else name
+        return 0 if isfunction(value) else 1 if isclass(value) else 2, twin, len(name)
+
+    return sorted(names, key=place)
+
+
+def room_of(name: str) -> str:
+    """The room where a public name of `kragx` is at home."""
+    return getattr(kragx, name).__module__.split(".")[1]
+
+
+def assemble(folder: Path, language: str) -> None:
+    """Write all pages of a language, and the files that they link to, into a folder."""
+    for part in ("images", "site/assets"):
+        shutil.copytree(ROOT / "docs" / part, folder / part)
+    english = [
+        "README.md",
+        *BESIDE,
+        *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
+    ]
+    linked: set[str] = set()
+    for name in english:
+        if name.endswith(".ko.md"):
+            continue
+        twin = name.replace(".md", f".{language}.md")
+        source = twin if (ROOT / twin).is_file() else name
+        text = (ROOT / source).read_text(encoding="utf-8")
+        write(folder / place(name), head(name) + page(text, PurePosixPath(source), linked))
+    for path in linked:
+        if not (folder / place(path)).exists() and (ROOT / path).is_file():
+            text = (ROOT / path).read_text(encoding="utf-8")
+            further = page(text, PurePosixPath(path), set()) if path.endswith(".md") else text
+            write(folder / place(path), further)
+    write(folder / "reference/command.md", head("reference") + command_page())
+    for name, (title, rooms, modules) in API.items():
+        text = head("reference") + api_page(title, rooms, modules)
+        write(folder / f"reference/api/{name}.md", text)
+
+
+def head(name: str) -> str:
+    """What stands above a page for the program that builds the site."""
+    if name == "README.md":
+        return "---\nhide: [navigation]\n---\n"
+    low = 0.3 if name in {*BESIDE, "docs/architecture.md"} else 0.5 if name == "reference" else 1.0
+    weight = WEIGHTS.get(place(name), low)
+    return f"---\nsearch: {{boost: {weight}}}\n---\n"
+
+
+def titled(nav: Any, titles: Mapping[str, str]) -> Any:
+    """The navigation with other titles."""
+    if isinstance(nav, list):
+        return [titled(entry, titles) for entry in nav]
+    if isinstance(nav, dict):
+        return {titles.get(title, title): titled(entry, titles) for title, entry in nav.items()}
+    return nav
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, with the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Build the site."""
+    from mkdocs.commands.build import build  # noqa: PLC0415  # the extra `docs`; tests read the rest
+    from mkdocs.config import load_config  # noqa: PLC0415
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the site goes")
+    site = parser.parse_args().folder
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    for config_file, language in LANGUAGES.items():
+        with TemporaryDirectory() as pages:
+            assemble(Path(pages), language)
+            folder = str((site / language).resolve())
+            config = load_config(str(SITE / config_file), docs_dir=pages, site_dir=folder)
+            config.nav = titled(config.nav, config.extra["titles"])
+            build(config)
+
+
+if __name__ == "__main__":
+    main()

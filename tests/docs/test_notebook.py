@@ -1,0 +1,43 @@
+"""The notebook for Colab runs as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .support import ROOT
+
+NOTEBOOK = ROOT / "examples" / "kragx.ipynb"
+
+
+def test_it_is_kept_without_outputs() -> None:
+    """What a cell shows comes from the kragx that is there, so none of it is stored."""
+    nbformat = pytest.importorskip("nbformat")
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    nbformat.validate(notebook)
+    assert all(not cell.get("outputs") for cell in notebook.cells)
+
+
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore")  # what the packages of the notebook warn of themselves
+def test_it_runs(tmp_path: Path) -> None:
+    """Each cell runs; tables, a reason for what is missed, Korean and the page are there."""
+    client = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    nbformat = pytest.importorskip("nbformat")
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    resources = {"metadata": {"path": str(tmp_path)}}
+    client.NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources=resources
+    ).execute()
+    outputs = [own for cell in notebook.cells for own in cell.get("outputs", ())]
+    assert not [own for own in outputs if own.output_type == "error"]
+    shown = [own.data for own in outputs if own.output_type == "execute_result"]
+    assert sum("<table>" in data.get("text/html", "") for data in shown) >= 2
+    assert "no match" in "".join(data.get("text/html", "") for data in shown)
+    printed = "".join(
+        own.get("text", "") or own.get("data", {}).get("text/plain", "") for own in outputs
+    )
+    assert "질문 8개 중 8개 채점" in printed
+    assert (tmp_path / "kragx.html").stat().st_size > 10_000

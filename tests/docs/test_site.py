@@ -1,0 +1,95 @@
+"""The documentation site: what its menus and its reference have. `.ci/check_docs` builds it."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import runpy
+from collections import Counter
+
+import pytest
+import yaml
+
+import kragx
+from kragx.app.commands.root import app
+from tests.project import public_api
+
+from .support import ROOT
+
+SITE = ROOT / "docs/site"
+MENU = (SITE / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+KOREAN = yaml.safe_load((SITE / "mkdocs.ko.yml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def build():
+    """What the program that builds the site defines."""
+    return runpy.run_path(str(SITE / "build.py"), run_name="build")
+
+
+def test_every_page_stands_in_a_menu(build):
+    """The navigation has each English page once, and nothing that is not there."""
+    pages = {build["place"](f"docs/{path.name}") for path in ROOT.glob("docs/*.md")}
+    made = {f"reference/api/{name}.md" for name in build["API"]} | {"reference/command.md"}
+    listed = re.findall(r"[\w/-]+\.md$", MENU, re.MULTILINE)
+    assert Counter(listed) == Counter({*pages, *made, "index.md", *build["BESIDE"]})
+
+
+def test_menus_are_korean():
+    """Each title that the navigation itself gives has a Korean one, and no other is listed."""
+    titles = {title for entry in _entries(yaml.safe_load(MENU)) for title in entry}
+    assert set(KOREAN["extra"]["titles"]) == titles
+
+
+def _entries(menu):
+    for entry in menu:
+        if isinstance(entry, dict):
+            yield entry
+            for below in entry.values():
+                yield from _entries(below if isinstance(below, list) else ())
+
+
+def test_every_public_name_is_in_the_reference(build):
+    """Each name that is public anywhere is described once, under the shortest name that it has."""
+    text = "\n".join(build["api_page"](*page) for page in build["API"].values())
+    described = Counter(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+    public = {f"kragx.{name}" for name in kragx.__all__}
+    for module in map(importlib.import_module, public_api.MODULES):
+        names = {*public_api.names(module)} - {*kragx.__all__}
+        public |= {f"{module.__name__}.{name}" for name in names}
+    assert described == dict.fromkeys(public, 1)
+
+
+def test_every_command_is_in_the_reference(build):
+    """Each command stands there with its options, without the lists that cut sentences."""
+    text = build["command_page"]()
+    for command in ("run", "gold move", "judge store stats"):
+        assert f"# `kragx {command}`\n" in text
+    assert re.search(r"`--max-failed (<float range>|FLOAT RANGE)`", text)  # as each typer has it
+    assert "**Commands**" not in text
+    assert app.info.help in text
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "shown"),
+    [
+        ("README.md", "[x](docs/krag.md#a)", "[x](krag.md#a)"),
+        (
+            "docs/krag.ko.md",
+            "[x](../README.ko.md) [y](metrics.ko.md)",
+            "[x](index.md) [y](metrics.md)",
+        ),
+        (
+            "docs/app.md",
+            "# A\n\n[한국어](app.ko.md) · [README](../README.md)\n\nText",
+            "# A\n\n\nText",
+        ),
+        ("docs/app.md", "[docs/krag.md](krag.md)", "[From K-RAG to kragx](krag.md)"),
+        ("docs/app.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
+        ("docs/app.md", "```yaml\n[x](docs/a.md)\n```\n", "```yaml\n[x](docs/a.md)\n```\n"),
+        ("CONTRIBUTING.md", "```python a/b.py\nx\n```\n", '```python title="a/b.py"\nx\n```\n'),
+    ],
+)
+def test_pages(build, source, text, shown):
+    """Links lead to pages of the same language; code is left as it is; the line of links goes."""
+    assert build["page"](text, build["PurePosixPath"](source), set()) == shown

@@ -1,0 +1,30 @@
+"""A Ray cluster on this machine, for the tests that share one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@contextmanager
+def two_workers() -> Iterator[Any]:
+    """As small as can be."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_MODE", "disabled")  # which would leave a token in the home folder
+        ray = pytest.importorskip("ray")
+        root = str(Path(__file__).parents[1])
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            object_store_memory=100 << 20,
+            log_to_driver=False,
+            runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join([root])}},
+        )
+        yield ray
+        ray.shutdown()
