@@ -70,6 +70,7 @@ class Sheet:
 
     Attributes:
         of_file, of_store: how many labels the other one of the two did not have.
+        taken_back: how many labels left the file, as the person says no grade any more.
 
     Raises:
         DataError, UsageError: as `labels_in`, or the file cannot be written.
@@ -87,18 +88,20 @@ class Sheet:
         changed = datetime.fromtimestamp(path.stat().st_mtime if written else 0, UTC).isoformat(
             timespec="microseconds"
         )
+        times = state.times(person)
         news = [
             self._judgement(pair, "grade", grade)
             for pair, grade in written.items()
             if pair in self._pairs
             and grade != stored.get(pair)
-            and ((newest := state.newest(pair, person)) is None or newest.at < changed)
+            and times.get(pair, "") < changed
         ]
         state.add(news)
         self.of_file: int = len(news)
         now = self.grades
         self.of_store: int = sum(written.get(pair) != grade for pair, grade in now.items())
-        if self.of_store:
+        self.taken_back: int = len((written.keys() & self._pairs) - now.keys())
+        if self.of_store or self.taken_back:
             self._write()
 
     @property

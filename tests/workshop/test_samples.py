@@ -108,6 +108,19 @@ def test_what_was_said_last_counts(sample, tmp_path):
     assert sorted(path.read_text().splitlines()) == ["q1 0 d1 0", "q1 0 d2 2"]
 
 
+def test_what_was_taken_back_in_the_page_stays_so(sample, tmp_path):
+    """A label that the page took back, or made unusable, leaves an older file, and is told."""
+    path, folder = tmp_path / "human.qrels", tmp_path / "set"
+    start(folder, sample=sample)
+    by_keys(folder, path, "12q")
+    by_page(folder, ("q1", "d1", {"kind": "undone"}), ("q1", "d2", {"kind": "unusable"}))
+    with sheet(path, SAMPLE, SCALE, Workshop.open(folder), "지민") as own:
+        assert (own.grades, own.of_file, own.of_store, own.taken_back) == ({}, 0, 0, 2)
+    assert path.read_text() == ""
+    path.write_text("q1 0 d1 3\n")  # and given again by hand it is there again
+    assert by_keys(folder, path, "")[1:] == ({PAIRS[0]: 3}, (1, 0))
+
+
 def test_a_workshop_of_something_else(sample, tmp_path):
     """Labels that mean nothing there, or something else, are refused before the first."""
     folder, path = tmp_path / "set", tmp_path / "human.qrels"

@@ -130,6 +130,15 @@ def label(
                         n=number,
                     )
                 )
+        if sheet.taken_back:
+            say(
+                phrase(
+                    "labels of {file} that were taken back, or called unusable, in {workshop}: {n}",
+                    file=file,
+                    workshop=workshop,
+                    n=sheet.taken_back,
+                )
+            )
         try:
             with keyboard() as keys:
                 labelled = labelling.label(sheet, keys, console(), rubric=meanings)

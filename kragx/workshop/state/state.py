@@ -96,6 +96,14 @@ class State:
         said = self.judgements.get(pair, {}).get(person)
         return said[-1] if said else None
 
+    def times(self, person: str) -> dict[Pair, str]:
+        """When a person last said something of each pair, or took it back; no decisions."""
+        return {
+            (row.question, row.document): row.at
+            for row in self._by_uid.values()
+            if row.person == person and not row.is_decision
+        }
+
     def odd(self, question: Question) -> dict[str, str]:
         """What people say who find a question itself odd, by their uid.
 
