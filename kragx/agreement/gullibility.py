@@ -12,7 +12,7 @@ from kragx.agreement.scoring import ends, level
 from kragx.agreement.variants import VARIANTS
 from kragx.evaluation.wording import panel_remarks
 from kragx.judging import Tally
-from kragx.judging.remedies import failure_lines
+from kragx.judging.remedies import failed_kinds, failure_lines
 from kragx.metrics.intervals import Interval
 from kragx.plain import plain
 from kragx.printing import (
@@ -299,13 +299,15 @@ class Probe(Result):
         for name, why in self.untried.items():
             yield Line(phrase("{name} was not tried: {reason}", name=name, reason=why))
         if n_missing := self.judging.n_missing:
-            kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.judging.failures.items()))
+            judging = plain(self.judging)
             yield warning(
                 phrase(
-                    "failed judgements: {n} ({kinds}), left out, never 0", n=n_missing, kinds=kinds
+                    "failed judgements: {n} ({kinds}), left out, never 0",
+                    n=n_missing,
+                    kinds=failed_kinds(judging),
                 )
             )
-            yield from map(warning, failure_lines(plain(self.judging)))
+            yield from map(warning, failure_lines(judging))
         yield from map(Line, panel_remarks(settings, {}))
         yield from map(warning, self.warnings)
 

@@ -37,6 +37,7 @@ from kragx.printing import Line, Part, Result, Table, joined, number, percent, p
 _LISTED = 10
 
 _WHO: Mapping[Side, str] = {"judge": phrase("the judge"), "human": phrase("people")}
+_SIDES: Mapping[Side, str] = {"judge": phrase("judge"), "human": phrase("human")}
 
 
 @dataclass(frozen=True)
@@ -179,16 +180,16 @@ class Agreement(Result):
                 )
         if self.out_of_scale:
             listed = _first(
-                f"{label.side} {label.query_id} {label.document_id} {label.grade:g}"
-                for label in self.out_of_scale
+                joined(" ", [_SIDES[own.side], own.query_id, own.document_id, f"{own.grade:g}"])
+                for own in self.out_of_scale
             )
             yield phrase(
                 "out of scale, not compared: {n} labels ({labels})",
                 n=len(self.out_of_scale),
                 labels=listed,
             )
-        if repeated := {side: count for side, count in self.n_repeated.items() if count}:
-            counts = ", ".join(f"{side} {count}" for side, count in repeated.items())
+        if repeated := {_SIDES[side]: n for side, n in self.n_repeated.items() if n}:
+            counts = joined(", ", (joined(" ", [side, str(n)]) for side, n in repeated.items()))
             yield phrase(
                 "pairs that stand again with the same label, counted once: {counts}", counts=counts
             )

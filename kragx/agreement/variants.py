@@ -132,9 +132,10 @@ VARIANTS: Mapping[str, Variant] = {
         of_gold=True,
     ),
 }
-"""What `probe` tries to raise a grade with, by name."""
-"""By name. All but the last two change the passage; `document-first` and `rubric-language` change
-how it is asked about."""
+"""What `probe` tries to raise a grade with, by name.
+
+All but the last two change the passage; `document-first` and `rubric-language` change how it is
+asked about."""
 
 
 def chosen(names: Iterable[str] | None) -> list[str]:

@@ -189,7 +189,6 @@ RUBRICS: Mapping[str, Rubric] = {
     path.stem: read_rubric(path)
     for path in sorted((Path(__file__).parent / "rubrics").glob("*.yaml"))
 }
-"""Every built-in rubric by its id."""
 """The built-in rubrics by id, which is the name of their file in the folder `rubrics`."""
 
 _WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))

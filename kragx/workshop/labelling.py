@@ -92,9 +92,7 @@ class Sheet:
         news = [
             self._judgement(pair, "grade", grade)
             for pair, grade in written.items()
-            if pair in self._pairs
-            and grade != stored.get(pair)
-            and times.get(pair, "") < changed
+            if pair in self._pairs and grade != stored.get(pair) and times.get(pair, "") < changed
         ]
         state.add(news)
         self.of_file: int = len(news)

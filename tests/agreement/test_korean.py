@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kragx import GoldDataset, Run, agree
-from kragx.agreement import calibrate_grades, correct, fill, probe
+from kragx.agreement import Label, calibrate_grades, correct, fill, probe
 from kragx.judging import Failure, Judge
 from kragx.testing import ScriptedClient
 
@@ -37,6 +37,10 @@ def test_labels():
     few = {query: HUMAN[query] for query in list(HUMAN)[:12]}
     assert english(agree(HUMAN, JUDGE, runs=RUNS, before=HUMAN, resamples=50)) == []
     assert english(agree({"q": {"a": 1, "b": 7}}, {"q": {"a": 1, "c": 1}}, scale="0-3")) == []
+    twice = [Label(1, "q", doc_id="a"), Label(1, "q", doc_id="a"), Label(7, "q", doc_id="b")]
+    shown = agree(twice, {"q": {"a": 1}}, scale="0-3").to_text(language="ko")
+    assert "사람 q b 7" in shown
+    assert "human" not in shown
     assert english(correct(few, JUDGE, RUNS, metrics=["ndcg@2"], least=5)) == []
     assert english(fill(few, JUDGE, RUNS, metrics=["ndcg@2"])) == []
     assert english(calibrate_grades(HUMAN, JUDGE, RUNS, metrics=["precision@2(rel=1)"])) == []
@@ -58,4 +62,6 @@ def test_a_probe(tmp_path, reply):
         [[own] for own in texts], queries=["사과?", "배?", "눈?", "?"]
     )
     judge = Judge(ScriptedClient(reply), store=tmp_path / "store.sqlite")
-    assert english(probe(judge, data, passages=4, models={"reranker": "gpt-4"})) == []
+    probed = probe(judge, data, passages=4, models={"reranker": "gpt-4"})
+    assert english(probed) == []
+    assert "refusal" not in probed.to_text(language="ko")

@@ -411,14 +411,12 @@ def _in_parts(places: list[_Place], *, is_common: bool) -> Choice:
         return Choice("lost", reason=phrase("no chunk has its text"))
     covered = np.sum([place.equal for place in places], axis=0)
     share = float((covered > 0).mean())
-    if share < GONE:
-        choice = _unsure(places, f"{share:.0%} of its letters are left")
-        choice.verdict = "lost"
-        return choice
     if share < THERE:
-        return _unsure(places, f"{share:.0%} of its letters are left")
+        choice = _unsure(places, phrase("{share:.0%} of its letters are left", share=share))
+        choice.verdict = "lost" if share < GONE else choice.verdict
+        return choice
     if is_common or (covered > 1).mean() > 0.1:
-        return _unsure(places, "its parts stand in several places")
+        return _unsure(places, phrase("its parts stand in several places"))
     pieces = []
     for place in places:
         low, high = place.probe.low, place.probe.high

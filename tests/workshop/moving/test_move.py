@@ -51,6 +51,17 @@ def test_same():
     assert (golds[0].id, golds[0].text) == ("c1", None)
 
 
+@pytest.mark.parametrize("kept", [20, 30])
+def test_what_is_left_is_said_in_korean(kept):
+    """How much of a text is left is said in the language that results are shown in."""
+    result, _ = moved(corpus(FERRY[0], f"{FERRY[1][:kept]} now other words stand here.", FERRY[2]))
+    (item,) = result.items
+    assert item.reason.endswith("% of its letters are left")
+    shown = result.to_text(language="ko")
+    assert "남아 있습니다" in shown
+    assert "letters" not in shown
+
+
 def test_an_equal_id_says_nothing():
     """Ids are counters: c1 is another text now, and the gold's own text is c2."""
     result, golds = moved(corpus("A chunk that was added in front of all.", *FERRY))
