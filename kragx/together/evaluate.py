@@ -216,8 +216,8 @@ def compares(run: object) -> "TypeIs[Mapping[str, Any]]":
     """Whether what was retrieved is that of several retrievers, by name.
 
     Raises:
-        UsageError: it is an empty mapping, or one in which some values are all that a retriever
-            returned, or the retriever itself, and others are not.
+        UsageError: it is an empty mapping, one in which some values are all that a retriever
+            returned, or the retriever itself, and others are not, or one of mappings by query id.
     """
     if not isinstance(run, Mapping) or is_retriever(run):
         return False
@@ -228,6 +228,14 @@ def compares(run: object) -> "TypeIs[Mapping[str, Any]]":
             remedy="pass retrievers by name, {'bm25': retriever}, or lists of documents by query "
             "id",
         )
+    for name, own in run.items():
+        if isinstance(own, Mapping) and own and all(map(_is_answer, own.values())):
+            raise UsageError(
+                f"{name!r} is a mapping by query id",
+                field="run",
+                remedy="to compare retrievers, pass each as a Run: Run.from_documents({'q1': "
+                "[...]}) of kragx",
+            )
     whole = [
         isinstance(own, (Run, str, Path)) or is_retriever(own) or is_frame(own) or _by_query(own)
         for own in run.values()
@@ -248,6 +256,11 @@ def compares(run: object) -> "TypeIs[Mapping[str, Any]]":
 def _by_query(value: object) -> bool:
     """Whether a value lists documents query by query: a list is no document, but a pair may be."""
     return isinstance(value, list) and any(isinstance(docs, list) for docs in value)
+
+
+def _is_answer(value: object) -> bool:
+    """Whether a value lists documents, or their scores by id; a score itself is a number."""
+    return isinstance(value, (list, Mapping))
 
 
 def _kind(value: object) -> str:
@@ -280,6 +293,11 @@ def _together(
 
     _refuse_name(options)
     options.pop("name", None)
+    names = list(map(str, sources))
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(
+            f"two retrievers are called {twice[0]!r}", field="run", remedy="name each apart"
+        )
     retrievers = {str(name): own for name, own in sources.items() if is_retriever(own)}
     gold = read_dataset(dataset)
     corpus, workers = as_corpus(options.pop("corpus", None)), options.pop("workers", None)
@@ -302,7 +320,7 @@ def _together(
         pool = of_one.pooled(gold, runs.values(), match=judge, profile=profile, corpus=corpus)
         criteria = replace(criteria, matcher=pool)
     evaluations = []
-    for name in map(str, sources):
+    for name in names:
         run = runs[name] if name in runs else retrievers[name]
         own_ask = partial(ask, name=name)
         try:

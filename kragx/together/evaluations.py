@@ -87,8 +87,9 @@ class Evaluations(Result):
         Raises:
             UsageError: they cannot be compared, or an option is wrong.
         """
-        by_name = {evaluation.name: evaluation for evaluation in evaluations}
-        comparison, runs = compare(by_name.values(), **options), runs or {}
+        several = list(evaluations)
+        comparison, runs = compare(several, **options), runs or {}
+        by_name = {evaluation.name: evaluation for evaluation in several}
         losses = [] if criteria is None else _losses(by_name.values(), runs, criteria, corpus)
         return cls(by_name, comparison, runs, corpus, options, losses, criteria)
 

@@ -60,7 +60,7 @@ def tuned(
     that one is taken instead. Questions without a value under some setting are left out.
 
     Args:
-        tried: the settings; those that failed are named and not compared.
+        tried: the settings; those that failed are named and not compared: nothing is told of them.
         rules: how they are compared.
         halves: the questions that choose and those that are held out; None to draw them.
         drops: settings that were asked no further; they count among those that were tried.
@@ -74,7 +74,7 @@ def tuned(
     whole: Bools = np.asarray(~np.isnan(values).any(axis=1))
     choosing, held = (rows[whole[rows]] for rows in halves)
     known = values[whole]
-    n_all = len(tried) + len(drops)
+    n_all = len(compared) + len(drops)
     base = Tuning(
         match=rules.match,
         metric=rules.metric,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from kragx.errors import UsageError, shorten
 from kragx.printing import joined, phrase
@@ -67,8 +69,12 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
     axes: dict[str, list[Any]] = {}
     for axis, values in grid.items():
         where = f"{GRID}.{axis}"
-        if not isinstance(values, list | tuple) or not values:
-            remedy = "give at least one" if values == [] else f"write [{value_label(values)}]"
+        if isinstance(values, np.ndarray):
+            values = values.tolist()  # noqa: PLW2901  # Python's numbers, which any factory takes
+        if not isinstance(values, list | tuple | range) or not values:
+            remedy = f"write [{value_label(values)}]"
+            if isinstance(values, Iterable) and not isinstance(values, str | Mapping):
+                remedy = "give at least one" if isinstance(values, Sequence) else "make it a list"
             raise UsageError("a list of values is expected", field=where, remedy=remedy)
         labels = [value_label(value) for value in values]
         twice = next((label for label in labels if labels.count(label) > 1), None)

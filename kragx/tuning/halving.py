@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from kragx.comparison.statistics import Rows
+from kragx.errors import UsageError, check_whole
 from kragx.metrics import Bools, Floats
 from kragx.tuning.rules import Rules
 from kragx.tuning.tuning import Drop
@@ -29,7 +31,10 @@ class Halving:
 
     Attributes:
         start: how many questions the first round has.
-        factor: how many times more the next one has.
+        factor: how many times more the next one has; above 1.
+
+    Raises:
+        UsageError: one of them is none.
 
     Examples:
         >>> from kragx import Halving
@@ -39,6 +44,11 @@ class Halving:
 
     start: int = 50
     factor: float = 2.0
+
+    def __post_init__(self) -> None:
+        check_whole("halving.start", self.start)
+        if isinstance(self.factor, bool) or not 1 < self.factor < inf:
+            raise UsageError(f"{self.factor!r} is no number above 1", field="halving.factor")
 
     def rounds(self, n: int) -> list[int]:
         """How many questions have been asked after each round before the last, which has all n."""

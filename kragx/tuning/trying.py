@@ -5,18 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from kragx.comparison import Failures, direction
+from kragx.comparison import Failures, Settings, direction
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.data import GoldDataset, Query, Run, read_dataset
-from kragx.errors import UsageError
+from kragx.errors import UsageError, nearest
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run
+from kragx.evaluation.evaluate import evaluate_run, pooled
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.retrieve import retrieve
+from kragx.evaluation.retrieve import Asking, retrieve
+from kragx.matchers import MatchItem
 from kragx.metrics import Floats, MetricSpec, Profile, parse_all, profile_for
 from kragx.tuning.choosing import Tried, tuned
 from kragx.tuning.costs import Sizes, median_seconds
@@ -59,7 +61,7 @@ def tune(
         profile: as for `evaluate`.
         corpus: as for `evaluate`.
         halving: ask settings no further that are told from the best; `Halving` says when it is
-            looked.
+            looked. Not with a judge, which is asked about all answers.
         max_settings: more combinations are an error.
         max_failed: the share of questions that a setting may fail on and be compared.
         budget_tokenizer: what a token of context is; None for ``unicode``.
@@ -85,6 +87,8 @@ def tune(
         'first[k=3]'
     """
     axes = read_grid(grid)
+    Settings(confidence, resamples, seed, max_failed=max_failed)  # which says what is wrong
+    _check_options(asking, halving)
     every = settings(str(name or getattr(make, "__name__", type(make).__name__)), axes)
     if len(every) > max_settings:
         raise UsageError(
@@ -94,6 +98,16 @@ def tune(
     spec = _metric(metric, profile)
     criteria = Criteria.of(match=match, metrics=[spec], profile=profile)
     tries = _Tries(gold, make, every, progress, asking)
+    if criteria.matcher.judges and halving:
+        raise UsageError(
+            "a judge is asked about all answers", field="halving", remedy="leave out one of the two"
+        )
+    if criteria.matcher.needs_pool(MatchItem(query, ()) for query in gold):
+        # Each in a pool of its own would be measured by what it found itself.
+        runs = [tries.run(own.name, gold.queries) for own in every]
+        judge, named = criteria.matcher, criteria.named
+        pool = pooled(gold, runs, match=judge, profile=named, corpus=corpus)
+        criteria = replace(criteria, matcher=pool)
 
     def measured(run: Run, queries: GoldDataset) -> Evaluation:
         return evaluate_run(queries, run, criteria, corpus=corpus)
@@ -143,6 +157,20 @@ def tune(
                 )
             )
     return tuned(tried, rules, halves=(choosing, held), drops=drops)
+
+
+def _check_options(asking: Mapping[str, Any], halving: object) -> None:
+    """Refuse what neither `tune` nor `retrieve` takes, before anything is asked."""
+    known = [*signature(Asking).parameters, *signature(tune).parameters]
+    for name in asking:
+        if name not in known:
+            raise UsageError(f"tune: unknown argument {name!r}; {nearest(name, known)}")
+    if not isinstance(halving, bool | Halving):
+        raise UsageError(
+            f"{halving!r} does not say when to look",
+            field="halving",
+            remedy="pass True, or Halving(start=50, factor=2)",
+        )
 
 
 def _metric(text: str | None, profile: str | Profile | None) -> MetricSpec:

@@ -241,6 +241,11 @@ class Tuning(Result):
         """How many settings there are, with those that were dropped or failed."""
         return len(self.settings) + len(self.drops)
 
+    @property
+    def n_failed(self) -> int:
+        """How many of them failed; of these nothing is told."""
+        return sum(bool(own.failed) for own in self.settings)
+
     def of(self, name: str) -> SettingResult:
         """The setting of a name; KeyError without one."""
         by_name = {own.name: own for own in self.settings}
@@ -257,16 +262,22 @@ class Tuning(Result):
                     "Cannot tell: too few questions to choose by for any difference, {n}.",
                     n=self.n_choosing,
                 )
-        return joined(" ", (self._choice, self._worth, self._test))
+        return joined(" ", (self._choice, self._worth, self._test, self._failures))
 
     @property
     def _choice(self) -> str:
         names = {"take": visible(self.take or ""), "best": visible(self.best or "")}
-        counts = {"alike": self.n_candidates, "all": self.n_settings, "n": self.n_choosing}
+        n_compared = self.n_settings - self.n_failed
+        counts = {"alike": self.n_candidates, "all": n_compared, "n": self.n_choosing}
         values = {**names, **counts, "risk": self._risk, "others": self.n_candidates - 1}
         match self.verdict:
             case "only":
-                return phrase("Take {take}: there is no other.", **values)
+                return phrase(
+                    "Take {take}: no other can be compared."
+                    if self.n_failed
+                    else "Take {take}: there is no other.",
+                    **values,
+                )
             case "open":
                 return phrase(
                     "Cannot tell: on {n} questions none of {alike} settings is told from the best, "
@@ -338,6 +349,18 @@ class Tuning(Result):
         if (test.difference > 0) == (self.better == "higher"):
             return phrase("There it is {by} ahead of {best}.", by=by, best=best)
         return phrase("There it is {by} behind {best}, not told to be worse.", by=by, best=best)
+
+    @property
+    def _failures(self) -> str:
+        """How many settings the sentence does not speak of."""
+        if not self.n_failed:
+            return ""
+        return phrase(
+            "1 setting failed, and is not compared."
+            if self.n_failed == 1
+            else "{n} settings failed, and are not compared.",
+            n=self.n_failed,
+        )
 
     def describe(self, most: int | None = None) -> Iterator[Part]:
         """The sentence, the settings, or at most so many, the axes, what was dropped."""

@@ -145,6 +145,13 @@ def test_all_failed(evaluated) -> None:
         evaluated(DATASET, {"one": dead, "other": dead}, **OPTIONS)
 
 
+def test_no_evaluation_vanishes_behind_another_of_its_name() -> None:
+    """Two of one name are an error, and not the later one alone."""
+    twice = [evaluate([["a b"]], [["a b"]], name="one", metrics=["mrr"]) for _ in range(2)]
+    with pytest.raises(UsageError, match="two are called 'one'"):
+        Evaluations.of(twice)
+
+
 def test_queries_that_differ_come_first() -> None:
     """Each query's values by retriever; the widest spread first, equal ones in gold order."""
     result = evaluate(DATASET, {"good": good, "fair": fair}, **OPTIONS)
@@ -242,6 +249,12 @@ def test_lists_that_are_too_few(evaluated) -> None:
             {"all": [["a"], []], "q1": ["a"]},
             "'all' is 2 lists of documents, and 'q1' is no retriever",
         ),
+        ({1: good, "1": fair}, "run: two retrievers are called '1'; name each apart"),
+        (
+            {"bm25": {"q1": ["a"], "q2": []}, "e5": {"q1": ["b"], "q2": ["c"]}},
+            "run: 'bm25' is a mapping by query id; to compare retrievers, pass each as a Run",
+        ),
+        ({"bm25": {"q1": {"d1": 0.5}}}, "run: 'bm25' is a mapping by query id"),
         ({}, "run: an empty mapping; pass retrievers by name"),
         ({"bm25": good, "q1": ["a"]}, r"run: 'bm25' is a retriever \(function\), and 'q1' is no"),
         ({"q1": ["a"], "old": "old.jsonl"}, "'old' is the path 'old.jsonl', and 'q1' is no"),
@@ -249,7 +262,7 @@ def test_lists_that_are_too_few(evaluated) -> None:
     ],
 )
 def test_what_is_no_comparison(evaluated, run: dict[str, object], message: str) -> None:
-    """An empty mapping, and one that mixes, is an error that names one of each kind."""
+    """An empty mapping, one that mixes, or names twice, is an error that says what to pass."""
     with pytest.raises(UsageError, match=message):
         evaluated(DATASET, run, **OPTIONS)
 

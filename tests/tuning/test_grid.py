@@ -1,5 +1,6 @@
 """Grids: what they make, what they are called, and what is wrong with them."""
 
+import numpy as np
 import pytest
 
 from kragx.errors import UsageError
@@ -54,6 +55,9 @@ def test_a_grid_beside_what_stays_the_same():
         ({"k": 5}, "write [5]"),
         ({"k": "5"}, "write [5]"),
         ({"k": []}, "give at least one"),
+        ({"k": range(0)}, "give at least one"),
+        ({"k": {5, 10}}, "make it a list"),
+        ({"k": np.array(5)}, "write [5]"),
         ({"k": [5, 5]}, "5 stands there twice"),
         ({"k": [5, "5"]}, "5 stands there twice"),
         ({"corpus": ["a"]}, "beside the grid too"),
@@ -64,3 +68,11 @@ def test_what_is_no_grid(grid, said):
     with pytest.raises(UsageError) as caught:
         read_grid(grid, {"corpus": "c"})
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [range(5, 20, 5), np.array([5, 10, 15]), (5, 10, 15)])
+def test_values_as_python_has_them(values):
+    """A range and an array are lists, of numbers that any factory takes."""
+    axes = read_grid({"k": values})
+    assert axes == {"k": [5, 10, 15]}
+    assert {type(value) for value in axes["k"]} == {int}

@@ -3,6 +3,8 @@
 import pytest
 
 from kragx import Gold, GoldDataset, Halving, Query, UsageError, tune
+from kragx.judging import Judge
+from kragx.testing import ScriptedClient
 
 ASKED: list[tuple[int, int]] = []
 
@@ -79,3 +81,58 @@ def test_what_is_wrong():
     with pytest.raises(UsageError, match="better or worse"):
         tune(gold(), Toy, {"skill": [1]}, metric="source_diversity@5", match="id")
     assert ASKED == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"metrics": ["mrr@3"]}, "tune: unknown argument 'metrics'; perhaps you meant 'metric'"),
+        ({"concurency": 3}, "tune: unknown argument 'concurency'; perhaps you meant 'concurrency'"),
+        ({"halving": 20}, "halving: 20 does not say when to look; pass True, or Halving("),
+        ({"confidence": 95}, "confidence: 95"),
+        ({"resamples": 5}, "resamples: 5"),
+        ({"seed": -1}, "seed: -1"),
+        ({"max_failed": 2}, "max_failed: 2"),
+    ],
+)
+def test_an_option_that_is_wrong_is_said_before_anything_is_asked(options, said):
+    """Whatever is wrong is an error that names it, with what is meant."""
+    with pytest.raises(UsageError) as caught:
+        tried({"skill": [1, 2]}, **options)
+    assert str(caught.value).startswith(said)
+    assert ASKED == []
+
+
+@pytest.mark.parametrize(
+    ("start", "factor"), [(0, 2), (-5, 2), (2.5, 2), (10, 1), (10, float("nan"))]
+)
+def test_rounds_that_are_none(start, factor):
+    """No round begins with nothing, and each is larger than the one before."""
+    with pytest.raises(UsageError, match=r"halving\.(start|factor)"):
+        Halving(start, factor)
+
+
+def judging(tmp_path, **options):
+    """Two settings under a judge to whom all is relevant, of questions without gold."""
+    judge = Judge(ScriptedClient(lambda _: 3), store=tmp_path / "store.sqlite", progress=False)
+    dataset = GoldDataset.from_documents([[]] * 2, queries=["one", "two"])
+
+    def first(k):
+        return lambda question: [f"{question} {rank}" for rank in range(k)]
+
+    match = {"method": "llm", "judge": judge}
+    return tune(
+        dataset, first, {"k": [1, 4]}, match=match, metric="recall@5", progress=False, **options
+    )
+
+
+def test_without_gold_all_settings_are_judged_in_one_pool(tmp_path):
+    """What one setting finds is gold for all of them, or each would find all of its own."""
+    of_first = {own.name: own.mean for own in judging(tmp_path).settings}
+    assert of_first == {"first[k=1]": 0.25, "first[k=4]": 1.0}
+
+
+def test_halving_does_not_go_with_a_judge(tmp_path):
+    """As in a config: a judge is asked about all answers."""
+    with pytest.raises(UsageError, match="halving: a judge is asked about all answers"):
+        judging(tmp_path, halving=True)
