@@ -33,15 +33,14 @@ class Gathering:
 
     def __init__(self, *, mended: bool) -> None:
         self._mended = mended
-        self._begin()
+        # (line, query id, question, whether anything was retrieved, seconds)
+        self._rows: list[tuple[int | None, str, str | None, bool, float | None]] = []
 
     def _begin(self) -> None:
         self._known = known_texts()
         self._known.make_room()
         self._n_before = self._known.n_characters
         self._golds, self._docs = _Gathered(self._known), _Gathered(self._known)
-        # (line, query id, question, whether anything was retrieved, seconds)
-        self._rows: list[tuple[int | None, str, str | None, bool, float | None]] = []
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -63,6 +62,8 @@ class Gathering:
             and (question is None or type(question) is str)
         ):
             return False
+        if not self._rows:  # not before: who takes a block may have the texts forgotten meanwhile
+            self._begin()
         is_answered = "retrieved" in record
         try:
             golds, gold_texts = _read(record.get("gold", []), "grade")
@@ -87,7 +88,7 @@ class Gathering:
             return
         lines, query_ids, questions, answered, seconds = zip(*self._rows)
         golds, docs = self._golds.entries(), self._docs.entries()
-        self._begin()
+        self._rows = []
         yield Block(lines, query_ids, questions, golds, docs, answered, seconds)
 
 

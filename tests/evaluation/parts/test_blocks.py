@@ -20,7 +20,7 @@ from hypothesis import example, given, strategies as st
 from pyarrow import parquet as parquet_files
 
 from kragx import DataError, Evaluation, UsageError, evaluate
-from kragx.data import source
+from kragx.data import known, source
 from kragx.data.block import Block, in_rows
 from kragx.data.formats import parquet
 from kragx.data.gathering import Gathering
@@ -159,6 +159,23 @@ def test_blocks_give_what_single_questions_give(
             in_blocks = outcome(path, match=match, profile=profile)
         with one_by_one():
             assert in_blocks == outcome(path, match=match, profile=profile)
+
+
+@pytest.mark.parametrize("most", [200, 400, 600])
+def test_texts_are_forgotten_between_blocks(tmp_path: Path, most: int) -> None:
+    """Where what stands between blocks fills the memory of texts, those behind keep their own."""
+    path = tmp_path / "results.jsonl"
+    records: list[dict[str, Any]] = []
+    for number in range(60):
+        texts = [f"{word} {number} of the passage that is looked for" for word in ("one", "other")]
+        docs = [{"text": text} for text in texts]
+        record = {"query_id": f"q{number}", "gold": docs[number % 2 :][:1], "retrieved": docs}
+        records.append(record if number % 7 < 6 else {**record, "query_type": "a"})
+    path.write_text("".join(json.dumps(own) + "\n" for own in records), encoding="utf-8")
+    with patch.object(source, "_BLOCK", 4), patch.object(known, "_MOST_CHARACTERS", most):
+        in_blocks = outcome(path, match="rouge1", metrics=["recall@1"])
+    with one_by_one():
+        assert in_blocks == outcome(path, match="rouge1", metrics=["recall@1"])
 
 
 def test_blocks_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
