@@ -474,9 +474,10 @@ def _of_row(row: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(metadata, str) and metadata.lstrip().startswith("{"):
         with inside("metadata"):
             metadata = tabular.json_cell(metadata.strip())
-    record["metadata"] = (dict(metadata) if isinstance(metadata, dict) else {}) | {
+    whole = dict(metadata) if isinstance(metadata, dict) else None
+    record["metadata"] = (whole or {}) | {
         name.removeprefix("metadata."): cell
         for name, cell in row.items()
-        if cell is not None and name not in record
+        if cell is not None and name not in record and (name != "metadata" or whole is None)
     }
     return record

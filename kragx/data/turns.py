@@ -37,7 +37,7 @@ def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
     Raises:
         DataError: they are none; the error's field says which.
     """
-    if isinstance(values, (str, Mapping)) or not isinstance(values, (list, tuple)):
+    if not isinstance(values, (list, tuple)):
         raise DataError(
             f"must be a list of earlier turns, not {shorten(values)}",
             remedy='write [{"role": "user", "content": ...}, {"role": "assistant", ...}]',

@@ -463,6 +463,17 @@ def test_nothing_stands_there_before_all_is_written(tmp_path: Path) -> None:
         write_questions([], tmp_path / "none" / "file.parquet")
 
 
+@pytest.mark.parametrize("source", [".", "*.parquet", "./*.parquet", "**/*.parquet"])
+def test_files_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    """They are told from what is no data by their whole names, as anywhere else."""
+    for name in ("1.parquet", "_x.parquet", ".y.parquet", "run.parquet"):
+        table(tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    assert files_of(source) == ["1.parquet", "run.parquet"]
+
+
 def test_files_of_keeps_what_is_named(tmp_path: Path) -> None:
     """A file whose name looks like a pattern is that file, and each file counts once."""
     odd = table(tmp_path / "run[1].parquet")

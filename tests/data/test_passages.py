@@ -47,6 +47,11 @@ def test_named_columns(tmp_path):
         ),
         ("Note,question,answer [text]", r'\{question: question, answer_passage: "answer \[text\]"'),
         ("Question,Gold Answer", r"\{question: Question, answer_passage: Gold Answer\}"),
+        (
+            "no,질문,정답",
+            r'columns: \{query_id: "no", question: 질문, .*query_id: "no", query: 질문',
+        ),
+        ("No.,질문,정답: 본문", r'columns: \{query_id: No\., .*answer_passage: "정답: 본문"\}'),
         ("a,b", r"its fields are 'a', 'b'; .*\{question: \.\.\., answer_passage: \.\.\.\}"),
         ("query", r"\{question: query, answer_passage: \.\.\.\}"),
     ],

@@ -232,7 +232,15 @@ def test_files(tmp_path, name, write):
     for path in (tmp_path / name, tmp_path):
         docs = read_corpus(path)
         assert [(doc.id, doc.text) for doc in docs] == [("c1", "한 줄, 그리고"), ("c2", "two")]
-        assert str(docs[0].metadata["page"]) == "1"
+        assert {name: str(value) for name, value in docs[0].metadata.items()} == {"page": "1"}
+
+
+def test_a_column_of_metadata(tmp_path):
+    """A mapping in a cell is the metadata; what is none stands under the column's name."""
+    path = tmp_path / "c.csv"
+    path.write_text('id,text,metadata,page\na,x,"{""of"": 9}",1\nb,y,draft,\n', encoding="utf-8")
+    metadata = [doc.metadata for doc in read_corpus(path)]
+    assert metadata == [{"of": 9, "page": "1"}, {"metadata": "draft"}]
 
 
 def test_python_values():

@@ -196,7 +196,10 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
     items = fields.golds()
     texts: dict[str | None, Gold] = {item.id: item for item in items.values()}
     for item in items.values():
-        texts |= {other.id: Gold(other.id, other.text) for other in item.alternatives}
+        texts |= {
+            other.id: Gold(other.id, other.text, metadata=other.metadata)
+            for other in item.alternatives
+        }
     golds: list[Gold] = []
     lists: dict[str | None, str] = {}  # in which list an id stands first
     for name, grade in _GRADES.items():
@@ -249,8 +252,8 @@ def _item(ids: Sequence[str], grade: float, texts: Mapping[str | None, Gold]) ->
 def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
     """Write the schema of managed gold sets; `read_dataset` reads it back as the same queries.
 
-    Gold with an id and grade 2, 1 or 0 goes to the three lists, its text and any other gold to
-    ``gold``.
+    Gold with an id and grade 2, 1 or 0 goes to the three lists, texts, metadata and any other gold
+    to ``gold``.
 
     Examples:
         >>> from kragx import GoldDataset, read_dataset, write_goldset
@@ -271,9 +274,11 @@ def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
                 rest.append(item)
                 continue
             ids[lists[gold.grade]].append(group if gold.alternatives else gold.id)
-            texts = [doc_record(doc) for doc in gold.alternatives if doc.text is not None]
-            if texts or not item.keys().isdisjoint(("text", "metadata")):
-                rest.append(present(**item | {"grade": None, "alternatives": texts}))
+            others = [
+                doc_record(doc) for doc in gold.alternatives if doc.text is not None or doc.metadata
+            ]
+            if others or not item.keys().isdisjoint(("text", "metadata")):
+                rest.append(present(**item | {"grade": None, "alternatives": others}))
         # What every line of the schema has, in its order, though a query may lack some of it.
         needed: dict[str, Any] = {
             "query_id": "",

@@ -254,8 +254,9 @@ def _as_regex(pattern: str) -> str:
 
 def _data(names: Any, folder: str) -> list[str]:
     """Those names below a folder of which no part begins with ``.`` or ``_``."""
+    before = "" if folder == "." else folder  # which paths do not begin with
     return [
         name
         for name in names
-        if not any(part.startswith((".", "_")) for part in name[len(folder) :].split("/"))
+        if not any(part.startswith((".", "_")) for part in name[len(before) :].split("/"))
     ]

@@ -1,7 +1,6 @@
 """Plain tables of a question and the passage that answers it: ``question,answer_passage``."""
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 
 from kragx.data.formats.format import Fields, Format, Read
@@ -74,4 +73,12 @@ def _named(columns: Sequence[str], words: Sequence[str]) -> str:
 
 def _in_yaml(name: str) -> str:
     """A column's name as it stands in a mapping of a config, in quotes where YAML needs them."""
-    return name if re.fullmatch(r"\w[\w. -]*", name) else json.dumps(name, ensure_ascii=False)
+    import yaml  # which takes time, and a table that is understood needs none
+
+    from kragx.data.yaml_text import Loader
+
+    try:
+        is_plain = yaml.load(f"{{column: {name}}}", Loader) == {"column": name}
+    except yaml.YAMLError:
+        is_plain = False
+    return name if is_plain else json.dumps(name, ensure_ascii=False)

@@ -95,8 +95,9 @@ ids = st.text("abcdef", min_size=1, max_size=4)
         max_size=4,
     ),
     st.booleans(),
+    st.sampled_from([{}, {"page": 3}]),
 )
-def test_round_trip(tmp_path_factory, drawn, with_text):
+def test_round_trip(tmp_path_factory, drawn, with_text, metadata):
     """What is written is read back as the same queries, with the same content hash."""
     seen: set[str] = set()
     golds = []
@@ -105,8 +106,8 @@ def test_round_trip(tmp_path_factory, drawn, with_text):
         seen.update(fresh)
         if fresh:
             text = f"text of {fresh[0]}" if with_text else None
-            others = tuple(Doc(each, f"{each}!" if with_text else None) for each in fresh[1:])
-            golds.append(Gold(fresh[0], text, grade, others))
+            others = (Doc(e, f"{e}!" if with_text else None, metadata) for e in fresh[1:])
+            golds.append(Gold(fresh[0], text, grade, tuple(others)))
     dataset = GoldDataset((Query("q", "질문?", tuple(golds), "t", ("x",), metadata={"a": [1]}),))
     path = tmp_path_factory.mktemp("round") / "set.jsonl"
     write_goldset(dataset, path)
