@@ -43,7 +43,7 @@ LARGEST_TEXT = 10 << 20
 
 _DEEPEST = 100
 
-_BUFFER = 1 << 18
+BUFFER = 1 << 18
 """Bytes read at once: a line of a results file has some ten thousand."""
 
 _GAP = re.compile(r"[\s,:]*")
@@ -325,9 +325,9 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
                 "standard input",
                 path=str(path),
             )
-        file: IO[bytes] = Path(path).open("rb", _BUFFER)  # noqa: SIM115
+        file: IO[bytes] = Path(path).open("rb", BUFFER)  # noqa: SIM115
         if str(path).endswith(".gz"):
-            file = io.BufferedReader(_Unpacked(file, path), _BUFFER)
+            file = io.BufferedReader(_Unpacked(file, path), BUFFER)
     except OSError as error:
         problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
         raise DataError(problem) from None

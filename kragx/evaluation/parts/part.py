@@ -18,7 +18,7 @@ import numpy as np
 
 from kragx.data import Mender, Reading
 from kragx.data.block import Block, Row
-from kragx.data.formats.jsonl import open_bytes
+from kragx.data.formats.jsonl import BUFFER, open_bytes
 from kragx.data.formats.located import files_of, shown
 from kragx.data.formats.parquet import Table, tables_of
 from kragx.data.listed import Listed
@@ -34,6 +34,10 @@ _SHARE = 8
 """A part is at least one of so many of what stands before it."""
 
 _LINE_END = ord("\n")
+
+_WINDOW = 1 << 20
+"""Bytes in which line ends are counted at once: they stay in the cache of a processor, and its
+memory is not asked for anew."""
 
 PART_ROWS = 512
 """Questions in memory that are a part."""
@@ -164,7 +168,7 @@ class Lines:
             yield from io.BytesIO(self.raw)
             return
         n_left = self.stop - self.start
-        with Path(self.place).open("rb") as file:
+        with Path(self.place).open("rb", BUFFER) as file:
             file.seek(self.start)
             for line in file:
                 yield line
@@ -255,10 +259,11 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
     assert reading.format is not None
     path, format_ = str(reading.path), reading.format.name
     if path == "-":
-        yield from _in_lines(path, format_, file, sent=True)
+        yield from _sent_lines(path, format_, file)
         return
     with open_bytes(path) as file:
-        yield from _in_lines(path, format_, file, sent=path.endswith(".gz"))
+        cut = _sent_lines if path.endswith(".gz") else _lines_of_file
+        yield from cut(path, format_, file)
 
 
 class _Taken:
@@ -283,16 +288,37 @@ class _Taken:
         return self._file.readline()
 
 
-def _in_lines(path: str, format_: str, file: Any, *, sent: bool) -> Iterator[Lines]:
+def _sent_lines(path: str, format_: str, file: Any) -> Iterator[Lines]:
+    """Parts that hold their lines, as nobody else can read them."""
     first, start = 1, 0
-    while block := file.read(min(max(PART_BYTES, start // _SHARE), _MOST * PART_BYTES)):
-        rest = b"" if block.endswith(b"\n") else file.readline()
-        stop = start + len(block) + len(rest)
-        yield Lines(path, first, start, stop, format_, block + rest if sent else None)
-        # numpy counts twice as fast as bytes do, and all others wait for what is cut here.
-        n_lines = int(np.count_nonzero(np.frombuffer(block, np.uint8) == _LINE_END))
-        first += n_lines + bool(rest)
+    while block := file.read(_size_from(start)):
+        raw = block if block.endswith(b"\n") else block + file.readline()
+        yield Lines(path, first, start, start + len(raw), format_, raw)
+        first += raw.count(b"\n")
+        start += len(raw)
+
+
+def _lines_of_file(path: str, format_: str, file: IO[bytes]) -> Iterator[Lines]:
+    """Parts that say where their lines stand."""
+    window = np.empty(_WINDOW, np.uint8)
+    first, start, end = 1, 0, file.seek(0, os.SEEK_END)
+    while start < end:
+        last = min(start + _size_from(start), end) - 1
+        file.seek(last)
+        stop = last + len(file.readline())
+        yield Lines(path, first, start, stop, format_)
+        file.seek(start)  # others are at work on these lines while they are counted here
+        while (n_left := stop - file.tell()) > 0:
+            n_read = file.readinto(window[:n_left])  # type: ignore[attr-defined]
+            if not n_read:
+                return  # the file was cut short, which whoever reads the lines sees
+            first += int(np.count_nonzero(window[:n_read] == _LINE_END))
         start = stop
+
+
+def _size_from(start: int) -> int:
+    """Bytes of the part that begins there."""
+    return min(max(PART_BYTES, start // _SHARE), _MOST * PART_BYTES)
 
 
 def _of_files(reading: Reading) -> Iterator[Part]:

@@ -11,11 +11,16 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 
 from kragx import evaluate, match_pairs, read_rows
+from kragx.data import Mender, Reading
+from kragx.data.block import in_rows
 from kragx.errors import DataError, KragxError, UsageError, WorkerError
 from kragx.evaluation.parts import part as parts
 from kragx.evaluation.parts.engine import Here, Processes
@@ -54,6 +59,34 @@ def test_a_file_in_parts_is_the_whole_file(tmp_path, size):
     file = _written(tmp_path / "results.jsonl", map(_row, range(20)))
     whole = evaluate(file)
     assert evaluate(file, workers=Here()).to_dict(queries=True) == whole.to_dict(queries=True)
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=12),
+    st.sampled_from(["\n", "\r\n", "\n\n"]),
+    st.booleans(),
+    st.integers(1, 200),
+    st.integers(1, 64),
+)
+def test_parts_are_whole_lines_under_their_numbers(lengths, end, is_ended, size, window):
+    """Whatever lines, part and window are: parts are the file, each from the line it says on."""
+    rows = [
+        json.dumps({"query_id": str(n), "gold": [{"text": "x" * long}]})
+        for n, long in enumerate(lengths)
+    ]
+    content = end.join(rows) + (end if is_ended else "")
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "PART_BYTES", size)
+        patch.setattr(parts, "_WINDOW", window)
+        file = Path(folder, "gold.jsonl")
+        file.write_bytes(content.encode())
+        own = [*parts.parts_of(Reading(str(file), "gold"))]
+        assert b"".join(part.lines() for part in own) == content.encode()
+        lines = content.splitlines(keepends=True)
+        for part in own:
+            assert part.lines().startswith(lines[part.first - 1].encode())
+        of_parts = [line for part in own for line, *_ in in_rows(part.rows(Mender()))]
+        assert of_parts == [line for line, *_ in Reading(str(file), "gold")]
 
 
 METHODS = ["exact", "text", "phrase", "rouge2", "rougeL", {"any": ["id", "overlap"]}]
