@@ -69,3 +69,14 @@ def test_script(clone):
     pytest.importorskip("bm25s")
     assert "calls: 84" in run(clone, "examples/judge.py")
     assert "calls: 0" in run(clone, "examples/judge.py")
+
+
+def test_probe(clone):
+    """Each line that docs/agreement-limits.md shows of the stand-in's probe is one that is printed."""
+    pytest.importorskip("bm25s")
+    printed = run(clone, "-m", "kragx", "judge", "probe", "configs/judge.yaml")
+    flat = " ".join(printed.split())
+    page = (ROOT / "docs" / "agreement-limits.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    for line in block.splitlines():
+        assert " ".join(line.split()) in flat
