@@ -74,6 +74,16 @@ def test_nothing_again(judged, tmp_path):
     assert stored(tmp_path) == ()
 
 
+def test_the_grade_that_results_have(judged, tmp_path):
+    """Of two grades by one judge, as of two processes that could not see each other, the first."""
+    judged("old", (3, 0, 1, 2))
+    judged("new", (3, 0, 1, 2))
+    with Store(tmp_path / "store.sqlite", make=False) as store:
+        records = list(store.records())
+    (drifted,) = drift([*records, *({**own, "grade": 3} for own in records[4:])])
+    assert (drifted.n_pairs, drifted.n_changed) == (4, 0)
+
+
 def test_the_command(judged, tmp_path, kragx, monkeypatch):
     """`kragx history --store` shows it below the runs, in the table, JSON and the page."""
     monkeypatch.chdir(tmp_path)

@@ -91,7 +91,8 @@ def drift(records: Iterable[Mapping[str, Any]]) -> tuple[Drift, ...]:
 
     Args:
         records: as `Store.records` gives them. Grades of people, failures and answers that are
-            lists are passed over; of several grades under one key the last counts.
+            lists are passed over; of several grades of a pair by one judge the first counts, as in
+            results.
     """
     grades: dict[_Judge, dict[str, float]] = {}
     times: dict[_Judge, list[str]] = {}
@@ -102,7 +103,7 @@ def drift(records: Iterable[Mapping[str, Any]]) -> tuple[Drift, ...]:
             continue
         own = _judge(record, question)
         pair = key_of(canonical_json([question.get(name) for name in _PAIR]))
-        grades.setdefault(own, {})[pair] = float(grade)
+        grades.setdefault(own, {}).setdefault(pair, float(grade))
         times.setdefault(own, []).append(str(record["at"]))
     at = {own: median_low(own_times) for own, own_times in times.items()}
     ordered = sorted(grades, key=lambda own: (at[own], own))
