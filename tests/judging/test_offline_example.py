@@ -72,7 +72,7 @@ def test_script(clone):
 
 
 def test_probe(clone):
-    """Each line that docs/agreement-limits.md shows of the stand-in's probe is one that is printed."""
+    """Each line that docs/agreement-limits.md shows of the probe is one that is printed."""
     pytest.importorskip("bm25s")
     printed = run(clone, "-m", "kragx", "judge", "probe", "configs/judge.yaml")
     flat = " ".join(printed.split())
