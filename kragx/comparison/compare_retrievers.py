@@ -55,7 +55,7 @@ def compare(
             names of its own.
         baseline: the name of the one that the others are set against; None for the first.
         metrics: which to compare; None for all that the evaluations share.
-        slices: fields of a query to compare within, for example ``metadata.difficulty``.
+        slices: fields of a query to compare within, for example ``metadata.difficulty``; or one.
         dataset: the gold set that the fields are read from, if the evaluations did not keep it (as
             those of a results file do not).
         confidence: of intervals; differences are decided at a level of 1 - confidence.
@@ -92,7 +92,7 @@ def compare(
         metrics=(
             None if metrics is None else list(map(str, parse_all(metrics, evaluations[0].profile)))
         ),
-        slices=tuple(slices),
+        slices=(slices,) if isinstance(slices, str) else tuple(slices),
         dataset=next(datasets, None) if dataset is None else read_dataset(dataset),
         anyway=anyway,
     )

@@ -62,7 +62,9 @@ def ordered(
 
 def no_value(field: str, known: Iterable[str]) -> UsageError:
     """The error of a field that no query has a value of."""
-    return UsageError(f"slices: no query has a value of {field!r}; {nearest(field, known)}")
+    fields = list(known)
+    hint = nearest(field, fields) if fields else "they have no field to slice by"
+    return UsageError(f"slices: no query has a value of {field!r}; {hint}")
 
 
 def _values(query: Query, field: str) -> list[str | None]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from kragx.comparison.statistics import Interval
+from kragx.comparison.statistics import TOLERANCE, Interval
 from kragx.printing import (
     Cell,
     Heading,
@@ -229,7 +229,7 @@ class Tuning(Result):
     curves: tuple[Curve, ...]
     drops: tuple[Drop, ...] = ()
 
-    also_plain: ClassVar[tuple[str, ...]] = ("sentence", "n_candidates", "n_settings")
+    also_plain: ClassVar[tuple[str, ...]] = ("sentence", "n_candidates", "n_settings", "n_failed")
 
     @property
     def n_candidates(self) -> int:
@@ -337,7 +337,9 @@ class Tuning(Result):
         test = None if self.held_out is None else self.held_out.test
         if test is None:
             return ""
-        by = number(abs(test.difference))
+        by, best = number(abs(test.difference)), visible(self.best or "")
+        if abs(test.difference) <= TOLERANCE:
+            return phrase("There it has the same mean as {best}.", best=best)
         if self.verdict == "refuted":
             return phrase(
                 "{simpler} is simpler and could not be told from it on the former, but was {by} "
@@ -345,7 +347,6 @@ class Tuning(Result):
                 simpler=visible(test.name),
                 by=by,
             )
-        best = visible(self.best or "")
         if (test.difference > 0) == (self.better == "higher"):
             return phrase("There it is {by} ahead of {best}.", by=by, best=best)
         return phrase("There it is {by} behind {best}, not told to be worse.", by=by, best=best)

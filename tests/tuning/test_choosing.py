@@ -102,6 +102,24 @@ def test_what_failed_is_neither_told_apart_nor_counted():
     assert (result.n_settings, result.n_failed) == (3, 2)
 
 
+@pytest.mark.parametrize(
+    ("said", "shift"),
+    [("the same mean as", 0.0), ("0.0100 behind", -0.01), ("0.0100 ahead of", 0.01)],
+)
+def test_what_the_other_half_says_of_the_simpler_one(said, shift):
+    """That it is behind, ahead, or neither: equal means are no lead of anybody's."""
+    best = np.tile([0.4, 0.6], 40)
+    simple = best - np.tile([0.0, 0.0, 0.2, -0.19], 20)
+    order = np.arange(80)
+    halves = order[:40], order[40:]
+    simple[40:] = best[40:] + shift + np.tile([0.2, -0.2], 20)
+    one, other = settings("a", {"x": [0, 1]})
+    pair = [Tried(one, one.name, simple, 10), Tried(other, other.name, best, 20)]
+    result = tuned(pair, RULES, halves=halves)
+    assert (result.verdict, result.take, result.best) == ("open", "a[x=0]", "a[x=1]")
+    assert f"There it {'has' if not shift else 'is'} {said} a[x=1]" in result.sentence
+
+
 def test_one_setting():
     """Nothing to choose: it is taken, with its number on both halves."""
     result = tuned(tried([0.5]), RULES)

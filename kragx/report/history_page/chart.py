@@ -189,7 +189,7 @@ def _ends(numbers: Sequence[float]) -> tuple[float, float]:
     if not numbers:
         return 0.0, 1.0
     low, high = min(numbers), max(numbers)
-    room = max((high - low) * 0.08, abs(high) * 0.02, 1e-9)
+    room = max((high - low) * 0.08, abs(high) * 0.02) or 1.0  # all are 0
     is_share = low >= 0 and high <= 1
     return (max(low - room, 0.0), min(high + room, 1.0)) if is_share else (low - room, high + room)
 

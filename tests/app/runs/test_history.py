@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from xml.etree import ElementTree
@@ -216,6 +217,21 @@ def test_clocks_and_days(run, kragx):
         assert (outcome.code, said in outcome.err) == (2, True)
     dated("a", "2999-01-01T00:00:00+00:00")
     assert "which is yet to come: a clock was wrong" in kragx("history", "results").out
+
+
+def test_an_axis_of_zeros(run, kragx):
+    """Where every value is 0 and has no interval, the axis is that of shares, and not of 1e-9."""
+    run("a")
+
+    def nothing(report):
+        for means in report["comparisons"][0]["overall"]["means"].values():
+            for estimate in means.values():
+                estimate.update(value=0.0, low=None, high=None)
+
+    edited("a", nothing)
+    kragx("history", "results", "--html", "page.html")
+    levels = re.findall(r'text-anchor="end">([^<]*)<', Path("page.html").read_text())
+    assert levels[:6] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
 
 
 def test_nothing_there(kragx, here):

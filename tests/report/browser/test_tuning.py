@@ -61,6 +61,7 @@ def test_the_head_says_which_to_take_and_how_sure(written, opened):
     assert f"Take {tuning.take}" in said or "Cannot tell" in said
     assert f"on the {tuning.n_choosing} questions that chose" in said
     assert "failed on 3" in said
+    assert "1 setting failed, and is not compared." in said
     page = opened(path=path, language="ko-KR")
     said = page.locator("section.tuning").inner_text()
     assert "어느 설정을 쓸까" in said
@@ -85,3 +86,19 @@ def test_a_matchers_settings_stand_under_its_name(written, opened, tmp_path):
     path, _ = written(2)
     page = opened(path=path)
     assert "depends on the setting" not in page.locator("main").inner_text()
+
+
+def test_what_failed_is_no_other_setting(opened, tmp_path):
+    """The page counts as the terminal does: of two settings of which one failed, one is left."""
+    gold = dataset()
+    found = runs(gold)
+    one, other = settings("bm25", {"k": [1, 2]})
+    hard = np.random.default_rng(1).random(40)
+    broken = Tried(other, other.name, hard, failed="failed on 3")
+    tuning = tuned([Tried(one, one.name, hard), broken], Rules("ndcg@5", "overlap", resamples=300))
+    path = tmp_path / "page.html"
+    evaluations = [evaluate(gold, run, metrics=["ndcg@5"]) for run in found.values()]
+    write_html(evaluations, path, runs=found, tunings=[tuning])
+    said = " ".join(opened(path=path).locator("section.tuning").inner_text().split())
+    assert "Take bm25[k=1]: no other can be compared." in said
+    assert "1 setting failed, and is not compared." in said

@@ -30,9 +30,10 @@ const settingOf = ({ settings }, named) => settings.find(({ name: own }) => own 
 
 /** Which to take, in a sentence. */
 function tuningChoice(tuning) {
-  const { verdict: kind, take, best, n_choosing: n, n_candidates: alike, n_settings: all } = tuning;
+  const { verdict: kind, take, best, n_choosing: n, n_candidates: alike, n_failed: failed } = tuning, all = tuning.n_settings - failed;
   if (kind === "none") return t("tuning_none");
   if (kind === "too_few") return t("tuning_too_few", grouped(n));
+  if (kind === "only" && failed) return phrase("tuning_only_left", strong(take));
   if (kind === "best" && alike === 1) return phrase("tuning_best_alone", strong(take), all);
   const most = settingOf(tuning, take).at_most;
   const risk = take === best ? "" : missing(most) ? t("tuningRiskUnknown") : t("tuningRisk", tuningValue(most));
@@ -46,15 +47,21 @@ function tuningBadge({ verdict: kind }) {
 
 /** Both numbers: on the questions that chose, and on those that had no part in it. */
 function tuningWorth(tuning) {
-  const { held_out: held, take, best, metric: named, n_choosing: n, n_held_out: rest, better } = tuning;
+  const { held_out: held, take, best, metric: named, n_choosing: n, n_held_out: rest, n_failed: lost } = tuning;
   if (!held || !take) return null;
   const bounds = missing(held.low) ? "" : ` [${tuningValue(held.low)}, ${tuningValue(held.high)}]`;
   const worth = phrase("tuningWorth", el("strong.metric", {}, named), el("b", {}, tuningValue(settingOf(tuning, take).mean)), grouped(n),
     el("b", {}, tuningValue(held.mean)), bounds, grouped(rest));
-  if (!held.test) return worth;
+  return [worth, ...tuningTest(tuning), lost ? ` ${t(lost === 1 ? "tuningFailed1" : "tuningFailed", lost)}` : ""];
+}
+
+/** What became of a simpler setting than the best on the questions held out. */
+function tuningTest({ held_out: held, best, better, verdict: kind }) {
+  if (!held.test) return [];
   const ahead = (held.test.difference > 0) === (better === "higher"), by = tuningValue(Math.abs(held.test.difference));
-  if (tuning.verdict === "refuted") return [worth, " ", phrase("tuningRefuted", strong(held.test.name), by)];
-  return [worth, " ", phrase(ahead ? "tuningAhead" : "tuningBehind", strong(best), by)];
+  if (kind === "refuted") return [" ", phrase("tuningRefuted", strong(held.test.name), by)];
+  if (Math.abs(held.test.difference) <= 1e-9) return [" ", phrase("tuningSame", strong(best))];
+  return [" ", phrase(ahead ? "tuningAhead" : "tuningBehind", strong(best), by)];
 }
 
 function settingsTable(tuning, settings) {
