@@ -77,13 +77,28 @@ def match_part(
         )
     pairs = _Pairs(matcher)
     stream = iter(items)
-    for is_block, own in groupby(stream, lambda item: isinstance(item, Block)):
+    # Somebody's subclass may make other scores of each question's.
+    takes_blocks = type(matcher).scores is BatchMatcher.scores
+    for is_block, own in groupby(stream, lambda item: takes_blocks and isinstance(item, Block)):
         if not is_block:
-            _match_items(own, stream, pairs, notes, heard)  # type: ignore[arg-type]
+            _match_items(_one_by_one(own), stream, pairs, notes, heard)
             continue
         for block in own:
             pairs.add_block(block, notes)  # type: ignore[arg-type]
     return pairs.table()
+
+
+def _one_by_one(items: Iterable[MatchItem | Block]) -> Iterator[MatchItem]:
+    """Queries, also those of blocks, one by one."""
+    for own in items:
+        if isinstance(own, MatchItem):
+            yield own
+            continue
+        for _, query, answer in own.rows():
+            if answer is None:
+                yield MatchItem(query, (), "missing")
+            else:
+                yield MatchItem(query, answer.documents, "answered", answer.seconds)
 
 
 def _match_items(

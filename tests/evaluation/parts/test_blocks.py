@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -25,6 +25,7 @@ from kragx.data.block import Block, in_rows
 from kragx.data.formats import parquet
 from kragx.data.gathering import Gathering
 from kragx.evaluation.parts.matched import Plan
+from kragx.matchers import MatchItem, Notes, RougeMatcher
 from kragx.metrics import MatchTable
 from tests.thoroughness import examples
 
@@ -176,6 +177,31 @@ def test_texts_are_forgotten_between_blocks(tmp_path: Path, most: int) -> None:
         in_blocks = outcome(path, match="rouge1", metrics=["recall@1"])
     with one_by_one():
         assert in_blocks == outcome(path, match="rouge1", metrics=["recall@1"])
+
+
+class Halved(RougeMatcher):
+    """Somebody's matcher: ROUGE, by half."""
+
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Any]:
+        """Half of each score."""
+        return (scores / 2 for scores in super().scores(items, notes))
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_a_subclass_with_scores_of_its_own(tmp_path: Path, in_file: bool) -> None:
+    """It is asked for each question's scores, in whatever form the questions come."""
+    rows = [
+        {"query_id": f"q{n}", "gold": [{"text": PASSAGE}], "retrieved": [{"text": PASSAGE}]}
+        for n in range(3)
+    ]
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(json.dumps(own) + "\n" for own in [*rows, {"query_id": "q3"}]))
+    given = (str(path),) if in_file else ([[PASSAGE]] * 3, [[PASSAGE]] * 3)
+    match = Halved("rouge1", threshold=0.4)
+    evaluation = evaluate(*given, match=match, metrics=["recall@1"])
+    assert evaluation.mean == {"recall@1": 1.0}
+    assert evaluation.table.pair_score.tolist() == [0.5] * 3
+    assert evaluation.counts["n_missing"] == in_file
 
 
 def test_blocks_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
