@@ -94,6 +94,7 @@ class IdMatcher(IdsMatcher):
     yes_or_no = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.id_key in (None, "id"):  # where a document has one; else all of it is read
             self._set(looks_at=("id",))
 

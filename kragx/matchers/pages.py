@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.data import Doc, value_at
 from kragx.data.pages import Pages, document_name
-from kragx.errors import DataError
+from kragx.errors import DataError, inside
 from kragx.matchers.base import ID_AND_METADATA, IdsMatcher, MatchItem, Target
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
@@ -153,24 +153,31 @@ class PageMatcher(IdsMatcher):
             DataError: it says something that is no source or page, or nothing and has no id.
         """
         source, page = (value_at(doc.metadata, key) for key in (self.source_key, self.page_key))
-        if source is None or page is None:
-            if source is None and doc.id is None:
+        where = f"query {item.query.id!r}, rank {rank}"
+        if source is None:
+            if doc.id is None:
                 names = ", ".join(sorted(map(str, doc.metadata))[:8]) or "no metadata"
                 raise DataError(
-                    f"query {item.query.id!r}, rank {rank}: the document has no "
-                    f"{self.source_key!r} and no id (it has: {names}); name the metadata key of "
-                    "its file with 'source_key', or compare texts: match 'overlap'"
+                    f"{where}: the document has no {self.source_key!r} and no id (it has: {names});"
+                    " name the metadata key of its file with 'source_key', or compare texts: match "
+                    "'overlap'"
                 )
-            return None if source is None else (document_name(source), None)
-        try:
-            return document_name(source), self._pages(doc, page)
-        except DataError as error:
-            where = f"query {item.query.id!r}, rank {rank}"
-            raise error.within(self.page_key, path=where) from None
+            return None
+        with inside(self.source_key, path=where):
+            name = document_name(source)
+        with inside(self.page_key, path=where):
+            return name, None if page is None else self._pages(doc, page)
 
     def _pages(self, doc: Doc, page: Any) -> Pages:
         last = None if self.last_page_key is None else value_at(doc.metadata, self.last_page_key)
-        pages = Pages.read(page if last is None else f"{page}-{last}", least=self.first)
+        pages = Pages.read(page, least=self.first)
+        if last is not None:
+            ends = Pages.read(last, least=self.first)
+            match pages.plain, ends.plain:
+                case [int(begin)], [int(end)]:
+                    pages = Pages.read(f"{begin}-{end}", least=self.first)
+                case _:  # labels: what is between them nobody knows
+                    pages = Pages(pages.ranges + ends.ranges, pages.labels + ends.labels)
         move = 1 - self.first  # to pages as gold counts them
         ranges = tuple((first + move, last + move) for first, last in pages.ranges)
         return Pages(ranges, pages.labels)

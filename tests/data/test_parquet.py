@@ -373,6 +373,16 @@ def test_only_what_is_needed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert read_fields == [{"id"}, {"id", "text"}, {"id", "score"}, everything, everything]
 
 
+def test_fields_of_metadata_may_be_called_as_those_of_documents(tmp_path: Path) -> None:
+    """Metadata that is a struct is read as a whole, whatever else is not."""
+    metadata = {"text": "draft", "score": 2.0, "page": 1}
+    row = {"query_id": "q1", "gold": [], "retrieved": [{"id": "d", "metadata": metadata}]}
+    path = table(tmp_path / "file.parquet", [row])
+    ((_, _, answer),) = Reading(path, strict=True, of_documents=("id", "metadata"))
+    assert answer is not None
+    assert answer.documents[0].metadata == metadata
+
+
 def test_texts_are_read_after_all_where_an_id_is_missing(tmp_path: Path) -> None:
     """Documents without an id are told apart by their texts: the second one is no repetition."""
     rows = [

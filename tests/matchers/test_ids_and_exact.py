@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from uuid import uuid4
 
 import pytest
 from langchain_core.documents import Document
 
-from kragx import DataError, Doc, Gold, GoldDataset, evaluate, matcher
+from kragx import DataError, Doc, Gold, GoldDataset, UsageError, evaluate, matcher
 from kragx.matchers import MatchWarning
 
 from .support import decided, scored
@@ -143,6 +144,13 @@ class TestId:
         found = [[{"id": str(uuid4())}, {"id": str(uuid4()) if own != "c0" else "c1"}]]
         result = evaluate(gold, found, match="id", metrics=["hit_rate@5"])
         assert "n_queries_ids_made" not in result.counts
+
+    @pytest.mark.parametrize("key", ["id_key", "gold_id_key"])
+    @pytest.mark.parametrize("bad", [5, "", " ", ["page"]])
+    def test_a_key_that_is_none(self, key: str, bad: object) -> None:
+        """It is refused before anything is matched, with its name and value."""
+        with pytest.raises(UsageError, match=rf"match\.{key}: {re.escape(repr(bad))} is not a"):
+            matcher({"method": "id", key: bad})
 
     @pytest.mark.parametrize("bad", [1.5, True, ["p1"], {"id": "p1"}])
     def test_what_is_no_id_is_an_error(self, bad: object) -> None:

@@ -81,6 +81,23 @@ def test_chunks_over_several_pages() -> None:
     assert matched([gold(6)], docs[2:3], last_page_key="end") == [[True]]
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [
+        (4.0, 6.0, [4, 5, 6]),  # as tables with a gap have whole numbers
+        ("4", 6, [4, 5, 6]),
+        (4, 4, [4]),
+        ([4, 5], 8, [4, 5, 8]),
+        ("iv", "vi", ["iv", "vi"]),  # what is between them nobody knows
+    ],
+)
+def test_first_and_last_page(first: Any, last: Any, found: list[Any]) -> None:
+    """Two fields of whatever kind; a chunk stands on each page between two numbers."""
+    golds = [gold(page) for page in (3, 4, 5, 6, 7, 8, "iv", "v", "vi")]
+    (row,) = matched(golds, [at(first, end=last)], last_page_key="end", first=1)
+    assert [own["pages"][0] for own, is_found in zip(golds, row) if is_found] == found
+
+
 def test_the_same_document() -> None:
     """A path ends with the gold's name: in NFD too, and with Windows' slashes."""
     sources = [
@@ -153,6 +170,9 @@ def test_mistakes_elsewhere() -> None:
     """Documents that say nothing, pages that are none, gold that is none, wrong options."""
     with pytest.raises(DataError, match="rank 1: the document has no 'source' and no id"):
         matched([gold(3)], [{"text": "x", "metadata": {"file": "a.pdf"}}])
+    for more in ({}, {"page": 2}):
+        with pytest.raises(DataError, match="'q1', rank 1: source: must be the name or path"):
+            matched([gold(3)], [{"id": "c", "metadata": {"source": 5, **more}}])
     with pytest.raises(DataError, match="rank 1: page: must be a page or a range"):
         matched([gold(3)], [at({"n": 1})])
     with pytest.raises(DataError, match="gold 1: the gold item has no 'doc' and no id"):

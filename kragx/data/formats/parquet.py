@@ -199,7 +199,7 @@ def _columns(file: ParquetFile, of_documents: Collection[str] | None) -> list[st
     return [
         path
         for path, (field, *parts) in ((own, own.split(".")) for own in paths)
-        if (field != "retrieved" or dropped.isdisjoint(parts))
+        if (field != "retrieved" or next(filter(_DOCUMENT.__contains__, parts), "") not in dropped)
         and (field != "stages" or of_documents is None)
     ]
 

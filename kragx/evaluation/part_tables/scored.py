@@ -40,7 +40,9 @@ FACTS = "facts "
 
 _LONGEST = 200  # characters of a value to slice by
 _READ = {
-    "kragx.matchers.": {"Notes", "Unmatchable", "Gaps", "Gap", "Lookout", "Look", "Alike", "Made"},
+    "kragx.matchers.": {
+        *("Notes", "Unmatchable", "Gaps", "Gap", "Lookout", "Look", "Alike", "Made", "Shift"),
+    },
     "kragx.evaluation.spans": {"Reader"},
     "kragx.metrics.spans.reading": {"SpanOptions"},
     "kragx.judging.tally": {"Tally", "Spent", "Tallies", "FailureExamples", "FailureExample"},

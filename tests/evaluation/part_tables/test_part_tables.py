@@ -146,6 +146,23 @@ def test_only_what_has_changed_is_computed(files: Path, monkeypatch: pytest.Monk
     assert [n_computed(), n_computed()] == [2, 0]
 
 
+@pytest.mark.parametrize("match", ["id", "pages", "overlap", "span", "phrase", "text"])
+@pytest.mark.filterwarnings("ignore::kragx.matchers.MatchWarning")
+def test_what_matchers_have_found_is_read_again(tmp_path: Path, match: str) -> None:
+    """Whatever a matcher notes of questions is kept with their values, and stays as it is."""
+    gold = [{"doc": "a.pdf", "pages": [3], "text": "the third page"}, {"id": "x", "text": "***"}]
+    metadata = {"source": "a.pdf", "page": 3}
+    docs = [{"id": name, "text": "a fourth page", "metadata": metadata} for name in ("x ", "y")]
+    path = tmp_path / "rows.jsonl"
+    write_records([{"query_id": "q1", "gold": gold, "retrieved": docs}], path)
+    first, again = (
+        evaluate_in_parts(path, tmp_path / "out", match=match, metrics=["recall@5"])
+        for _ in range(2)
+    )
+    assert (first.n_kept, again.n_kept) == (0, 1)
+    assert again.evaluation.to_dict(queries=True) == first.evaluation.to_dict(queries=True)
+
+
 def test_a_corpus_is_part_of_what_a_table_depends_on(tmp_path: Path) -> None:
     """Texts of ids that are others are other values."""
     rows = [(Query("q", gold=(Gold("g"),)), Retrieved((Doc("d"),)))]
