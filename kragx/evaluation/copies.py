@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from kragx.data import Retrieved
 from kragx.printing import visible
+from kragx.warned import outside
 
 _ENOUGH, _LONG = 3, 4
 """In fewer answers, or in shorter ones, it may be chance: some texts do stand in several places."""
@@ -31,7 +32,7 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
             "twice; each counts as a document: precision is too high, recall and nDCG too low. "
             "Fill it anew, with ids of your own, so that adding a document again replaces it",
             CopiesWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
 
 

@@ -32,7 +32,7 @@ from kragx.evaluation.retriever_adapters import (
     takes_history,
 )
 from kragx.evaluation.stage_trace import Trace, listening, reason_of
-from kragx.plugins import check_arguments, check_options, number, optional, whole
+from kragx.plugins import check_arguments, check_options, fitting, number, optional, whole
 from kragx.printing import phrase, progress_bar, visible
 from kragx.warned import outside
 
@@ -43,6 +43,10 @@ _LONGEST_REASON = 2000
 
 
 _SECONDS = number(lambda seconds: 0 < seconds < inf, "number of seconds above 0")
+_MAPPING = fitting(
+    lambda value: isinstance(value, Mapping),
+    "a mapping is expected, such as {{'question': 'query'}}, not {!r}",
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class Asking:
     warmup: Annotated[int, whole(0)] = 0
     repeat: Annotated[int, whole(1)] = 1
     callbacks: Sequence[Any] = ()
-    input: Mapping[str, str] | None = None
+    input: Annotated[Mapping[str, str] | None, optional(_MAPPING)] = None
     stages: bool = False
     mask: Callable[[str], str] = str
     known: Mapping[str, Retrieved] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import ClassVar, Literal
 
@@ -18,6 +18,7 @@ from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.matchers import Heard, MatchWarning
 from kragx.metrics import MetricWarning, Profile, TextBudget
+from kragx.metrics.engine import number_of
 from kragx.printing import (
     Heading,
     Line,
@@ -380,6 +381,7 @@ def losses_of(
     """
     if criteria.matcher.judges:
         return _unjudged(run.name, final.match_name, k)
+    run = _apart(run)
     criteria = criteria.measured(_metrics(k))
     queries = [
         query
@@ -481,6 +483,23 @@ def _unsaid(retriever: str, match: str, k: int, why: str) -> StageLosses:
 
 def _short(error: KragxError) -> str:
     return visible(str(error).splitlines()[0])
+
+
+def _apart(run: Run) -> Run:
+    """A run none of whose stages is called as the answer is."""
+    names = {ANSWER: f"{ANSWER} (stage)"}
+    if not any(stage.name in names for own in run.results.values() for stage in own.stages):
+        return run
+
+    def renamed(stage: Stage) -> Stage:
+        name, *inputs = (names.get(own, own) for own in (stage.name, *stage.inputs))
+        return replace(stage, name=name, inputs=tuple(inputs))
+
+    results = {
+        query_id: replace(answer, stages=tuple(map(renamed, answer.stages)))
+        for query_id, answer in run.results.items()
+    }
+    return replace(run, results=results)
 
 
 def _items(query: Query) -> list[int]:
@@ -590,9 +609,10 @@ class _Chain:
         if self._has_answer and self._queries:
             rows = {query_id: row for row, query_id in enumerate(self._final.query_ids)}
             final = self._final.with_metrics(_metrics(self._k))
-            values = {str(own.spec): own.values for own in final.scores}
             mine = [rows[query.id] for query in self._queries]
-            means = {name: float(np.mean(own[mine])) for name, own in values.items()}
+            means = {
+                str(own.spec): number_of(own.spec.metric, own.values[mine]) for own in final.scores
+            }
             yield self._score(ANSWER, self._queries, (), means)
 
     def _score(

@@ -26,8 +26,10 @@ def twice(question):
 
 def test_a_store_that_was_filled_twice():
     """Its ids are shown, what it does to the numbers, and what to do."""
-    with pytest.warns(CopiesWarning, match=r"twice: in 6 of 6 answers .*'d0-a' and 'd0-b'.*anew"):
+    said = r"twice: in 6 of 6 answers .*'d0-a' and 'd0-b'.*anew"
+    with pytest.warns(CopiesWarning, match=said) as warned:
         result = evaluate(GOLD, twice, match="exact", metrics=["precision@2", "recall@2"])
+    assert warned[0].filename == __file__  # where it was asked for
     assert result.mean == {"precision@2": 1.0, "recall@2": 1.0}
     assert evaluate(GOLD, once, match="exact", metrics=["precision@2"])["precision@2"] == 0.5
 

@@ -11,6 +11,7 @@ from kragx import Doc, GoldDataset, Run, UsageError
 from kragx.data import Retrieved, Stage
 from kragx.evaluation.stage_losses import ANSWER, losses_table, stage_losses
 from kragx.judging import Judge
+from kragx.metrics import profile
 from kragx.testing import ScriptedClient
 from tests.thoroughness import examples
 
@@ -22,7 +23,7 @@ def docs(letters: str) -> tuple[Doc, ...]:
     return tuple(map(Doc, letters))
 
 
-def chain(answer: str, error: str | None = None, **stages: str | tuple[str, ...]) -> Retrieved:
+def chain(answer: str, error: str | None = None, /, **stages: str | tuple[str, ...]) -> Retrieved:
     """An answer; of each stage what it returned, or its inputs and then what it returned."""
     own = [
         Stage(name, (), docs(value), 0.25)
@@ -115,6 +116,30 @@ def test_failed_questions_and_stages() -> None:
         ("rerank", 1, 500.0),
     ]
     assert any("rerank failed on 1 of 2 questions" in remark for remark in found.remarks)
+
+
+def test_a_stage_called_as_the_answer_is() -> None:
+    """It is a stage like any other, and what is made of it the answer."""
+    for name in ("rerank", ANSWER):
+        answer = chain("x", bm25="ax", **{name: ("bm25", "ax")}, top=(name, "x"))
+        found = losses_of({"q1": "a"}, {"q1": replace(answer, documents=docs("xy"))})
+        shown = "answer (stage)" if name == ANSWER else name
+        assert [(own.name, own.inputs, own.n_kept) for own in found.stages] == [
+            ("bm25", (), 1),
+            (shown, ("bm25",), 1),
+            ("top", (shown,), 0),
+            (ANSWER, ("top",), 0),
+        ]
+        assert [(item.reason, item.stage) for item in found.items] == [("cut", "top")]
+
+
+def test_means_where_no_item_is_as_relevant_as_asked() -> None:
+    """They are None where the profile's `rel` leaves a question without gold, never NaN."""
+    gold = GoldDataset.from_documents({"q1": [{"id": "a"}]})
+    run = Run({"q1": chain("x", bm25="ax")})
+    asked = replace(profile("kragx"), rel=2.0)
+    found = stage_losses(gold, run, match="id", k=K, profile=asked)
+    assert [own.means["recall@2(rel=2)"] for own in found.stages] == [None, None]
 
 
 def test_what_is_unsure_is_said() -> None:
