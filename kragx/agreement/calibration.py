@@ -234,6 +234,7 @@ def calibrate(
     if by not in get_args(By):
         raise UsageError(f"by: unknown value {by!r}; {nearest(str(by), get_args(By))}")
     check_whole("folds", folds, least=2)
+    check_whole("seed", seed, least=0)
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
     placed = labels is None

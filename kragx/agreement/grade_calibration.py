@@ -266,6 +266,7 @@ def calibrate_grades(
     """
     check_confidence(confidence)
     check_whole("folds", folds, least=2)
+    check_whole("seed", seed, least=0)
     which = {"asks": asks, "model": model, "rubric": rubric}
     shown = examples_shown(judge, **which) - {NO_EXAMPLES}
     if examples is None and len(shown) == 1:

@@ -21,6 +21,7 @@ from kragx.agreement.scoring import (
 )
 from kragx.comparison.statistics import (
     CONFIDENCE,
+    MOST_RESAMPLES,
     RESAMPLES,
     SEED,
     Interval,
@@ -28,7 +29,7 @@ from kragx.comparison.statistics import (
     expanded_intervals,
 )
 from kragx.data import Run
-from kragx.errors import DataError
+from kragx.errors import DataError, check_whole
 from kragx.judging.examples import is_held_out
 from kragx.judging.store.qrels import NO_EXAMPLES
 from kragx.metrics import Floats
@@ -257,6 +258,8 @@ def agree(
         0.5
     """
     check_confidence(confidence)
+    check_whole("resamples", resamples, most=MOST_RESAMPLES)
+    check_whole("seed", seed, least=0)
     which = {"asks": asks, "model": model, "rubric": rubric}
     names = examples_shown(judge, **which)
     if examples is None and len(names - {NO_EXAMPLES}) == 1:

@@ -91,10 +91,12 @@ class Scale:
     inferred: bool = False
 
     def __post_init__(self) -> None:
-        if not 2 <= len(self.labels) <= MOST_LABELS:
+        n_labels = max(0, self.high - self.low + 1)
+        if not 2 <= n_labels <= MOST_LABELS:
+            low, high, n = map(shorten, (self.low, self.high, n_labels))
             raise UsageError(
-                f"scale: {self.low} to {self.high} has {len(self.labels)} labels, not 2 to "
-                f"{MOST_LABELS}; if some label is a mistake, name the scale, for example 0-3"
+                f"scale: {low} to {high} has {n} labels, not 2 to {MOST_LABELS}; if some label is "
+                "a mistake, name the scale, for example 0-3"
             )
 
     def __contains__(self, grade: object) -> bool:

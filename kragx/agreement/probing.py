@@ -15,7 +15,13 @@ from kragx.agreement.gullibility import Baseline, Kind, Lift, Probe
 from kragx.agreement.labels import gold_texts
 from kragx.agreement.model_families import kinship
 from kragx.agreement.variants import VARIANTS, chosen, untried
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, check_confidence
+from kragx.comparison.statistics import (
+    CONFIDENCE,
+    MOST_RESAMPLES,
+    RESAMPLES,
+    SEED,
+    check_confidence,
+)
 from kragx.data import GoldDataset, Query, normalise
 from kragx.errors import DataError, check_whole
 from kragx.judging import Grader, Question
@@ -78,6 +84,8 @@ def probe(
     """
     check_confidence(confidence)
     check_whole("passages", passages)
+    check_whole("resamples", resamples, most=MOST_RESAMPLES)  # before anything is asked
+    check_whole("seed", seed, least=0)
     asks = asks or judge.asks or "relevance"
     wanted = chosen(variants)
     drawn = irrelevant(dataset, passages, seed, support=asks == "support")

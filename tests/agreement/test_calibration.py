@@ -515,6 +515,7 @@ def test_labels_that_do_not_fit_are_refused():
     [
         ({"by": "accuracy"}, "by: unknown value 'accuracy'"),
         ({"folds": 1}, "folds: 1 is not"),
+        ({"seed": -1}, "seed: -1 is not"),
         ({"only": [5]}, "candidates: 5 is neither"),
         ({"only": []}, "candidates: there is none"),
         ({"only": ["overlp"]}, "perhaps you meant 'overlap'"),

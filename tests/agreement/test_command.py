@@ -165,6 +165,17 @@ def test_label(kragx, jsonl, here):
     assert "질문에 직접, 빠짐없이 답한다." in done.out  # the Korean rubric, for Korean questions
 
 
+def test_a_seed_below_zero(kragx, here):
+    """A seed that no generator takes is refused as an option, by each command that has one."""
+    for command in (
+        ("agree", "human.qrels", "judge.qrels"),
+        ("judge", "calibrate", "human.qrels", "judge.qrels"),
+        ("judge", "label", "human.qrels"),
+    ):
+        done = kragx(*command, "--seed", -1)
+        assert (done.code, "--seed" in done.err) == (2, True)
+
+
 def test_label_keeps_its_scale(kragx, jsonl, here):
     """Going on needs no --scale again, and another one is refused."""
     path = results(jsonl)

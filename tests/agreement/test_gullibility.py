@@ -332,6 +332,11 @@ def test_own_rubric(store):
     assert set(own.untried) == {"document-first", "rubric-language"}
     with pytest.raises(UsageError, match="passages: 0"):
         probe(Judge(client, store=store), DATA, passages=0)
+    n = len(client.requests)
+    for wrong in ({"resamples": 0}, {"resamples": 10**7}, {"seed": -1}):
+        with pytest.raises(UsageError, match=f"{next(iter(wrong))}: "):
+            probe(Judge(client, store=store), DATA, passages=2, **wrong)
+    assert len(client.requests) == n  # and nothing is asked for it
 
 
 def test_recorded(tape, store):

@@ -207,3 +207,12 @@ def test_confidence(confidence):
     """A confidence lies between 0 and 1."""
     with pytest.raises(UsageError, match="confidence"):
         agree(HUMAN, JUDGE, confidence=confidence)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"resamples": 0}, {"resamples": 1.5}, {"resamples": 10**7}, {"seed": -1}]
+)
+def test_drawing_that_cannot_be(wrong):
+    """Wrong numbers of resamples and seeds are named, of a single query too."""
+    with pytest.raises(UsageError, match=f"{next(iter(wrong))}: "):
+        agree({"q": {"a": 1, "b": 0}}, {"q": {"a": 1, "b": 1}}, **wrong)

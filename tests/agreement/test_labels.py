@@ -197,8 +197,16 @@ def test_inferred_scales(grades, expected):
     assert read_scale(None, human) == Scale(*expected, inferred=True)
 
 
-@pytest.mark.parametrize("value", ["3", "3-0", "a-b", 3, (0.5, 2), "0-500"])
+@pytest.mark.parametrize(
+    "value", ["3", "3-0", "a-b", 3, (0.5, 2), "0-500", "0-99999999999999999999"]
+)
 def test_no_scale(value):
     """What is no scale is refused with an example."""
     with pytest.raises(UsageError, match=r"scale: .*0-3"):
         read_scale(value, read_labels({"q": {"d": 1}}))
+
+
+def test_a_label_beyond_any_scale():
+    """A huge whole number among the labels is answered like any scale that is too long."""
+    with pytest.raises(UsageError, match=r"scale: 0 to 10+5250.{1,60} has .*name the scale"):
+        read_scale(None, read_labels({"q": {"a": 0, "b": 1e300}}))

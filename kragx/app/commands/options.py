@@ -81,7 +81,7 @@ Metrics = Annotated[
 ]
 Confidence = Annotated[float, typer.Option(help="Of the intervals.")]
 Resamples = Annotated[int, typer.Option(help="Of the bootstrap over queries.")]
-Seed = Annotated[int, typer.Option(help="Of what is random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of what is random.")]
 Earlier = Annotated[
     Path | None,
     typer.Option(help="A result folder, or a baseline, to compare with; wins over the config's."),
