@@ -41,7 +41,7 @@ from kragx.matchers import (
     MatchWarning,
     Notes,
 )
-from kragx.matchers.ids import IdArrays, match_id_arrays, read_id_arrays
+from kragx.matchers.ids import IdArrays, match_id_arrays, note_apart, read_id_arrays
 from kragx.matchers.repeats import repeats
 from kragx.metrics import Floats, Ints, MatchTable, Profile
 from kragx.printing import phrase
@@ -412,7 +412,7 @@ class Source:
         encoding = None if self.reading is None else self.reading.problems.encoding
         return settings if encoding is None else settings | {"encoding": encoding}
 
-    def by_ids(self) -> MatchTable | None:
+    def by_ids(self, notes: Notes) -> MatchTable | None:
         """The table where ids alone are compared, which needs no documents; None elsewhere."""
         return None
 
@@ -435,7 +435,8 @@ class _ById(Source):
         hashed = partial(_hash_of_arrays, tuple(read.qrels), read.gold, read.grade, read.gold_start)
         return _HashedLater({"name": self.dataset_name, "version": None, "hash": None}, hashed)
 
-    def by_ids(self) -> MatchTable | None:
+    def by_ids(self, notes: Notes) -> MatchTable | None:
+        note_apart(self._arrays, notes)
         return match_id_arrays(self._arrays)
 
 

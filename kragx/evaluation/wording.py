@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
-from kragx.matchers.ids import ALIKE, MADE
+from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
 from kragx.metrics import Evidence, MetricSpec, Profile, known_metric
 from kragx.metrics.abstention import ABSTENTION, price
@@ -104,8 +104,8 @@ def further_remarks(
             phrase("questions with ids that differ only by white space or Unicode form"),
             phrase("no match"),
         ),
-        MADE: (
-            phrase("questions whose documents have ids that a store made"),
+        APART: (
+            phrase("questions compared by ids, of which no retrieved one is any gold id"),
             phrase("no match"),
         ),
         DOCS_LOST: (

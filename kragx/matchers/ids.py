@@ -10,7 +10,7 @@ import struct
 import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from numbers import Integral
 from typing import Annotated, Any, Self, TypeGuard
@@ -32,8 +32,8 @@ IdKey = Annotated[
 ]
 ALIKE = "n_queries_ids_alike"
 """Counts questions with gold and retrieved ids that differ only by white space or Unicode form."""
-MADE = "n_queries_ids_made"
-"""Counts questions for which all that is retrieved has a UUID for its id, and no gold item has."""
+APART = "n_queries_ids_apart"
+"""Counts questions with ids to compare, where no id that was retrieved is any gold item's."""
 
 _OWN = ("id", "metadata.id")  # where an id is, if no key says so
 
@@ -63,17 +63,83 @@ class Alike:
         )
 
 
-class Made(Alike):
-    """Questions whose documents have ids that a vector store made when they were put into it."""
+@dataclass
+class Apart:
+    """Whether any id that was retrieved, for whichever question, is a gold item's.
+
+    Where none is, these are ids of two kinds rather than misses: a retriever that finds nothing
+    still returns documents that are gold elsewhere.
+
+    Attributes:
+        n: how many questions have ids to compare.
+        gold: those of gold items, until one is met.
+        retrieved: those of documents.
+        met: whether an id is both, if only to the eye (`Alike`).
+        example: one of either, and its question.
+    """
+
+    n: int = 0
+    gold: set[str] = field(default_factory=set)
+    retrieved: set[str] = field(default_factory=set)
+    met: bool = False
+    example: Mapping[str, str] = field(default_factory=dict)
+
+    def add(self, query: str, docs: Sequence[str], golds: Sequence[str], keys: str = "") -> None:
+        """Add a question with the ids of its documents and gold items.
+
+        Args:
+            query: its id.
+            docs: those of documents; at least one.
+            golds: those of gold items; at least one.
+            keys: the metadata that the first document has.
+        """
+        if not self.met:
+            example = {"query": query, "id": docs[0], "keys": keys, "gold": golds[0]}
+            self.merge(type(self)(1, {*golds}, {*docs}, example=example))
+
+    def merge(self, later: Self) -> None:
+        """Add those after these."""
+        self.met = (
+            self.met
+            or later.met
+            or not (
+                # Those here are disjoint; of two sets the smaller one is looked through.
+                later.gold.isdisjoint(later.retrieved)
+                and self.gold.isdisjoint(later.retrieved)
+                and later.gold.isdisjoint(self.retrieved)
+            )
+        )
+        if self.met:  # nobody asks further, and there may be millions
+            self.gold, self.retrieved = set(), set()
+            return
+        self.n += later.n
+        self.example = self.example or later.example
+        self.gold |= later.gold
+        self.retrieved |= later.retrieved
+
+    @property
+    def made(self) -> bool:
+        """Whether these are ids that a vector store made when documents were put into it."""
+        return all(map(_is_uuid, self.retrieved)) and not any(map(_is_uuid, self.gold))
 
     def problem(self) -> str:
-        """How many there are."""
-        s = "s" * (self.n > 1)
-        return (
-            f"ids that can match nothing in {self.n} question{s}: a vector store gives a UUID to "
-            f"each document that is added without an id, and no gold item has one: {self.example}; "
-            "add documents with your ids, name the metadata key that holds yours with 'id_key', or "
+        """How many there are; nothing of a single miss."""
+        if self.met or self.n < (1 if self.made else 2):
+            return ""
+        return phrase(
+            "no retrieved id is any gold id (questions compared: {n}): a vector store gives a "
+            "UUID to each document that is added without an id, and no gold item has one: "
+            "{example}; add "
+            "documents with your ids, name the metadata key that holds yours with 'id_key', or "
             "compare texts: match 'overlap' or 'text'"
+            if self.made
+            else "no retrieved id is any gold id (questions compared: {n}): {example}; if the "
+            "corpus was chunked anew, compare texts: match 'overlap', 'rouge2' or 'text'; if your "
+            "ids stand elsewhere, name their metadata key with 'id_key' or 'gold_id_key'",
+            n=self.n,
+            example=phrase(
+                "in {query!r} {id!r}{keys} was retrieved, {gold!r} is gold", **self.example
+            ),
         )
 
 
@@ -99,27 +165,30 @@ class IdMatcher(IdsMatcher):
             self._set(looks_at=("id",))
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield 1 where the ids are equal, else 0; note those that only look so."""
+        """Yield 1 where the ids are equal, else 0; note those that only look so, or none are."""
         settings = self.settings
+        apart = notes.finding(settings, APART, Apart)
         for item in items:
             if not (item.docs and item.targets):
                 yield np.zeros(item.shape)
                 continue
             docs, golds = self._doc_ids(item), self._gold_ids(item)
             wanted = [*filter(None, golds)]
-            if all(map(_is_uuid, docs)) and not any(map(_is_uuid, wanted)):
-                notes[MADE] += 1
-                retrieved = f"{docs[0]!r}{_keys(item.docs[0])}"
-                notes.finding(settings, MADE, Made).add(
-                    f"in {item.query.id!r} {retrieved} was retrieved, {wanted[0]!r} is gold"
-                )
+            if not apart.met:
+                apart.add(item.query.id, docs, wanted, _keys(item.docs[0]))
             if not _is_plain("".join(chain(docs, wanted))):
                 alike = look_alikes(_not_found(item, docs, golds), docs)
                 notes[ALIKE] += bool(alike)
+                apart.met = apart.met or bool(alike)  # which is said by itself
                 for pair in [*alike.items()][-1:]:
                     of_all = notes.finding(settings, ALIKE, Alike)
                     of_all.add(f"in {item.query.id!r} {told_apart(*pair)}")
             yield equal(docs, golds)
+
+    def check(self, notes: Notes) -> None:
+        """Count the questions where no id of any is a gold item's, for whoever reads results."""
+        apart = notes.finding(self.settings, APART, Apart)
+        notes.update({APART: apart.n} if apart.problem() else {})
 
     def _doc_ids(self, item: MatchItem) -> list[str]:
         paths = _OWN if self.id_key is None else (self.id_key,)
@@ -311,6 +380,16 @@ def read_id_arrays(qrels: object, run: object) -> IdArrays | None:
     if not valid or kinds & {bool, np.bool_, np.ndarray}:
         _refuse(qrels, run)
     return read
+
+
+def note_apart(read: IdArrays, notes: Notes) -> None:
+    """Note whether any id that was retrieved is a gold item's, as the matcher does."""
+    if not np.isnan(read.own).all():  # as a rule
+        return
+    apart = notes.finding(IdMatcher().settings, APART, Apart)
+    for query, golds in zip(read.qrels, read.gold):
+        if golds and read.run.get(query):
+            apart.add(query, [*read.run[query]], golds)
 
 
 def _nested(value: Any) -> TypeGuard[Scores]:

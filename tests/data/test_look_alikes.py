@@ -47,6 +47,26 @@ def test_documents(kragx: Any, jsonl: Any) -> None:
     assert "questions with ids that differ only by white space or Unicode form: 2" in text
 
 
+def test_ids_that_never_meet(kragx: Any, jsonl: Any) -> None:
+    """`score` says it in the language that is asked for, in parts too, and the result counts it."""
+    path = jsonl(*(row(f"q{n}", [{"id": f"d{n}"}], f"d{n}#0") for n in range(4)))
+    score = ["score", path, "--match", "id", "--metric", "mrr@5"]
+    plain = kragx(*score)
+    assert plain.err == (
+        f"{WARNING}no retrieved id is any gold id (questions compared: 4): in 'q0' 'd0#0' was "
+        "retrieved, 'd0' is gold; if the corpus was chunked anew, compare texts: match 'overlap', "
+        "'rouge2' or 'text'; if your ids stand elsewhere, name their metadata key with 'id_key' "
+        "or 'gold_id_key'\n"
+    )
+    assert "of which no retrieved one is any gold id: 4 (no match)" in plain.out
+    for _ in range(2):  # computed, and read again
+        kept = kragx(*score, "--out", "tables")
+        assert plain.err in kept.err
+    korean = kragx(*score, "--language", "ko")
+    assert "검색된 id가 어느 정답의 id도 아닙니다(비교한 질문 4개): 'q0'에서" in korean.err
+    assert "정답의 id도 아닌 질문: 4" in korean.out
+
+
 def test_queries(kragx: Any, here: Path) -> None:
     """The same of the ids that join a run with its gold set, also where none is in it."""
     (here / "a.qrels").write_text(f"{NFC} 0 c 1\nq2 0 c 1\n", encoding="utf-8")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from langchain_core.documents import Document
 
-from kragx import DataError, Doc, Gold, GoldDataset, UsageError, evaluate, matcher
+from kragx import DataError, Doc, Gold, GoldDataset, Run, UsageError, evaluate, matcher
 from kragx.matchers import MatchWarning
 
 from .support import decided, scored
@@ -131,11 +132,11 @@ class TestId:
             [Document(id=str(uuid4()), page_content=text, metadata={"chunk": 1})] for text in texts
         ]
         with pytest.warns(
-            MatchWarning, match=r"in 3 questions: .*chunk.*'c0'.*'id_key'.*'overlap'"
+            MatchWarning, match=r"compared: 3\).* UUID .*chunk.*'c0'.*'id_key'.*'overlap'"
         ):
             result = evaluate(gold, found, match="id", metrics=["hit_rate@5"])
-        assert result.counts["n_queries_ids_made"] == 3
-        assert "documents have ids that a store made: 3 (no match)" in result.to_text()
+        assert result.counts["n_queries_ids_apart"] == 3
+        assert "of which no retrieved one is any gold id: 3 (no match)" in result.to_text()
 
     @pytest.mark.parametrize("own", ["c0", "0f8fad5b-d9cb-469f-a165-70867728950e"])
     def test_ids_that_may_match(self, own: str) -> None:
@@ -143,7 +144,65 @@ class TestId:
         gold = GoldDataset.from_documents([[{"id": own}]])
         found = [[{"id": str(uuid4())}, {"id": str(uuid4()) if own != "c0" else "c1"}]]
         result = evaluate(gold, found, match="id", metrics=["hit_rate@5"])
-        assert "n_queries_ids_made" not in result.counts
+        assert "n_queries_ids_apart" not in result.counts
+
+    def test_ids_that_never_meet(self) -> None:
+        """Ids of a corpus that was chunked anew: said with one of either side and what to do.
+
+        The same of documents, of results in parts, and of qrels and a run, which make none.
+        """
+        gold = {f"q{n}": {f"doc-{n}": 1} for n in range(3)}
+        run = {f"q{n}": {f"doc.{n}.0": 2.0, f"doc.{n}.1": 1.0} for n in range(3)}
+        rows = [
+            {"query_id": query, "gold": [{"id": own}], "retrieved": [{"id": id_} for id_ in ids]}
+            for (query, ids), [own] in zip(run.items(), gold.values())
+        ]
+        said = (
+            r"^no retrieved id is any gold id \(questions compared: 3\): in 'q0' 'doc\.0\.0' was "
+            r"retrieved, 'doc-0' is gold; if the corpus was chunked anew, .*'rouge2'.*'id_key'"
+        )
+        how: dict[str, Any] = {"match": "id", "metrics": ["hit_rate@5"]}
+        for sources in ((gold, run), (rows,)):
+            with pytest.warns(MatchWarning, match=said) as caught:
+                result = evaluate(*sources, **how)
+            assert (len(caught), result.counts["n_queries_ids_apart"]) == (1, 3)
+
+    def test_each_retriever_whose_ids_never_meet(self) -> None:
+        """Of several runs the one is named; one whose misses are gold elsewhere is not."""
+        gold = {f"q{n}": {f"c{n}": 1} for n in range(3)}
+        runs = {
+            "bad": Run.from_documents({f"q{n}": [{"id": f"c{(n + 1) % 3}"}] for n in range(3)}),
+            "other": Run.from_documents({f"q{n}": [{"id": f"{n}"}] for n in range(3)}),
+        }
+        with pytest.warns(MatchWarning, match="^other: no retrieved id is any gold id") as caught:
+            evaluate(gold, runs, match="id", metrics=["hit_rate@5"])
+        assert len(caught) == 1
+
+    @pytest.mark.parametrize(
+        "found",
+        [
+            {"q0": {"x": 1.0}},  # the only question that was answered
+            {"q0": {}, "q1": {}, "q2": {}},
+            {"q0": {"x": 1.0}, "q1": {"y": 1.0}, "q2": {"z": 1.0, "c2": 0.5}},
+            {"q0": {"x": 1.0}, "q1": {"y": 1.0}, "q2": {"c0": 1.0}},
+        ],
+        ids=["one miss", "nothing retrieved", "a hit", "gold of another question"],
+    )
+    def test_misses(self, found: dict[str, dict[str, float]]) -> None:
+        """Misses, one alone among them, and empty lists are what metrics are for."""
+        gold = {f"q{n}": {f"c{n}": 1} for n in range(3)}
+        documents = {name: [{"id": id_} for id_ in ids] for name, ids in found.items()}
+        for run in (found, Run.from_documents(documents)):
+            result = evaluate(gold, run, match="id", metrics=["hit_rate@5"])
+            assert "n_queries_ids_apart" not in result.counts
+
+    def test_ids_that_only_look_equal_are_one_warning(self) -> None:
+        """Where no id meets as white space differs, that is said, and not the general case too."""
+        gold = {f"q{n}": {f"c {n}": 1} for n in range(3)}
+        found = [[{"id": f"c\u00a0{n}"}] for n in range(3)]
+        with pytest.warns(MatchWarning, match="only look equal in 3 questions") as caught:
+            evaluate(GoldDataset.from_documents(gold), found, match="id", metrics=["hit_rate@5"])
+        assert len(caught) == 1
 
     @pytest.mark.parametrize("key", ["id_key", "gold_id_key"])
     @pytest.mark.parametrize("bad", [5, "", " ", ["page"]])

@@ -105,6 +105,17 @@ def test_ids_that_look_alike() -> None:
     assert "only look equal in 2 questions: in 'q1'" in problem
 
 
+def test_ids_that_never_meet() -> None:
+    """A gold id of one part that a later part retrieves is met; else all are counted together."""
+    items = [item([{"id": f"d{n}"}], [{"id": f"g{n}"}]) for n in range(4)]
+    counts, (problem,) = noted(matcher("id"), [items[:1], [], items[1:2], items[2:]])
+    assert counts["n_queries_ids_apart"] == 4
+    assert "(questions compared: 4): in 'q1' 'd0' was retrieved, 'g0' is gold" in problem
+    late = item([{"id": "g0"}], [{"id": "g9"}])
+    assert noted(matcher("id"), [items[:1], items[1:], [late]]) == ({}, [])
+    assert noted(matcher("id"), [[late], items[1:], items[:1]]) == ({}, [])
+
+
 def test_a_combination_warns_once() -> None:
     """However many batches it works in; of each member by itself."""
     empty = item(["?!"], ["garden river"])

@@ -197,8 +197,9 @@ def _let_go() -> None:
 
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Say a warning of Python's as kragx says all else: in one line, for `warnings`."""
+    text = message.args[0] if isinstance(message, Warning) and message.args else message
     with suppress(OSError):
-        _say(joined(": ", [phrase("warning"), str(message)]))
+        _say(joined(": ", [phrase("warning"), text if isinstance(text, str) else str(message)]))
 
 
 def _say(message: str) -> None:

@@ -32,7 +32,7 @@ from kragx.metrics import Floats, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
-VERSION = 2
+VERSION = 3
 """Of the form of tables; a table of another one is not taken."""
 
 FACTS = "facts "
@@ -41,7 +41,7 @@ FACTS = "facts "
 _LONGEST = 200  # characters of a value to slice by
 _READ = {
     "kragx.matchers.": {
-        *("Notes", "Unmatchable", "Gaps", "Gap", "Lookout", "Look", "Alike", "Made", "Shift"),
+        *("Notes", "Unmatchable", "Gaps", "Gap", "Lookout", "Look", "Alike", "Apart", "Shift"),
     },
     "kragx.evaluation.spans": {"Reader"},
     "kragx.metrics.spans.reading": {"SpanOptions"},

@@ -163,8 +163,9 @@ def match_all(
         DataError: the first that would be found reading all of it; ids without texts are counted.
         WorkerError: a process died.
     """
-    table = source.by_ids()
+    table = source.by_ids(notes)
     if table is not None:
+        matching.conclude(plan.matcher, notes)
         return Matched(table)
     plan = replace(plan, texts=source.texts, hashes=source.gold is None, hears=heard is not None)
     passed = source.passed
