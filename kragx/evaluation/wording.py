@@ -106,7 +106,7 @@ def further_remarks(
         ),
         APART: (
             phrase("questions compared by ids, of which no retrieved one is any gold id"),
-            phrase("no match"),
+            phrase("no match by id"),
         ),
         DOCS_LOST: (
             phrase("questions with retrieved texts that can match nothing"),

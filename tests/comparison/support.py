@@ -29,10 +29,13 @@ def gold_set(n, **fields):
 def evaluation(dataset, name, rank, *, metrics=METRICS, match="id", seconds=None, **options):
     """An evaluation in which query i finds its gold at rank ``rank(i)``, or not for None."""
     lists = {}
-    for i, query in enumerate(dataset):
+    queries = [*dataset]
+    for i, query in enumerate(queries):
         docs = [{"id": f"other{at}", "text": f"text {at}"} for at in range(10)]
         if rank(i) is not None:
             docs.insert(rank(i) - 1, {"id": query.gold[0].id, "text": "gold"})
+        elif queries[i - 1].gold and len(queries) > 1:  # of the same corpus, and wrong
+            docs[-1]["id"] = queries[i - 1].gold[0].id
         lists[query.id] = docs
     run = replace(Run.from_documents(lists), name=name)
     if seconds is not None:

@@ -11,7 +11,10 @@ from tests.report.test_page import parts
 def cell(tmp_path, gold, docs, *, match="id", corpus=None):
     """What the page is told about one question, `g` or other gold, and a second one elsewhere."""
     dataset = GoldDataset((Query("q1", "?", gold), Query("q2", "?", (Gold("z", "z z"),))))
-    elsewhere = [{"id": "e", "text": "딴 글", "metadata": {"source": "other", "doc_id": "o"}}]
+    elsewhere = [
+        {"id": "e", "text": "딴 글", "metadata": {"source": "other", "doc_id": "o"}},
+        {"id": "z", "text": "z z"},
+    ]
     run = Run.from_documents({"q1": docs, "q2": elsewhere}, name="one")
     path = tmp_path / "page.html"
     result = evaluate(dataset, run, match=match, metrics=["recall@5"])

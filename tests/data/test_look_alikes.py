@@ -58,7 +58,7 @@ def test_ids_that_never_meet(kragx: Any, jsonl: Any) -> None:
         "'rouge2' or 'text'; if your ids stand elsewhere, name their metadata key with 'id_key' "
         "or 'gold_id_key'\n"
     )
-    assert "of which no retrieved one is any gold id: 4 (no match)" in plain.out
+    assert "of which no retrieved one is any gold id: 4 (no match by id)" in plain.out
     for _ in range(2):  # computed, and read again
         kept = kragx(*score, "--out", "tables")
         assert plain.err in kept.err

@@ -350,7 +350,7 @@ def test_only_what_is_needed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         {
             "query_id": f"q{n}",
             "gold": [{"id": "d1", "text": "t"}],
-            "retrieved": [{"id": "d1", "text": "t", "score": 1.0, "metadata": '{"page": 1}'}],
+            "retrieved": [{"id": "d1", "text": "t", "score": 1.0, "metadata": '{"page": "d1"}'}],
         }
         for n in range(3)
     ]

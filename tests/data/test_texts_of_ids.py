@@ -108,6 +108,7 @@ class OwnWords:
             yield [[float(doc.startswith(gold)) for gold in golds.values()] for doc in docs]
 
 
+@pytest.mark.filterwarnings("ignore:no retrieved id is any gold id")  # true, and meant here
 @pytest.mark.parametrize(
     ("match", "n_hits"),
     [

@@ -136,7 +136,7 @@ class TestId:
         ):
             result = evaluate(gold, found, match="id", metrics=["hit_rate@5"])
         assert result.counts["n_queries_ids_apart"] == 3
-        assert "of which no retrieved one is any gold id: 3 (no match)" in result.to_text()
+        assert "of which no retrieved one is any gold id: 3 (no match by id)" in result.to_text()
 
     @pytest.mark.parametrize("own", ["c0", "0f8fad5b-d9cb-469f-a165-70867728950e"])
     def test_ids_that_may_match(self, own: str) -> None:
