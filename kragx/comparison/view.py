@@ -132,7 +132,7 @@ class Difference(Result):
         value = _in_text(signed(self.value), self.ends)
         if self.p_adjusted is None:
             return phrase("difference is {value}", value=value)
-        p = f"{'' if self.p_adjusted < 0.0001 else '= '}{probability(self.p_adjusted)}"
+        p = probability(self.p_adjusted, equals="= ")
         is_corrected = self.p_adjusted != self.p
         without_0 = self.low is not None and self.high is not None and self.low * self.high > 0
         # Or it would look as if it contradicted the verdict.

@@ -34,9 +34,24 @@ def possible(low: float, high: float) -> str:
     return f"({number(low)} to {number(high)})"
 
 
-def probability(p: float | None) -> str:
-    """A p as people read it; a dash where nothing was tested."""
-    return "-" if p is None else f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+def probability(p: float | None, *, equals: str = "") -> str:
+    """A p as papers write it, ``.013``, ``< .001``, ``> .999``; a dash where nothing was tested.
+
+    Resamples support no more digits. What is above a limit such as .05 is never shown as that.
+
+    Args:
+        p: the value.
+        equals: stands before a value, where a sentence has the sign.
+    """
+    if p is None:
+        return "-"
+    if p < 0.001:
+        return "< .001"
+    if p > 0.999:
+        return "> .999"
+    thousandths = int(1000 * p + 0.5)
+    seems_at_a_limit = thousandths % 10 == 0 and 1000 * p - thousandths > 1e-9
+    return f"{equals}.{thousandths + seems_at_a_limit:03}"
 
 
 def percent(share: float | None, digits: int = 1) -> str:

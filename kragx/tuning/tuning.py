@@ -18,6 +18,7 @@ from kragx.printing import (
     joined,
     number,
     phrase,
+    probability,
     visible,
 )
 
@@ -465,7 +466,7 @@ def drops_table(drops: Sequence[Drop]) -> Table:
             str(drop.n_questions),
             Cell(drop.best, code=True),
             number(drop.behind),
-            f"{drop.p:.4f}",
+            probability(drop.p),
         ]
         for drop in drops
     ]

@@ -194,7 +194,7 @@ def test_few_questions_decide_nothing_between_retrievers(run, jsonl):
     outcome = run("new", "--set", "dataset.path=few.jsonl", "--set", "metrics=[mrr@5]")
     line = (
         "differences between retrievers cannot be decided with 5 questions: the least p that they "
-        "can reach is 0.0625; 6 questions can, if all of them agree; some "
+        "can reach is .063; 6 questions can, if all of them agree; some "
         "fifty are a start"
     )
     assert outcome.err.startswith(f"kragx: {line}\n")

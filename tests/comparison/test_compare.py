@@ -122,8 +122,8 @@ def test_an_interval_beside_a_corrected_p_says_that_it_is_not():
         ).text
         for verdict, low in (("undecided", 0.01), ("better", 0.01))
     }
-    assert shown["undecided"].endswith("p = 0.2400 after correction (the interval is without it)")
-    assert shown["better"].endswith("p = 0.2400 after correction")
+    assert shown["undecided"].endswith("p = .240 after correction (the interval is without it)")
+    assert shown["better"].endswith("p = .240 after correction")
     across = replace(difference, low=-0.01, high=0.14, p=0.2, p_adjusted=0.4, verdict="undecided")
     assert across.text.endswith("after correction")
 
@@ -396,7 +396,7 @@ def test_plain_mappings():
     one = evaluate(gold, {"q0": {"g0": 1.0}, "q1": {"x": 1.0}}, match="id", metrics=["mrr@5"])
     assert compare({"one": one, "other": one}).cautions == (
         "differences between retrievers cannot be decided with 2 questions: the least p that they "
-        "can reach is 0.5000; 6 questions can, if all of them agree; some "
+        "can reach is .500; 6 questions can, if all of them agree; some "
         "fifty are a start",
     )
     fewer = evaluate({"q0": {"g0": 1}}, {"q0": {"g0": 1.0}}, match="id", metrics=["mrr@5"])
@@ -565,7 +565,7 @@ def test_too_few_resamples_for_the_confidence():
     found = compare([GOOD, FAIR], resamples=100, confidence=0.995)
     assert found.cautions == (
         "differences between retrievers cannot be decided with 40 questions: the least p that they "
-        "can reach is 0.0099; no p of 100 resamples is small enough, so raise 'resamples'",
+        "can reach is .010; no p of 100 resamples is small enough, so raise 'resamples'",
     )
     assert compare([GOOD, FAIR], resamples=100).cautions == ()
 

@@ -303,7 +303,7 @@ def test_few_queries_do_not_say_how_many_would_decide(n):
     if n == 2:
         (caution,) = pair.cautions
         assert caution.endswith(
-            "the least p that they can reach is 0.5000; 6 questions can, if all of them agree; "
+            "the least p that they can reach is .500; 6 questions can, if all of them agree; "
             "some fifty are a start"
         )
 

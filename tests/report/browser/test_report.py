@@ -425,10 +425,10 @@ def test_a_failure_is_one_where_the_lists_are_not_given_too(opened, tmp_path):
         (
             {},
             "Differences between retrievers cannot be decided with 2 questions: the least p that "
-            "they can reach is 0.500; 6 questions can, if all of them agree; some fifty are a "
+            "they can reach is .500; 6 questions can, if all of them agree; some fifty are a "
             "start.",
             "질문 2개로는 검색기 간의 차이를 판단할 수 없습니다. 나올 수 있는 가장 작은 p가 "
-            "0.500입니다. 판단하려면 적어도 질문 6개가 있고 그 모두에서 같은 쪽이 나아야 하므로, "
+            ".500입니다. 판단하려면 적어도 질문 6개가 있고 그 모두에서 같은 쪽이 나아야 하므로, "
             "50개쯤에서 시작하세요.",
         ),
         (

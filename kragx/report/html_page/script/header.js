@@ -74,5 +74,5 @@ function tooFew() {
   const few = standing()?.too_few;
   if (!few) return null;
   const { n, least_p: least, needed: enough, resamples } = few;
-  return enough === null ? t("cautionResamples", nQuestions(n), number(least), grouped(resamples)) : t("cautionTooFew", nQuestions(n), number(least), nQuestions(enough));
+  return enough === null ? t("cautionResamples", nQuestions(n), probability(least), grouped(resamples)) : t("cautionTooFew", nQuestions(n), probability(least), nQuestions(enough));
 }

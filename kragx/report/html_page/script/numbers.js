@@ -13,6 +13,15 @@ function number(value, metric) {
   return value.toFixed(3);
 }
 
+/** A p as papers write it: .013, < .001, > .999; above a limit such as .05 it is not shown as that. */
+function probability(p, equals = "") {
+  if (missing(p)) return "–";
+  if (p < 0.001) return "< .001";
+  if (p > 0.999) return "> .999";
+  const thousandths = Math.round(1000 * p), seemsAtALimit = thousandths % 10 === 0 && 1000 * p - thousandths > 1e-9;
+  return `${equals}.${String(thousandths + seemsAtALimit).padStart(3, "0")}`;
+}
+
 /** A limit as it was written. */
 const asWritten = (value) => String(+Number(value).toPrecision(6));
 

@@ -80,7 +80,7 @@ function settingsTable(tuning, settings) {
 function dropsTable(drops) {
   const head = ["tuningDropped", "tuningAfter", "tuningThen", "tuningBy", "tuningP"].map((key) => t(key));
   const row = ({ name: own, n_questions: n, best, behind, p }) => el("tr", {}, el("th", { scope: "row" }, breakable(own)),
-    el("td", {}, grouped(n)), el("td.decided", {}, breakable(best)), el("td", {}, tuningValue(behind)), el("td", {}, p < 0.001 ? "< 0.001" : p.toFixed(3)));
+    el("td", {}, grouped(n)), el("td.decided", {}, breakable(best)), el("td", {}, tuningValue(behind)), el("td", {}, probability(p)));
   return [stageBox(t("tuningDropped"), head, drops.map(row)), el("p.legend", {}, t("tuningDrops"))];
 }
 

@@ -91,7 +91,7 @@ function nextBest(leads, shownMetric) {
   const tied = others.filter(({ against }) => leads.tied.includes(against));
   const next = (tied.length ? tied : others).sort((one, other) => sense * (one.value - other.value))[0];
   if (!next) return null;
-  const { confidence, correction } = standing().statistics, alpha = (1 - confidence).toFixed(2);
+  const { confidence, correction } = standing().statistics, alpha = (1 - confidence).toFixed(2).slice(1);
   const bounded = next.low !== null, inside = bounded && next.low <= 0 && next.high >= 0;
   const best = positionOf(leads.best), p = next.p_adjusted;
   return el("div.panel", {},
@@ -101,7 +101,7 @@ function nextBest(leads, shownMetric) {
       el("span.retriever", {}, name(retrieverName(retriever))), " ", el("b", {}, number(mean(retriever), shownMetric))))),
     bounded ? differenceBar(next, best) : null,
     el("p.muted", {}, bounded ? [confidenceText(), ": ", inside ? t("includes0") : t("excludes0"), " · "] : null,
-      p === null ? null : [p < 0.001 ? t("pLess", "0.001") : t("p", p.toFixed(3)), help(t(`help_p_${correction}`, nTests())), " · "],
+      p === null ? null : [`p ${probability(p, "= ")}`, help(t(`help_p_${correction}`, nTests())), " · "],
       t("wlt", next.wins, next.ties, next.losses)),
     bounded && !inside && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", alpha, nTests())) : null);
 }

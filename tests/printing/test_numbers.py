@@ -1,0 +1,49 @@
+"""The forms of numbers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from kragx.printing.numbers import probability
+from tests.thoroughness import examples
+
+SHOWN = {
+    0.0: "< .001",
+    1 / 10_001: "< .001",
+    0.001: ".001",
+    0.0125: ".013",
+    0.049: ".049",
+    0.05: ".050",
+    0.0501: ".051",
+    0.0625: ".063",
+    0.24: ".240",
+    0.999: ".999",
+    0.9991: "> .999",
+    1.0: "> .999",
+}
+
+
+@pytest.mark.parametrize("p", SHOWN)
+def test_a_p_by_hand(p: float) -> None:
+    """Three digits without a zero before them, and no p is 0 or 1; with a sign in a sentence."""
+    assert probability(p) == SHOWN[p]
+    assert (
+        probability(p, equals="= ")
+        == ("= " if p in SHOWN and SHOWN[p][0] == "." else "") + (SHOWN[p])
+    )
+
+
+@examples(200)
+@given(st.floats(0.001, 0.999))
+def test_a_p_above_a_limit_is_never_shown_at_it(p: float) -> None:
+    """Whether it is above .1, .05 or .01 can be seen; else it is the nearest number."""
+    shown = float(probability(p))
+    assert all((p > limit + 1e-9) <= (shown > limit) for limit in (0.01, 0.05, 0.1))
+    assert abs(shown - p) <= 0.001
+    assert abs(shown - p) < 0.00051 or float(f"{p:.2f}") == pytest.approx(float(f"{p:.3f}"))
+
+
+def test_nothing_tested() -> None:
+    """A dash."""
+    assert probability(None, equals="= ") == "-"
