@@ -128,7 +128,8 @@ def run(
     dataset = _with_texts(dataset, config, corpus, matchers)
     # Whatever can be wrong is found before the first question is asked.
     check_slices(config, dataset)
-    for problem in undecidable_with(config, dataset):
+    told = tuple(undecidable_with(config, dataset))
+    for problem in told:
         say(problem)
     check_axes(config.retrievers)
     for line in plan(config.retrievers, len(dataset), config.halving):
@@ -164,6 +165,7 @@ def run(
             for name, known in report.matchers.items()
         },
         records=records,
+        told=told,
         earlier=earlier and earlier.results,
         earlier_record=earlier and earlier.record,
         anyway=anyway,

@@ -40,7 +40,7 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     judged = any(spec.metric.from_relevance is not None for spec in specs)
     n_valued = max(len(scored), int((~unanswerable).sum()) if judged else 0)
     if compared and (problem := undecidable_differences(n_valued, statistics)):
-        yield str(problem)
+        yield problem.text
     for gate in config.parsed_gates:
         queries = list(dataset)
         if (metric := of_specs.get(gate.metric)) is not None:

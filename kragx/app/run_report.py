@@ -70,6 +70,7 @@ class RunReport(Result):
         records: what code and models said in this run; none for a folder that is only read.
         plans: of a dry run, what each judge would have to be asked.
         losses: of each matcher and retriever with stages, which of them lose the gold.
+        told: what was said before the first question was asked, and need not be on the screen.
     """
 
     config: RunConfig
@@ -85,6 +86,7 @@ class RunReport(Result):
     records: Sequence[Mapping[str, Any]] = field(default=(), repr=False, compare=False)
     plans: Sequence[Plan] = field(default=(), repr=False, compare=False)
     losses: tuple[StageLosses, ...] = ()
+    told: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def slices(self) -> tuple[str, ...]:
@@ -165,6 +167,7 @@ class RunReport(Result):
                 self.losses,
                 self.tunings,
                 self.matcher_grids,
+                self.told,
             )
             if self.record is not None:
                 yield from self.record.resumption()

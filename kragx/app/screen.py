@@ -37,6 +37,7 @@ def screen(
     losses: Sequence[StageLosses] = (),
     tunings: Sequence[Tuning] = (),
     matcher_grids: Sequence[MatcherSettings] = (),
+    told: Sequence[str] = (),
 ) -> Iterator[Part]:
     """What one needs to decide what to do next.
 
@@ -52,6 +53,7 @@ def screen(
         tunings: which setting of a grid to take, one for each matcher; they stand in the place of
             verdict and means, which of so many are too long to read.
         matcher_grids: what depends on the settings of a matcher.
+        told: what was said already.
     """
     comparison, group = comparisons[0], by_matcher(evaluations)[0]
     verdict, *advice = comparison.recommendations
@@ -86,7 +88,8 @@ def screen(
     )
     compared = [comparison, *(change.comparison for change in changes)]
     cautions = dict.fromkeys(caution for comparison in compared for caution in comparison.cautions)
-    yield from map(warning, _first([*cautions, *_remarks(evaluations)]))
+    said = [caution for caution in cautions if caution not in told]
+    yield from map(warning, _first([*said, *_remarks(evaluations)]))
 
 
 def _elsewhere(tuning: Tuning) -> Iterator[Line]:

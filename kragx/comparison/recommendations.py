@@ -590,6 +590,8 @@ class _Needed:
             else "It would take about {few:,} queries at the least, perhaps many more (there are "
             "{n:,})."
             if self.most is None
+            else "About {few:,} queries would decide (there are {n:,})."
+            if self.few == self.most
             else "About {few:,} to {most:,} queries would decide (there are {n:,}).",
             few=self.few,
             most=self.most,

@@ -38,10 +38,15 @@ class Problem:
     level: Level = "error"
     query_id: str | None = None
 
-    def error(self, n_more: int = 0) -> DataError:
-        """The same as an error that can be raised, which says how many more there are."""
+    def error(self, n_more: int = 0, *, is_file: bool = True) -> DataError:
+        """The same as an error that can be raised, which says how many more there are.
+
+        Of a file it says what lists them.
+        """
         message = phrase(
-            "{problem} (and {n} more; 'kragx gold validate' lists them)",
+            "{problem} (and {n} more; 'kragx gold validate' lists them)"
+            if is_file
+            else "{problem} (and {n} more)",
             problem=self.message,
             n=n_more,
         )
@@ -67,15 +72,17 @@ class Problems:
     """What is noticed while one file is read, in the order in which it is found.
 
     Attributes:
-        file: the file's path.
+        file: the file's path; of what is no file, what it is.
         strict: an error is raised instead, so that reading ends there; warnings are passed over.
         found: what was added.
         mender: replaces the file's lone surrogates, and counts them.
+        is_file: whether it is one, which commands can read.
         encoding: of the file, where it had to be guessed.
     """
 
     file: str
     strict: bool = field(default=False, kw_only=True)
+    is_file: bool = field(default=True, kw_only=True)
     found: list[Problem] = field(default_factory=list, init=False)
     mender: Mender = field(default_factory=Mender, init=False)
     encoding: str | None = field(default=None, init=False)
@@ -113,4 +120,4 @@ class Problems:
         """Raise the first error as a `DataError` that says how many more there are, if any is."""
         errors = [problem for problem in self.found if problem.level == "error"]
         if errors:
-            raise errors[0].error(len(errors) - 1)
+            raise errors[0].error(len(errors) - 1, is_file=self.is_file)

@@ -90,7 +90,9 @@ class Reading:
         self.format = FORMATS.get(format or "")
         self.encoding = encoding
         self.problems: Problems = Problems(
-            "gold" if self.path is None else str(self.path), strict=strict
+            "gold" if self.path is None else str(self.path),
+            strict=strict,
+            is_file=self.path is not None,
         )
         self.lines = lines
         self.by_lines: bool = lines is not None

@@ -179,3 +179,10 @@ def test_name_version_and_hash_in_every_result(tmp_path):
     assert turned.content_hash == dataset.content_hash
     other = read_dataset(written(tmp_path, {**RECORD, "query": "?"}, two, name="other.jsonl"))
     assert other.content_hash != dataset.content_hash
+
+
+def test_more_mistakes_of_what_is_no_file_are_counted():
+    """Of rows in Python nothing names a command that reads files."""
+    rows = [{"query_id": "a", "query": "?", "gold": [{"id": 3.5}]}, {"query_id": "b", "gold": 7}]
+    with pytest.raises(DataError, match=r"^gold:1: gold\[0\]: an id must be .* \(and 1 more\)$"):
+        evaluate(rows, [["a"], ["b"]])

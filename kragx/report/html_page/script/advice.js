@@ -53,7 +53,7 @@ function rival(v) {
   return v.difference === 0 && v.difference_low === 0 && v.difference_high === 0 ? phrase("advice_level", strong(v.next)) : "";
 }
 
-const needed = (v) => (v.n < data.limits.telling ? "_few" : !missing(v.queries_needed_at_most) ? "" : missing(v.queries_needed) ? "_many" : "_more");
+const needed = (v) => (v.n < data.limits.telling ? "_few" : !missing(v.queries_needed_at_most) ? (v.queries_needed === v.queries_needed_at_most ? "_about" : "") : missing(v.queries_needed) ? "_many" : "_more");
 
 function adviceLine({ kind, supported, text, values }) {
   const other = values.metric && values.metric !== state.metric && kind !== "cost";
