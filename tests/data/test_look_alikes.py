@@ -47,7 +47,7 @@ def test_documents(kragx: Any, jsonl: Any) -> None:
     assert "questions with ids that differ only by white space or Unicode form: 2" in text
 
 
-def test_ids_that_never_meet(kragx: Any, jsonl: Any) -> None:
+def test_ids_that_never_meet(kragx: Any, jsonl: Any, here: Path) -> None:
     """`score` says it in the language that is asked for, in parts too, and the result counts it."""
     path = jsonl(*(row(f"q{n}", [{"id": f"d{n}"}], f"d{n}#0") for n in range(4)))
     score = ["score", path, "--match", "id", "--metric", "mrr@5"]
@@ -60,7 +60,7 @@ def test_ids_that_never_meet(kragx: Any, jsonl: Any) -> None:
     )
     assert "of which no retrieved one is any gold id: 4 (no match by id)" in plain.out
     for _ in range(2):  # computed, and read again
-        kept = kragx(*score, "--out", "tables")
+        kept = kragx(*score, "--out", str(here / "tables"))
         assert plain.err in kept.err
     korean = kragx(*score, "--language", "ko")
     assert "검색된 id가 어느 정답의 id도 아닙니다(비교한 질문 4개): 'q0'에서" in korean.err
