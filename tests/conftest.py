@@ -7,6 +7,7 @@ import shutil
 import pytest
 from hypothesis import settings
 
+from tests.browser import slowed
 from tests.thoroughness import USUAL, examples
 
 # pytest-xdist tells its workers the width of the terminal; what kragx prints into a pipe is as wide
@@ -41,5 +42,5 @@ def chromium():
         pytest.fail("no chromium is installed: apt-get install chromium, or set KRAGX_CHROMIUM")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=[*CHROMIUM, *SILENT])
-        yield browser
+        yield slowed(browser)
         browser.close()

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+import re
 import unicodedata
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from kragx import Gold, GoldDataset, Query, Run, evaluate, write_html
 from kragx.comparison import Settings
 from tests.accessibility import violations
+from tests.browser import expect, until
 
 N = 30
 RETRIEVERS = [f"{kind}-{size}" for kind in ("bm25", "dense", "hybrid") for size in range(N // 3)]
@@ -192,11 +194,12 @@ def test_search_takes_forms_of_a_text_for_the_same(opened, many, form):
 
 
 def saved(page, button):
-    """The text of the file that a button saves, and its name."""
+    """The text of the file that a button saves, its name, and what the page says, for a moment."""
     with page.expect_download() as waited:
         page.click(button)
+        said = page.inner_text("body > .said")
     download = waited.value
-    return Path(download.path()).read_bytes(), download.suggested_filename
+    return Path(download.path()).read_bytes(), download.suggested_filename, said
 
 
 def test_what_is_filtered_is_saved(opened, many):
@@ -204,7 +207,7 @@ def test_what_is_filtered_is_saved(opened, many):
     page = opened(path=many)
     page.select_option("#slice", label="query_type: b")
     choose(page, "dense-0")
-    content, filename = saved(page, "#csv")
+    content, filename, said = saved(page, "#csv")
     assert filename == "사내-규정-v2-ndcg@5.csv"
     assert content.startswith(b"\xef\xbb\xbf")
     rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
@@ -219,9 +222,9 @@ def test_what_is_filtered_is_saved(opened, many):
     by_id = {row["query_id"]: row for row in rows}
     assert by_id["q1"]["query"] == "환불 기한은 언제까지인가요?"  # in one piece
     assert by_id["q2"]["query"] == f"'{FORMULA}"
-    assert "3 retrievers" not in page.inner_text("body > .said")
-    assert "21 questions" in page.inner_text("body > .said")
-    content, filename = saved(page, "#json")
+    assert "3 retrievers" not in said
+    assert "21 questions" in said
+    content, filename, _ = saved(page, "#json")
     assert filename.endswith(".json")
     document = json.loads(content)
     assert document["filters"]["slice"] == "query_type: b"
@@ -255,13 +258,14 @@ def test_a_link_opens_what_was_seen(opened, many):
     page.click("#copy-question")
     page.wait_for_selector("dialog .said:has-text('The link is copied')")
     link = page.evaluate("navigator.clipboard.readText()")
-    assert link == page.url
+    expect(page).to_have_url(link)
 
     def seen(page):
         lists = page.locator("dialog .list select option:checked").all_inner_texts()
         title = page.inner_text("#detail-title")
         page.keyboard.press("Escape")
         page.wait_for_selector("#detail", state="hidden")
+        until(page, "!location.hash.includes('q=')")  # the way back is over
         ids = page.locator("#rows td.q small bdi").all_inner_texts()
         inputs = [page.input_value(f"#{name}") for name in ("search", "a", "b", "slice")]
         return lists, title, heads(page), ids, inputs, page.input_value(".controls select")
@@ -301,7 +305,7 @@ def test_lists_stand_side_by_side(opened, many):
     free = page.locator(".all-retrievers button[aria-pressed='false']")
     for count in (3, 4, 5):
         free.first.click()
-        page.wait_for_function(f"document.querySelectorAll('dialog .list').length === {count}")
+        expect(page.locator("dialog .list")).to_have_count(count)
     colours = page.eval_on_selector_all(
         "dialog .list select", "all => all.map((each) => getComputedStyle(each).borderLeftColor)"
     )
@@ -313,7 +317,7 @@ def test_lists_stand_side_by_side(opened, many):
     gold, sides = (page.locator(css).bounding_box() for css in (".side.gold", ".sides"))
     assert gold["x"] - sides["x"] < 30
     page.locator("dialog .away").first.click()
-    page.wait_for_function("document.querySelectorAll('dialog .list').length === 4")
+    expect(page.locator("dialog .list")).to_have_count(4)
     page.keyboard.press("j")  # the others stay for the next question
     page.wait_for_selector("#detail-title:has-text('4번')")
     assert page.locator("dialog .list").count() == 4
@@ -402,7 +406,7 @@ def test_the_skip_link_leads_to_the_questions(opened, many):
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "search"
     assert "dense-0" in heads(page)
-    assert "retriever=dense-0" in page.url
+    expect(page).to_have_url(re.compile("retriever=dense-0"))
 
 
 def test_tables_say_what_they_are(opened, many):
@@ -435,7 +439,7 @@ def test_escape_closes_what_is_open(opened, many):
     page.wait_for_selector("dialog .card")
     page.keyboard.press("Escape")
     page.wait_for_selector("#detail", state="hidden")
-    assert page.evaluate("document.activeElement.dataset.at") == "2"
+    expect(page.locator("#rows tr[data-at='2']")).to_be_focused()
 
 
 def test_axe_sees_what_is_wrong(opened, few):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ from kragx.comparison import Results, RetrieverScores, Settings, changes, check_
 from kragx.data import Turn
 from kragx.judging import Failure, Judge
 from kragx.judging.clients.scripted import ScriptedClient
+from tests.browser import expect, until
 from tests.report.browser.chains import write_chains
 from tests.report.browser.conftest import HOSTILE, dataset, runs
 
@@ -615,7 +617,7 @@ def test_back_closes_a_question_and_leaves_the_report_open(opened):
     page.wait_for_selector("dialog .card")
     page.click("#next")
     page.wait_for_selector("#detail-title:has-text('규정 2번')")
-    assert page.url.endswith("#q=q02")
+    expect(page).to_have_url(re.compile("#q=q02$"))
     assert page.evaluate("history.length") == before + 1
     page.go_back()
     page.wait_for_selector("#detail", state="hidden")
@@ -624,7 +626,33 @@ def test_back_closes_a_question_and_leaves_the_report_open(opened):
     page.wait_for_selector("#detail-title:has-text('규정 2번')")
     page.keyboard.press("Escape")
     page.wait_for_selector("#detail", state="hidden")
-    page.wait_for_function("!location.hash.startsWith('#q=')")
+    until(page, "!location.hash.startsWith('#q=')")
+
+
+@pytest.mark.parametrize("soon", ["before", "after"])
+def test_a_question_opened_at_once_after_another_was_closed_stays(opened, soon):
+    """Before or after the closing is told, and while the page still goes back in the history."""
+    page = opened()
+    before = page.evaluate("history.length")
+    page.click("#rows tr[data-at='1']")
+    page.wait_for_selector("dialog .card")
+    page.evaluate(
+        """(soon) => {
+          const open = () => document.querySelector("#rows tr[data-at='2']").click();
+          const dialog = document.getElementById("detail");
+          if (soon === "after") dialog.addEventListener("close", open, { once: true });
+          dialog.close();
+          if (soon === "before") open();
+        }""",
+        soon,
+    )
+    expect(page).to_have_url(re.compile("#q=q02$"))
+    expect(page.locator("#detail-title")).to_have_text("수리 규정 2번은 무엇인가요?")
+    expect(page.locator("dialog .card").first).to_be_visible()
+    assert page.evaluate("history.length") == before + 1
+    page.go_back()
+    page.wait_for_selector("#detail", state="hidden")
+    until(page, "!location.hash.includes('q=')")
 
 
 def test_a_link_to_a_question_opens_it(opened, report):
@@ -945,8 +973,10 @@ def test_what_was_said_before_stands_above_the_question(opened, tmp_path, width)
     write_html([evaluate(gold, run, metrics=["recall@1"])], path, dataset=gold, runs={"one": run})
     page = opened(width=width, language="ko-KR", path=path)
     page.locator("#rows tr", has_text="그럼 교환은요?").first.click()
-    turns = page.locator("dialog#detail .history li").all_inner_texts()
-    assert turns == ["사용자: 환불은?", "도우미: <b>7일</b> 안에 됩니다."]
+    turns = page.locator("dialog#detail .history li")
+    expect(turns).to_have_text(
+        ["사용자: 환불은?", "도우미: <b>7일</b> 안에 됩니다."], use_inner_text=True
+    )
     page.click("#previous")
-    page.wait_for_function("document.querySelector('#detail-title').innerText === '환불은?'")
+    expect(page.locator("#detail-title")).to_have_text("환불은?")
     assert page.locator("dialog#detail .history").count() == 0

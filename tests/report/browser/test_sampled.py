@@ -9,6 +9,7 @@ import pytest
 from kragx.app.compare_folders import compare_folders
 from kragx.comparison import sampling
 from kragx.evaluation.part_tables import evaluate_in_parts
+from tests.browser import expect
 
 pytest.importorskip("pyarrow")
 
@@ -48,9 +49,8 @@ def test_a_sample_with_texts(folders, opened):
     assert "The page holds 30 of 40 questions" in page.inner_text("body")
     assert page.locator("#figure-times").count() == page.locator("#figure-scores").count() == 0
     page.locator("#rows tr").filter(has_text="질문 2의 답은?").click()
-    dialog = page.locator("dialog").inner_text()
-    assert "질문 2의 답은 여기에 있는 이 글이다" in dialog
-    assert "rank 2" in dialog
+    expect(page.locator("dialog")).to_contain_text("질문 2의 답은 여기에 있는 이 글이다")
+    assert "rank 2" in page.locator("dialog").inner_text()
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_ids_alone(folders, opened, language, sentence):
     assert sentence in page.inner_text(".verdict")
     assert page.locator("#rows .chip").count() == 0
     page.locator("#rows tr").first.click()
-    assert page.locator("dialog .side.list").count() == 2
+    expect(page.locator("dialog .side.list")).to_have_count(2)

@@ -12,12 +12,12 @@ def test_axe_finds_nothing(visit, served, theme, width):
     page = visit(served, served.annotator("김판정"), **look)
     assert violations(page) == []
     page.keyboard.press("?")
-    page.wait_for_timeout(300)
+    page.wait_for_selector(".guidelines > *")
     assert violations(page) == []
     owner = visit(served, **look)
     links = owner.eval_on_selector_all("nav a", "all => all.map((own) => own.getAttribute('href'))")
     assert len(links) >= 3
     for link in links:
         owner.evaluate("(own) => document.querySelector(`nav a[href='${own}']`).click()", link)
-        owner.wait_for_timeout(500)
+        owner.wait_for_selector(f"html[data-ready={link.rpartition('/')[2]}]")
         assert violations(owner) == [], link

@@ -4,6 +4,7 @@ import pytest
 
 from kragx.workshop.folder.folder import start
 from kragx.workshop.queue.suggestions import Remark
+from tests.browser import expect, until
 from tests.workshop.browser.conftest import QUESTIONS, TEXTS, shop
 from tests.workshop.serving import serving, written
 
@@ -23,20 +24,22 @@ def judge(page, act):
         page.keyboard.press(act)
     else:
         act()
-    page.wait_for_function(
+    until(
+        page,
         "([q, d]) => document.querySelector('.judge.over') || "
         "document.querySelector('#question').innerText !== q || "
         "document.querySelector('.passage .text').innerText !== d",
-        arg=list(before),
+        list(before),
     )
     return before
 
 
 def settled(page):
     """Everything that was said has arrived."""
-    page.wait_for_function(
+    until(
+        page,
         "() => !Object.keys(localStorage).some((key) => key.startsWith('kragx:') "
-        "&& key.split(':').length === 3)"
+        "&& key.split(':').length === 3)",
     )
 
 
@@ -244,8 +247,7 @@ def test_no_key_judges_while_somebody_is_writing(page, served):
 
 def test_a_double_click_and_a_key_that_is_held_judge_one_pair(page, served):
     """What follows at once belongs to the pair before."""
-    page.wait_for_timeout(READ)
-    page.locator(".grade").nth(2).dblclick()
+    judge(page, lambda: page.locator(".grade").nth(2).dblclick())
     page.wait_for_timeout(READ)
     for _ in range(5):
         page.keyboard.down("1")
@@ -290,12 +292,12 @@ def test_evidence_is_counted_in_characters_as_python_counts_them(visit, tmp_path
     with serving(shop(tmp_path, QUESTIONS[:1], ODD)) as served:
         page = visit(served, served.annotator("김판정"), has_touch=True)
         text = ODD["odd"]
-        for part in ("근거 문장", HAN, "끝"):
+        for count, part in enumerate(("근거 문장", HAN, "끝"), start=1):
             select(page, part)
             page.locator(".offer").tap()
-        assert page.locator("mark").count() == 3
+            expect(page.locator("mark")).to_have_count(count)
         page.locator("mark").nth(2).tap()
-        assert page.locator("mark").count() == 2
+        expect(page.locator("mark")).to_have_count(2)
         judge(page, "3")
         settled(page)
         (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
@@ -402,7 +404,7 @@ def test_a_long_text_opens_where_most_of_the_questions_words_stand(visit, tmp_pa
             own = page.locator(f".more.{sign}").bounding_box()
             assert 0 < own["y"] < low - own["height"]
         page.click(".more.before")
-        page.wait_for_function("window.scrollY === 0")
+        until(page, "window.scrollY === 0")
         page.wait_for_selector(".more.before", state="hidden")
         page.keyboard.press("w")
         assert words.first.evaluate(drawn) == "none"
@@ -463,15 +465,13 @@ def test_the_buttons_stay_where_they_are(visit, tmp_path, size):
         window = {"width": size[0], "height": size[1]}
         page = visit(served, served.annotator("김판정"), viewport=window)
         places = set()
-        for _ in range(4):
+        for left in (3, 2, 1, 0):
             places.add(page.locator(".grade").first.bounding_box()["y"])
             page.keyboard.press("e")
             places.add(page.locator(".grade").first.bounding_box()["y"])
             page.keyboard.press("Escape")
-            if page.locator(".judge:not(.over)").count():
-                page.wait_for_timeout(READ)
-                page.keyboard.press("1")
-                page.wait_for_timeout(READ)
+            if left:
+                judge(page, "1")
         assert max(places) - min(places) <= 1
         assert max(places) < window["height"]
 

@@ -14,6 +14,7 @@ import pytest
 
 from kragx.data import read_dataset
 from kragx.workshop.questions.leak import content_words
+from tests.browser import expect, until
 from tests.workshop.browser.conftest import QUESTIONS, TEXTS, browsing, shop
 from tests.workshop.browser.test_judging import READ, judge, pair, said, settled
 from tests.workshop.serving import grade, opened, serving
@@ -94,6 +95,7 @@ def test_a_set_is_made_judged_by_two_settled_and_opened_again(chromium, tmp_path
         for person in (kim, lee, kim, lee, kim, lee):  # both at once, step by step
             if person.locator(".judge:not(.over)").count():
                 judge(person, "0")
+                settled(person)
         judged = [said(served, name) for name in links]
         assert [len(rows) > 0 for rows in judged] == [True, True]
         for person, key in ((kim, "3"), (lee, "1")):
@@ -125,8 +127,9 @@ def test_a_set_is_made_judged_by_two_settled_and_opened_again(chromium, tmp_path
         assert "지난 판 뒤로 바뀐 것이 없습니다" in owner.inner_text("main")
         assert owner.locator("#release").count() == 0
         kim = go(again, links["김판정"])
+        kim.wait_for_timeout(READ)
         kim.keyboard.press("u")
-        kim.wait_for_selector(".passage")
+        expect(kim.locator(".passage .text")).to_have_text(TEXTS["refund"])
         assert pair(kim) == (QUESTIONS[0], TEXTS["refund"])
 
 
@@ -394,16 +397,13 @@ def test_narrow_windows_need_no_sideways_scrolling(visit, tmp_path, width):
             assert cut == 0, name
         view(page, "judge")
         if len(page.inner_text(".text")) < 1000:
-            page.wait_for_timeout(READ)
-            page.locator(".grade").first.tap()
-        page.wait_for_function("document.querySelector('.text').innerText.length > 1000")
+            judge(page, page.locator(".grade").first.tap)
+        assert len(page.inner_text(".text")) > 1000
         page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight / 2)")
-        page.wait_for_timeout(100)
         for part in ("#question", ".grade >> nth=3"):
             box = page.locator(part).bounding_box()
             assert 0 <= box["y"] < 640, part
-        page.wait_for_timeout(READ)
-        page.locator(".grade").nth(3).tap()
+        judge(page, lambda: page.locator(".grade").nth(3).tap())
         settled(page)
 
 
@@ -413,7 +413,7 @@ def test_ten_thousand_characters_and_five_hundred_questions(visit, tmp_path):
     with serving(shop(tmp_path, questions, {"long": LONG, "short": "짧은 글"})) as served:
         page = visit(served)
         page.mouse.wheel(0, 3000)
-        page.wait_for_timeout(200)
+        until(page, "window.scrollY > 0")
         box = page.locator("#question").bounding_box()
         assert 0 <= box["y"] < 700
         view(page, "questions")

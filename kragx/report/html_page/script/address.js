@@ -25,6 +25,7 @@ const link = () => `${base()}#${address()}`;
 
 /** The place in the browser's history says what is chosen now. */
 function remember() {
+  if (isLeaving) return; // this place is given up, and the one to come is told
   const chosen = address();
   try { history.replaceState(history.state, "", chosen ? `#${chosen}` : base()); } catch { /* where a page has no history, nor has its address */ }
 }

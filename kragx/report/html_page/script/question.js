@@ -1,6 +1,7 @@
 // One question: gold and the lists of retrievers side by side, with what they share marked.
 
 let latest = 0; // the latest request to draw wins
+let isLeaving = false; // on the way back in the history, from a question that was closed
 
 // -- opening and closing -------------------------------------------------------------------------
 
@@ -11,24 +12,28 @@ async function openQuestion(query) {
   if (!dialog.open) {
     byId("opened").replaceChildren(el("p.loading", {}, t("loading")));
     dialog.showModal();
-    if (history.state?.query === undefined) visiting(query, "pushState");
     document.documentElement.classList.add("locked");
   }
-  if (history.state?.query !== data.queries.ids[query]) visiting(query, "replaceState");
-  remember();
+  visiting(query);
   await drawQuestion(request);
   dialog.scrollTop = 0;
 }
 
 /** An opened question is a place in the browser's history, so that Back closes it. */
-function visiting(query, how) {
-  const id = data.queries.ids[query];
-  try { history[how]({ query: id }, "", `#${address()}`); } catch { /* where a page has no history, Back leaves it */ }
+function visiting(query) {
+  const id = data.queries.ids[query], before = history.state?.query;
+  if (isLeaving) return; // `travelled` sees to it
+  try {
+    if (before !== id) history[before === undefined ? "pushState" : "replaceState"]({ query: id }, "", `#${address()}`);
+  } catch { /* where a page has no history, Back leaves it */ }
+  remember();
 }
 
 /** Back and forward: the question that the place in the history names, or none. An address typed in says all. */
 function travelled() {
-  const dialog = byId("detail"), typed = !history.state && location.hash.includes("=");
+  const dialog = byId("detail"), typed = !history.state && location.hash.includes("="), hasLeft = isLeaving;
+  isLeaving = false;
+  if (hasLeft && !typed && state.open !== null) return visiting(state.open); // opened before the way back was over
   const query = typed ? adopt(location.hash) ?? -1 : data.queries.ids.indexOf(history.state?.query);
   if (typed) {
     try { history.replaceState({ page: true, ...(query >= 0 ? { query: data.queries.ids[query] } : {}) }, ""); } catch { /* as in remember */ }
@@ -43,8 +48,12 @@ const closeQuestion = () => byId("detail").close();
 
 /** The dialog has closed: back to the row that was open. */
 function closed() {
+  if (byId("detail").open) return; // opened anew before it was told
   document.documentElement.classList.remove("locked");
-  if (history.state?.query !== undefined) history.back();
+  if (history.state?.query !== undefined && !isLeaving) {
+    isLeaving = true;
+    history.back();
+  }
   const position = filtered.indexOf(state.open);
   state.open = null;
   if (history.state?.query === undefined) remember();
