@@ -77,6 +77,13 @@ def columns(
         return None
 
 
+def unmended(texts: list[str]) -> list[str]:
+    """Texts kept as they are, by `columns`."""
+    for text in {*texts}:
+        text.encode()
+    return texts
+
+
 def by_list(
     plain: Callable[[list[object]], Sequence[_Kept] | None], lists: Sequence[object]
 ) -> list[tuple[_Kept, ...]] | None:

@@ -33,7 +33,7 @@ _SHOWN = 3  # ids that an error names
 
 _RECENT = 1 << 16  # hashes of ids that are not sorted yet
 
-_SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d+)-(?P<end>\d+)")
+_SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d{1,18})-(?P<end>\d{1,18})")
 
 _FILES = (".jsonl", ".ndjson", ".json", *tabular.READERS)
 

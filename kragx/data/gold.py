@@ -12,7 +12,7 @@ from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
 
-from kragx.data.columns import by_list, columns
+from kragx.data.columns import by_list, columns, unmended
 from kragx.data.documents import (
     Doc,
     as_doc,
@@ -401,7 +401,7 @@ def as_golds(items: object, mender: Mender, where: str) -> tuple[Gold, ...]:
 
 def plain_golds(values: object, *, strings: bool = True) -> tuple[Gold, ...] | None:
     """The gold items of a list that is plain (`columns`); None of any other."""
-    plain = columns(values, "grade", strings=strings, keep=_unmended)
+    plain = columns(values, "grade", strings=strings, keep=unmended)
     if plain is None:
         return None
     return tuple(
@@ -410,11 +410,6 @@ def plain_golds(values: object, *, strings: bool = True) -> tuple[Gold, ...] | N
             for gold_id, text, grade, metadata in plain.rows
         ]
     )
-
-
-def _unmended(texts: list[str]) -> list[str]:
-    "".join(texts).encode()
-    return texts
 
 
 _GOLD_FIELDS = dict.fromkeys(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data.block import Block, Entries, Row, in_rows
-from kragx.data.columns import columns
+from kragx.data.columns import columns, unmended
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.known import known_texts
 from kragx.data.lists import Lists
@@ -56,7 +56,7 @@ class Listed:
         if not ({*map(type, lists)} <= {list, tuple} and all(map(_is_plain, golds))):
             return None
         documents = [*chain.from_iterable(lists)]
-        plain = columns(documents, "score", strings=True, keep=_unmended, metadata=False)
+        plain = columns(documents, "score", strings=True, keep=unmended, metadata=False)
         if plain is None or plain.texts is None:
             return None
         ends = np.cumsum(np.fromiter(map(len, lists), np.int64, len(lists)))
@@ -107,9 +107,3 @@ class Listed:
 
 def _is_plain(gold: Gold) -> bool:
     return gold.text is not None and not gold.alternatives
-
-
-def _unmended(texts: list[str]) -> list[str]:
-    for text in {*texts}:
-        text.encode()
-    return texts

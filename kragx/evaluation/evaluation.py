@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from itertools import pairwise
 from math import isnan
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 from kragx.data import GoldDataset
@@ -251,7 +252,9 @@ class Evaluation(Result):
             )
         if "top" not in match:
             return check_threshold(threshold)
-        if not 0 < threshold <= match["top"]:
+        value: object = threshold
+        is_number = isinstance(value, Real) and not isinstance(value, bool)  # numpy's too
+        if not (is_number and 0 < threshold <= match["top"]):
             raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
         return threshold
 

@@ -278,7 +278,8 @@ def _thresholds(evaluation: Evaluation, thresholds: object, chosen: float) -> li
         # A score equal to the threshold is a match, so a metric changes just above a score.
         scores = evaluation.table.pair_score
         return sorted({*scores[scores > 0].tolist(), chosen})
-    listed = sorted(set(thresholds)) if isinstance(thresholds, Iterable) else []
-    if not listed:
+    listed = thresholds if isinstance(thresholds, Iterable) else ()
+    checked = {float(evaluation.check_threshold(threshold)) for threshold in listed}
+    if not checked:
         raise UsageError("thresholds: none is given; name at least one, or 'scores'")
-    return [float(evaluation.check_threshold(threshold)) for threshold in listed]
+    return sorted(checked)

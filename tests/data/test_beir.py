@@ -61,6 +61,20 @@ def test_another_split(folder):
     assert dataset["q2"].gold[0].text == "A title alone"
 
 
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_empty_document(folder, text):
+    """Gold that has neither text nor title is known by its id, and found by it."""
+    with (folder / "corpus.jsonl").open("a") as file:
+        file.write(json.dumps({"_id": "d4", "title": "", "text": text}) + "\n")
+    (folder / "qrels" / "test.tsv").write_text(HEADER + "q1\td4\t1\nq2\td2\t1\n")
+    dataset = read_dataset(folder)
+    assert [(gold.id, gold.text) for gold in dataset["q1"].gold] == [("d4", None)]
+    run = {"q1": {"d4": 1.0}, "q2": {"d1": 1.0}}
+    assert evaluate(dataset, run, match="id", metrics=["hit_rate@1"])["hit_rate@1"] == 0.5
+    with pytest.raises(DataError, match=r"1 id has no text: 'd4' \(query 'q1', gold 1\)"):
+        evaluate(dataset, [["a"], ["b"]], metrics=["hit_rate@1"])
+
+
 def test_packed(folder):
     """Packed files are read as well."""
     path = folder / "corpus.jsonl"

@@ -189,6 +189,7 @@ def test_stretches_of_a_document():
     corpus = as_corpus({"doc": "0123456789", "doc:2-4": "a chunk of that name"})
     assert corpus.text("doc:0-3") == "012"
     assert corpus.text("doc:2-4") == "a chunk of that name"
+    assert corpus.text(f"doc:0-{'9' * 5000}") is None
     assert corpus.text("doc:3-11") is corpus.text("doc:3-3") is corpus.text("other:0-1") is None
 
 

@@ -58,7 +58,7 @@ class Beir:
                     "query": query.get("text"),
                     "metadata": query.get("metadata"),
                     "gold": [
-                        {**document(corpus.get(name, {})), "id": name, "grade": grade}
+                        {**_texted(corpus.get(name, {})), "id": name, "grade": grade}
                         for name, grade in grades.items()
                     ],
                 },
@@ -116,6 +116,13 @@ def document(record: Any) -> Any:
             **({"title": title} if title else {}),
         },
     }
+
+
+def _texted(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A document as gold: some of BEIR's are empty, and are known by their ids alone."""
+    own = document(record)
+    text = own.get("text")
+    return {**own, "text": None if isinstance(text, str) and not text.strip() else text}
 
 
 def _file(folder: Path, name: str) -> Path:

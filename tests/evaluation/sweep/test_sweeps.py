@@ -332,7 +332,7 @@ def test_a_matcher_without_threshold_is_refused(match: Any):
         sweep(result)
 
 
-@pytest.mark.parametrize("thresholds", [[0.0], [1.5], [], "all", 0.5])
+@pytest.mark.parametrize("thresholds", [[0.0], [1.5], [], "all", 0.5, ["a", 0.5]])
 def test_thresholds_out_of_range_are_refused(thresholds: Any):
     """0 would match everything; nothing scores above 1."""
     with pytest.raises(UsageError, match="threshold"):
@@ -359,8 +359,10 @@ def test_a_judge_is_swept_over_its_grades(tmp_path: Path):
     swept = sweep(judged([1, 2, 3], tmp_path))
     assert swept.thresholds == (1.0, 2.0, 3.0)
     assert swept.values["mrr@3"] == (1.0, 0.5, 1 / 3)
-    with pytest.raises(UsageError, match="no grade from 1 to 3"):
-        sweep(judged([1, 2, 3], tmp_path), thresholds=[4])
+    assert sweep(judged([1, 2, 3], tmp_path), thresholds=np.arange(1, 4)).values == swept.values
+    for wrong in (4, "2", None, True):
+        with pytest.raises(UsageError, match=rf"{wrong!r} is no grade from 1 to 3"):
+            sweep(judged([1, 2, 3], tmp_path), thresholds=[wrong])
 
 
 def test_a_pool_has_no_other_threshold(tmp_path: Path):
