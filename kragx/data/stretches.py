@@ -20,12 +20,12 @@ def ranges(firsts: Ints, lengths: Ints) -> Ints:
     return np.repeat(firsts - starts(lengths), lengths) + np.arange(lengths.sum())
 
 
-def parts(lengths: Ints) -> Iterator[slice]:
-    """Stretches that have some thousand elements in all, or one."""
+def parts(lengths: Ints, most: int = _MOST_AT_ONCE) -> Iterator[slice]:
+    """Stretches that have at most so many elements in all, or one."""
     ends = np.cumsum(lengths)
     start = 0
     while start < len(lengths):
         before = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + _MOST_AT_ONCE, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
         yield slice(start, stop)
         start = stop

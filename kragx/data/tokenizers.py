@@ -20,6 +20,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from kragx import plugins
+from kragx.data.plain_words import Words
 from kragx.data.stems import Stems
 from kragx.data.words import RULES, words
 from kragx.errors import UsageError, nearest, needing, shorten
@@ -58,7 +59,7 @@ class UnicodeTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
-        return (words(text, casefold=self.casefold) for text in texts)
+        return Words(texts, casefold=self.casefold)
 
 
 @dataclass(frozen=True)

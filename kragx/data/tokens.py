@@ -4,12 +4,13 @@ import itertools
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from kragx.data.growing import Growing
+from kragx.data.spellings import InLetters, Spellings
 from kragx.data.stretches import ranges, starts
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced
@@ -26,6 +27,8 @@ PIECE = 4
 # Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
 _MOST_TOKENS = 1 << 24
 _MOST_STRETCHES = 8
+# From so many letters on, numpy saves time: new words cost more that way, and at first all are new.
+_MANY_LETTERS, _MANY_AT_FIRST = 1 << 16, 1 << 20
 _MOST_CODES = 0x110000  # of Unicode
 
 
@@ -49,13 +52,14 @@ class TokenCorpus:
     def _begin(self) -> None:
         self._rows: dict[str, int] = {}
         self.texts: list[str] = []
-        self._tokens = _Growing(np.empty(0, np.int32))  # of all rows
-        self._starts, self._lengths = (_Growing(np.empty(0, np.int64)) for _ in range(2))
-        self._hashes = {n: _Growing(np.empty(0, np.uint16)) for n in (1, 2)}
+        self._tokens = Growing(np.empty(0, np.int32))  # of all rows
+        self._starts, self._lengths = (Growing(np.empty(0, np.int64)) for _ in range(2))
+        self._hashes = {n: Growing(np.empty(0, np.uint16)) for n in (1, 2)}
         # Looking a new token up makes it the next number.
         self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+        self._spellings = Spellings(self._numbers.__getitem__)
         self._strings: dict[int, str | list[int]] = {}
-        self._in_pieces = _Growing(np.empty(0, np.int64))  # the row of the same text in pieces
+        self._in_pieces = Growing(np.empty(0, np.int64))  # the row of the same text in pieces
         # Below 0, so that they are no tokens.
         self._of_pieces: defaultdict[bytes, int] = defaultdict(itertools.count(-1, -1).__next__)
         self._words: list[str] = []
@@ -162,18 +166,40 @@ class TokenCorpus:
             return
         if self.make_room():
             new = [*dict.fromkeys(texts)]
+        found = self.tokenizer.tokens(new)
+        many = _MANY_LETTERS if self._spellings.n_nodes else _MANY_AT_FIRST
+        if isinstance(found, InLetters) and sum(map(len, new)) > many:
+            new = self._add_by_letters(new, found)
+            found = self.tokenizer.tokens(new)
         lengths: list[int] = []
 
         def counted() -> Iterator[list[str]]:
-            for tokens in self.tokenizer.tokens(new):
+            for tokens in found:
                 lengths.append(len(tokens))
                 yield tokens
 
         number = self._numbers.__getitem__
         tokens = np.fromiter(map(number, itertools.chain.from_iterable(counted())), np.int32)
+        self._add(new, tokens, np.array(lengths, np.int64))
+
+    def _add_by_letters(self, texts: Sequence[str], tokens: InLetters) -> list[str]:
+        """Add rows for those texts that come in letters; returns the others."""
+        is_left = np.ones(len(texts), bool)
+        try:
+            for letters in tokens.letters():
+                own = [texts[text] for text in letters.texts.tolist()]
+                self._add(own, *self._spellings.tokens(letters))
+                is_left[letters.texts] = False
+        except BaseException:  # interrupted, and half done
+            self._spellings = Spellings(self._numbers.__getitem__)
+            raise
+        return [*itertools.compress(texts, is_left.tolist())]
+
+    def _add(self, texts: Sequence[str], tokens: Tokens, lengths: Ints) -> None:
+        """Add rows for texts that can be looked up."""
         first = len(self.texts)
-        self._rows.update(zip(new, range(first, first + len(lengths)), strict=True))
-        self._append(new, tokens, np.array(lengths, np.int64))
+        self._rows.update(zip(texts, range(first, first + len(lengths)), strict=True))
+        self._append(texts, tokens, lengths)
 
     @property
     def lengths(self) -> Ints:
@@ -269,29 +295,6 @@ class TokenCorpus:
         if self.n_distinct_tokens > _MOST_CODES:
             return tokens.tolist()  # type: ignore[no-any-return]
         return tokens.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-
-
-class _Growing:
-    """An array that grows at its end."""
-
-    def __init__(self, array: NDArray[Any]) -> None:
-        self._array = array
-        self.size = 0
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """It, so far."""
-        return self._array[: self.size]
-
-    def extend(self, values: NDArray[Any]) -> None:
-        """Add values."""
-        size = self.size + len(values)
-        if size > len(self._array):
-            grown = np.empty(max(size, 2 * len(self._array)), self._array.dtype)
-            grown[: self.size] = self.values
-            self._array = grown
-        self._array[self.size : size] = values
-        self.size = size
 
 
 def joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:
