@@ -13,6 +13,7 @@ from kragx.comparison.columns import taken
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.decidable import too_few_questions
 from kragx.comparison.failures import Failures, failed_names, failures_of
+from kragx.comparison.families import Families
 from kragx.comparison.flips import flips_between, flips_warning
 from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
 from kragx.comparison.recommendations import recommend
@@ -20,7 +21,7 @@ from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
-from kragx.comparison.verdicts import Aligned, Families, PairTests
+from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff
@@ -195,6 +196,7 @@ class Draft:
             query_ids=aligned.query_ids,
             statistics=aligned.settings,
             n_tests=family.n_tests,
+            n_tests_apart=families.n_tests - family.n_tests,
             least=families.least(aligned.metrics[0], aligned.settings.alpha),
             overall=self.tests.overall(families),
             slices=tuple(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from kragx.comparison.failures import Failures, failed_names, with_failures
+from kragx.comparison.families import is_time
 from kragx.comparison.flips import Flips
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.statistics import (
@@ -130,6 +131,7 @@ class Comparison(Result):
         statistics: confidence, resamples, seed, correction.
         n_tests: how many tests the report makes, which is what p is corrected over: of all metrics
             but measured times, which are corrected apart (of times, where the first metric is one).
+        n_tests_apart: how many tests the other family has.
         least: the statistic from which on one of them is decided.
         overall: all queries.
         slices: by field in the order asked for, larger slices first, those without a value last.
@@ -162,6 +164,7 @@ class Comparison(Result):
     n_tests: int
     least: float = field(metadata=HIDDEN)
     overall: View
+    n_tests_apart: int = field(default=0, kw_only=True)
     slices: tuple[Slice, ...] = ()
     cautions: tuple[str, ...] = ()
     flips: tuple[Flips, ...] = field(default=(), metadata=HIDDEN)
@@ -189,7 +192,11 @@ class Comparison(Result):
     @property
     def corrected(self) -> bool:
         """Whether p is corrected: there are several tests, and it was not switched off."""
-        return self.statistics.correction == "family" and self.n_tests > 1
+        return self.statistics.correction == "family" and self.n_tests + self.n_tests_apart > 1
+
+    def n_tests_of(self, metric: str) -> int:
+        """How many tests the p of a metric is corrected over."""
+        return self.n_tests if is_time(metric) == is_time(self.primary) else self.n_tests_apart
 
     @property
     def primary(self) -> str:
@@ -239,15 +246,22 @@ class Comparison(Result):
 
     def differences_table(self) -> Table:
         """Each other retriever against the baseline, over all queries."""
+        tested = (own.metric for own in self.overall.differences if own.p is not None)
+        n_tests = {is_time(metric): self.n_tests_of(metric) for metric in tested}
+        times = n_tests.pop(True, 0)
         return self.overall.differences_table(
             phrase(
                 "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, corrected "
-                "over {n:,} tests, and an interval without 0"
+                "over {n:,} tests, of times over {times:,}, and an interval without 0"
+                if self.corrected and n_tests and times
+                else "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, "
+                "corrected over {n:,} tests, and an interval without 0"
                 if self.corrected
                 else "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, and an "
                 "interval without 0",
                 share=self.statistics.confidence,
-                n=self.n_tests,
+                n=n_tests.get(False, times),
+                times=times,
             )
         )
 

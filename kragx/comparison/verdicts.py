@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, groupby
@@ -12,6 +12,7 @@ import numpy as np
 
 from kragx.comparison.columns import Columns, joined, taken
 from kragx.comparison.comparison import Settings
+from kragx.comparison.families import Families, is_time
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import (
     MANY,
@@ -236,56 +237,6 @@ class Aligned:
         """(q) the values of one retriever minus those of the other."""
         metric, retriever, against = pair
         return _zeroed(self.columns[metric, retriever] - self.columns[metric, against])
-
-
-def is_time(metric: str) -> bool:
-    """Whether a metric is a measured time, which is another one at each run."""
-    known_as = known_metric(metric)
-    return known_as is not None and known_as.unit == "seconds"
-
-
-_SHARE_OF_TIMES = 0.1
-"""Of alpha. Retrievers differ in time by factors, so that little is enough to see it."""
-
-
-@dataclass(frozen=True)
-class Families:
-    """All tests of a report in two families: what is found must not depend on the clock.
-
-    Where there are both, each has its share of what may be wrong (weighted Bonferroni), so that all
-    that is said at 95 % holds for the report together.
-
-    Attributes:
-        found: the tests of all metrics but times.
-        times: those of measured times.
-    """
-
-    found: Family
-    times: Family
-
-    @classmethod
-    def joined(cls, several: Iterable[Families]) -> Families:
-        """The tests of several."""
-        own = list(several)
-        return cls(Family.of(each.found for each in own), Family.of(each.times for each in own))
-
-    def of(self, metric: str) -> Family:
-        """The one that the tests of a metric belong to."""
-        return self.times if is_time(metric) else self.found
-
-    def share(self, metric: str) -> float:
-        """The share of alpha that this one has."""
-        if not (self.found.n_tests and self.times.n_tests):
-            return 1.0
-        return _SHARE_OF_TIMES if is_time(metric) else 1.0 - _SHARE_OF_TIMES
-
-    def adjusted(self, metric: str, p: Floats, z: Floats) -> Floats:
-        """The p of tests of a metric, corrected over the report."""
-        return np.minimum(1.0, self.of(metric).adjusted(p, z) / self.share(metric))
-
-    def least(self, metric: str, alpha: float) -> float:
-        """The statistic from which on a test of a metric is decided."""
-        return self.of(metric).least(alpha * self.share(metric))
 
 
 @dataclass(frozen=True)

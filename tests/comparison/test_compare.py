@@ -197,6 +197,12 @@ def test_no_p_but_of_times_depends_on_the_clock(slices):
         assert beside.p == alone.p
         assert beside.p_adjusted == pytest.approx(min(1, alone.p_adjusted / 0.9))
     assert fast.overall.difference("seconds_mean", "c").verdict == "worse"
+    assert (bare.n_tests_apart, fast.n_tests_of("seconds_mean")) == (0, noisy.n_tests_apart)
+    n, times = fast.n_tests, fast.n_tests_apart
+    assert (n, times) == ((20, 9) if slices else (6, 3))  # 2: the best is as good in either slice
+    noted = fast.differences_table().note
+    assert f"corrected over {n} tests, of times over {times}, and" in noted
+    assert f"corrected over {n} tests, and" in bare.differences_table().note
     close = fast.overall.difference("mrr@10", "b")
     assert close.p_adjusted > close.p
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+from kragx.comparison.families import is_time
 from kragx.comparison.history.runs import PastRun, PastScore
 from kragx.comparison.history.steps import BREAKS, Step, step, tested
 from kragx.data.gold_diff import gold_name
@@ -62,7 +63,8 @@ class History(Result):
         metrics: that are looked at.
         series: of each retriever under each matcher.
         skipped: folders that are left out, with the reason.
-        n_tests: how many steps were tested, whose errors are bounded together.
+        n_tests: how many steps were tested.
+        n_tests_of_times: how many of these of measured times, which are corrected apart.
         drift: of the judges of a store, if one was looked at; None for none.
     """
 
@@ -72,6 +74,7 @@ class History(Result):
     skipped: Mapping[str, str]
     n_tests: int = 0
     drift: tuple[Drift, ...] | None = None
+    n_tests_of_times: int = 0
 
     @classmethod
     def of(
@@ -195,26 +198,37 @@ class History(Result):
             own.retriever if self.is_one_match else f"{own.retriever} ({own.match})"
             for own in self.series
         ]
-        rows: list[list[str | Cell]] = [
-            [
-                Cell(_when(run), below=visible(run.name)),
-                Cell(_commit(run), below=visible(run.branch or "")),
-                visible(gold_label(run)),
-                *(_cell(own, at, metric) for own in self.series),
-            ]
-            for at, run in list(enumerate(self.runs))[start:]
+        shown = list(enumerate(self.runs))[start:]
+        runs = [run for _, run in shown]
+        words = [
+            (phrase("run"), [Cell(_when(run), below=visible(run.name)) for run in runs]),
+            (
+                phrase("commit"),
+                [Cell(_commit(run), below=visible(run.branch or "")) for run in runs],
+            ),
+            (phrase("gold set"), [Cell(visible(gold_label(run))) for run in runs]),
         ]
+        if not any(run.commit or run.branch for run in runs):  # it would say nothing
+            del words[1]
+        values = [
+            (visible(name), [_cell(own, at, metric) for at, _ in shown])
+            for name, own in zip(names, self.series)
+        ]
+        # Nor does a retriever that has none of this metric, or was no part of these runs.
+        columns = [*words, *(own for own in values if any(map(_says, own[1])))]
+        rows = [*zip(*(cells for _, cells in columns))]
+        table = Table([head for head, _ in columns], rows, words=len(words))
+        if len(self.runs) == 1:
+            return table
+        n_times = self.n_tests_of_times
         note = phrase(
             "▲ better, ▼ worse than the run before at 95%: paired randomisation test of {metric}, "
-            "corrected over {n} tests; ┊ not comparable with the run before; + with uncommitted "
-            "changes",
+            "corrected over {n} tests; ┊ not comparable with the run before",
             metric=metric,
-            n=self.n_tests,
+            n=n_times if is_time(metric) else self.n_tests - n_times,
         )
-        columns = [phrase("run"), phrase("commit"), phrase("gold set"), *map(visible, names)]
-        if len(self.runs) == 1:
-            return Table(columns, rows, words=3)
-        return Table(columns, rows, words=3, note=note)
+        changed = phrase("+ with uncommitted changes") if any(run.dirty for run in runs) else ""
+        return replace(table, note=joined("; ", [note, changed]))
 
 
 def _history(
@@ -236,14 +250,14 @@ def _history(
             before, after = of_series[one], of_series[other]
             if before is not None and after is not None:
                 steps[row, other] = step(runs[one].name, before, after), before, after
-    done = tested(steps, metrics, better)
+    done, families = tested(steps, metrics, better)
     series = tuple(
         Series(*name, of_series, tuple(done.get((row, at)) for at in range(len(runs))))
         for row, (name, of_series) in enumerate(zip(whose, points))
     )
-    n_tests = sum(len(own.tests) for own in done.values())
     bare = tuple(replace(run, scores=()) for run in runs)  # their scores stand in the series
-    return History(bare, metrics, series, skipped, n_tests)
+    n_times = families.times.n_tests
+    return History(bare, metrics, series, skipped, families.n_tests, n_tests_of_times=n_times)
 
 
 def _said(point: PastScore | None, step: Step | None) -> Iterator[str]:
@@ -269,6 +283,11 @@ def _when(run: PastRun) -> str:
 def _commit(run: PastRun) -> str:
     """The start of a commit, with a mark where the run may rest on something else."""
     return "-" if run.commit is None else f"{run.commit[:10]}{'+' if run.dirty else ''}"
+
+
+def _says(cell: Cell) -> bool:
+    """Whether it says more than that there is no value."""
+    return not {*cell.text} <= {*"┊ -"}
 
 
 def _cell(series: Series, at: int, metric: str) -> Cell:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kragx.comparison.families import Families, is_time
 from kragx.comparison.history.runs import PastScore
 from kragx.comparison.side_by_side import Kind, settings_that_differ
 from kragx.comparison.statistics import (
@@ -132,29 +133,37 @@ def _shown(value: Any) -> str:
 Places = Mapping[tuple[int, int], tuple[Step, PastScore, PastScore]]
 """Steps by the place of their series and of their point, with what lies on both sides."""
 
+_Column = tuple[tuple[int, int], str, Floats]
+"""A step by its place, a metric, and (q) by how much each question's value has changed."""
+
 
 def tested(
     steps: Places, metrics: Sequence[str], better: Mapping[str, Direction]
-) -> dict[tuple[int, int], Step]:
-    """Steps with the paired test of each metric, whose errors are bounded together.
+) -> tuple[dict[tuple[int, int], Step], Families]:
+    """Steps with the paired test of each metric, whose errors are bounded together, as a report's.
 
     Args:
         steps: of all series.
         metrics: that are looked at.
         better: their directions.
     """
-    columns: dict[tuple[str, ...], list[tuple[tuple[int, int], str, Floats]]] = defaultdict(list)
+    columns: dict[tuple[bool, tuple[str, ...]], list[_Column]] = defaultdict(list)
     for place, (own, before, after) in steps.items():
         for metric in metrics:
             pair = before.estimates.get(metric), after.estimates.get(metric)
             if own.joined and all(known is not None and known.is_mean for known in pair):
                 column = after.values[metric] - _rows(before, after.query_ids, metric)
-                columns[after.query_ids].append((place, metric, column))
-    groups = [(group, *_flipped(group)) for group in columns.values()]
-    family = Family.of(own for _, _, own in groups)
+                columns[is_time(metric), after.query_ids].append((place, metric, column))
+    groups = [(of_times, group, *_flipped(group)) for (of_times, _), group in columns.items()]
+    families = Families(
+        *(
+            Family.of(family for is_own, *_, family in groups if is_own is of_times)
+            for of_times in (False, True)
+        )
+    )
     found: dict[tuple[int, int], dict[str, StepTest]] = defaultdict(dict)
-    for group, flipped, _ in groups:
-        adjusted = family.adjusted(flipped.p, flipped.z)
+    for _, group, flipped, _ in groups:
+        adjusted = families.adjusted(group[0][1], flipped.p, flipped.z)
         for (place, metric, column), p, p_adjusted in zip(
             group, flipped.p.tolist(), adjusted.tolist()
         ):
@@ -163,7 +172,8 @@ def tested(
                 difference = float(known.mean())
                 verdict = _verdict(known, difference, p_adjusted, better[metric])
                 found[place][metric] = StepTest(difference, p, p_adjusted, verdict)
-    return {place: replace(own, tests=found[place]) for place, (own, _, _) in steps.items()}
+    done = {place: replace(own, tests=found[place]) for place, (own, _, _) in steps.items()}
+    return done, families
 
 
 def _rows(before: PastScore, query_ids: tuple[str, ...], metric: str) -> Floats:
@@ -175,7 +185,7 @@ def _rows(before: PastScore, query_ids: tuple[str, ...], metric: str) -> Floats:
     return np.array(values, float)
 
 
-def _flipped(group: list[tuple[tuple[int, int], str, Floats]]) -> tuple[Flipped, Family]:
+def _flipped(group: list[_Column]) -> tuple[Flipped, Family]:
     n = len(group[0][2])
     every = [np.arange(n)]
     if n > MANY:

@@ -63,6 +63,10 @@ class _View:
         first, last = self.runs[0]["date"], self.runs[-1]["date"]
         is_one = len(self.runs) == 1
         bands = words["bands_of_many" if len(self.names) > FEW else "bands"]
+        n, times = history.n_tests - history.n_tests_of_times, history.n_tests_of_times
+        tests = words["tests_and_times" if n and times else "tests"].format(
+            n=n or times, times=times
+        )
         span = words["runs"].format(n=len(self.runs), first=first, last=last)
         return {
             "language": self.language,
@@ -72,8 +76,9 @@ class _View:
             "names": self.names,
             "legend": [outline(at, 7, 7, 4.5) for at in range(len(self.names))],
             "runs": self.runs,
+            "commits": any(run["commit"] for run in self.runs),
             "span": first if is_one else span,
-            "how": words["one"] if is_one else words["how"].format(bands=bands, n=history.n_tests),
+            "how": words["one"] if is_one else words["how"].format(bands=bands, tests=tests),
             "warnings": list(self._warnings()),
             "charts": [
                 {"chart": chart(history, metric), "rows": list(self._rows(metric))}

@@ -11,7 +11,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "bands_of_many": "Point at a line for its 95% interval; all stand below the drawing.",
         "how": "{bands} A line joins runs whose numbers mean the same; where it "
         "is broken, the list below says why. ▲ ▼: better or worse than the run before, by the "
-        "paired randomisation test, corrected over {n} tests.",
+        "paired randomisation test, corrected over {tests}.",
+        "tests": "{n} tests",
+        "tests_and_times": "{n} tests, of times over {times}",
         "changed": "What changed",
         "nothing": "No setting changed.",
         "drift": "Drift of the judge",
@@ -51,7 +53,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "bands_of_many": "선을 가리키면 95% 구간이 보이고, 모든 구간은 그림 아래 표에 있습니다.",
         "how": "{bands} 숫자의 뜻이 같은 실행끼리만 선으로 잇고, "
         "끊긴 곳의 이유는 아래에 적습니다. ▲ ▼는 바로 전 실행보다 나아졌거나 "
-        "나빠졌다는 뜻입니다(대응 무작위화 검정, 검정 {n}개에 대해 보정).",
+        "나빠졌다는 뜻입니다(대응 무작위화 검정, {tests}에 대해 보정).",
+        "tests": "검정 {n}개",
+        "tests_and_times": "검정 {n}개, 시간은 {times}개",
         "changed": "달라진 것",
         "nothing": "달라진 설정이 없습니다.",
         "drift": "판정자의 변화",

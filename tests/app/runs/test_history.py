@@ -125,6 +125,45 @@ def test_by_hand(run, kragx):
     assert "hit_rate@5" not in out
 
 
+def test_times_are_corrected_apart(run, kragx):
+    """As in a comparison: what is found has nine tenths of alpha, whatever the clock says."""
+    metrics = "metrics=[mrr@5, hit_rate@5, seconds_mean]"
+    for name, lost in (("a", 0), ("b", 7)):
+        run(name, metrics, lost=lost)
+    found = ["-m", "mrr@5", "-m", "hit_rate@5"]
+    both = [*found, "-m", "seconds_mean"]
+    alone, beside = (
+        kragx("history", "results", *named, "--format", "json").json() for named in (found, both)
+    )
+    p, p_beside = (own["series"][0]["steps"][1]["tests"]["mrr@5"] for own in (alone, beside))
+    assert 0 < p["p_adjusted"] < 0.5
+    assert p_beside["p_adjusted"] == pytest.approx(p["p_adjusted"] / 0.9)
+    time = beside["series"][0]["steps"][1]["tests"]["seconds_mean"]
+    assert time["p_adjusted"] == pytest.approx(min(1, time["p"] / 0.1))
+    assert (alone["n_tests"], alone["n_tests_of_times"]) == (4, 0)
+    assert (beside["n_tests"], beside["n_tests_of_times"]) == (5, 1)
+    said = " ".join(kragx("history", "results", *both, "--html", "page.html").out.split())
+    assert "test of hit_rate@5, corrected over 4 tests" in said
+    assert "test of seconds_mean, corrected over 1 tests" in said
+    assert "corrected over 4 tests, of times over 1." in Path("page.html").read_text()
+
+
+def test_columns_that_are_empty_everywhere(run, kragx):
+    """No commit, or no value of a retriever, in any run: no column; one in one run is shown."""
+    for name in "ab":
+        run(name, "metrics=[mrr@5, seconds_mean]")
+        edited(name, lambda report: report["record"].update(git=None))
+    both = ["history", "results", "-m", "mrr@5", "-m", "seconds_mean"]
+    found, times = kragx(*both).out.split("seconds_mean", 1)
+    assert "commit" not in found + times
+    assert (" two" in found, " two" in times.partition("▲")[0]) == (True, False)
+    git = {"commit": "0123456789abcdef", "branch": "main", "dirty": True}
+    edited("b", lambda report: report["record"].update(git=git))
+    out = kragx(*both).out
+    assert ("commit" in out, "0123456789+" in out) == (True, True)
+    assert "+ with uncommitted changes" in " ".join(out.split())
+
+
 @pytest.mark.parametrize(
     ("settings", "word", "kind", "said"),
     [

@@ -101,13 +101,22 @@ function nextBest(leads, shownMetric) {
       el("span.retriever", {}, name(retrieverName(retriever))), " ", el("b", {}, number(mean(retriever), shownMetric))))),
     bounded ? differenceBar(next, best) : null,
     el("p.muted", {}, bounded ? [confidenceText(), ": ", inside ? t("includes0") : t("excludes0"), " · "] : null,
-      p === null ? null : [`p ${probability(p, "= ")}`, help(t(`help_p_${correction}`, nTests())), " · "],
+      p === null ? null : [`p ${probability(p, "= ")}`, help(t(`help_p_${correction}`, nTests(shownMetric), familyOf(shownMetric))), " · "],
       t("wlt", next.wins, next.ties, next.losses)),
-    bounded && !inside && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", alpha, nTests())) : null);
+    bounded && !inside && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", alpha, nTests(shownMetric), familyOf(shownMetric))) : null);
 }
 
-/** How many tests are corrected together. */
-const nTests = () => grouped(standing().n_tests);
+/** Whether a metric is a measured time; these are corrected apart. */
+const isTime = ({ name: own }) => own.startsWith("seconds");
+
+/** How many tests are corrected together with those of a metric. */
+function nTests(shownMetric) {
+  const { n_tests: own, n_tests_apart: others } = standing(), [first] = standing().metrics;
+  return grouped(isTime(shownMetric) === isTime({ name: first }) ? own : others);
+}
+
+/** Which metrics these tests are of. */
+const familyOf = (shownMetric) => t(isTime(shownMetric) ? "familyOfTimes" : "familyOfFound");
 
 function differenceBar({ value: difference, low, high }, retriever) {
   const width = 320, height = 34, most = Math.max(Math.abs(low), Math.abs(high)) * 1.15 || 1;
