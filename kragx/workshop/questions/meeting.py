@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 
 from kragx.data.text import normalise
 from kragx.workshop.questions.leak import HANGUL, content_words, has_kiwi, morphemes
@@ -78,7 +78,11 @@ class Meetings:
 def _densest(places: list[tuple[int, int, str]]) -> int | None:
     best, most = None, 1
     for first, (start, _, _) in enumerate(places):
-        near = {word for _, end, word in places[first:] if end <= start + WINDOW}
+        within = takewhile(
+            lambda place, last=start + WINDOW: place[1] <= last,
+            (places[n] for n in range(first, len(places))),
+        )
+        near = {word for _, _, word in within}
         if len(near) > most:
             best, most = first, len(near)
     return best

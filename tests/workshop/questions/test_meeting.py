@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from kragx.workshop.questions import meeting
 from kragx.workshop.questions.leak import content_words
-from kragx.workshop.questions.meeting import WINDOW, Meetings
+from kragx.workshop.questions.meeting import WINDOW, Meetings, _densest
 from tests.thoroughness import examples
 
 TEXT = "소비자는 물건을 받은 날부터 7일 안에 청약철회를 할 수 있다. 환불은 사흘 뒤에 한다."
@@ -93,3 +93,21 @@ def test_the_densest_stretch_as_a_slow_search_has_it(parts):
     most = max(counts, default=0)
     assert own.densest == (counts.index(most) if most > 1 else None)
     assert [text[a:b] for a, b in own.spans] == [one for one in parts if one in WORDS[:3]]
+
+
+class Read(list):
+    """Counts how many of its items are read."""
+
+    n = 0
+
+    def __getitem__(self, key):
+        part = super().__getitem__(key)
+        self.n += len(part) if isinstance(key, slice) else 1
+        return part
+
+
+def test_a_long_text_is_read_window_by_window():
+    """Of each place only what lies within its stretch is looked at, however long the text is."""
+    places = Read((at, at + 5, "apple") for at in range(0, 12_000, 6))
+    assert _densest(places) is None
+    assert places.n <= len(places) * (WINDOW // 6 + 2)
