@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 
+from kragx import read_dataset, validate
 from kragx.metrics import METRICS, PROFILES
 
 from .support import DOCUMENTS, ROOT, TWINS, Document, names
@@ -57,6 +58,25 @@ def test_every_python_block_runs(
     module = ModuleType("document")
     monkeypatch.setitem(sys.modules, "document", module)  # dataclasses look themselves up there
     exec(compile(code, "<document>", "exec"), vars(module))
+
+
+TABLES = [
+    pytest.param(block.text, id=f"{document.name}:{block.line}")
+    for document in DOCUMENTS
+    for block in document.blocks
+    if block.language == "csv"
+]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_is_a_gold_set(table: str, tmp_path: Path) -> None:
+    """Each table in CSV is read as it stands: a question a row, with gold, and nothing to mend."""
+    path = tmp_path / "gold.csv"
+    path.write_text(table, encoding="utf-8")
+    dataset = read_dataset(path)
+    assert len(dataset) == len(table.splitlines()) - 1
+    assert all(query.text and query.gold for query in dataset)
+    assert not validate(str(path)).problems
 
 
 @each_document
