@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import islice
 
 from kragx.data.text import normalise
 from kragx.workshop.questions.leak import HANGUL, content_words, has_kiwi, morphemes
@@ -78,11 +78,12 @@ class Meetings:
 def _densest(places: list[tuple[int, int, str]]) -> int | None:
     best, most = None, 1
     for first, (start, _, _) in enumerate(places):
-        within = takewhile(
-            lambda place, last=start + WINDOW: place[1] <= last,
-            (places[n] for n in range(first, len(places))),
-        )
-        near = {word for _, _, word in within}
+        near: set[str] = set()
+        for n in range(first, len(places)):
+            _, end, word = places[n]
+            if end > start + WINDOW:
+                break
+            near.add(word)
         if len(near) > most:
             best, most = first, len(near)
     return best
