@@ -605,12 +605,18 @@ def _shown(value: Any) -> str:
         return shorten_text(visible(value))
     if isinstance(value, float):
         return f"{value:g}"
-    if isinstance(value, list):  # alternatives, or whatever a label holds
-        names = (
-            own.get("id") or own.get("text") if isinstance(own, dict) else own for own in value
-        )
-        return shorten_text(visible(", ".join(map(str, names)))) or phrase("none")
+    if isinstance(value, list):  # alternatives, turns, or whatever a label holds
+        names = ", ".join(str(_named_part(own)) for own in value)
+        return shorten_text(visible(names)) or phrase("none")
     return visible(shorten(value, _WIDTH))
+
+
+def _named_part(value: Any) -> Any:
+    """What a document or turn in a list is shown by; anything else is itself."""
+    if not isinstance(value, dict):
+        return value
+    names = (value.get(name) for name in ("id", "text", "content"))
+    return next(filter(None, names), value)
 
 
 def _named(settings: Mapping[str, Any], n: int) -> str:

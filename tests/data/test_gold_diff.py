@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from kragx import DataError, Doc, Gold, GoldDataset, Query
 from kragx.data.gold_diff import diff_files, diff_gold
 from kragx.data.text import normalise
+from kragx.data.turns import Turn
 from tests.thoroughness import examples
 
 from .support import golds, json_values, texts
@@ -169,6 +170,18 @@ def _apart(value):
     if isinstance(value, str):
         return f"  {unicodedata.normalize('NFD', value)} ".replace(" ", "  ")
     return value
+
+
+def test_what_lists_are_shown_by():
+    """Turns by what was said, and values of labels as they are."""
+    old = Query("q1", "and there?", (Gold("a", PASSAGE),), metadata={"of": [{"n": 1}], "in": []})
+    turns = (Turn("user", "Which city?"), Turn("assistant", "Seoul."))
+    new = replace(old, history=turns, metadata={"of": [{"n": 2}], "in": ["x", None]})
+    assert told(old, new) == [
+        "earlier turns: none → Which city?, Seoul.",
+        "label metadata.of: {'n': 1} → {'n': 2}",
+        "label metadata.in: none → x, None",
+    ]
 
 
 def test_unicode_form_and_white_space_mean_nothing():

@@ -73,6 +73,19 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest(tmp_path):
         read_dataset(path, columns={"question": "질문", "answer_passage": "정답근거"})
 
 
+@pytest.mark.parametrize("field", ["question", "query", "user_input"])
+def test_a_column_of_questions_that_is_not_there(tmp_path, field):
+    """It is named, and not the row that lacks a question because of it."""
+    gold = {"question": "answer_passage", "query": "relevant_chunk_ids"}
+    columns = {field: "질문내용", gold.get(field, "reference_contexts"): "정답"}
+    path = tmp_path / "gold.csv"
+    path.write_text("번호,질문 내용,정답\nq1,며칠?,14일\n", encoding="utf-8")
+    with pytest.raises(
+        DataError, match=rf"columns\.{field}: .*'질문내용'; perhaps you meant '질문 내용'"
+    ):
+        read_dataset(path, columns=columns | {"query_id": "번호"})
+
+
 def test_a_title_above_the_header(tmp_path):
     """A sheet whose first line is a title is answered with what stands where names must."""
     path = tmp_path / "gold.csv"

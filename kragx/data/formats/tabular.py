@@ -35,6 +35,7 @@ FIELDS: Mapping[str, Kind] = {
 
 _SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
 _MOST_TIMES = 20  # that a table with quotes that are never closed is read
+_QUESTIONS = ("query", "question", "user_input")  # what formats call the question's text
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -248,10 +249,10 @@ def named(
             problems.add(line, error.field, error.problem)
         else:
             yield line, record
-    keys = ("query", *(reader.key for reader in FORMATS.values()))
+    needed = (*_QUESTIONS, *(reader.key for reader in FORMATS.values()))
     for field, column in columns.items():
         if filled and column not in filled:
-            level: Level = "error" if field in keys else "warning"
+            level: Level = "error" if field in needed else "warning"
             message = f"no row has anything in the column {column!r}; {nearest(column, filled)}"
             problem = Problem(problems.file, None, f"columns.{field}", message, level)
             problems.found.insert(0, problem)
