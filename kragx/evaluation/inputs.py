@@ -35,11 +35,11 @@ from kragx.data.listed import Listed
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import (
-    METHODS,
     BaseMatcher,
     MatchItem,
     MatchWarning,
     Notes,
+    is_built_in,
 )
 from kragx.matchers.ids import IdArrays, match_id_arrays, note_apart, read_id_arrays
 from kragx.matchers.repeats import repeats
@@ -190,8 +190,7 @@ def _comparing_all(matcher: BaseMatcher) -> Iterator[str]:
     """The built-in methods that compare every text, whatever the other members say."""
     for member in matcher.members:
         yield from _comparing_all(member)
-    is_built_in = matcher.name in METHODS and matcher.inner is None
-    if is_built_in and matcher.reads == "texts" and not matcher.judges:
+    if is_built_in(matcher) and matcher.reads == "texts" and not matcher.judges:
         yield matcher.name
 
 
@@ -480,10 +479,11 @@ def looked_at(matcher: BaseMatcher, profile: Profile) -> tuple[str, ...] | None:
     members = [matcher]
     for own in members:
         members += own.members
-    built_in = (own for own in members if not own.members)
     fields = {"id"} | ({"score"} if profile.order == "score" else set())
-    for own in built_in:
-        if own.looks_at is None or own.name not in METHODS:
+    for own in members:
+        if own.members:
+            continue
+        if own.looks_at is None or not is_built_in(own):
             return None
         fields |= {*own.looks_at}
     return tuple(sorted(fields))

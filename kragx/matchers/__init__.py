@@ -24,6 +24,7 @@ from kragx.matchers.notes import Finding, MatchWarning, Notes
 from kragx.matchers.recorded import RecordedMatcher as RecordedMatcher
 from kragx.matchers.registry import (
     METHODS,
+    is_built_in as is_built_in,
     label as label,
     matcher,
     method_class as method_class,

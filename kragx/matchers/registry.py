@@ -92,6 +92,11 @@ def method_class(method: str) -> type[BaseMatcher]:
     return getattr(factory, "func", factory)  # type: ignore[no-any-return]  # of a partial
 
 
+def is_built_in(matcher: BaseMatcher) -> bool:
+    """Whether a matcher is of a built-in method: kragx's own, and no subclass of somebody's."""
+    return type(matcher) is method_class(matcher.name)
+
+
 def standing_in(
     spec: object, recorded: Callable[[Place, str], BaseMatcher], place: Place = ()
 ) -> object:

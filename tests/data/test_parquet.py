@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -33,6 +34,7 @@ from kragx.data.formats.parquet import Table, tables_of
 from kragx.data.formats.parquet_written import write_questions
 from kragx.data.problems import Problems
 from kragx.data.source import Reading
+from kragx.matchers import IdMatcher, MatchItem, Notes
 from tests.data.support import docs, queries, written
 from tests.thoroughness import examples
 
@@ -381,6 +383,32 @@ def test_fields_of_metadata_may_be_called_as_those_of_documents(tmp_path: Path) 
     ((_, _, answer),) = Reading(path, strict=True, of_documents=("id", "metadata"))
     assert answer is not None
     assert answer.documents[0].metadata == metadata
+
+
+class Newest(IdMatcher):
+    """Somebody's matcher: equal ids, of documents of the year alone."""
+
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Any]:
+        """Those of ids where the metadata say so."""
+        listed = list(items)
+        for item, scores in zip(listed, super().scores(listed, notes)):
+            is_new = [doc.metadata.get("year") == 2026 for doc in item.docs]
+            yield scores * np.array(is_new)[:, None]
+
+
+def test_a_subclass_may_look_at_any_field(tmp_path: Path) -> None:
+    """What a built-in matcher looks at says nothing of a class that derives from it."""
+    docs = [{"id": "d", "metadata": {"year": year}} for year in (2025, 2026)]
+    rows = [
+        {"query_id": f"q{n}", "gold": [{"id": "d", "text": "t"}], "retrieved": [doc]}
+        for n, doc in enumerate(docs)
+    ]
+    path = table(tmp_path / "file.parquet", rows)
+    found = evaluate(path, match=Newest(), metrics=["recall@1"])
+    assert found.queries == {"q0": {"recall@1": 0.0}, "q1": {"recall@1": 1.0}}
+    gold = {"q0": [{"id": "d", "text": "t"}]}
+    run = {"q0": [{**docs[1], "text": "t"}]}
+    assert evaluate(gold, run, match=Newest(), metrics=["recall@1"])["recall@1"] == 1.0
 
 
 def test_texts_are_read_after_all_where_an_id_is_missing(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from kragx.evaluation.parts.matched import MatchedPart, itself, matched
 from kragx.evaluation.parts.part import Part
 from kragx.evaluation.parts.places import place_of_part
 from kragx.evaluation.spans import Reader
-from kragx.matchers import METHODS, MatchItem, MatchWarning, Notes
+from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.metrics import Floats, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
@@ -166,7 +166,7 @@ def _settings_hash(criteria: Criteria, texts: Texts) -> str:
             *(
                 _code(type(own if own.inner is None else own.inner))
                 for own in members
-                if own.name not in METHODS
+                if not is_built_in(own)
             ),
             *(_code(own.from_matches or own.from_evidence) for own in metrics),
         ],

@@ -28,6 +28,7 @@ from kragx.evaluation.part_tables import scored
 from kragx.evaluation.part_tables.evaluated import SUMMARY, evaluate_in_parts
 from kragx.evaluation.parts import part
 from kragx.judging import Failure, Judge, Judgement, Panel, Request, Store
+from kragx.matchers import ExactMatcher
 from kragx.testing import ScriptedClient
 from tests.app.commands.conftest import here, kragx
 
@@ -144,6 +145,25 @@ def test_only_what_has_changed_is_computed(files: Path, monkeypatch: pytest.Monk
     paths[1].write_bytes(paths[1].read_bytes()[:-50])
     paths[2].write_bytes(paths[3].read_bytes())  # of other content
     assert [n_computed(), n_computed()] == [2, 0]
+
+
+class Nothing(ExactMatcher):
+    """Somebody's matcher: whatever equals the gold text is no match."""
+
+    def matches(self, gold: str, doc: str) -> bool:
+        """Never."""
+        return False
+
+
+def test_a_subclass_has_tables_of_its_own(files: Path) -> None:
+    """Its values are never those of the built-in matcher from which it derives."""
+    first, own, again = (
+        evaluate_in_parts(files / "data", files / "out", match=match, metrics=["mrr@10"])
+        for match in ("exact", Nothing(), "exact")
+    )
+    assert (first.n_kept, own.n_kept, again.n_kept) == (0, 0, 4)
+    assert own.evaluation["mrr@10"] == 0.0
+    assert first.evaluation["mrr@10"] == again.evaluation["mrr@10"] != 0.0
 
 
 @pytest.mark.parametrize("match", ["id", "pages", "overlap", "span", "phrase", "text"])
