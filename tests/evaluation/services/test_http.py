@@ -294,7 +294,7 @@ def test_several_at_once():
     """With concurrency requests overlap, from threads and from an event loop alike."""
     questions = [f"q{number}" for number in range(4)]
     gold = GoldDataset.from_documents([[text] for text in questions], queries=questions)
-    together = threading.Barrier(4, timeout=10)
+    together = threading.Barrier(4, timeout=60)
 
     def answer(request):
         together.wait()

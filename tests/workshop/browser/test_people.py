@@ -2,10 +2,8 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from types import SimpleNamespace
@@ -15,6 +13,7 @@ import pytest
 from kragx.data import read_dataset
 from kragx.workshop.questions.leak import content_words
 from tests.browser import expect, until
+from tests.waiting import free_port, wait_until
 from tests.workshop.browser.conftest import QUESTIONS, TEXTS, browsing, shop
 from tests.workshop.browser.test_judging import READ, judge, pair, said, settled
 from tests.workshop.serving import grade, opened, serving
@@ -269,14 +268,15 @@ def command(folder, port):
     process = subprocess.Popen(
         [*arguments, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
+
+    def answers():
+        asked = HTTPConnection("127.0.0.1", port, timeout=60)
+        with suppress(OSError, HTTPException), closing(asked):
+            asked.request("GET", "/style.css", headers={"Connection": "close"})
+            return asked.getresponse().read()
+
     try:
-        for _ in range(600):
-            with suppress(OSError, HTTPException):
-                with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-                    connection.request("GET", "/style.css", headers={"Connection": "close"})
-                    connection.getresponse().read()
-                break
-            time.sleep(0.1)
+        wait_until(answers, process)
         yield process
     finally:
         if process.poll() is None:
@@ -289,8 +289,7 @@ def test_a_server_that_is_killed_loses_nothing_and_the_page_goes_on(chromium, tm
     folder = shop(tmp_path)
     with opened(folder) as desk:
         token = desk.token(desk.annotator("김판정"))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     # No server in this process: the windows stay open when the one outside is killed.
     served = SimpleNamespace(port=port, token=token, visitors=ExitStack())
     allow = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")

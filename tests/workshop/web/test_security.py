@@ -8,6 +8,7 @@ import pytest
 
 from kragx.workshop.state.records import new_uid
 from kragx.workshop.web.security import HEADERS, LARGEST_BODY
+from tests.waiting import PATIENCE
 from tests.workshop.serving import grade, serving, started
 
 
@@ -25,7 +26,7 @@ def n_judgements(served) -> int:
 
 def sent(served, data: bytes) -> bytes:
     """What comes back on a connection of its own for these very bytes."""
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) as connection:
         parts = []
         with suppress(ConnectionError):  # it read no further
             connection.sendall(data)
@@ -188,7 +189,7 @@ def test_a_body_that_ends_early_changes_nothing(served):
     said, before = json.dumps(grade("q1", "refund", 1)).encode(), n_judgements(served)
     head = request(served, "POST", "/api/judgements", Content_Type="application/json")
     head = head.replace(b"\r\n\r\n", f"\r\nContent-Length: {len(said)}\r\n\r\n".encode())
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) as connection:
         connection.sendall(head + said[:20])
     assert served.ask("GET", "/api/me")[0] == 200
     assert n_judgements(served) == before
