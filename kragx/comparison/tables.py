@@ -128,7 +128,7 @@ class Tables:
                 for found in [place[own]]
             }
             if {value for value, own in groups.items() if len(own)} <= {None}:
-                raise no_value(name, [own for own in self.names if own != QUERY_ID])
+                raise no_value(name, [own for own in self.names if _is_field(own)])
             yield from ordered(name, {value: own for value, own in groups.items() if len(own)})
 
     @staticmethod
@@ -139,6 +139,11 @@ class Tables:
             return parquet.ParquetFile(path)
         except (OSError, ArrowException) as error:
             raise DataError(f"cannot be read as Parquet: {error}", path=str(path)) from None
+
+
+def _is_field(column: str) -> bool:
+    """Whether a column is one to slice by, and neither a metric nor what became of a question."""
+    return column == "query_type" or column.startswith("metadata.")
 
 
 @dataclass(frozen=True)

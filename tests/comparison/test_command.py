@@ -421,7 +421,9 @@ def test_compare_with_gates(run, kragx):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("old", "nowhere"), 3, "nowhere: no result folder, as it has no manifest.json"),
+        (("old", "nowhere"), 3, "nowhere: cannot be read: no such file or folder"),
+        (("old", "run.jsonl"), 3, "run.jsonl: a file, and no result folder; results files are"),
+        (("folder", "old"), 3, "folder: no result folder, as it has no manifest.json"),
         (
             ("old", "new", "--retriever", "main"),
             2,
@@ -436,6 +438,8 @@ def test_compare_with_wrong_arguments(run, kragx, here, options, code, message):
     """Folders, retrievers and formats that are not there are named."""
     run("old")
     run("new")
+    (here / "run.jsonl").write_text("{}", encoding="utf-8")
+    (here / "folder").mkdir()
     (here / "broken").mkdir()
     (here / "broken" / "report.json").write_text('{"evaluations": [1]}', encoding="utf-8")
     outcome = kragx("compare", *options)

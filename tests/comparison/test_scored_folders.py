@@ -49,6 +49,29 @@ def scored(here, monkeypatch):
     return here
 
 
+def test_slices_have_the_names_that_they_have_in_a_run(kragx, here):
+    """Truth values and numbers as YAML has them; what is no field to slice by is not offered."""
+    for name in ("one", "two"):
+        rows = (
+            {
+                "query_id": f"q{number}",
+                "gold": [{"text": "a b"}],
+                "retrieved": [{"text": "a b"}],
+                "metadata": {"easy": number % 2 == 0, "level": 1.0},
+            }
+            for number in range(6)
+        )
+        text = "".join(f"{json.dumps(row)}\n" for row in rows)
+        (here / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        evaluate_in_parts(f"{name}.jsonl", here / f"s-{name}", metrics=["mrr@5"])
+    compared = ("compare", "s-one", "s-two", "--slice")
+    (change,) = kragx(*compared, "easy", "--slice", "level", "--format", "json").json()["changes"]
+    values = [part["value"] for part in change["comparison"]["slices"]]
+    assert values == ["false", "true", "1.0"]
+    refused = kragx(*compared, "deep")
+    assert "of 'deep'; valid: query_type, metadata.easy, metadata.level\n" in refused.err
+
+
 @pytest.mark.integration
 def test_several_of_them(kragx, scored):
     """Best first, with slices, verdicts and gates, from tables alone."""

@@ -243,6 +243,17 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
     Raises:
         DataError: it is none, is not whole, or was written anew before the block has ended.
     """
+    if not folder.exists():
+        raise DataError(phrase("cannot be read: no such file or folder"), path=str(folder))
+    if not folder.is_dir():
+        raise DataError(
+            phrase("a file, and no result folder"),
+            path=str(folder),
+            remedy=phrase(
+                "results files are compared by kragx score FILE FILE, and a baseline's name ends "
+                "with .json"
+            ),
+        )
     with reading(folder, trust=trust) as sealed:
         if sealed.manifest is None:
             _check_former(folder)

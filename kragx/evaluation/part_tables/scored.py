@@ -250,8 +250,13 @@ def _groups(item: MatchItem) -> dict[str, Any]:
     for name, value in query.metadata.items():
         values = value if isinstance(value, list) else [value]
         if name != "facts" and all(map(_is_plain, values)):
-            fields[f"metadata.{name}"] = [str(own) for own in values if own is not None]
+            fields[f"metadata.{name}"] = [_text(own) for own in values if own is not None]
     return fields
+
+
+def _text(value: str | float) -> str:
+    """A value as slices name it wherever they are made: ``true``, as YAML and JSON have it."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _is_plain(value: object) -> bool:
