@@ -236,22 +236,45 @@ class WorkerError(KragxError, RuntimeError):
 def nearest(value: str, valid: Iterable[str]) -> str:
     """A hint that ends an error message: the valid name nearest to `value`, or all of them.
 
+    Near is what a slip of the hand or of memory makes of it: a third of its letters or fewer are
+    others, or it is a part of the name, or the name one of it.
+
     >>> nearest("treshold", ["threshold", "measure"])
     "perhaps you meant 'threshold'?"
+    >>> nearest("queries", ["retries", "timeout"])
+    'valid: retries, timeout'
     """
     names = list(valid)
     folded = {name.casefold(): name for name in names if len(name) <= _LONGEST_NAME}
     # The time that a search takes grows with the product of the lengths.
     if len(value) <= _LONGEST_NAME:
-        close = difflib.get_close_matches(value.casefold(), folded, n=1, cutoff=0.6)
-        if close:
-            return phrase("perhaps you meant {name!r}?", name=folded[close[0]])
+        given = value.casefold()
+        for name in difflib.get_close_matches(given, folded, n=3, cutoff=0.6):
+            if _is_near(given, name) or _is_near(given, name.rpartition(".")[2]):
+                return phrase("perhaps you meant {name!r}?", name=folded[name])
     if not names:
         return phrase("it takes none")
     shown, n_more = ", ".join(names[:_MOST_NAMES]), len(names) - _MOST_NAMES
     if n_more > 0:
         return phrase("valid: {names}, and {n} more", names=shown, n=n_more)
     return phrase("valid: {names}", names=shown)
+
+
+def _is_near(one: str, other: str) -> bool:
+    if one in other or other in one:
+        return True
+    # The optimal string alignment distance: letters changed, left out, put in, or swapped with the
+    # next one.
+    before: list[int] = []
+    row = [*range(len(other) + 1)]
+    for at, letter in enumerate(one, start=1):
+        before, last, row = row, before, [at]
+        for place, own in enumerate(other, start=1):
+            least = min(before[place] + 1, row[-1] + 1, before[place - 1] + (letter != own))
+            if at > 1 and place > 1 and one[at - 2 : at] == other[place - 2 : place][::-1]:
+                least = min(least, last[place - 2] + 1)
+            row.append(least)
+    return row[-1] <= max(1, max(len(one), len(other)) // 3)
 
 
 def check_whole(field: str, value: object, least: int = 1, *, most: int | None = None) -> None:

@@ -258,7 +258,10 @@ class OfflineRetrievalEvaluators(Shown):
         return self._calculate(k, *KRAG_METRICS)
 
     def get_metrics_by_averaging_method(self, k: int | None = None) -> str:
-        """The seven metrics as text, a line each."""
+        """The seven metrics as text, a line each: K-RAG's own in every language, as code reads it.
+
+        ``print`` of the evaluator itself speaks the reader's.
+        """
         return "\n".join(f"{label} @{k}: {values}" for label, values in self._labelled(k).items())
 
     def visualize_results(self, k: int | None = None) -> Figure:

@@ -425,9 +425,9 @@ def test_compare_with_gates(run, kragx):
         (("old", "run.jsonl"), 3, "run.jsonl: a file, and no result folder; results files are"),
         (("folder", "old"), 3, "folder: no result folder, as it has no manifest.json"),
         (
-            ("old", "new", "--retriever", "main"),
+            ("old", "new", "--retriever", "mind"),
             2,
-            "old has no retriever 'main'; perhaps you meant 'mine'",
+            "old has no retriever 'mind'; perhaps you meant 'mine'",
         ),
         (("old", "new", "--format", "yaml"), 2, "'--format': "),
         (("old", "new", "--slice", "query_typ"), 2, "no query has a value of 'query_typ'"),

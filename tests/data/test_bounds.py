@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx import DataError, UsageError, read_dataset, validate
+from kragx import DataError, UsageError, evaluate, read_dataset, validate
 from kragx.app.config import load, load_dataset_config, match_spec
 from kragx.app.environment import load_env
 from kragx.data import occurrences
@@ -193,6 +193,30 @@ def test_long_names_and_many():
     assert nearest("k" * 1_000_000, ["k" * 1_000_000, "threshold"]).startswith("valid: kkk")
     hint = nearest("?", [f"column {n}" for n in range(1000)])
     assert hint.endswith("column 59, and 940 more")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("treshold", "threshold"),
+        ("ruoge1", "rouge1"),  # two letters swapped are one slip
+        ("metrics", "metric"),
+        ("difficlty", "metadata.difficulty"),
+        ("Recal@5", "recall@5"),
+    ],
+)
+def test_what_is_near(written, meant):
+    """A slip of the hand, another form of a word, or the last part of a name mistyped."""
+    assert nearest(written, ["timeout", meant]) == f"perhaps you meant {meant!r}?"
+
+
+@pytest.mark.parametrize(("written", "other"), [("queries", "retries"), ("main", "mine")])
+def test_what_only_looks_near(written, other):
+    """Half of the letters are others, so what was meant is not known: all names are listed."""
+    assert nearest(written, [other, "name"]) == f"valid: {other}, name"
+    if written == "queries":
+        with pytest.raises(UsageError, match=r"unknown argument 'queries'; valid: .*retries"):
+            evaluate([["a"]], [["a"]], queries=["?"])
 
 
 def test_the_text_of_an_error_is_bounded():

@@ -155,6 +155,17 @@ def test_texts_are_tokenised_once(profile: str):
     assert sorted(words.asked) == sorted(texts)
 
 
+def test_krags_text_is_the_same_in_every_language(monkeypatch):
+    """K-RAG's lines are for code that reads them; the evaluator's own table is in Korean."""
+    evaluator = OfflineRetrievalEvaluators(GOLD, DOCS)
+    english = evaluator.get_metrics_by_averaging_method(2)
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    assert english.startswith("Hit Rate @2: {'hit_rate': ")
+    assert evaluator.get_metrics_by_averaging_method(2) == english
+    assert "지표" in str(evaluator)
+    assert "hit_rate@2" in str(evaluator)
+
+
 @profiles
 def test_several_k_are_computed_in_one_pass(profile: str):
     """The evaluation behind the numbers has all seven at every k, and nothing that nobody asked."""
