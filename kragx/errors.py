@@ -266,7 +266,7 @@ def _is_near(one: str, other: str) -> bool:
     # The optimal string alignment distance: letters changed, left out, put in, or swapped with the
     # next one.
     before: list[int] = []
-    row = [*range(len(other) + 1)]
+    row: list[int] = [*range(len(other) + 1)]
     for at, letter in enumerate(one, start=1):
         before, last, row = row, before, [at]
         for place, own in enumerate(other, start=1):
