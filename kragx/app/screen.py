@@ -14,16 +14,13 @@ from kragx.evaluation.stage_losses import StageLosses
 from kragx.judging.budget import Plan
 from kragx.metrics import parse
 from kragx.printing import Line, Part, Table, joined, number, phrase, visible, warning
-from kragx.tuning import MatcherSettings, Tuning
+from kragx.tuning import SHOWN, MatcherSettings, Tuning
 
 METRICS = 8
 """How many metrics the screen shows, the first ones; of many retrievers fewer."""
 
 SIDE_BY_SIDE = 4
 """So many retrievers stand side by side with their intervals; more stand below one another."""
-
-SETTINGS = 12
-"""So many settings of a grid are shown, the best first and the one to take."""
 
 LINES = 4
 """How many lines of each kind the screen shows: gates, remarks, advice, slices."""
@@ -63,7 +60,7 @@ def screen(
     # Which questions fail is the same under each matcher.
     yield from (line for own in comparison.failures for line in own.describe())
     for tuning in tunings[:1]:
-        yield from tuning.describe(SETTINGS)
+        yield from tuning.describe(SHOWN)
     for tuning in tunings[1:]:
         yield from _elsewhere(tuning)
     if not tunings:

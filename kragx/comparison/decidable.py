@@ -8,8 +8,6 @@ from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.metrics import known_metric
 from kragx.printing import number, phrase, probability, signed
 
-_NEVER = "cannot be decided with any number of questions"
-
 
 def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | None:
     """Why a gate with ``surely`` cannot pass with n questions; None if it can.

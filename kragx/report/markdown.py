@@ -11,7 +11,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.stage_losses import StageLosses, losses_parts
 from kragx.evaluation.wording import missing_remarks, panel_remarks, votes_on
 from kragx.printing import Heading, Line, Part, as_markdown, joined, phrase, warning
-from kragx.tuning import MatcherSettings, Tuning
+from kragx.tuning import SHOWN, MatcherSettings, Tuning
 
 
 def report_markdown(
@@ -85,10 +85,12 @@ def summary_markdown(
     changes: Sequence[Change],
     gates: Sequence[GateResult],
     evaluations: Sequence[Evaluation] = (),
+    tunings: Sequence[Tuning] = (),
 ) -> str:
     """The gates, the numbers and what changed, short enough for the page of a CI job.
 
-    Of the `evaluations` that the comparisons are of it says which judgements are missing.
+    Of the `evaluations` that the comparisons are of it says which judgements are missing. Which
+    setting of a grid to take stands in the place of means and verdict, as on the screen.
     """
     bad = failed(gates)
     lost = dict.fromkeys(name for own in comparisons for name in own.not_comparable)
@@ -111,7 +113,10 @@ def summary_markdown(
         if len(comparisons) > 1:
             heading = phrase("Match: {match}", match=comparison.match)
             parts.append(Heading(heading, level=3))
-        parts += [comparison.means_table(group), *comparison.recommendations[0].describe()]
+        if of_grid := [own for own in tunings if own.match == comparison.match]:
+            parts += [*of_grid[0].describe(SHOWN)]
+        else:
+            parts += [comparison.means_table(group), *comparison.recommendations[0].describe()]
         for evaluation in group:
             for name in ("judging", "judging_relevance"):
                 judging = evaluation.counts.get(name, {"n_missing": 0})

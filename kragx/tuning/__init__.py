@@ -22,7 +22,16 @@ from kragx.tuning.matcher_settings import (
 )
 from kragx.tuning.rules import Rules as Rules
 from kragx.tuning.trying import tune
-from kragx.tuning.tuning import Curve, Drop, HeldAgainst, HeldOut, Point, SettingResult, Tuning
+from kragx.tuning.tuning import (
+    SHOWN as SHOWN,
+    Curve,
+    Drop,
+    HeldAgainst,
+    HeldOut,
+    Point,
+    SettingResult,
+    Tuning,
+)
 
 __all__ = [
     "Curve",

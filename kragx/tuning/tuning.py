@@ -22,6 +22,9 @@ from kragx.printing import (
     visible,
 )
 
+SHOWN = 12
+"""So many settings are shown where there is little room, the best first and the one to take."""
+
 Verdict = Literal["simplest", "best", "refuted", "open", "too_few", "only", "none"]
 """What the choice rests on.
 

@@ -290,7 +290,8 @@ def _end(
 ) -> None:
     """Write the summaries that files are named for, and say by the exit code what went wrong."""
     if summary is not None:
-        text = summary_markdown(comparisons, outcome.changes, outcome.gates, evaluations)
+        tunings = outcome.tunings if isinstance(outcome, RunReport) else ()
+        text = summary_markdown(comparisons, outcome.changes, outcome.gates, evaluations, tunings)
         write_text(summary, text)
     if junit is not None:
         write_text(junit, gates_xml(outcome.gates, outcome.failures))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 import yaml
@@ -78,6 +79,18 @@ def test_a_grid_runs_and_says_which_to_take(config, here, kragx):
     assert tuning["sentence"] in markdown
     again = kragx("report", here / "out", "--format", "json").json()
     assert again["tunings"] == report["tunings"]
+
+
+def test_the_summary_of_a_job_takes_what_the_screen_takes(config, here, kragx):
+    """Of twenty settings twelve stand there, with the sentence; no verdict names another one."""
+    path = config({"skill": [*range(10)], "k": [3, 4]})
+    shown = kragx("run", str(path), "--summary", "summary.md")
+    (sentence,) = [line for line in shown.out.splitlines() if line.startswith("Take r[")]
+    summary = (here / "summary.md").read_text(encoding="utf-8").replace("\\", "")
+    assert sentence.split(".")[0] in summary
+    assert len(re.findall(r"^\| \**`r\[", summary, re.MULTILINE)) == 12
+    assert "which retriever is best" not in summary
+    assert "Use r[" not in summary
 
 
 def test_a_dry_run_asks_nothing(config, here, kragx):
