@@ -16,6 +16,7 @@ from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.folder.links import holder, token_of
 from kragx.workshop.forms import (
+    OWNER,
     DecisionForm,
     DropForm,
     JudgementForm,
@@ -27,6 +28,7 @@ from kragx.workshop.forms import (
     SearchForm,
     TemplatesForm,
     UidsForm,
+    annotators_name,
 )
 from kragx.workshop.pairs.boards import Plan
 from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement, conflicts
@@ -48,10 +50,6 @@ Plain = dict[str, Any]
 """Values as JSON has them."""
 
 _ANY = NextForm()
-
-
-_OWNER = "owner"
-"""The owner's name until they have another; nobody else's, as the page says it in its language."""
 
 
 class DeskError(KragxError):
@@ -149,7 +147,7 @@ class Desk:
             for person in self.state.people.values():
                 if person.role == "owner" and person.state == "here":
                     return person
-            self.state.add([Person(name=_OWNER, role="owner")])
+            self.state.add([Person(name=OWNER, role="owner")])
             return self.owner()
 
     def annotator(self, name: str) -> Person:
@@ -158,16 +156,12 @@ class Desk:
         Raises:
             UsageError: it is no name, or the owner's.
         """
-        form = _checked_name(name)
-        if form == _OWNER:
-            problem = f"{form!r} is whose workshop this is, and has a link already"
-            remedy = "give who judges another name"
-            raise UsageError(problem, field="--annotator", remedy=remedy)
+        name = annotators_name(name, "--annotator")
         with self.state.lock:
             for person in self.state.people.values():
-                if (person.name, person.role, person.state) == (form, "annotator", "here"):
+                if (person.name, person.role, person.state) == (name, "annotator", "here"):
                     return person
-            person = Person(name=form)
+            person = Person(name=name)
             self.state.add([person])
             return person
 
@@ -216,7 +210,7 @@ class Desk:
                 person = replace(before, name=name, state=state, at=now())
             for other in self.state.people.values():
                 is_other = other.uid != person.uid and other.state == person.state == "here"
-                is_owner = person.name == _OWNER and person.role != "owner"
+                is_owner = person.name == OWNER and person.role != "owner"
                 if is_owner or (is_other and other.name == person.name):
                     remedy = "give each a name of their own"
                     problem = f"{person.name!r} is here already"
@@ -830,17 +824,6 @@ def _spans(spans: list[list[int]], length: int) -> tuple[tuple[int, int], ...]:
         else:
             merged.append((start, end))
     return tuple(merged)
-
-
-def _checked_name(name: str) -> str:
-    from pydantic import ValidationError
-
-    try:
-        form = PersonForm(name=name)
-    except ValidationError:
-        problem = f"{name!r} is no name of 1 to 100 characters"
-        raise UsageError(problem, field="--annotator") from None
-    return form.name or ""
 
 
 def _about(question: Question) -> Plain:

@@ -10,12 +10,17 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    ValidationError,
 )
 
 from kragx.data.formats.jsonl import foreign_json
+from kragx.errors import UsageError, shorten
 
 MOST_QUESTION, MOST_NOTE, MOST_NAME, MOST_REFERENCE, MOST_ID = 2000, 2000, 100, 10_000, 1000
 """Characters."""
+
+OWNER = "owner"
+"""The owner's name until they have another; nobody else's, as the page says it in its language."""
 
 
 def _mended(value: str) -> str:
@@ -176,3 +181,24 @@ class PersonForm(Form):
     uid: _Id | None = None
     name: _Name | None = None
     state: Literal["here", "gone"] | None = None
+
+
+def annotators_name(name: str, field: str) -> str:
+    """The name of somebody who judges, composed (NFC).
+
+    Args:
+        name: as it was given.
+        field: the option that gave it.
+
+    Raises:
+        UsageError: it is no name, or the owner's.
+    """
+    try:
+        form = PersonForm(name=name)
+    except ValidationError:
+        problem = f"{shorten(name)} is no name of 1 to {MOST_NAME} characters"
+        raise UsageError(problem, field=field) from None
+    if form.name == OWNER:
+        problem = f"{OWNER!r} is whose workshop this is, and has a link already"
+        raise UsageError(problem, field=field, remedy="give who judges another name")
+    return form.name or ""

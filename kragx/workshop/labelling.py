@@ -25,6 +25,7 @@ from kragx.errors import DataError, UsageError
 from kragx.printing import Line, Result, in_language, inert, joined, phrase
 from kragx.workshop.exchange import person_of
 from kragx.workshop.folder.folder import DATABASE, Workshop
+from kragx.workshop.forms import annotators_name
 from kragx.workshop.state.records import Judgement, Kind, Person
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import Store
@@ -159,7 +160,8 @@ def sheet(
         person: of the workshop, by name; somebody new if nobody has it.
 
     Raises:
-        UsageError: the workshop is another one than of the sample, or has another scale.
+        UsageError: the workshop is another one than of the sample, or has another scale; or nobody
+            can be called so.
     """
     with ExitStack() as stack:
         if workshop is None:
@@ -170,7 +172,10 @@ def sheet(
         state = State(store)
         if workshop is not None:
             _check(workshop, state, sample, scale)
-        if person not in {one.name for one in state.people.values()}:
+        names = {one.name for one in state.people.values()}
+        if workshop is not None and person not in names:
+            person = annotators_name(person, "--person")
+        if person not in names:
             state.add([Person(name=person)])
         yield Sheet(path, sample, scale, state, person_of(state, person))
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import unicodedata
 from dataclasses import replace
 
 import pytest
@@ -119,6 +120,27 @@ def test_what_was_taken_back_in_the_page_stays_so(sample, tmp_path):
     assert path.read_text() == ""
     path.write_text("q1 0 d1 3\n")  # and given again by hand it is there again
     assert by_keys(folder, path, "")[1:] == ({PAIRS[0]: 3}, (1, 0))
+
+
+def test_who_labels(sample, tmp_path):
+    """One name is one person in any Unicode form; none, a long one and the owner's are refused."""
+    path, folder = tmp_path / "human.qrels", tmp_path / "set"
+    start(folder, sample=sample)
+    by_keys(folder, path, "1q")
+    opened = Workshop.open(folder)
+    apart = unicodedata.normalize("NFD", "지민")
+    with sheet(path, SAMPLE, SCALE, opened, f" {apart}") as own:
+        assert own.grades == {PAIRS[0]: 1}
+        assert person_of(own.state, apart) == person_of(own.state, "지민")
+    for name in ("", "  ", "x" * 101, "owner"):
+        with (
+            pytest.raises(UsageError, match="--person: '"),
+            sheet(path, SAMPLE, SCALE, opened, name),
+        ):
+            raise AssertionError
+    with opened.store() as store:
+        names = [one.name for one in State(store).people.values()]
+        assert names == ["human.qrels.sample.jsonl", "지민"]
 
 
 def test_a_workshop_of_something_else(sample, tmp_path):

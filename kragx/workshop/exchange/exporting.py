@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import normalize
 
 from kragx.errors import UsageError, nearest
 from kragx.printing import Line, Part, Result, counted, phrase
@@ -91,7 +92,9 @@ def person_of(state: State, name: str) -> str:
     Raises:
         UsageError: nobody has it, or several have.
     """
-    uids = [person.uid for person in state.people.values() if person.name == name]
+    composed = normalize("NFC", name)  # as the page keeps names
+    people = state.people.values()
+    uids = [person.uid for person in people if normalize("NFC", person.name) == composed]
     if not uids:
         names = [person.name for person in state.people.values()]
         problem = f"nobody is called {name!r}"
