@@ -213,6 +213,7 @@ def _pairs(
             near=any(
                 leaf.distance is not None and abs(leaf.distance) <= within
                 for leaf in reason.deciding()
+                if leaf.score  # a limit is above 0, so 0 is short of any
             ),
         )
         for row, targets in enumerate(best_targets(item, grid))

@@ -228,7 +228,8 @@ class Explanation(Result):
             )
         for pair in self.pairs:
             if pair.near:
-                leaves = [leaf for leaf in pair.reason.deciding() if leaf.distance is not None]
+                said = pair.reason.deciding()
+                leaves = [leaf for leaf in said if leaf.score and leaf.distance is not None]
                 leaf = min(leaves, key=lambda leaf: abs(leaf.distance or 0.0))
                 limit = (leaf.score or 0.0) - (leaf.distance or 0.0)
                 yield warning(

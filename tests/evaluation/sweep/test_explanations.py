@@ -139,6 +139,16 @@ def test_a_near_miss_is_one_that_a_slightly_lower_threshold_matches():
     assert explained(match={"method": "overlap", "threshold": 0.35}).pair(2, 2).near
 
 
+def test_nothing_alike_is_no_near_miss():
+    """A threshold is above 0, however low, so a score of 0 is a match at none."""
+    spec = {"cascade": [{"method": "overlap", "accept": 0.9, "reject": 0.1}, "rouge1"]}
+    for match in (spec, {"method": "overlap", "threshold": 0.1}):
+        apart = explain([["red doors"]], [["blue skies", "red doors"]], query_id="q1", match=match)
+        assert [own.score for own in apart.pair(1, 1).reason.deciding()] == [0.0]
+        assert apart.near_misses == ()
+        assert "near miss" not in printed(apart)
+
+
 def test_a_combination_says_who_decided():
     """The members asked stand below, with the one that decided."""
     spec = {"cascade": [{"method": "rouge1", "accept": 0.9, "reject": 0.3}, "overlap"]}
