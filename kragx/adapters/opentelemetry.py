@@ -137,7 +137,13 @@ def _spans(path: str | Path) -> Iterator[_Span]:
             with inside(path=where):
                 try:
                     span = _retriever(own, mender)
-                except (KeyError, TypeError, AttributeError, ValueError) as error:
+                except (
+                    LookupError,
+                    TypeError,
+                    AttributeError,
+                    ValueError,
+                    ArithmeticError,
+                ) as error:
                     if isinstance(error, DataError):
                         raise
                     raise DataError(f"not a span as OTLP has it: {error!r}") from None

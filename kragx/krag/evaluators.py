@@ -10,13 +10,13 @@ lists every difference.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from kragx.data import GoldDataset, KragTokenizer
-from kragx.errors import UsageError, nearest
+from kragx.errors import UsageError, nearest, shorten
 from kragx.evaluation.evaluate import evaluate, match_pairs
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.wording import method_label
@@ -166,6 +166,9 @@ class OfflineRetrievalEvaluators(Shown):
 
     def __post_init__(self) -> None:
         check_options(self)
+        for name in ("actual_docs", "predicted_docs"):
+            if not isinstance(docs := getattr(self, name), Sized):
+                raise UsageError(f"{name}: {shorten(docs)} is no list; pass a list a query")
         n_gold, n_predicted = len(self.actual_docs), len(self.predicted_docs)
         if not (n_gold and n_predicted):
             raise UsageError("actual_docs and predicted_docs must not be empty: a list a query")

@@ -146,6 +146,7 @@ HOLE["attributes"] = [own for own in HOLE["attributes"] if "documents.1." not in
         ([HOLE], "traces.jsonl:1: span 'bm25' lacks document 1 of 3"),
         ([span("")], "span 'bm25' does not say the question"),
         ([{"name": "x", "attributes": [3]}], "not a span as OTLP has it"),
+        ([{**span("a"), "endTimeUnixNano": "9" * 400}], "not a span as OTLP has it: OverflowError"),
     ],
 )
 def test_broken(traces, spans, said):

@@ -379,6 +379,16 @@ def test_a_wrong_argument_is_named_with_the_remedy(options: dict[str, Any], mess
         RAGEvaluator(**options).evaluate_all(GOLD, DOCS)
 
 
+@pytest.mark.parametrize(
+    ("gold", "found", "name"),
+    [(None, DOCS, "actual_docs: None"), (GOLD, iter(DOCS), "predicted_docs: <list_iterator")],
+)
+def test_what_is_no_list_is_named(gold: Any, found: Any, name: str):
+    """Nothing, or what can be read but once, is a UsageError that says which, and what to pass."""
+    with pytest.raises(UsageError, match=f"{name}.* is no list; pass a list a query"):
+        OfflineRetrievalEvaluators(gold, found)
+
+
 def test_a_choice_that_is_set_later_is_read_as_one_that_is_set_first():
     """In any case; what it cannot be is a UsageError here as well."""
     evaluator = OfflineRetrievalEvaluators(GOLD, DOCS)

@@ -91,7 +91,7 @@ function curvePanel({ of, axis, among, points }, { curves }) {
   const width = 340, height = 190, left = 44, right = 16, top = 10, bottom = 34;
   const x = (place) => left + ((place + 0.5) / points.length) * (width - left - right);
   const y = (value) => top + ((most - value) / (most - least)) * (height - top - bottom);
-  const parts = [least, (least + most) / 2, most].flatMap((at) => [line("grid", left, width - right, y(at), y(at)), tick(left - 8, y(at) + 4, number(at).slice(0, 4), "end")]);
+  const parts = [least, (least + most) / 2, most].flatMap((at) => [line("grid", left, width - right, y(at), y(at)), tick(left - 8, y(at) + 4, at < 100 ? number(at).slice(0, 4) : number(at), "end")]);
   const spoken = points.map(({ value, mean: own, low, high, told_apart: apart }, place) => {
     const said = `${plain(value)}: ${number(own)} ${missing(low) ? "" : `[${number(low)}, ${number(high)}]`}${apart ? ` ▼` : ""}`;
     const stroke = { stroke: colour(0) };
