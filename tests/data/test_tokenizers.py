@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -11,6 +12,7 @@ import pytest
 
 from kragx import MissingExtraError, UsageError, tokenizer
 from kragx.data.tokenizers import CharTokenizer, KiwiTokenizer, RougeTokenizer, describe
+from kragx.errors import installing
 from tests.matchers.support import CountingTokenizer
 
 
@@ -247,7 +249,7 @@ class TestKiwi:
     ) -> None:
         """Without kiwipiepy the first use names the extra to install."""
         monkeypatch.setitem(sys.modules, "kiwipiepy", None)
-        with pytest.raises(MissingExtraError, match=r"pip install 'kragx\[korean\]'"):
+        with pytest.raises(MissingExtraError, match=re.escape(installing("korean"))):
             tokens("kiwi", "학교")
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import pytest
 from langchain_core.documents import Document
 from pydantic import ValidationError
 
-from kragx.errors import DataError, KragxError, MissingExtraError, UsageError
+from kragx.errors import DataError, KragxError, MissingExtraError, UsageError, installing
 from kragx.evaluation.retrievers import BM25Retriever, read_corpus
 
 TEXTS = {
@@ -166,5 +167,5 @@ def test_bad_chunk_size(corpus):
 def test_missing_extra(monkeypatch):
     """Without bm25s the error says how to install it."""
     monkeypatch.setitem(sys.modules, "bm25s", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'kragx\[bm25\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(installing("bm25"))):
         retriever().invoke("냉장고")

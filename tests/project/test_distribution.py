@@ -76,8 +76,8 @@ def test_metadata(dist: Path):
     docs = "".join(
         path.read_text("utf-8") for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")]
     )
-    told = {x for part in re.findall(r"kragx\[([a-z0-9,]+)\]", docs) for x in part.split(",")}
-    assert told <= extras
+    told = {x for part in re.findall(r'"\.\[([a-z0-9,]+)\]"', docs) for x in part.split(",")}
+    assert {"bm25", "korean"} <= told <= extras
     assert "License-Expression: MIT" in lines
     assert any(line.startswith("Project-URL: Changelog") for line in lines)
 

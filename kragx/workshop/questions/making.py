@@ -11,7 +11,7 @@ from kragx.data.corpus import as_corpus
 from kragx.data.gold import Query
 from kragx.data.validation import TOLERANCE, target_problems
 from kragx.data.words import words
-from kragx.errors import UsageError, check_whole, nearest
+from kragx.errors import UsageError, check_whole, installing, nearest
 from kragx.printing import phrase
 from kragx.workshop.questions.filling import Filling, fillings
 from kragx.workshop.questions.leak import content_words, has_kiwi, leak
@@ -105,8 +105,8 @@ def make_questions(
         notes.append(
             phrase(
                 "without Kiwi, Korean noun phrases are single words that stand with several "
-                "particles, and word leak counts words without their endings; pip install "
-                "'kragx[korean]'"
+                "particles, and word leak counts words without their endings; {install}",
+                install=installing("korean"),
             )
         )
     return Questions(tuple(questions), n, quotas.shares, quotas.counts, len(existing), tuple(notes))

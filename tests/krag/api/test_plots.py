@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,11 +23,13 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from kragx.errors import MissingExtraError, UsageError
+from kragx.errors import MissingExtraError, UsageError, installing
 from kragx.krag.evaluators import OfflineRetrievalEvaluators
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.report.figures import bars as charts, drawing
 from kragx.report.figures.bars import comparison_figure, metrics_figure
+
+PLOT = re.escape(installing("plot"))
 
 VALUES: dict[str, dict[str, float | None]] = {
     "Hit Rate": {"hit_rate": 1.0},
@@ -387,15 +390,15 @@ class TestState:
         monkeypatch.setitem(sys.modules, package, None)
         if package != "matplotlib":
             monkeypatch.delattr(matplotlib, "font_manager")
-        with pytest.raises(MissingExtraError, match=r"visualize_results.*kragx\[plot\]"):
+        with pytest.raises(MissingExtraError, match=rf"visualize_results.*{PLOT}"):
             metrics_figure(VALUES, 5)
-        with pytest.raises(MissingExtraError, match=r"visualize_retrieval_at_K.*kragx\[plot\]"):
+        with pytest.raises(MissingExtraError, match=rf"visualize_retrieval_at_K.*{PLOT}"):
             comparison_figure(means(["a"]), 5)
 
     def test_no_font(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without the font's package the error is the same."""
         monkeypatch.setattr(drawing, "find_spec", lambda name: None)
-        with pytest.raises(MissingExtraError, match=r"kragx\[plot\]"):
+        with pytest.raises(MissingExtraError, match=PLOT):
             metrics_figure(VALUES, 5)
 
     def test_loaded_when_used(self) -> None:
