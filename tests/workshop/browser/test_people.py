@@ -188,6 +188,44 @@ def test_what_is_searched_for_is_judged_with_evidence_and_a_note(visit, served):
     assert said(served) == [("grade", 2), ("later", None)]
 
 
+def test_what_was_asked_for_last_is_shown(visit, served):
+    """An answer that comes late takes the place neither of another view nor of a later search."""
+    page = visit(served, served.annotator("김판정"))
+    late = []
+
+    def first_is_late(path):
+        """The answer to the first request there comes when what this gives is called."""
+        page.route(path, lambda route: route.continue_() if late else late.append(route))
+
+        def comes():
+            with page.expect_response(path):
+                late.pop().continue_()
+            page.wait_for_timeout(READ)
+            page.unroute(path)
+
+        return comes
+
+    comes = first_is_late("**/api/questions*")
+    page.click('nav a[href$="/search"]')
+    view(page, "progress")
+    comes()
+    assert page.inner_text("main h1") == "진행"
+    expect(page.locator("html")).to_have_attribute("data-ready", "progress")
+    view(page, "search")
+
+    def search(words):
+        page.fill("#words", words)
+        page.keyboard.press("Enter")
+
+    comes = first_is_late("**/api/search*")
+    search("배송")
+    search("청약")
+    hits = page.locator("article.hit .text")
+    expect(hits).to_have_text([TEXTS["refund"]])
+    comes()
+    assert hits.all_inner_texts() == [TEXTS["refund"]]
+
+
 def test_annotators_see_nothing_of_one_another(visit, served):
     """Nobody's grade is in anything that an annotator's page is sent."""
     texts = ""

@@ -16,12 +16,22 @@ import * as search from "./search.js";
 const VIEWS = { judge, search, questions, progress, conflicts, people, releases };
 const OF_OWNER = ["conflicts", "people", "releases"];
 
+let turn = 0; // how often a view was asked for
+
 /** What every view is given: who looks, the set, the way out, and the way to another view. */
 const app = {
   me: null, outbox: null, view: "", counts: {},
   go: (view, ...rest) => { location.hash = addressOf(view, ...rest); },
   /** The words of a grade or of another kind of judgement. */
   words: ({ kind, grade }) => (kind === "grade" ? `${grade} · ${plain(app.me.set.scale.find((step) => step.grade === grade)?.words ?? "")}` : t(`kind_${kind}`)),
+  /** Read what a view shows; where another was asked for meanwhile this one ends here, and `show` knows. */
+  read: async (...asked) => {
+    const own = turn, answer = await get(...asked);
+    if (own !== turn) throw new Error("the view was left");
+    return answer;
+  },
+  /** Draw a view anew, if it is still looked at. */
+  again: (view) => (view === app.view ? show() : null),
   refresh: async () => { Object.assign(app, { me: await get("api/me") }); header(); },
 };
 
@@ -54,7 +64,7 @@ function speak(language) {
 
 /** Draw the view that the address names. */
 async function show() {
-  const { view, rest } = fragment(), wanted = VIEWS[view] && (isOwner() || !OF_OWNER.includes(view)) ? view : "judge";
+  const own = ++turn, { view, rest } = fragment(), wanted = VIEWS[view] && (isOwner() || !OF_OWNER.includes(view)) ? view : "judge";
   const isOther = wanted !== app.view;
   if (isOther) VIEWS[app.view]?.leave?.();
   if (isOther && app.view && isOwner()) app.refresh().catch(() => {}); // conflicts come up meanwhile
@@ -67,11 +77,12 @@ async function show() {
   try {
     await VIEWS[wanted].show(byId("main"), app, ...rest);
   } catch (error) {
+    if (own !== turn) return;
     if (error.status === 401) return refusedAtTheDoor(error);
     fill(byId("main"), empty(t("didNotWork"), `${plain(error.message)} ${plain(error.remedy ?? "")}`, button(t("again"), show)));
     if (!(error instanceof Refused)) throw error;
   }
-  document.documentElement.dataset.ready = wanted;
+  if (own === turn) document.documentElement.dataset.ready = wanted;
 }
 
 function banner(waiting, failed) {

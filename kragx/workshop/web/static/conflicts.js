@@ -1,6 +1,6 @@
 // What people disagree on, side by side, and the third look that decides.
 
-import { get, newUid, post } from "./api.js";
+import { newUid, post } from "./api.js";
 import { button, byId, el, empty, fill, grades, name, personName, problem, say, shown } from "./dom.js";
 import { passage } from "./passage.js";
 import { t } from "./words.js";
@@ -11,7 +11,7 @@ let app, main, list, position, text, note, shownAt, isSending;
 
 export async function show(given, itsApp) {
   [main, app] = [given, itsApp];
-  list = (await get("api/conflicts")).conflicts;
+  list = (await app.read("api/conflicts")).conflicts;
   [position, isSending] = [0, false];
   draw();
 }
@@ -19,7 +19,7 @@ export async function show(given, itsApp) {
 function draw() {
   const conflict = list[position];
   if (!conflict) {
-    fill(main, empty(t("noConflicts"), t("noConflictsHint"), button(t("reload"), () => show(main, app))));
+    fill(main, empty(t("noConflicts"), t("noConflictsHint"), button(t("reload"), () => app.again("conflicts"))));
     return;
   }
   const { question, document, judgements } = conflict;

@@ -1,14 +1,14 @@
 // Who judges: a name gets a link of its own, and a link can be taken away.
 
-import { get, post } from "./api.js";
-import { button, byId, el, field, fill, name, personName, problem, say, table } from "./dom.js";
+import { post } from "./api.js";
+import { button, el, field, fill, name, personName, problem, say, table } from "./dom.js";
 import { t } from "./words.js";
 
 let app;
 
 export async function show(main, given) {
   app = given;
-  const { people } = await get("api/people");
+  const { people } = await app.read("api/people");
   const input = el("input", { required: true, maxlength: 100, autocomplete: "off", id: "new-name" }), wrong = el("div");
   const add = async (event) => {
     event.preventDefault();
@@ -23,7 +23,7 @@ export async function show(main, given) {
 async function change(value, wrong) {
   try {
     const answer = await post("api/people", value);
-    await show(byId("main"), app);
+    await app.again("people");
     say(t(value.state === "gone" ? "linkTaken" : "personAdded"));
     return answer;
   } catch (error) {

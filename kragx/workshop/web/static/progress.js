@@ -1,11 +1,10 @@
 // How far the set is, by type and difficulty, by person; how well people agree, and what still decides.
 
-import { get } from "./api.js";
 import { el, fill, name, personName, plain, table } from "./dom.js";
 import { decidesWords, decimal, inOrder, labelOf, percent, t } from "./words.js";
 
 export async function show(main, app) {
-  const { totals, decides, by = {}, people, agreement, leak, estimates = [], notices = [] } = await get("api/progress");
+  const { totals, decides, by = {}, people, agreement, leak, estimates = [], notices = [] } = await app.read("api/progress");
   fill(main, el("h1", {}, t("view_progress")),
     notices.map(({ about, code, values }) => el("p.caution", {}, code === "store" ? "" : [el("strong", {}, name(about)), ": "], t(`notice_${code}`, ...values.map((value) => (typeof value === "string" ? plain(value) : value))))),
     el("div.numbers", {}, number(totals.mine, t("byYou")), number(totals.judged, t("pairsJudged"), t("ofPairs", totals.pairs)),

@@ -1,6 +1,6 @@
 // The set's questions: written, changed, dropped with a reason.
 
-import { get, post } from "./api.js";
+import { post } from "./api.js";
 import { button, byId, dialog, el, empty, field, fill, name, personName, plain, problem, say, select, shown, table } from "./dom.js";
 import { sourcesField } from "./sources.js";
 import { fromTemplates } from "./templates.js";
@@ -13,7 +13,7 @@ const filters = { words: "", query_type: "", difficulty: "", state: "open" };
 
 export async function show(main, given) {
   app = given;
-  const answer = await get("api/questions", { state: filters.state === "odd" ? "open" : filters.state });
+  const answer = await app.read("api/questions", { state: filters.state === "odd" ? "open" : filters.state });
   [all, leak, shownRows] = [answer.questions, answer.leak, AT_ONCE];
   const add = el("p.actions", {}, isOwner() ? button(t("fromTemplates"), () => fromTemplates(added)) : null, button(t("addQuestion"), () => edit(null), { class: "primary" }));
   const n_odd = all.filter((question) => question.odd?.length).length;
@@ -27,14 +27,14 @@ export async function show(main, given) {
     el("div.filters", {},
       field(t("find"), el("input", { type: "search", value: filters.words, oninput: (event) => filter({ words: event.target.value }) })),
       choice("query_type"), choice("difficulty"),
-      field(t("state"), select(["open", ...(n_odd || filters.state === "odd" ? ["odd"] : []), "dropped"].map((state) => [state, t(`state_${state}`, n_odd)]), filters.state, { onchange: (event) => { filters.state = event.target.value; show(main, app); } }))),
+      field(t("state"), select(["open", ...(n_odd || filters.state === "odd" ? ["odd"] : []), "dropped"].map((state) => [state, t(`state_${state}`, n_odd)]), filters.state, { onchange: (event) => { filters.state = event.target.value; app.again("questions"); } }))),
     el("div", { id: "rows" }));
   draw();
 }
 
 function added(count) {
   say(t(count === 1 ? "addedThese1" : "addedThese", count));
-  show(byId("main"), app);
+  app.again("questions");
 }
 
 const isOwner = () => app.me.person.role === "owner";
@@ -109,7 +109,7 @@ function edit(question) {
       await post("api/questions", value);
       box.close();
       say(t(question ? "changed" : "added"));
-      await show(byId("main"), app);
+      await app.again("questions");
     } catch (error) {
       fill(wrong, problem(error));
     }
@@ -132,7 +132,7 @@ function drop(question) {
       await post("api/questions/drop", { uid: question.uid, why: why.value.trim() });
       box.close();
       say(t("dropped"));
-      await show(byId("main"), app);
+      await app.again("questions");
     } catch (error) {
       fill(wrong, problem(error));
     }

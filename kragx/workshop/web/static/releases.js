@@ -1,11 +1,11 @@
 // Versions of the set that never change: what the next would hold, what it lacks, and those that are there.
 
-import { get, post } from "./api.js";
+import { post } from "./api.js";
 import { button, byId, dialog, el, field, fill, name, personName, plain, problem, table } from "./dom.js";
 import { dayOf, t } from "./words.js";
 
 export async function show(main, app, done = null) {
-  const { releases, next } = done ?? await get("api/releases"), wrong = el("div");
+  const { releases, next } = done ?? await app.read("api/releases"), wrong = el("div");
   const note = el("input", { maxlength: 2000 }), undecided = el("input", { type: "checkbox" });
   const holds = t("wouldHold", next.questions, app.me.counts.questions, next.gold);
   /** What never changes is asked about. */
@@ -17,7 +17,8 @@ export async function show(main, app, done = null) {
   const make = async () => {
     byId("release").disabled = true; // once is enough
     try {
-      await show(byId("main"), app, await post("api/releases", { note: note.value.trim(), allow_undecided: undecided.checked }));
+      const made = await post("api/releases", { note: note.value.trim(), allow_undecided: undecided.checked });
+      if (app.view === "releases") await show(byId("main"), app, made);
     } catch (error) {
       fill(wrong, problem(error));
       byId("release").disabled = false;

@@ -9,10 +9,11 @@ import { t } from "./words.js";
 const FOLDED = 700; // letters of a passage that are shown before somebody asks for the rest
 
 let app, question, hits, head; // `head`: what one searches for, in sight whatever is scrolled
+let latest = 0; // the latest search wins
 
 export async function show(main, given, chosen = "") {
   app = given;
-  const open = (await get("api/questions", { state: "open" })).questions;
+  const open = (await app.read("api/questions", { state: "open" })).questions;
   question = open.find(({ uid }) => uid === (chosen || questionBefore()))?.uid ?? "";
   [hits, head] = [el("div.hits", { "aria-live": "polite" }), el("section.asked", { hidden: true })];
   heading(open);
@@ -42,12 +43,14 @@ function heading(open) {
 const back = () => app.go("judge");
 
 async function search(words) {
-  fill(hits, el("p.muted", {}, t("loading")));
+  const own = ++latest, place = hits;
+  fill(place, el("p.muted", {}, t("loading")));
   try {
     const { documents } = await get("api/search", { q: words, question });
-    fill(hits, documents.length ? [el("p.small.muted", {}, t(documents.length === 1 ? "nHits1" : "nHits", documents.length)), documents.map(hit)] : empty(t("nothingFound"), t("nothingFoundHint")));
+    if (own !== latest) return;
+    fill(place, documents.length ? [el("p.small.muted", {}, t(documents.length === 1 ? "nHits1" : "nHits", documents.length)), documents.map(hit)] : empty(t("nothingFound"), t("nothingFoundHint")));
   } catch (error) {
-    fill(hits, problem(error));
+    if (own === latest) fill(place, problem(error));
   }
 }
 

@@ -33,11 +33,14 @@ export function sourcesField(before = []) {
     input.focus();
     draw();
   };
+  let latest = 0; // the latest search wins
   const find = async () => {
     if (!input.value.trim()) return;
+    const own = ++latest;
     fill(offers, t("loading"));
     try {
       const { documents } = await get("api/search", { q: input.value });
+      if (own !== latest) return;
       const others = documents.filter(({ id }) => !taken.has(id)).slice(0, MOST);
       fill(offers, others.length ? others.map((document) => button(brief(document), () => take(document))) : t("nothingFound"));
     } catch (error) {
