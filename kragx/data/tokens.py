@@ -71,9 +71,12 @@ class TokenCorpus:
         """Forget texts and tokens if there are many; each text of a long run may be a new one."""
         is_full = self._tokens.size > _MOST_TOKENS
         if is_full:
-            self._begin()
-            self.age += 1
+            self._forget()
         return is_full
+
+    def _forget(self) -> None:
+        self._begin()
+        self.age += 1
 
     @property
     def n_distinct_tokens(self) -> int:
@@ -159,8 +162,14 @@ class TokenCorpus:
         self.texts += texts
 
     def add(self, texts: Iterable[str]) -> None:
-        """Tokenise the texts that are new, as one batch."""
-        texts = [*texts]
+        """Tokenise the texts that are new, as one batch; where that is interrupted, forget all."""
+        try:
+            self._add_new([*texts])
+        except BaseException:  # half done, while a matcher may be used again
+            self._forget()
+            raise
+
+    def _add_new(self, texts: Sequence[str]) -> None:
         new = [*dict.fromkeys(itertools.filterfalse(self._rows.__contains__, texts))]
         if not new:
             return
@@ -185,14 +194,10 @@ class TokenCorpus:
     def _add_by_letters(self, texts: Sequence[str], tokens: InLetters) -> list[str]:
         """Add rows for those texts that come in letters; returns the others."""
         is_left = np.ones(len(texts), bool)
-        try:
-            for letters in tokens.letters():
-                own = [texts[text] for text in letters.texts.tolist()]
-                self._add(own, *self._spellings.tokens(letters))
-                is_left[letters.texts] = False
-        except BaseException:  # interrupted, and half done
-            self._spellings = Spellings(self._numbers.__getitem__)
-            raise
+        for letters in tokens.letters():
+            own = [texts[text] for text in letters.texts.tolist()]
+            self._add(own, *self._spellings.tokens(letters))
+            is_left[letters.texts] = False
         return [*itertools.compress(texts, is_left.tolist())]
 
     def _add(self, texts: Sequence[str], tokens: Tokens, lengths: Ints) -> None:

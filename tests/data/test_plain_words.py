@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from kragx.data import spellings, tokens
+from kragx.data.growing import Growing
 from kragx.data.plain_words import Words, _table
 from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.data.tokens import TokenCorpus
@@ -111,25 +112,27 @@ def test_the_first_word_has_the_first_number() -> None:
     assert corpus.words == ["b", "a", "longerthaneight", "c", "d", "longerthan"]
 
 
-def test_a_corpus_outlives_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever stops the work half way and begins again gets the same words."""
+@pytest.mark.parametrize("n_done", range(7))
+def test_a_corpus_outlives_an_interrupt(monkeypatch: pytest.MonkeyPatch, n_done: int) -> None:
+    """Whoever stops the work half way, anywhere, and begins again gets the words of each text."""
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add(["one two"])
-    take = spellings.Growing.extend
-    stops = iter([False, True])
+    take = Growing.extend
+    stops = iter([*[False] * n_done, True])
 
-    def stopped(array: spellings.Growing, values: np.ndarray) -> None:
+    def stopped(array: Growing, values: np.ndarray) -> None:
         if next(stops, False):
             raise KeyboardInterrupt
         take(array, values)
 
-    monkeypatch.setattr(spellings.Growing, "extend", stopped)
+    monkeypatch.setattr(Growing, "extend", stopped)
     with pytest.raises(KeyboardInterrupt):
-        corpus.add(["three two four"])
-    corpus.add(["three two four", "four one"])
-    found = [[corpus.words[token] for token in row] for row in corpus.of(["four one", "one two"])]
-    assert found == [["four", "one"], ["one", "two"]]
-    assert sorted(corpus.words) == ["four", "one", "three", "two"]
+        corpus.add(["three two four", "three two five"])
+    monkeypatch.setattr(Growing, "extend", take)
+    texts = ["four one", "three two four", "one two"]
+    corpus.add(texts)
+    found = [[corpus.words[token] for token in row] for row in corpus.of(texts)]
+    assert found == [["four", "one"], ["three", "two", "four"], ["one", "two"]]
 
 
 class Backwards(UnicodeTokenizer):
