@@ -1,4 +1,4 @@
-"""configs/quickstart.yaml: the first thing that a new user runs."""
+"""configs/quickstart.yaml: the first thing that a new user runs; and its English twin."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.thoroughness import some
 QUICKSTART = Path(__file__).parents[3] / "configs" / "quickstart.yaml"
 
 
-@pytest.fixture(scope="module")
-def report():
-    """One run of the quickstart."""
-    return pipeline.run(config.load(QUICKSTART), progress=False)
+@pytest.fixture(scope="module", params=["quickstart.yaml", "quickstart-en.yaml"])
+def report(request):
+    """One run of each."""
+    return pipeline.run(config.load(QUICKSTART.with_name(request.param)), progress=False)
 
 
 @pytest.mark.integration
@@ -73,10 +73,19 @@ def test_no_chunk_id_is_a_gold_id(report):
 @pytest.mark.integration
 def test_deterministic(report):
     """A second run gives the same lists and the same numbers, query by query."""
-    again = pipeline.run(config.load(QUICKSTART), progress=False)
+    again = pipeline.run(report.config, progress=False)
     for first, second in zip(report.evaluations, again.evaluations, strict=True):
         assert first.mean == second.mean
         assert first.queries == second.queries
     for name, run in report.runs.items():
         for query_id in run:
             assert again.runs[name][query_id].documents == run[query_id].documents
+
+
+def test_the_english_one_is_english(report):
+    """The twin compares the same metrics, and nobody has to read Korean in its report."""
+    texts = [query.text for query in report.dataset]
+    texts += [doc.text for run in report.runs.values() for own in run for doc in run[own].documents]
+    is_korean = any("가" <= letter <= "힣" for text in texts for letter in text or "")
+    assert is_korean == (report.config.file.name == "quickstart.yaml")
+    assert list(report.evaluations[0].mean) == list(config.load(QUICKSTART).metrics)
