@@ -66,7 +66,7 @@ class KnownTexts:
         n_new = len(self._numbers) - len(self.texts)
         new = [*islice(reversed(self._numbers), n_new)][::-1]
         try:
-            self.n_characters += len("".join(new))
+            self.n_characters += sum(map(str.__len__, new))
         except TypeError:
             for text in new:
                 del self._numbers[text]

@@ -99,17 +99,19 @@ class Spellings:
     def _nodes(self, codes: NDArray[np.generic], begins: Ints, lengths: Ints) -> Nodes:
         """The node of each word, or the root for one that is too long."""
         n_letters = 8 // codes.itemsize  # of a piece
-        whole = np.zeros(len(codes) // n_letters + 2, "<u8")
-        whole.view(codes.dtype)[: len(codes)] = codes
+        padded = np.concatenate((codes, np.zeros(n_letters, codes.dtype)))
+        # The eight bytes from each letter on, and those of them that so many letters take.
+        windows: Pieces = np.ndarray(len(codes), "<u8", padded, strides=codes.strides)
+        masks = np.array([256 ** (n * codes.itemsize) - 1 for n in range(n_letters + 1)], np.uint64)
         root = codes.itemsize - 1
-        roots = np.full(len(begins), root, np.int32)
-        nodes = self._next(roots, _pieces(whole, begins, lengths, codes.itemsize))
+        pieces = windows[begins] & masks.take(lengths, mode="clip")
+        nodes = self._next(np.full(len(begins), root, np.int32), pieces)
         is_long = lengths > _LONGEST
         nodes[is_long] = root
         left = ((lengths > n_letters) & ~is_long).nonzero()[0]
         while left.size:
             begins, lengths = begins + n_letters, lengths - n_letters
-            pieces = _pieces(whole, begins[left], lengths[left], codes.itemsize)
+            pieces = windows[begins[left]] & masks.take(lengths[left], mode="clip")
             nodes[left] = self._next(nodes[left], pieces)
             left = left[lengths[left] > n_letters]
         return nodes
@@ -165,25 +167,3 @@ class Spellings:
             self._slots[slots[free]] = left[free]
             lost = self._slots[slots] != left
             left, slots = left[lost], slots[lost] + 1 & len(self._slots) - 1
-
-
-def _pieces(whole: Pieces, begins: Ints, lengths: Ints, size: int) -> Pieces:
-    """The eight bytes from each place on, as far as the word goes.
-
-    Args:
-        whole: eight bytes each.
-        begins: places, by letters.
-        lengths: how many letters follow.
-        size: the bytes of a letter.
-    """
-    n_letters = 8 // size
-    # Shifts, as numpy divides slowly: of a place in letters, and of one in bytes.
-    at = begins >> (n_letters.bit_length() - 1)
-    shift = ((begins & n_letters - 1) * (8 * size)).view(np.uint64)
-    pieces: Pieces = whole.take(at) >> shift
-    # In two steps, as shifting 64 bits by 64 means nothing.
-    pieces |= whole.take(at + 1) << np.uint64(1) << np.uint64(63) - shift
-    n_bits = np.arange(n_letters + 1, dtype=np.uint64) * np.uint64(8 * size)
-    masks = ~(~np.uint64(0) << np.uint64(1) << np.maximum(n_bits, np.uint64(1)) - np.uint64(1))
-    pieces &= masks.take(lengths, mode="clip")
-    return pieces

@@ -189,6 +189,8 @@ class SiblingWatcher:
             return Look()
         rows = matched[:, column].nonzero()[0]
         last, best = int(rows[-1]), int(rows[scores[rows, column].argmax()])
+        if docs[last] == docs[best]:
+            return Look(1)
         overlap, corpus = scores[:, column], self.matcher.corpus
         gold = golds[column]
         if differ(docs[last], gold, overlap[last], corpus) and not differ(
