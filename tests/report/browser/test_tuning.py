@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from kragx import evaluate, write_html
 from kragx.tuning import Drop, Rules, Setting, Tried, matcher_settings, settings, tuned
@@ -102,3 +103,27 @@ def test_what_failed_is_no_other_setting(opened, tmp_path):
     said = " ".join(opened(path=path).locator("section.tuning").inner_text().split())
     assert "Take bm25[k=1]: no other can be compared." in said
     assert "1 setting failed, and is not compared." in said
+
+
+@pytest.mark.parametrize(
+    ("means", "verdict"), [((0.1, 0.6, 0.6), "simplest"), ((0.6, 0.1, 0.1), "best")]
+)
+def test_confirmed_is_what_was_tested(opened, tmp_path, means, verdict):
+    """The best was tested on no other questions, so only a simpler setting is called confirmed."""
+    gold = dataset()
+    found = runs(gold)
+    rng = np.random.default_rng(1)
+    tried = [
+        Tried(own, own.name, np.clip(mean + rng.normal(0, 0.05, 40), 0, 1))
+        for own, mean in zip(settings("bm25", {"k": [1, 2, 3]}), means)
+    ]
+    tuning = tuned(tried, Rules("ndcg@5", "overlap", resamples=300))
+    assert tuning.verdict == verdict
+    path = tmp_path / "page.html"
+    evaluations = [evaluate(gold, run, metrics=["ndcg@5"]) for run in found.values()]
+    write_html(evaluations, path, runs=found, tunings=[tuning])
+    head = opened(path=path).locator("section.tuning .headline")
+    expect(head).to_contain_text(f"Take {tuning.take}")
+    assert head.locator(".badge").all_inner_texts() == (
+        ["confirmed on questions held out"] if verdict == "simplest" else []
+    )

@@ -40,9 +40,10 @@ function tuningChoice(tuning) {
   return phrase(`tuning_${kind}`, strong(take), kind === "best" ? alike - 1 : alike, all, best ? strong(best) : "", risk, grouped(n));
 }
 
-function tuningBadge({ verdict: kind }) {
+/** What was tested on the questions held out is a simpler setting than the best, and nothing else. */
+function tuningBadge({ verdict: kind, held_out: held }) {
   if (kind === "open" || kind === "too_few" || kind === "none") return el("span.badge.no", {}, t("uncertain"));
-  return kind === "only" || kind === "refuted" ? null : el("span.badge.yes", {}, t("tuningConfirmed"));
+  return kind === "simplest" && held?.test ? el("span.badge.yes", {}, t("tuningConfirmed")) : null;
 }
 
 /** Both numbers: on the questions that chose, and on those that had no part in it. */
