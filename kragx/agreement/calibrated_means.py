@@ -92,7 +92,9 @@ def calibrated_means(
             graded.setdefault((query, str(doc.id)), scale.low - 1)
     shown = Labels({pair: max(scale.low, grade) for pair, grade in graded.items()})
     evaluation = scoring.scored_by(scoring.as_gold(shown, scale, queries), run, metrics)
-    items = [(query, document) for query in queries for document in shown.queries[query]]
+    # One has no document where nothing was found, and all of the judge's grades are off the scale.
+    of_query = shown.queries
+    items = [(query, document) for query in queries for document in of_query.get(query, ())]
     label = np.array([people.grades.get(pair, np.nan) for pair in items])
     label[~np.isin(label, scale.labels)] = np.nan
     documents = JudgedDocuments(

@@ -303,6 +303,18 @@ def test_each_mean_equals_the_metric_where_people_say_what_the_judge_says():
         assert mean.value == pytest.approx(mean.plain)
 
 
+def test_a_query_of_which_nothing_is_left():
+    """Nothing found, and the judge's grades off the scale: it counts as 0, as in the plain mean."""
+    people = {f"q{i}": {"a": 3 * (i % 2), "b": 0} for i in range(30)}
+    run = Run.from_documents({q: [{"id": "a"}, {"id": "b"}] for q in people}, name="mine")
+    metrics = ["precision@2(rel=1)", "mrr@2(rel=1)"]
+    result = calibrate_grades(people, people | {"off": {"a": 7}}, [run], metrics=metrics)
+    for mean, share in zip(result["mine"].values(), (0.25, 0.5), strict=True):
+        assert mean.n_queries == 31
+        assert mean.plain == pytest.approx(share * 30 / 31)
+        assert mean.value == pytest.approx(mean.plain, abs=0.02)
+
+
 @pytest.mark.parametrize(
     ("panel", "nearer"), [("lenient, strict, noisy", 0.05), ("lenient three times", -0.01)]
 )
