@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kragx.data import Doc
 from kragx.workshop.folder.folder import start
 from kragx.workshop.questions.leak import content_words
+from kragx.workshop.search import Search
 from tests.workshop.serving import Served, serving, written
 
 TEXTS = {
@@ -43,7 +45,8 @@ def shop(folder: Path, questions=QUESTIONS, texts=TEXTS, **options) -> Path:
             ),
         )
     start(folder / "shop", corpus=corpus, name="소비자 상담", language="ko", **options)
-    content_words("질문")  # Kiwi loads here, and not while a page waits
+    content_words("질문")  # Kiwi and bm25s load here, and not while a page waits
+    Search({"one": Doc("one", "글")}).best("글")
     return folder / "shop"
 
 

@@ -232,7 +232,7 @@ def test_annotators_see_nothing_of_one_another(visit, served):
 
     def keep(route):
         nonlocal texts
-        answer = route.fetch()
+        answer = route.fetch(max_retries=5)  # a connection that was kept may have ended meanwhile
         texts += answer.text()
         route.fulfill(response=answer)
 
