@@ -9,7 +9,7 @@ import warnings
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from kragx import DataError, evaluate, read_dataset
 from kragx.data import Doc, GoldDataset
@@ -360,6 +360,7 @@ def test_by_places(language, offsets):
 
 @given(st.integers(0, 10**6), st.sampled_from(sorted(CUTS)), st.sampled_from(sorted(CUTS)))
 @examples(40)
+@example(7862, "150", "sentences")  # a word of its own: "already."
 def test_never_a_false_place(seed, before, after):
     """Whatever was cut and edited how: no item is said to be whole in a chunk it is not in."""
     rng = random.Random(seed)
@@ -369,6 +370,7 @@ def test_never_a_false_place(seed, before, after):
     new = Corpus.cut([text.text for text in changed], CUTS[after])
     result = move([[{"id": doc.id}] for doc in old.docs], old.docs, new.docs)
     texts_of = {doc.id: doc.text for doc in old.docs}
+    new_texts = {doc.id: doc.text for doc in new.docs}
     for item, truth in zip(result.items, truths(old, new, wholes, changed)):
         word_for_word = {doc.id for doc in new.docs if doc.text == texts_of[item.id]}
         if item.verdict == "same":  # whatever document it is of: "Q." is "Q."
@@ -377,8 +379,10 @@ def test_never_a_false_place(seed, before, after):
             continue  # an edit behind "Q." counts as its own, and is longer than it
         elif item.verdict in ("moved", "merged") and truth.letters:
             own = truth.chunks.get(item.places[0].id, set())
+            # Where it came to, with every word of it, and without the words of an edit behind it.
+            is_whole = bool(own) and texts_of[item.id] in new_texts[item.places[0].id]
             # Of a sentence whose end was edited a word may be beyond the chunk.
-            assert len(own) >= 0.8 * len(truth.letters), item
+            assert is_whole or len(own) >= 0.8 * len(truth.letters), item
 
 
 def test_written(tmp_path):
