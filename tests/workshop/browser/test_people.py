@@ -206,7 +206,8 @@ def test_what_was_asked_for_last_is_shown(visit, served):
         return comes
 
     comes = first_is_late("**/api/questions*")
-    page.click('nav a[href$="/search"]')
+    with page.expect_request("**/api/questions*"):
+        page.click('nav a[href$="/search"]')
     view(page, "progress")
     comes()
     assert page.inner_text("main h1") == "진행"
