@@ -24,7 +24,7 @@ from kragx.matchers.base import (
 )
 from kragx.matchers.batches import Batch, BatchMatcher
 from kragx.matchers.notes import Notes
-from kragx.matchers.repeats import Repeats
+from kragx.matchers.repeats import known_repeats
 from kragx.matchers.shares import lengths
 from kragx.metrics import Bools, Floats, Ints, MatchTable, Votes
 from kragx.metrics.threshold import matches
@@ -149,7 +149,7 @@ class _Pairs:
 
     def __init__(self, matcher: BaseMatcher) -> None:
         self.matcher = matcher
-        self._repeats = Repeats()
+        self._repeats = known_repeats()
         self._items: list[MatchItem] = []  # answered, and not yet in the table
         self._scores: list[Floats] = []
         self._low: list[Floats] = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
+from threading import local
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def _again(identities: Iterable[object]) -> list[bool]:
 
 
 class Repeats:
-    """The same of many lists of one evaluation at once, whose texts are numbers."""
+    """The same of many lists at once, whose texts are numbers."""
 
     def __init__(self) -> None:
         self._normal_forms = KnownTexts()
@@ -91,3 +92,18 @@ class Repeats:
             for query, of_list in enumerate(own)
             if None in of_list or len({*of_list}) < len(of_list)
         ]
+
+
+class _OfThread(local):
+    """What a thread knows of the texts it has read, from one part of an evaluation to the next."""
+
+    def __init__(self) -> None:
+        self.repeats = Repeats()
+
+
+_HERE = _OfThread()
+
+
+def known_repeats() -> Repeats:
+    """The one of this thread."""
+    return _HERE.repeats
