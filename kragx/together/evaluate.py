@@ -260,7 +260,8 @@ def _by_query(value: object) -> bool:
 
 def _is_answer(value: object) -> bool:
     """Whether a value lists documents, or their scores by id; a score itself is a number."""
-    return isinstance(value, (list, Mapping))
+    is_list = isinstance(value, list) and not any(isinstance(own, (int, float)) for own in value)
+    return is_list or isinstance(value, Mapping)
 
 
 def _kind(value: object) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
 
 from kragx import evaluate, write_html
 from kragx.tuning import Drop, Rules, Setting, Tried, matcher_settings, settings, tuned
+from tests.browser import expect
 from tests.report.browser.conftest import HOSTILE, dataset, runs
 
 
