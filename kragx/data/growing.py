@@ -16,7 +16,7 @@ class Growing:
 
     def __init__(self, array: NDArray[Any], size: int = 0) -> None:
         self._array = array
-        self.size = size
+        self.size: int = size
 
     @property
     def values(self) -> NDArray[Any]:
