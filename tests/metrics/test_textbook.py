@@ -96,7 +96,6 @@ qrels = st.dictionaries(names, st.integers(-1, 4), min_size=1, max_size=8).filte
 lists = st.lists(names, min_size=1, max_size=12, unique=True)
 
 
-@pytest.mark.filterwarnings("ignore:no retrieved id is any gold id")  # drawn so, now and then
 @given(st.lists(st.tuples(qrels, lists), min_size=1, max_size=3))
 @quick
 def test_pytrec_eval(queries: list[tuple[dict[str, int], list[str]]]) -> None:
