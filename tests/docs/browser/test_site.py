@@ -110,6 +110,15 @@ def test_no_page_is_wider_than_the_screen(page, address, width):
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
 
 
+def test_a_command_is_seen_whole(page, address):
+    """On a telephone a command goes on in the next line, where a table of text scrolls."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(address + "index.html")
+    hidden = "all => all.map(code => code.scrollWidth > code.clientWidth)"
+    assert page.locator(".language-sh code").evaluate_all(hidden) == [False] * 3
+    assert page.locator(".language-text code").evaluate_all(hidden) == [True]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_breach_of_wcag(page, address, scheme):
     """axe-core finds nothing wrong: letters are legible, links are more than another colour."""
