@@ -8,7 +8,7 @@ alike some are tried by default, and the others with ``-m integration``.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -25,9 +25,15 @@ def examples(count: int) -> settings:
     return settings(max_examples=count if THOROUGH else min(count, usual), deadline=None)
 
 
-def some(cases: Sequence[Any], one_in: int) -> list[Any]:
-    """Every case as a parameter; all but every `one_in`-th, from the first, are `integration`."""
+def some(cases: Iterable[Any], one_in: int) -> list[Any]:
+    """Every case as a parameter; all but every `one_in`-th, from the first, are `integration`.
+
+    A case of several arguments is a tuple, as in `pytest.mark.parametrize`.
+    """
     return [
-        pytest.param(case, marks=() if place % one_in == 0 else pytest.mark.integration)
+        pytest.param(
+            *(case if isinstance(case, tuple) else (case,)),
+            marks=() if place % one_in == 0 else pytest.mark.integration,
+        )
         for place, case in enumerate(cases)
     ]

@@ -72,6 +72,7 @@ def judged(store, pairs=tuple(HUMAN), **options):
     Judge(client, store=store, progress=False, **options).judge(questions)
 
 
+@pytest.mark.integration
 def test_a_store_with_and_without_examples(store):
     """Only the held-out half counts; before and after are what each set of grades gives alone."""
     judged(store)
@@ -116,6 +117,7 @@ def test_what_has_no_grade_before_is_not_compared_and_said(store):
     assert f"has no label of them: {result.change.n_without} pairs" in str(result)
 
 
+@pytest.mark.integration
 def test_without_grades_before(store):
     """There is no change, and what to do is said."""
     judged(store, examples=Examples(LABELS))

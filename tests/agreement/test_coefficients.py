@@ -40,6 +40,7 @@ def two_sides(draw):
     return (low, high), [one for one, _ in pairs], [other for _, other in pairs]
 
 
+@pytest.mark.integration
 @given(two_sides())
 @examples(150)
 def test_kappa_and_confusion_equal_scikit_learn(sides):

@@ -312,6 +312,7 @@ def config(here, jsonl, module):
     return path
 
 
+@pytest.mark.integration
 def test_probe(kragx, config, monkeypatch):
     """The lifts of a config's judge, a dry run, and models of its kin from options and config."""
     monkeypatch.syspath_prepend(config.parent)

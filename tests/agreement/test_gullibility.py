@@ -130,6 +130,7 @@ def test_nearly_one_grade_to_all(store):
     assert "takes all 30 irrelevant passages for a match" in str(found)
 
 
+@pytest.mark.integration
 def test_a_good_judge(store):
     """One that knows what answers, and nothing else, is fooled by nothing; what is not known is
     said: of 30 queries one in some may still be.
@@ -251,6 +252,7 @@ def test_what_is_added(store):
     assert "Query" in requests["rubric-language"].messages[-1][1]
 
 
+@pytest.mark.integration
 def test_a_panel(store):
     """Several judges are probed as one: by the mean of their votes, which is no whole number."""
     blind = Judge(ScriptedClient(lambda _: 0, model="blind"), store=store)
@@ -339,6 +341,7 @@ def test_own_rubric(store):
     assert len(client.requests) == n  # and nothing is asked for it
 
 
+@pytest.mark.integration
 def test_recorded(tape, store):
     """Against the recorded server: the query's word moves the grade by 3, a refusal is missing."""
     data = GoldDataset.from_documents(

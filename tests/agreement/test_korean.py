@@ -10,6 +10,7 @@ from kragx import GoldDataset, Run, agree
 from kragx.agreement import Label, calibrate_grades, correct, fill, probe
 from kragx.judging import Failure, Judge
 from kragx.testing import ScriptedClient
+from tests.thoroughness import some
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(6)} for q in range(24)}
 JUDGE = {
@@ -54,7 +55,7 @@ def refuses_apples(request):
     return Failure("refusal") if "apples" in request.messages[-1][1] else 3
 
 
-@pytest.mark.parametrize("reply", [lambda _: 3, lambda _: 0, refuses_apples])
+@pytest.mark.parametrize("reply", some([lambda _: 3, lambda _: 0, refuses_apples], 3))
 def test_a_probe(tmp_path, reply):
     """The verdict, what it rests on, and what was added."""
     texts = ["apples are red", "ships sail far", "snow falls down", "pears are green"]

@@ -130,6 +130,7 @@ def test_scores_equal_rouge_score(method: str) -> None:
     assert every.min() < 0.5 < every.max()
 
 
+@pytest.mark.integration
 def test_sharing_a_corpus_changes_nothing() -> None:
     """ROUGE-1 and ROUGE-2 from one shared corpus equal those from a corpus each."""
     workload = texts(4)

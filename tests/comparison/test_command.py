@@ -15,6 +15,7 @@ from kragx.app.report_json import report_schema
 from kragx.data import read_dataset
 from kragx.data.gold_diff import diff_gold
 from tests.report.test_page import parts
+from tests.thoroughness import some
 
 GATES = "gates: {mrr@5: '>= 0.8', recall@5: no worse than baseline by 0.02}"
 AGAINST_EARLIER = "gates: {retrievers: {mine: {mrr@5: no worse than earlier by 0.02}}}"
@@ -55,6 +56,7 @@ def test_one_retriever_that_failed_has_no_micro_averages(run):
     assert (outcome.code, "✗" in outcome.out, "micro" in outcome.out) == (5, True, False)
 
 
+@pytest.mark.integration
 def test_report_json_follows_its_schema(run, here, kragx):
     """A real report.json, with gates and changes in it, fits the schema that is published."""
     assert run("old").code == 0
@@ -89,6 +91,7 @@ def test_report_gives_the_same_again(run, here, kragx):
     assert markdown.out == (here / "new" / "report.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.integration
 def test_gates_end_with_1_and_a_table(run, here):
     """A gate that fails ends the command with 1, after everything was written and shown."""
     outcome = run("old", "--summary", "summary.md", more="gates: {mrr@5: '>= 0.8'}")
@@ -252,6 +255,7 @@ def test_the_folder_itself_is_no_earlier_result(run):
     assert "is the folder that this run writes" in outcome.err
 
 
+@pytest.mark.integration
 def test_compare_two_folders(run, kragx):
     """What got better and worse, by metric and by query, with the texts that changed most."""
     run("old")
@@ -346,6 +350,7 @@ def test_compare_across_versions_of_the_gold(run, kragx, jsonl, here):
     assert "left out of the comparison: 4" in anyway.out
 
 
+@pytest.mark.integration
 def test_compare_where_matchers_read_gold_differently(run, kragx, jsonl, here, monkeypatch):
     """Gold with the same text under another id: each matcher says which questions it compares.
 
@@ -384,6 +389,7 @@ def test_results_name_the_release(run, kragx, here, gold):
     assert "dataset: manuals version v2" in kragx("report", "new").out
 
 
+@pytest.mark.integration
 def test_compare_refuses_other_gold(run, kragx, jsonl):
     """Gold sets without a question that is the same are refused, unless told otherwise."""
     run("old")
@@ -405,6 +411,7 @@ def test_compare_refuses_other_gold(run, kragx, jsonl):
     assert "left out of the comparison: 4" in allowed.out
 
 
+@pytest.mark.integration
 def test_compare_with_gates(run, kragx):
     """Gates of the command line are held against the later results, or one of two retrievers."""
     run("old")
@@ -420,19 +427,22 @@ def test_compare_with_gates(run, kragx):
 
 @pytest.mark.parametrize(
     ("options", "code", "message"),
-    [
-        (("old", "nowhere"), 3, "nowhere: cannot be read: no such file or folder"),
-        (("old", "run.jsonl"), 3, "run.jsonl: a file, and no result folder; results files are"),
-        (("folder", "old"), 3, "folder: no result folder, as it has no manifest.json"),
-        (
-            ("old", "new", "--retriever", "mind"),
-            2,
-            "old has no retriever 'mind'; perhaps you meant 'mine'",
-        ),
-        (("old", "new", "--format", "yaml"), 2, "'--format': "),
-        (("old", "new", "--slice", "query_typ"), 2, "no query has a value of 'query_typ'"),
-        (("old", "broken"), 3, "broken: not whole; missing: config.yaml, gold.jsonl, results"),
-    ],
+    some(
+        [
+            (("old", "nowhere"), 3, "nowhere: cannot be read: no such file or folder"),
+            (("old", "run.jsonl"), 3, "run.jsonl: a file, and no result folder; results files are"),
+            (("folder", "old"), 3, "folder: no result folder, as it has no manifest.json"),
+            (
+                ("old", "new", "--retriever", "mind"),
+                2,
+                "old has no retriever 'mind'; perhaps you meant 'mine'",
+            ),
+            (("old", "new", "--format", "yaml"), 2, "'--format': "),
+            (("old", "new", "--slice", "query_typ"), 2, "no query has a value of 'query_typ'"),
+            (("old", "broken"), 3, "broken: not whole; missing: config.yaml, gold.jsonl, results"),
+        ],
+        3,
+    ),
 )
 def test_compare_with_wrong_arguments(run, kragx, here, options, code, message):
     """Folders, retrievers and formats that are not there are named."""
@@ -447,6 +457,7 @@ def test_compare_with_wrong_arguments(run, kragx, here, options, code, message):
     assert message in outcome.err
 
 
+@pytest.mark.integration
 def test_markdown_shows_data_to_the_letter(run, here, kragx):
     """Markup, markers of direction and pipes in a question are shown and do nothing."""
     run("old")
@@ -588,6 +599,7 @@ def test_a_report_that_lacks_something(run, here, kragx, without, code, message)
     assert message in outcome.out + outcome.err
 
 
+@pytest.mark.integration
 def test_compare_several_folders(run, kragx):
     """The best first, every other one against it, p corrected over every two; names of folders."""
     run("old")
@@ -610,6 +622,7 @@ def test_compare_several_folders(run, kragx):
     assert "mine (new)" in kragx("compare", "old", "new", "third", "--format", "markdown").out
 
 
+@pytest.mark.integration
 def test_several_folders_have_no_earlier_one(run, kragx):
     """Gates hold for each; one on earlier results, unknown retrievers, a folder twice do not."""
     for folder in ("old", "new", "third"):

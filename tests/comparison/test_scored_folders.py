@@ -88,6 +88,7 @@ def test_several_of_them(kragx, scored):
     assert gated.code == 1
 
 
+@pytest.mark.integration
 def test_the_page_has_texts_of_a_sample(kragx, scored, monkeypatch):
     """Numbers are of all questions; texts, ranks and values of those that differ, and some more."""
     monkeypatch.setattr(sampling, "MOST", 70)

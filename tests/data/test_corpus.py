@@ -69,6 +69,7 @@ def test_some_questions_have_no_answer(name):
     assert len({query.query_type for query in lost}) == 3
 
 
+@pytest.mark.integration
 @each_set
 def test_the_questions_are_no_copies(name):
     """Less than 30 % of a question's content words stand in its gold, on average."""

@@ -245,6 +245,7 @@ def read(raw: bytes, *, strict: bool = False) -> tuple[list[str], list[Problem],
         return rows, problems, reading.problems.mender.surrogates
 
 
+@pytest.mark.integration
 @examples(200)
 @given(raw=lines(), strict=st.booleans())
 @example(
@@ -271,6 +272,7 @@ def test_plain_lines_are_lines(raw: bytes, strict: bool) -> None:
         assert fast == read(raw, strict=strict)
 
 
+@pytest.mark.integration
 @examples(100)
 @given(raw=lines())
 @example(raw=b'{"query_id": "q", "gold": [], "retrieved": [], "seconds": 0.5}')

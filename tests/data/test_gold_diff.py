@@ -289,6 +289,7 @@ def pairs(draw):
     return query, replace(changed, gold=tuple(kept)[draw(st.integers(0, 3)) :] + changed.gold[:1])
 
 
+@pytest.mark.integration
 @examples(400)
 @given(pairs())
 def test_against_the_slow_way(pair):

@@ -14,6 +14,7 @@ from kragx import DataError, evaluate, match_pairs, read_dataset
 from kragx.agreement import read_labels
 from kragx.data.reading import read_run
 from tests.app.commands.conftest import here, jsonl, kragx, module
+from tests.thoroughness import some
 
 __all__ = ["here", "jsonl", "kragx", "module"]
 
@@ -267,7 +268,9 @@ def raised(read: Callable[[str], object], path: Path) -> str:
     return str(caught.value).partition(" (and ")[0]
 
 
-@pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[file[0] for file in FILES])
+@pytest.mark.parametrize(
+    ("name", "content", "message"), some(FILES, 4), ids=[file[0] for file in FILES]
+)
 def test_every_command_says_the_same(
     kragx: Callable[..., Any], here: Path, name: str, content: bytes, message: str | None
 ) -> None:
@@ -325,7 +328,7 @@ def test_run_takes_what_score_takes(
         assert message in refusal
 
 
-@pytest.mark.parametrize(("content", "message"), QRELS.values(), ids=QRELS)
+@pytest.mark.parametrize(("content", "message"), some(QRELS.values(), 4), ids=QRELS)
 def test_qrels(kragx: Callable[..., Any], here: Path, content: bytes, message: str | None) -> None:
     """Qrels: scored, validated and read as labels, or refused by all, zipped or not."""
     path, zipped = here / "a.qrels", here / "b.qrels.gz"

@@ -65,6 +65,7 @@ def by_query(lists: list[Any]) -> dict[str, Any]:
     return {f"q{number}": own for number, own in enumerate(lists, start=1)}
 
 
+@pytest.mark.integration
 @examples(200)
 @given(
     questions=QUESTIONS, match=st.sampled_from(MATCHES), at_once=st.sampled_from([1, 2, 1 << 10])

@@ -83,6 +83,7 @@ def read(source: object) -> list[tuple[Query, Retrieved | None]]:
     return [(query, answer) for _, query, answer in Reading(source, strict=True)]
 
 
+@pytest.mark.integration
 @given(drawn)
 @examples(60)
 def test_what_is_written_is_read_back_as_json_lines_is(
@@ -101,6 +102,7 @@ def test_what_is_written_is_read_back_as_json_lines_is(
     assert rows[1].results == lines[1].results
 
 
+@pytest.mark.integration
 @given(drawn)
 @examples(60)
 def test_columns_say_what_records_say(

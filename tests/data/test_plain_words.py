@@ -70,6 +70,7 @@ def test_words_by_letters_are_those_of_the_tokenizer(
     assert found == expected(*batches, casefold=casefold)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("casefold", some([True, False], 2))
 def test_every_plain_character(casefold: bool) -> None:
     """A character that the table knows becomes that, or parts words, wherever it stands."""

@@ -29,6 +29,7 @@ answers = st.builds(Retrieved, st.lists(docs, max_size=3).map(tuple), seconds=se
 )
 
 
+@pytest.mark.integration
 @given(dataset=datasets, data=st.data())
 @examples(80)
 def test_what_is_written_is_read_back(dataset: GoldDataset, data: st.DataObject) -> None:

@@ -36,11 +36,20 @@ def _marks(code: str) -> list[pytest.MarkDecorator]:
     ]
 
 
+def _marks_of(document: Document) -> list[pytest.MarkDecorator]:
+    """Korean documents have the code of the English ones, which the default tests try."""
+    return [pytest.mark.integration] if document.name in TWINS.values() else []
+
+
 _FOLLOWING_ON = ("docs/retrievers.md", "docs/retrievers.ko.md")
 """Pages whose blocks follow on from their first one, and have tests of their own."""
 
 SCRIPTS = [
-    pytest.param(block.text, id=f"{document.name}:{block.line}", marks=_marks(block.text))
+    pytest.param(
+        block.text,
+        id=f"{document.name}:{block.line}",
+        marks=[*_marks(block.text), *_marks_of(document)],
+    )
     for document in DOCUMENTS
     for block in document.blocks
     if block.language == "python" and document.name not in _FOLLOWING_ON
@@ -79,7 +88,14 @@ def test_every_table_is_a_gold_set(table: str, tmp_path: Path) -> None:
     assert not validate(str(path)).problems
 
 
-@each_document
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(document, id=document.name, marks=_marks_of(document))
+        for document in DOCUMENTS
+        if any(block.language == "pycon" for block in document.blocks)
+    ],
+)
 def test_every_session_gives_the_numbers_it_shows(document: Document) -> None:
     """The `>>>` examples of a document, one session from top to bottom, give what is printed."""
     # Blank lines in the place of everything else, so that a failure names the document's line.

@@ -84,6 +84,7 @@ def test_own_retriever(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ndcg@5" in capsys.readouterr().out
 
 
+@pytest.mark.integration
 def test_chunk_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     """Three chunk sizes side by side; none shares an id with the gold; larger ones find more."""
     pytest.importorskip("bm25s")

@@ -31,6 +31,7 @@ from kragx import (
 )
 from kragx.data import Query, Retrieved
 from kragx.evaluation.retrieve import answering, retrieve_by
+from tests.thoroughness import some
 
 ANSWERS = {
     "가장 긴 강은?": ["압록강이 가장 길다", "한강은 서울을 지난다"],
@@ -390,7 +391,7 @@ def test_the_forms_of_an_answer(
 
 
 @every_way
-@pytest.mark.parametrize("retriever", [one_by_one, aone_by_one])
+@pytest.mark.parametrize("retriever", some([one_by_one, aone_by_one], 2))
 def test_documents_that_are_yielded(ask: Callable[..., Run], retriever: object) -> None:
     """A generator is asked as a function is, and its time and errors are the question's."""
     assert set(map(tuple, by_text(ask(retriever, DATASET)).values())) == {("압록강", "한강")}

@@ -1,4 +1,4 @@
-"""Inputs that nobody means: 10 of each kind, 2,000 in all with ``-m integration``.
+"""Inputs that nobody means: 5 of each kind, 2,000 in all with ``-m integration``.
 
 ``python -m tests.fuzz --count 10000`` tries more.
 """
@@ -12,7 +12,7 @@ from tests.fuzz.trial import attempt
 
 PART = 50
 """Inputs of one test: a few seconds, so that pytest-xdist can spread them."""
-FIRST = 10
+FIRST = 5
 """Inputs of each kind that are tried by default."""
 
 
@@ -36,6 +36,7 @@ def test_inputs(kind: str, start: int, count: int) -> None:
     )
 
 
+@pytest.mark.integration
 def test_an_input_is_made_again_by_its_name() -> None:
     """Kind and number alone make an input: its commands end alike whenever it is run."""
     for kind, (_, make) in KINDS.items():

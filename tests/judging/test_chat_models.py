@@ -88,6 +88,7 @@ def test_any_number_of_times(package, server, tmp_path):
     assert len(server.requests) == 28
 
 
+@pytest.mark.integration
 def test_a_model_that_is_in_use_elsewhere(package, server, tmp_path):
     """The user's own calls, before, between and after in a loop of theirs, do not mind."""
     chat = chat_of(package, server)
@@ -106,6 +107,7 @@ def test_a_model_that_is_in_use_elsewhere(package, server, tmp_path):
     assert "grade" in first.text
 
 
+@pytest.mark.integration
 def test_two_judges_share_a_client(package, server, tmp_path):
     """Who is done first does not close the connections of the other."""
     client = client_of(package, server)
@@ -123,6 +125,7 @@ def test_two_judges_share_a_client(package, server, tmp_path):
     assert whole.tally.n_retries == 0
 
 
+@pytest.mark.integration
 def test_evaluations(package, server, tmp_path):
     """Two evaluations with one chat model, as people write them."""
     chat = chat_of(package, server)
@@ -149,14 +152,14 @@ FAILURES = {
 """What an answer becomes, by package; Ollama's models say in prose what they decline."""
 
 
-@pytest.mark.parametrize("document", FAILURES)
+@pytest.mark.parametrize("document", some(FAILURES, 3))
 def test_failure(package, document, server, store):
     """An answer that is no grade is missing, of its own kind, its tokens counted."""
     check_failure(package, document, client_of(package, server), store)
 
 
 @pytest.mark.parametrize("package", some(["openai", "anthropic"], 2))
-@pytest.mark.parametrize("document", FAILURES)
+@pytest.mark.parametrize("document", some(FAILURES, 5))
 def test_failure_of_a_tool(package, document, server, store):
     """So it is where the answer is the call of a tool, which is not made, or not as it should."""
     chat = chat_of(package, server)
@@ -177,6 +180,7 @@ def check_failure(package, document, client, store):
         assert judgement.raw
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("document", "kind"),
     [

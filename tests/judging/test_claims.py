@@ -140,6 +140,7 @@ def test_what_a_dead_process_was_asking(store):
     assert grades(judge_of(client, store).judge(QUESTIONS)) == GRADES
 
 
+@pytest.mark.integration
 def test_what_another_machine_was_asking(store):
     """It is asked once its claim has ended; the rest does not wait."""
     client = ScriptedClient(by_document)

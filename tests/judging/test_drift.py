@@ -84,6 +84,7 @@ def test_the_grade_that_results_have(judged, tmp_path):
     assert (drifted.n_pairs, drifted.n_changed) == (4, 0)
 
 
+@pytest.mark.integration
 def test_the_command(judged, tmp_path, kragx, monkeypatch):
     """`kragx history --store` shows it below the runs, in the table, JSON and the page."""
     monkeypatch.chdir(tmp_path)

@@ -82,6 +82,7 @@ def test_one_of_each_grade_from_queries_of_one_half(store):
     assert LABELS[-1].document in graded
 
 
+@pytest.mark.integration
 def test_no_request_shows_a_label_of_its_own_or_one_of_the_held_out_half(store):
     """All labelled pairs are judged, as they are and as others write them; in no request is one of
     their own labels, or of their query's, gold's or document's, or one of a held-out query.

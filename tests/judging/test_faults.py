@@ -150,6 +150,7 @@ def judged(judge, texts):
     return judgements, tally
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("client", "name"), MATRIX)
 def test_fault(client, name):
     """A fault is a failed judgement of its kind, never a 0; an odd but good answer its grade."""
@@ -272,7 +273,7 @@ def test_a_large_body():
     assert 2 * 4 <= megabytes < 2 * 20  # two attempts, and what sockets hold
 
 
-@pytest.mark.parametrize("name", STOPPING)
+@pytest.mark.parametrize("name", some(STOPPING, 6))
 def test_stopping(name, store):
     """What would fail for every other question ends the run, in the provider's words."""
     with faulty() as server:

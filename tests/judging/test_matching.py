@@ -26,6 +26,7 @@ from kragx.judging.store.batch import in_order
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import matcher
 from tests.judging.support import ask, judge_of
+from tests.thoroughness import some
 
 GOLD = [["the cat sat on the mat"], ["a dog in the fog"]]
 FOUND = [["grade-3 one", "grade-1 two"], ["grade-0 three", "grade-2 four"]]
@@ -673,7 +674,7 @@ def test_a_human_label_outside_the_scale(monkeypatch, capsys, tmp_path, store, g
             assert opened.labels() == {("q1", "d1"): 2, ("q1", "d2"): 4}
 
 
-@pytest.mark.parametrize("grade", [4, -1, 2.5, "2", True])
+@pytest.mark.parametrize("grade", some([4, -1, 2.5, "2", True], 3))
 def test_a_judgement_outside_its_rubric(monkeypatch, capsys, tmp_path, store, grade):
     """Exported lines whose grade was changed to what the rubric does not have are refused."""
     run = Run.from_documents({"q1": [{"id": "d1", "text": "grade-3"}]})
@@ -692,14 +693,20 @@ def test_a_judgement_outside_its_rubric(monkeypatch, capsys, tmp_path, store, gr
 
 @pytest.mark.parametrize(
     ("statement", "said"),
-    [
-        ("UPDATE questions SET material = 'no JSON'", "a question that kragx did not write"),
-        ("UPDATE questions SET material = '{}'", "a question that kragx did not write"),
-        ("UPDATE questions SET material = x'ff'", "a question that kragx did not write"),
-        ("UPDATE attempts SET grade = 'three'", "not a judgement: 'grade' is 'three'"),
-        ("UPDATE attempts SET prompt_tokens = 'many'", "'prompt_tokens' is 'many'"),
-        ("INSERT INTO pairs SELECT key, 'q', x'ff' FROM questions", "ids that kragx did not write"),
-    ],
+    some(
+        [
+            ("UPDATE questions SET material = 'no JSON'", "a question that kragx did not write"),
+            ("UPDATE questions SET material = '{}'", "a question that kragx did not write"),
+            ("UPDATE questions SET material = x'ff'", "a question that kragx did not write"),
+            ("UPDATE attempts SET grade = 'three'", "not a judgement: 'grade' is 'three'"),
+            ("UPDATE attempts SET prompt_tokens = 'many'", "'prompt_tokens' is 'many'"),
+            (
+                "INSERT INTO pairs SELECT key, 'q', x'ff' FROM questions",
+                "ids that kragx did not write",
+            ),
+        ],
+        3,
+    ),
 )
 def test_a_store_that_was_tampered_with(monkeypatch, capsys, tmp_path, store, statement, said):
     """What kragx did not write is an error that names the store and what it is."""

@@ -22,6 +22,7 @@ from kragx.judging.rubric import RUBRICS
 from kragx.judging.store.records import exported
 from kragx.judging.store.statistics import statistics
 from tests.judging.server import listed, serving
+from tests.thoroughness import some
 
 ROOT = Path(__file__).parents[2]
 M = "context_completeness"
@@ -217,21 +218,24 @@ def test_korean(tmp_path):
 
 @pytest.mark.parametrize(
     "things",
-    [
-        "no list",
-        [1],
-        [{"number": 1, "grade": 2}],
-        [{"number": 1, "reason": "", "grade": 2, "sure": True}],
-        [{"number": "1", "reason": "", "grade": 2}],
-        [{"number": True, "reason": "", "grade": 2}],
-        [{"number": 1, "reason": None, "grade": 2}],
-        [{"number": 1, "reason": "", "grade": 2}],  # the second is left out
-        [{"number": n, "reason": "", "grade": 2} for n in (1, 1)],
-        [{"number": n, "reason": "", "grade": 2} for n in (1, 3)],
-        [{"number": n, "reason": "", "grade": 2} for n in (0, 1, 2)],
-        [{"number": n, "reason": "", "grade": 2} for n in (1, 2, 2)],
-        [{"number": n, "reason": "", "grade": True} for n in (1, 2)],
-    ],
+    some(
+        [
+            "no list",
+            [1],
+            [{"number": 1, "grade": 2}],
+            [{"number": 1, "reason": "", "grade": 2, "sure": True}],
+            [{"number": "1", "reason": "", "grade": 2}],
+            [{"number": True, "reason": "", "grade": 2}],
+            [{"number": 1, "reason": None, "grade": 2}],
+            [{"number": 1, "reason": "", "grade": 2}],  # the second is left out
+            [{"number": n, "reason": "", "grade": 2} for n in (1, 1)],
+            [{"number": n, "reason": "", "grade": 2} for n in (1, 3)],
+            [{"number": n, "reason": "", "grade": 2} for n in (0, 1, 2)],
+            [{"number": n, "reason": "", "grade": 2} for n in (1, 2, 2)],
+            [{"number": n, "reason": "", "grade": True} for n in (1, 2)],
+        ],
+        4,
+    ),
 )
 def test_what_is_no_answer(tmp_path, things):
     """Whatever does not say one thing of each fact is a failed judgement, of all of them."""
@@ -242,7 +246,8 @@ def test_what_is_no_answer(tmp_path, things):
 
 
 @pytest.mark.parametrize(
-    ("decide", "expected"), [("median", [1, 1, 0]), ("majority", [1, 1, 0]), ("mean", [0.5] * 3)]
+    ("decide", "expected"),
+    some([("median", [1, 1, 0]), ("majority", [1, 1, 0]), ("mean", [0.5] * 3)], 3),
 )
 def test_panel(tmp_path, decide, expected):
     """A panel decides about each fact by itself; a mean between the ends is a part."""

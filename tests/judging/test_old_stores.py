@@ -33,6 +33,7 @@ from kragx.judging.prompt import request_for
 from kragx.judging.store import exported
 from kragx.judging.store.statistics import statistics
 from tests.judging.test_keys import Chat
+from tests.thoroughness import some
 
 RECORDED = Path(__file__).parent / "recorded"
 GOLD = "Refunds are paid within 14 days."
@@ -160,17 +161,20 @@ def of_loose(**args):
 
 @pytest.mark.parametrize(
     ("client", "grade", "again"),
-    [
-        (OpenAIClient(**SERVER, max_output_tokens=20, extra_body={"top_k": 1}), 3, False),
-        (OpenAIClient(**SERVER, max_output_tokens=80, extra_body={"top_k": 1}), 3, False),
-        (OpenAIClient(**SERVER, max_output_tokens=81, extra_body={"top_k": 1}), 3, True),
-        (LangChainClient(Chat(**CHAT, max_tokens=5)), 1, False),
-        (LangChainClient(Chat(**CHAT, max_tokens=10)), 1, True),
-        (LangChainClient(Chat(**CHAT)), 1, True),
-        (of_loose(num_predict=6), 0, False),
-        (of_loose(num_predict=8), 0, True),
-        (of_loose(), 0, True),
-    ],
+    some(
+        [
+            (OpenAIClient(**SERVER, max_output_tokens=20, extra_body={"top_k": 1}), 3, False),
+            (OpenAIClient(**SERVER, max_output_tokens=80, extra_body={"top_k": 1}), 3, False),
+            (OpenAIClient(**SERVER, max_output_tokens=81, extra_body={"top_k": 1}), 3, True),
+            (LangChainClient(Chat(**CHAT, max_tokens=5)), 1, False),
+            (LangChainClient(Chat(**CHAT, max_tokens=10)), 1, True),
+            (LangChainClient(Chat(**CHAT)), 1, True),
+            (of_loose(num_predict=6), 0, False),
+            (of_loose(num_predict=8), 0, True),
+            (of_loose(), 0, True),
+        ],
+        3,
+    ),
 )
 def test_limits(bounded, client, grade, again):
     """A lower limit asks nothing, a higher one or none what was cut off; both serve the grades.

@@ -94,6 +94,7 @@ def test_answers_that_queue_lower_the_limit():
     assert pace.limit < 4
 
 
+@pytest.mark.integration
 def test_no_more_run_than_the_limit(store):
     """After refusals fewer requests are under way at once, after answers more again."""
     running, seen = 0, []
@@ -116,6 +117,7 @@ def test_no_more_run_than_the_limit(store):
     assert max(seen[-40:]) > 4
 
 
+@pytest.mark.integration
 def test_whoever_is_cancelled_while_waiting_holds_no_place():
     """Of 200 that wait for two places and are cancelled here and there, no place is lost."""
     pace = Pace(2, None, 60.0, time.monotonic, asyncio.sleep)

@@ -16,6 +16,7 @@ from tests.judging import providers
 from tests.judging.providers import Provider, moved
 from tests.judging.support import ask
 from tests.judging.test_keys import Chat
+from tests.thoroughness import some
 
 KEYS = {
     name: f"{name.lower()}-of-this-test-1234"
@@ -66,7 +67,6 @@ SENT = {
     "a gateway, such as OpenRouter": {"provider": {"require_parameters": True}},
     "a model that reasons": {"reasoning_effort": "low", "max_completion_tokens": 8192},
 }
-LARGE = [pytest.param("Gemini", marks=pytest.mark.integration)]
 
 
 def blocks(name="docs/judging-providers.md"):
@@ -87,7 +87,7 @@ def _keys(monkeypatch):
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize("name", [*(name for name in PROVIDERS if name != "Gemini"), *LARGE])
+@pytest.mark.parametrize("name", some(PROVIDERS, 4))
 def test_block(name, store):
     """As it stands, but for where the server is: grades in one attempt each, and no key is kept."""
     written = yaml.safe_load(blocks()[name])["judge"]

@@ -14,6 +14,7 @@ from kragx.judging.prompt import request_for
 from kragx.judging.questions import PARTED, Draft, Kind, asked_for, drafts, need_of
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store.records import exported
+from tests.thoroughness import some
 
 ENGLISH = "Opened software is taken back within 14 days."
 KOREAN = "뜯은 소프트웨어는 14일 안에 반품한다."
@@ -154,16 +155,19 @@ def test_what_is_read(tmp_path):
 
 @pytest.mark.parametrize(
     "things",
-    [
-        "no list",
-        [1],
-        [{"question": "Who?", "answer": "I"}],
-        [{"question": "Who?", "answer": None, "grade": 1}],
-        [{"question": ["Who?"], "answer": "I", "grade": 1}],
-        [{"question": "Who?", "answer": "I", "grade": 3}],
-        [{"question": "Who?", "answer": "I", "grade": True}],
-        [{"question": "Who?", "answer": "I", "grade": 1, "sure": 1}],
-    ],
+    some(
+        [
+            "no list",
+            [1],
+            [{"question": "Who?", "answer": "I"}],
+            [{"question": "Who?", "answer": None, "grade": 1}],
+            [{"question": ["Who?"], "answer": "I", "grade": 1}],
+            [{"question": "Who?", "answer": "I", "grade": 3}],
+            [{"question": "Who?", "answer": "I", "grade": True}],
+            [{"question": "Who?", "answer": "I", "grade": 1, "sure": 1}],
+        ],
+        4,
+    ),
 )
 def test_what_is_no_answer(tmp_path, things):
     """What is no list of questions with answers and difficulties is a failed judgement."""

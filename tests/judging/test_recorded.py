@@ -25,6 +25,7 @@ from tests.judging.recording import (
     scrub_response,
 )
 from tests.judging.support import ENDPOINT, FakeTime, ask, judge_of, openai_client
+from tests.thoroughness import some
 
 CLIENTS = ("openai", "langchain")
 TIMEOUT = 0.5 if os.environ.get("KRAGX_RECORD") else 30.0  # replayed, nobody has to wait
@@ -121,6 +122,7 @@ def judged_of(store):
     return sorted(attempts(store), key=lambda each: order.index(each["question"]["document"]))
 
 
+@pytest.mark.integration
 def test_grade(tape, store):
     """A LangChain model's grade comes back with its reason, what served it and what it used."""
     with tape("langchain-grade") as base_url:
@@ -138,13 +140,16 @@ def test_grade(tape, store):
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(
     ("document", "kind"),
-    [
-        ("refuses", "refusal"),
-        ("truncates", "length"),
-        ("filtered", "content_filter"),
-        ("prose", "invalid_json"),
-        ("grade-7", "out_of_range"),
-    ],
+    some(
+        [
+            ("refuses", "refusal"),
+            ("truncates", "length"),
+            ("filtered", "content_filter"),
+            ("prose", "invalid_json"),
+            ("grade-7", "out_of_range"),
+        ],
+        5,
+    ),
 )
 def test_failure(client, document, kind, tape, store):
     """A failure of the answer is missing, of its own kind, not asked twice, its usage kept."""
@@ -162,12 +167,15 @@ def test_failure(client, document, kind, tape, store):
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(
     ("document", "kind"),
-    [
-        ("busy grade-3", "rate_limit"),
-        ("broken grade-3", "api_error"),
-        ("hangs up grade-3", "connection"),
-        ("slow grade-3", "timeout"),
-    ],
+    some(
+        [
+            ("busy grade-3", "rate_limit"),
+            ("broken grade-3", "api_error"),
+            ("hangs up grade-3", "connection"),
+            ("slow grade-3", "timeout"),
+        ],
+        4,
+    ),
 )
 def test_another_attempt(client, document, kind, tape, store):
     """A passing fault is an attempt of its own, but for a 429, which is none; a grade follows."""

@@ -58,6 +58,7 @@ def looked(judge, **options):
     return run_sync(lambda: look_after(Address.of(judge.store), [judge.client], **options))
 
 
+@pytest.mark.integration
 def test_a_batch(tape, store):
     """Submitted, looked at, collected: every answer is what it would be if it were asked live."""
     with tape("batch") as (base_url, server):

@@ -12,6 +12,7 @@ from kragx.judging import Answer, Failure, Judge, JudgeWarning, OpenAIClient, St
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.plain import plain
 from tests.judging.support import FakeTime, ask, judge_of
+from tests.thoroughness import some
 
 
 def by_document(request):
@@ -49,16 +50,19 @@ def test_second_run_makes_no_call(store):
 
 @pytest.mark.parametrize(
     ("ask_again", "kind", "calls"),
-    [
-        ("transient", "timeout", 1),
-        ("transient", "refusal", 0),
-        ("transient", "content_filter", 0),
-        ("transient", "length", 0),
-        ("transient", "invalid_json", 1),
-        ("transient", "out_of_range", 1),
-        ("all", "refusal", 1),
-        ("none", "timeout", 0),
-    ],
+    some(
+        [
+            ("transient", "timeout", 1),
+            ("transient", "refusal", 0),
+            ("transient", "content_filter", 0),
+            ("transient", "length", 0),
+            ("transient", "invalid_json", 1),
+            ("transient", "out_of_range", 1),
+            ("all", "refusal", 1),
+            ("none", "timeout", 0),
+        ],
+        4,
+    ),
 )
 def test_which_failures_are_asked_again(ask_again, kind, calls, store):
     """Passing failures are asked again in another run; settled ones only if wanted."""
@@ -176,6 +180,7 @@ def test_identical_requests_in_flight_are_joined(store):
     assert first.tally.n_joined + second.tally.n_joined == 1
 
 
+@pytest.mark.integration
 def test_joined_across_threads(store):
     """The same holds for runs in different threads, each with an event loop of its own."""
     client = ScriptedClient(lambda _: 3, delay=0.2)

@@ -22,6 +22,7 @@ from kragx.judging import Judge, LangChainClient, OpenAIClient
 from kragx.judging.clients.scripted import ScriptedClient
 from tests.judging.server import running
 from tests.judging.support import ask
+from tests.thoroughness import some
 
 KEY = "xq-Team7/Ab+Cd-9431-Zebra\"Q'uote-77aa"
 PASSWORD = "p@ss/W0rd-8812"
@@ -117,6 +118,7 @@ def stored(store: Path) -> str:
     return "\n".join([*rows, *files])
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore:.*was served by different")
 @pytest.mark.parametrize("login", [False, True])
 def test_in_python(store, monkeypatch, caplog, login):
@@ -196,7 +198,9 @@ def test_clients_keep_the_login_and_hide_it(monkeypatch):
             assert not leaks(text, TOKEN)
 
 
-@pytest.mark.parametrize("key", ["1", "a", "none", "local", "ollama", "lm-studio", "2024", "EMPTY"])
+@pytest.mark.parametrize(
+    "key", some(["1", "a", "none", "local", "ollama", "lm-studio", "2024", "EMPTY"], 4)
+)
 def test_a_key_that_is_none_masks_nothing(store, monkeypatch, key):
     """What servers without keys are given stays where texts have it, and in keys of judgements."""
     grades = []

@@ -11,6 +11,7 @@ from kragx.errors import JudgingError
 from kragx.judging import Failure
 from kragx.judging.clients.scripted import ScriptedClient
 from tests.judging.support import FakeTime, ask, judge_of
+from tests.thoroughness import some
 
 QUESTIONS = [ask(f"document {number}") for number in range(500)]
 WRONG_MODEL = Failure("api_error", "404: the model `gpt-9` does not exist", status=404)
@@ -87,10 +88,13 @@ def test_a_text_that_is_blocked_first(store):
 
 @pytest.mark.parametrize(
     "failure",
-    [
-        Failure("api_error", "401: no such key", fatal=True, status=401),
-        Failure("rate_limit", "429: You exceeded your current quota", fatal=True, status=429),
-    ],
+    some(
+        [
+            Failure("api_error", "401: no such key", fatal=True, status=401),
+            Failure("rate_limit", "429: You exceeded your current quota", fatal=True, status=429),
+        ],
+        2,
+    ),
 )
 def test_what_is_fatal_stops_at_once(failure, store):
     """A wrong key, a used-up quota: in the middle of a run no further call is made."""
@@ -150,6 +154,7 @@ def test_nothing_listens(store):
     assert "judge.base_url" in error.remedy
 
 
+@pytest.mark.integration
 def test_a_server_that_restarts(store):
     """Once it has answered, a server that is away for three minutes is waited for: none missing."""
     now = FakeTime()
@@ -262,10 +267,13 @@ def test_a_second_interrupt_breaks_off(store):
 
 @pytest.mark.parametrize(
     ("reply", "kind"),
-    [
-        (Failure("api_error", "401: no such key", fatal=True), JudgingError),
-        (KeyError("a mistake"), KeyError),
-    ],
+    some(
+        [
+            (Failure("api_error", "401: no such key", fatal=True), JudgingError),
+            (KeyError("a mistake"), KeyError),
+        ],
+        2,
+    ),
 )
 def test_an_error_waits_for_answers(reply, kind, store):
     """So it is at an error that ends the run: what was paid for is kept."""

@@ -93,6 +93,7 @@ def test_no_word_stands_in_another_or_in_a_pattern(language: Language) -> None:
             assert not re.fullmatch(f"(?:{syllables.pattern}){{2,3}}", word.lower())
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ["policies, Korean", "code"])
 def test_texts_of_one_template_need_the_option(kind: str) -> None:
     """The default takes siblings for matches; with the option of its warning F1 is .8 or more."""

@@ -18,7 +18,7 @@ from kragx.judging import Failure, Judge
 from kragx.matchers import BaseMatcher, MatchItem, Notes
 from kragx.matchers.matching import conclude, match_part
 from kragx.testing import ScriptedClient
-from tests.thoroughness import examples
+from tests.thoroughness import examples, some
 
 from .support import item
 
@@ -67,7 +67,7 @@ def items() -> list[MatchItem]:
     return questions(300)
 
 
-@pytest.mark.parametrize("size", [3, 33, 299])
+@pytest.mark.parametrize("size", some([3, 33, 299], 3))
 @pytest.mark.parametrize(
     "spec", ["overlap", "rouge2", "phrase", {"any": ["exact", "rouge2", "overlap"]}]
 )
@@ -86,6 +86,7 @@ def test_parts_of_any_size(items: list[MatchItem], spec: object, size: int) -> N
     assert all(any(kind in problem for problem in whole[1]) for kind in expected)
 
 
+@pytest.mark.integration
 @examples(40)
 @given(st.lists(st.integers(0, 200), max_size=6), st.integers(0, 3))
 def test_parts_cut_anywhere(cuts: list[int], seed: int) -> None:

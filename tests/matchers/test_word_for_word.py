@@ -62,6 +62,7 @@ def test_what_stands_word_for_word_matches(
     assert matches(gold, f"{left}\n{surrounded}\n{right}")
 
 
+@pytest.mark.integration
 @examples(400)
 @given(
     texts(),

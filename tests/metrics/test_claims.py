@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from kragx.metrics import METRICS, MetricSpec, parse
@@ -52,6 +53,7 @@ def test_another_match_lowers_nothing_that_says_so(query: Ranking) -> None:
     assert_not_lower([query] * len(after), after, claiming("rises_with_matches"))
 
 
+@pytest.mark.integration
 @given(rankings(min_docs=1, min_gold=1))
 @some
 def test_another_gold_item_lowers_nothing_that_says_so(query: Ranking) -> None:

@@ -93,6 +93,7 @@ QUERY = st.integers(1, 5).flatmap(
 )
 
 
+@pytest.mark.integration
 @examples(200)
 @given(st.lists(QUERY, min_size=1, max_size=6))
 def test_against_a_slow_reference(queries):

@@ -61,6 +61,7 @@ def places(template: str) -> set[str]:
     }
 
 
+@pytest.mark.integration
 def test_the_catalogue_has_what_the_source_says():
     """Korean has each sentence of the source, and none that the source no longer says."""
     assert set(SENTENCES) == set(templates())

@@ -67,6 +67,7 @@ def test_help_is_light():
     assert not packages & (HEAVY | others)
 
 
+@pytest.mark.integration
 def test_score_loads_only_what_it_uses(tmp_path):
     """`kragx score` with overlap loads no retriever, judge, plot or optional package."""
     path = tmp_path / "results.jsonl"

@@ -64,6 +64,7 @@ def test_a_mistake_in_its_options_is_named(kragx, config):
     assert "max_docs" in answer.err
 
 
+@pytest.mark.integration
 def test_the_page_of_a_folder_is_written_anew(kragx, here, config):
     """Kragx report --format html writes beside the rest, or where --out says."""
     config()

@@ -148,6 +148,7 @@ def test_each_figure_is_written_and_the_same_every_time(gold, figures, tmp_path)
     assert b"<dc:date>" not in (figures / "metrics.svg").read_bytes()
 
 
+@pytest.mark.integration
 def test_korean_is_drawn_with_the_font_that_comes_along(figures):
     """Letters are shapes of NanumGothic in the SVG, so no font of the system is needed."""
     svg = (figures / "metrics.svg").read_text(encoding="utf-8")
@@ -175,6 +176,7 @@ def test_an_unknown_language_is_refused(gold, tmp_path):
         write_figures([compare(results)], results, tmp_path, language="kr")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "names",
     [

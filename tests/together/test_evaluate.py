@@ -285,6 +285,7 @@ def test_a_wrong_file_is_found_before_anything_is_asked(evaluated, tmp_path) -> 
         evaluated(DATASET, {"new": noted, "old": good}, name="x")
 
 
+@pytest.mark.integration
 @every_way
 def test_how_a_retriever_is_asked(evaluated) -> None:
     """`retries`, `timeout` and `name` reach the retriever, of one and of several."""

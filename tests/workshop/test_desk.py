@@ -341,6 +341,7 @@ def test_nobody_else_has_the_owners_name(desk):
     desk.put_person(PersonForm(uid=owner.uid, name="owner"))
 
 
+@pytest.mark.integration
 def test_templates_say_which_shares_miss_their_aims(desk):
     """Of four questions that have a type three are similar cases, where a quarter should be."""
     owner = desk.owner()

@@ -160,6 +160,7 @@ def workshops(draw) -> list[object]:
     return [*people, *questions, *suggested, *judgements, *draw(st.sampled_from([[], reworded]))]
 
 
+@pytest.mark.integration
 @examples(80)
 @given(workshops(), st.randoms(use_true_random=False))
 def test_nothing_is_lost_on_the_way_back(records, rng):

@@ -79,6 +79,7 @@ def say(desk, person, document, number, question="q1"):
     desk.judge(person, JudgementForm(**grade(question, document, number)))
 
 
+@pytest.mark.integration
 def test_what_is_unsure_comes_first_with_its_text(shop, moved):
     """The chunk where it may be, the text beside it, no grade; the same file again adds nothing."""
     again = taken(shop, moved[1])
@@ -154,6 +155,7 @@ def test_the_workshop_over_the_old_corpus_refuses_it(tmp_path, moved):
             taken(tmp_path / f"w{number}", moved[1])
 
 
+@pytest.mark.integration
 def test_a_gold_set_is_none_of_it(shop, moved):
     """The moved set itself comes in when a workshop is made, and that is said."""
     with pytest.raises(UsageError, match="kragx gold start --gold"):

@@ -90,6 +90,7 @@ def right(server):
     return not server.requests and once(server)
 
 
+@pytest.mark.integration
 def test_submit_collect_run(kragx, config, server):
     """Submitted once, collected once; a run before that says what to do, one after it asks none."""
     path = config(judge=", prices: {local-judge: {input: 1, output: 2, batch: 0.5}}")
@@ -196,6 +197,7 @@ def test_a_store_names_no_server_to_send_a_key_to(kragx, config, server, monkeyp
         assert "name the config" in done.out + done.err
 
 
+@pytest.mark.integration
 def test_lines_of_all_kinds(kragx, config, server):
     """Any order, twice, unknown, broken, 429 and 500 within: each is what it is, and is said."""
     path = config(document="doc")
@@ -469,6 +471,7 @@ CASCADE = CONFIG.replace(
 )
 
 
+@pytest.mark.integration
 def test_cascade(kragx, config, server):
     """A judge is asked what the cheaper matchers leave open, a second one after the first."""
     path = config(CASCADE.replace("URL", server.base_url))

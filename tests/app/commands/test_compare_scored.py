@@ -57,6 +57,7 @@ def test_as_in_memory(files, folders, kragx):
     assert change["n_better"] == len(change["better"]) == 24
 
 
+@pytest.mark.integration
 def test_a_gate(folders, kragx):
     """A gate on the later folder decides the exit code; one folder alone has nothing to say."""
     assert kragx("compare", *folders, "--gate", "recall@5: no worse than earlier")[0] == 1

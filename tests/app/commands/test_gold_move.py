@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from kragx import read_dataset
 
 TEXTS = (
@@ -31,6 +33,7 @@ def files(kragx, jsonl, *new):
     )
 
 
+@pytest.mark.integration
 def test_moved(kragx, jsonl, here):
     """The moved set is written and has no mistake; no file says that nothing is left."""
     code, out, err = kragx(*files(kragx, jsonl, "One more in front.", *TEXTS))

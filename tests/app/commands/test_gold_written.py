@@ -65,6 +65,7 @@ def test_what_fell_and_what_exists(kragx, here):
         assert json.loads(line)["metadata"]["dropped"][0] == "asked already"
 
 
+@pytest.mark.integration
 def test_submitted(kragx, here, monkeypatch):
     """What is written, and then what is checked, goes through batches until nothing is left."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-" + "b" * 20)

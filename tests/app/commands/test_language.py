@@ -100,6 +100,7 @@ ENGLISH = re.compile(
 """Two words of which the second is a common one, or three in a row."""
 
 
+@pytest.mark.integration
 def test_commands_on_small_data(kragx, jsonl, here, monkeypatch):
     """What commands say of small data in Korean has no English in it but names and options."""
     monkeypatch.setenv("KRAGX_LANG", "ko")
@@ -130,6 +131,7 @@ def test_commands_on_small_data(kragx, jsonl, here, monkeypatch):
     assert "results/a에 저장" in said["run c.yaml -o results/a"].err
 
 
+@pytest.mark.integration
 def test_commands_of_gold_sets(kragx, jsonl, here, monkeypatch):
     """The life of a gold set from the first file to the next release, said in Korean."""
     monkeypatch.setenv("KRAGX_LANG", "ko")

@@ -230,8 +230,9 @@ def test_nothing_is_read_of_a_closed_stream(jsonl):
     assert (done.returncode, done.stderr) == (3, "kragx: -: the file holds no query\n")
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-@pytest.mark.parametrize("args", some([("metrics",), ("--help",)], 2))
+@pytest.mark.parametrize("args", some([["metrics"], ["--help"]], 2))
 def test_full_output(args):
     """Output that cannot be written is one line on standard error, and no success."""
     with Path("/dev/full").open("w", encoding="utf-8") as full:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from kragx import read_gold
 from tests.judging.batch_server import Batches
 from tests.judging.server import running, serving
@@ -25,6 +27,7 @@ def test_dry_run_and_budget(kragx, here):
         assert (code, "somebody may have gone over" in problems) == (2, True)
 
 
+@pytest.mark.integration
 def test_submitted(kragx, here, monkeypatch):
     """Both calls go through batches: submitted, collected, and found by the next run."""
     with running(Batches(here / "provider", quick=True)) as server:

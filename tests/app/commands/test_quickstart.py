@@ -33,6 +33,7 @@ def test_runs_from_any_folder(kragx, here):
     assert sorted(path.name for path in here.iterdir()) == ["out"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("readme", some(["README.md", "README.ko.md"], 2))
 def test_the_readme_shows_what_it_prints(kragx, here, readme):
     """The table of the README is that of the run, line by line."""

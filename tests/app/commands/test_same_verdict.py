@@ -96,6 +96,7 @@ def test_marks(run):
     assert "Use a: in mrr@5 it is better than every other" in outcome[0]
 
 
+@pytest.mark.integration
 def test_constant_retrievers(run):
     """Two that always find and one that never does: no winner, and nobody is marked the best."""
     ranks = {"a": lambda at: 1, "b": lambda at: 1, "never": lambda at: 0}

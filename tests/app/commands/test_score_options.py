@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.thoroughness import some
+
 # Of the gold's 5 words and 4 pairs the document (10 words, 9 pairs) holds 4 and 2: ROUGE-2 recall
 # 2/4, precision 2/9, F 4/13; ROUGE-1 and ROUGE-L recall 4/5, precision 4/10, F 8/15.
 WIND = (
@@ -28,25 +30,28 @@ def hit(kragx, path, *options):
 
 @pytest.mark.parametrize(
     ("options", "expected"),
-    [
-        ("", False),  # five words are looked for as a phrase
-        ("--match overlap --threshold 0.51", False),
-        ("--match rouge2", False),
-        ("--match rouge2 --threshold 0.3", True),
-        ("--match rouge2 --threshold 0.31", False),
-        ("--match rouge2 --measure recall", True),
-        ("--match rouge2 --measure precision", False),
-        ("--match rouge2 --measure precision --threshold 0.2", True),
-        ("--match rouge2 --measure overlap", True),
-        ("--match rouge1", True),
-        ("--match rouge1 --measure precision", False),
-        ("--match rouge1 --measure recall --threshold 0.8", True),
-        ("--match rougeL", True),
-        ("--match rougeL --threshold 0.6", False),
-        ("--match exact", False),
-        ("--match text", False),
-        ("--match contains", False),
-    ],
+    some(
+        [
+            ("", False),  # five words are looked for as a phrase
+            ("--match overlap --threshold 0.51", False),
+            ("--match rouge2", False),
+            ("--match rouge2 --threshold 0.3", True),
+            ("--match rouge2 --threshold 0.31", False),
+            ("--match rouge2 --measure recall", True),
+            ("--match rouge2 --measure precision", False),
+            ("--match rouge2 --measure precision --threshold 0.2", True),
+            ("--match rouge2 --measure overlap", True),
+            ("--match rouge1", True),
+            ("--match rouge1 --measure precision", False),
+            ("--match rouge1 --measure recall --threshold 0.8", True),
+            ("--match rougeL", True),
+            ("--match rougeL --threshold 0.6", False),
+            ("--match exact", False),
+            ("--match text", False),
+            ("--match contains", False),
+        ],
+        4,
+    ),
 )
 def test_match_measure_and_threshold(kragx, jsonl, options, expected):
     """--match, --measure and --threshold decide as the hand-made scores say."""

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from kragx.matchers import METHODS, method_class
+from tests.thoroughness import some
 
 RECORDS = [
     {
@@ -64,6 +65,7 @@ def folder(kragx, jsonl, here) -> Path:
     return here / "out"
 
 
+@pytest.mark.integration
 def test_every_comparison_says_where_the_order_is_reversed(kragx, jsonl, here):
     """A run's tables and Markdown, two retrievers of its folder, and earlier results."""
     gold = [{"text": "a b c d e f g h i j k"}]  # ten pairs of words
@@ -169,16 +171,19 @@ def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
 
 @pytest.mark.parametrize(
     ("args", "message"),
-    [
-        (("--from", 0.5, "--to", 0.2), "--from 0.5 --to 0.2: thresholds lie"),
-        (("--step", 0), "--step: 0.0 is not above 0"),
-        (("--tolerance", -1), "--tolerance: -1.0 is below 0"),
-        (("--format", "xml"), "'--format': "),
-        (("-m", "recal@3"), "perhaps you meant 'recall'"),
-        (("--match", "{method: [}"), "--match {method: [}: not a mapping"),
-        (("--match", "none.yaml"), "--match none.yaml: cannot be read"),
-        (("--plot", "sweep.gif"), "a figure is written as .png"),
-    ],
+    some(
+        [
+            (("--from", 0.5, "--to", 0.2), "--from 0.5 --to 0.2: thresholds lie"),
+            (("--step", 0), "--step: 0.0 is not above 0"),
+            (("--tolerance", -1), "--tolerance: -1.0 is below 0"),
+            (("--format", "xml"), "'--format': "),
+            (("-m", "recal@3"), "perhaps you meant 'recall'"),
+            (("--match", "{method: [}"), "--match {method: [}: not a mapping"),
+            (("--match", "none.yaml"), "--match none.yaml: cannot be read"),
+            (("--plot", "sweep.gif"), "a figure is written as .png"),
+        ],
+        4,
+    ),
 )
 def test_a_wrong_sweep_is_refused(kragx, results, args, message):
     """Exit code 2 and one line that says what to do."""
@@ -187,6 +192,7 @@ def test_a_wrong_sweep_is_refused(kragx, results, args, message):
     assert message in done.err
 
 
+@pytest.mark.integration
 def test_calibrate_writes_a_block_that_a_run_can_use(kragx, results, jsonl, here):
     """The block stands in the file and on the screen; sweep takes it as --match."""
     labels = jsonl(*LABELS, name="labels.jsonl")
@@ -304,7 +310,7 @@ def test_a_run_says_where_its_order_depends_on_the_threshold(kragx, jsonl, here)
     assert any("threshold" in caution for caution in report["comparisons"][0]["cautions"])
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 200])
+@pytest.mark.parametrize("width", some([40, 60, 80, 200], 4))
 def test_no_score_is_cut_off_in_a_narrow_terminal(kragx, results, monkeypatch, width):
     """Every matcher's name and score stand there whole, in more tables where there is no room."""
     monkeypatch.setenv("COLUMNS", str(width))

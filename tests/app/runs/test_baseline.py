@@ -58,6 +58,7 @@ def test_the_file(run, here):
     ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("lost", "code", "verdict"), [(20, 1, "worse"), (0, 0, "the same")])
 def test_held_against_it(run, here, kragx, lost, code, verdict):
     """It says the same, and gates end the same, as against the folder it was made from."""

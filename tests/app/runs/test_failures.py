@@ -15,6 +15,7 @@ from kragx.app.pytest import assert_gates
 from kragx.comparison import RetrieverScores
 from kragx.comparison.failures import failures_of
 from tests.app.runs import six_retrievers as six
+from tests.thoroughness import some
 
 LOST = (
     "dead failed on 36 of 36 questions, so it is not comparable (max_failed is 0); the first: "
@@ -42,6 +43,7 @@ def rows(path):
     return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
 
 
+@pytest.mark.integration
 def test_six_retrievers(run, here, kragx):
     """One raises, one is late, one gives pairs, one finds nothing: the right one wins, everywhere.
 
@@ -115,7 +117,7 @@ def test_tolerated_failures(run, kragx):
     assert "✗" not in outcome.out
 
 
-@pytest.mark.parametrize("gates", [{}, {"hit_rate@2": ">= 0.99"}])
+@pytest.mark.parametrize("gates", some([{}, {"hit_rate@2": ">= 0.99"}], 2))
 def test_only_one_that_did_not_fail(run, gates):
     """Who is left alone has won nothing, and the exit code is 5 whatever gates say."""
     outcome = run(retrievers=only("dead", "slow", "fair"), gates=gates)
@@ -154,6 +156,7 @@ def test_gates_and_failures(run, here):
     }
 
 
+@pytest.mark.integration
 def test_a_baseline_that_failed(run, here):
     """Nothing is set against it, and a gate against it does not pass; the others are compared."""
     gate = {"hit_rate@2": "no worse than baseline by 1"}
@@ -166,6 +169,7 @@ def test_a_baseline_that_failed(run, here):
     assert "not comparable: the baseline failed on 12 of 36 questions" in outcome.out
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("lost", ["before", "after"])
 def test_earlier_results_that_failed(run, kragx, lost):
     """Between a failure and an answer nothing got better or worse."""
@@ -236,16 +240,19 @@ class Refusing:
 
 @pytest.mark.parametrize(
     ("options", "config", "code", "said"),
-    [
-        ((), {"gates": {"mrr@2": ">= 2"}}, 5, "not comparable, as failed: slow"),
-        ((), {"gates": {"mrr@2": ">= 2"}, "max_failed": 0.5}, 1, ""),
-        ((), JUDGED, 5, "slow failed on 12 of 36 questions; and judging: "),
-        (("--max-failed", "0.5"), JUDGED, 4, "refusal"),
-        (("--set", "metrics=nonsense"), {}, 2, "nonsense"),
-        (("--set", "dataset=none.jsonl"), {}, 3, "none.jsonl"),
-        (("--set", "retrievers.slow.on_error=stop"), {}, 5, "retrievers.slow: query 'q0'"),
-        (("--max-failed", "1.5"), {}, 2, "max-failed"),
-    ],
+    some(
+        [
+            ((), {"gates": {"mrr@2": ">= 2"}}, 5, "not comparable, as failed: slow"),
+            ((), {"gates": {"mrr@2": ">= 2"}, "max_failed": 0.5}, 1, ""),
+            ((), JUDGED, 5, "slow failed on 12 of 36 questions; and judging: "),
+            (("--max-failed", "0.5"), JUDGED, 4, "refusal"),
+            (("--set", "metrics=nonsense"), {}, 2, "nonsense"),
+            (("--set", "dataset=none.jsonl"), {}, 3, "none.jsonl"),
+            (("--set", "retrievers.slow.on_error=stop"), {}, 5, "retrievers.slow: query 'q0'"),
+            (("--max-failed", "1.5"), {}, 2, "max-failed"),
+        ],
+        4,
+    ),
     ids=["5-1", "1", "5-4", "4", "2", "3", "stop", "share"],
 )
 def test_the_first_exit_code_of_2_3_5_4_1(run, here, options, config, code, said):
@@ -291,6 +298,7 @@ def test_compare_in_python():
         compare({"whole": whole}, max_failed=2)
 
 
+@pytest.mark.integration
 def test_the_summary_of_a_job(run, here):
     """The head of the summary names who failed, although every gate passed."""
     gates = {"retrievers": {"good": {"mrr@2": ">= 0.5"}}}
@@ -331,6 +339,7 @@ def test_the_summary_of_a_job_says_what_was_not_judged(run, here):
     assert re.search(r"mrr@2` .*\(0\.\d+ to [01]\.\d+\)", summary)
 
 
+@pytest.mark.integration
 def test_gates_in_pytest(run, here):
     """A test fails for a retriever that failed, although every gate holds."""
     run(retrievers=only("good", "slow"), gates={"retrievers": {"good": {"mrr@2": ">= 0.5"}}})

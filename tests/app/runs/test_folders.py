@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from kragx.app import config, pipeline
+from tests.thoroughness import some
 
 GOLD = [
     {
@@ -95,6 +96,7 @@ def asked(folder):
     return [line[-1] for line in path.read_text().splitlines()] if path.exists() else []
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["good", "broken", "empty", "twice"])
 def test_report_recomputes_every_number(prepared, kragx, name):
     """`kragx report` gives the report that the run wrote, without asking or the gold file."""
@@ -116,12 +118,15 @@ def test_report_recomputes_every_number(prepared, kragx, name):
 
 @pytest.mark.parametrize(
     ("name", "code", "options", "hint"),
-    [
-        ("broken", 5, "", "failed on 6 of 6 questions, so it is not comparable"),
-        ("slow", 5, ", timeout: 0.05, concurrency: 6", "no answer within 0.05 s"),
-        ("empty", 0, "", "queries answered with an empty list: 6"),
-        ("twice", 0, "", "documents that stand twice in a list: 12"),
-    ],
+    some(
+        [
+            ("broken", 5, "", "failed on 6 of 6 questions, so it is not comparable"),
+            ("slow", 5, ", timeout: 0.05, concurrency: 6", "no answer within 0.05 s"),
+            ("empty", 0, "", "queries answered with an empty list: 6"),
+            ("twice", 0, "", "documents that stand twice in a list: 12"),
+        ],
+        2,
+    ),
 )
 def test_bad_retrievers_say_so(prepared, kragx, name, code, options, hint):
     """A broken, a slow, an empty and a duplicating retriever each give a result that says it."""
@@ -341,7 +346,7 @@ def test_trec_files_as_they_come(kragx, here):
     assert (again["mean"]["mrr@5"], again["counts"]["n_longer_lines"]) == (1.0, 12)
 
 
-@pytest.mark.parametrize("missing", ["config.yaml", "gold.jsonl", "results/mine.jsonl"])
+@pytest.mark.parametrize("missing", some(["config.yaml", "gold.jsonl", "results/mine.jsonl"], 3))
 def test_folder_that_lacks_a_file(prepared, kragx, missing):
     """A folder from which a file was taken is bad data, and the file is named."""
     here = prepared("good")

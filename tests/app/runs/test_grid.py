@@ -8,6 +8,8 @@ import re
 import pytest
 import yaml
 
+from tests.thoroughness import some
+
 GOLD = [
     {"query_id": f"q{n}", "query": f"question {n}", "gold": [{"id": f"g{n}"}]} for n in range(1, 41)
 ]
@@ -81,6 +83,7 @@ def test_a_grid_runs_and_says_which_to_take(config, here, kragx):
     assert again["tunings"] == report["tunings"]
 
 
+@pytest.mark.integration
 def test_the_summary_of_a_job_takes_what_the_screen_takes(config, here, kragx):
     """Of twenty settings twelve stand there, with the sentence; no verdict names another one."""
     path = config({"skill": [*range(10)], "k": [3, 4]})
@@ -104,6 +107,7 @@ def test_a_dry_run_asks_nothing(config, here, kragx):
     assert not (here / "out").exists()
 
 
+@pytest.mark.integration
 def test_cut_asks_for_the_longest_alone(config, here, kragx):
     """The same numbers as asking every setting, with half of the asks."""
     whole = kragx("run", config({"skill": [2, 9], "k": [1, 3]}))
@@ -177,33 +181,44 @@ def test_a_setting_that_fails_is_told_and_not_taken(config, kragx):
 
 @pytest.mark.parametrize(
     ("grid", "more", "said"),
-    [
-        ({"skil": [1]}, {}, "unknown argument 'skil'; perhaps you meant 'skill'?"),
-        (
-            {"skill": 1},
-            {},
-            "retrievers.r.args: grid.skill: a list of values is expected; write [1]",
-        ),
-        ({"skill": [*range(101)]}, {}, "101 settings, more than max_settings (100)"),
-        ({"skill": [1]}, {"retriever": {"cut": "k"}}, "cut: 'k' is no axis of args.grid"),
-        ({"skill": [1], "k": [0]}, {"retriever": {"cut": "k"}}, "whole numbers above 0"),
-        ({"skill": [1]}, {"baseline": "r"}, "baseline: 'r' is no setting"),
-        ({"skill": [1]}, {"tuning": {"metric": "ndcg@5"}}, "is none of metrics"),
-        ({"skill": [1]}, {"tuning": {"metrc": "ndcg@5"}}, "tuning.metrc: unknown key"),
-        ({"skill": [1]}, {"tuning": {"halving": {"start": 2}}}, "tuning.halving.start"),
-        (
-            {"skill": [1]},
-            {"tuning": {"halving": True}, "match": None, "matchers": {"a": "id", "b": "exact"}},
-            "one matcher decides who is dropped; there are 2",
-        ),
-        ({"skill": [1]}, {"match": {"method": "rouge2", "grid": {"threshold": [2]}}}, "2 is out"),
-        ({"skill": [1]}, {"match": {"method": "rouge2", "grid": 3}}, "match.grid: for each axis"),
-        (
-            {"skill": [1]},
-            {"facts_match": {"method": "text", "grid": {"a": [1]}}},
-            "facts_match.grid",
-        ),
-    ],
+    some(
+        [
+            ({"skil": [1]}, {}, "unknown argument 'skil'; perhaps you meant 'skill'?"),
+            (
+                {"skill": 1},
+                {},
+                "retrievers.r.args: grid.skill: a list of values is expected; write [1]",
+            ),
+            ({"skill": [*range(101)]}, {}, "101 settings, more than max_settings (100)"),
+            ({"skill": [1]}, {"retriever": {"cut": "k"}}, "cut: 'k' is no axis of args.grid"),
+            ({"skill": [1], "k": [0]}, {"retriever": {"cut": "k"}}, "whole numbers above 0"),
+            ({"skill": [1]}, {"baseline": "r"}, "baseline: 'r' is no setting"),
+            ({"skill": [1]}, {"tuning": {"metric": "ndcg@5"}}, "is none of metrics"),
+            ({"skill": [1]}, {"tuning": {"metrc": "ndcg@5"}}, "tuning.metrc: unknown key"),
+            ({"skill": [1]}, {"tuning": {"halving": {"start": 2}}}, "tuning.halving.start"),
+            (
+                {"skill": [1]},
+                {"tuning": {"halving": True}, "match": None, "matchers": {"a": "id", "b": "exact"}},
+                "one matcher decides who is dropped; there are 2",
+            ),
+            (
+                {"skill": [1]},
+                {"match": {"method": "rouge2", "grid": {"threshold": [2]}}},
+                "2 is out",
+            ),
+            (
+                {"skill": [1]},
+                {"match": {"method": "rouge2", "grid": 3}},
+                "match.grid: for each axis",
+            ),
+            (
+                {"skill": [1]},
+                {"facts_match": {"method": "text", "grid": {"a": [1]}}},
+                "facts_match.grid",
+            ),
+        ],
+        4,
+    ),
 )
 def test_what_is_wrong_is_said_before_anything_is_asked(config, here, kragx, grid, more, said):
     """One message, with the field, the value and the remedy; exit code 2."""
@@ -214,6 +229,7 @@ def test_what_is_wrong_is_said_before_anything_is_asked(config, here, kragx, gri
     assert not (here / "log").exists()
 
 
+@pytest.mark.integration
 def test_matcher_settings_score_once_and_say_what_depends_on_them(here, jsonl, kragx, monkeypatch):
     """Thresholds decide what is scored once, with the numbers of a run of their own."""
     from kragx.app import pipeline

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kragx.comparison.statistics import sign_flip_p
+from tests.thoroughness import some
 
 N = 40
 CONFIG = """
@@ -88,6 +89,7 @@ def dated(name: str, date: str) -> None:
     edited(name, lambda report: report["record"].update(date=date))
 
 
+@pytest.mark.integration
 def test_by_hand(run, kragx):
     """Values and intervals are the reports'; a loss is found with its setting; p as defined."""
     run("b")
@@ -166,11 +168,14 @@ def test_columns_that_are_empty_everywhere(run, kragx):
 
 @pytest.mark.parametrize(
     ("settings", "word", "kind", "said"),
-    [
-        (["match.threshold=0.6"], "the", "match", "another matcher"),
-        ([], "The own", "gold", "another gold set"),
-        (["no_gold=zero"], "the", "no_gold", "queries without gold are treated differently"),
-    ],
+    some(
+        [
+            (["match.threshold=0.6"], "the", "match", "another matcher"),
+            ([], "The own", "gold", "another gold set"),
+            (["no_gold=zero"], "the", "no_gold", "queries without gold are treated differently"),
+        ],
+        3,
+    ),
 )
 def test_not_joined(run, kragx, settings, word, kind, said):
     """What means something else is not tested, the line is broken, and it says why."""
@@ -228,6 +233,7 @@ def test_what_is_no_run(run, kragx, here):
     assert kragx("history", "results/kept/a").code == 0
 
 
+@pytest.mark.integration
 def test_a_retriever_that_failed(run, kragx):
     """A run in which it failed has no point; the next one is set against the last that has."""
     run("a")
@@ -284,6 +290,7 @@ def test_nothing_there(kragx, here):
     )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_page(run, kragx, language):
     """The page has a line, a mark for each run and the changes, in one language, and no script."""

@@ -21,6 +21,7 @@ from kragx.app.retrieving.fingerprint import Fingerprint, Fingerprints
 from kragx.app.retrieving.partial_answers import partial_answers
 from kragx.data import Doc, Query, Retrieved
 from tests.report.test_page import parts
+from tests.thoroughness import some
 
 GOLD = [
     {"query_id": f"q{n}", "query": f"question {n}", "gold": [{"id": f"g{n}"}]} for n in range(1, 7)
@@ -121,23 +122,26 @@ HANDLER = "    callbacks: ['langchain_core.callbacks:BaseCallbackHandler']\n"
 
 @pytest.mark.parametrize(
     ("file", "old", "new", "named"),
-    [
-        ("corpus.jsonl", "g1", "x1", "file corpus.jsonl"),
-        ("index/part/1.bin", "one", "two", "file index"),
-        ("docs/a.md", "one", "two", "file docs/*.md"),
-        ("toy_resumed.py", "import json", "import json  #", "code of toy_resumed.py"),
-        (
-            "toy_package/search.py",
-            "import words",
-            "import words  #",
-            "code of toy_package/search.py",
-        ),
-        ("toy_package/words.py", "text[-1]", "text[-1:]", "code of toy_package/words.py"),
-        ("run.yaml", "{index:", "{version:", "fingerprint"),
-        ("run.yaml", ", docs/*.md", "", "args, file docs/*.md"),
-        ("run.yaml", "    fing", f"{HANDLER}    fing", "callbacks"),
-        ("gold.jsonl", '"question', '"Question', "questions"),
-    ],
+    some(
+        [
+            ("corpus.jsonl", "g1", "x1", "file corpus.jsonl"),
+            ("index/part/1.bin", "one", "two", "file index"),
+            ("docs/a.md", "one", "two", "file docs/*.md"),
+            ("toy_resumed.py", "import json", "import json  #", "code of toy_resumed.py"),
+            (
+                "toy_package/search.py",
+                "import words",
+                "import words  #",
+                "code of toy_package/search.py",
+            ),
+            ("toy_package/words.py", "text[-1]", "text[-1:]", "code of toy_package/words.py"),
+            ("run.yaml", "{index:", "{version:", "fingerprint"),
+            ("run.yaml", ", docs/*.md", "", "args, file docs/*.md"),
+            ("run.yaml", "    fing", f"{HANDLER}    fing", "callbacks"),
+            ("gold.jsonl", '"question', '"Question', "questions"),
+        ],
+        5,
+    ),
 )
 def test_what_has_changed_is_named_and_asked_anew(interrupted, kragx, file, old, new, named):
     """Each ingredient of an answer: changed, no answer is taken over, and the command says why."""
@@ -150,7 +154,7 @@ def test_what_has_changed_is_named_and_asked_anew(interrupted, kragx, file, old,
     assert "kept" not in outcome.err + outcome.out
 
 
-@pytest.mark.parametrize("name", ["NOTE", "INDEX"])
+@pytest.mark.parametrize("name", some(["NOTE", "INDEX"], 2))
 def test_values_of_variables(interrupted, kragx, monkeypatch, name):
     """Another value of a variable in `args` or `fingerprint`: asked anew; no value is written."""
     monkeypatch.setenv(name, "of-another-value")
@@ -162,7 +166,7 @@ def test_values_of_variables(interrupted, kragx, monkeypatch, name):
 
 
 @pytest.mark.parametrize(
-    ("version", "named"), [("9.9", "version of kragx"), (None, "package langchain-core")]
+    ("version", "named"), some([("9.9", "version of kragx"), (None, "package langchain-core")], 2)
 )
 def test_versions(interrupted, kragx, monkeypatch, version, named):
     """Another kragx, or another version of a package that the retriever's code imports."""
@@ -245,11 +249,14 @@ def test_nothing_is_asked(interrupted, kragx, monkeypatch):
 
 @pytest.mark.parametrize(
     ("old", "new", "questions", "said"),
-    [
-        ('"begun": "2', '"begun": 5, "x": "', "4 5 6", "3 of 6 answers are kept"),
-        ('"seconds": ', '"seconds": -', "1 2 3 4 5 6", "no answers are kept"),
-        ('"of": [', '"of": [[], \0', "1 2 3 4 5 6", "no answers are kept"),
-    ],
+    some(
+        [
+            ('"begun": "2', '"begun": 5, "x": "', "4 5 6", "3 of 6 answers are kept"),
+            ('"seconds": ', '"seconds": -', "1 2 3 4 5 6", "no answers are kept"),
+            ('"of": [', '"of": [[], \0', "1 2 3 4 5 6", "no answers are kept"),
+        ],
+        3,
+    ),
 )
 def test_lines_that_cannot_be_read_are_counted(interrupted, kragx, old, new, questions, said):
     """Whatever somebody has made of the file: said, with how many lines, and asked for again."""
@@ -349,16 +356,19 @@ def parts_of(here: Path, args: dict, **options) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "corpus.jsonl",
-        "{here}/corpus.jsonl",
-        "sqlite:///corpus.jsonl",
-        "sqlite:///{here}/corpus.jsonl",
-        "file://{here}/corpus.jsonl",
-        "*.jsonl",
-        "{here}/**/corpus.*",
-        "${NOTE}/corpus.jsonl",
-    ],
+    some(
+        [
+            "corpus.jsonl",
+            "{here}/corpus.jsonl",
+            "sqlite:///corpus.jsonl",
+            "sqlite:///{here}/corpus.jsonl",
+            "file://{here}/corpus.jsonl",
+            "*.jsonl",
+            "{here}/**/corpus.*",
+            "${NOTE}/corpus.jsonl",
+        ],
+        4,
+    ),
 )
 def test_files_are_found_however_they_are_named(prepared, monkeypatch, text):
     """A path, an address, a pattern, behind a variable; the variable's value is not told."""

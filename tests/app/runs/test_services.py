@@ -171,6 +171,7 @@ def test_a_grid_of_a_server(write, kragx, here, monkeypatch):
     }
 
 
+@pytest.mark.integration
 @needs_perl
 def test_a_grid_of_a_program(write, kragx, here):
     """A program gets texts; each setting is a program of its own."""

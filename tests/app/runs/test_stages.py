@@ -81,6 +81,7 @@ def folder(request, tmp_path, monkeypatch):
     return pipeline.run(config.load(Path("kragx.yaml")), progress=False)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("folder", ["exact", "{method: 'shared_matcher:Shared'}"], indirect=True)
 def test_from_config_to_folder_and_back(folder, tmp_path):
     """The stage that loses the gold is named on the screen and in each report; the folder, read

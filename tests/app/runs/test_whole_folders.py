@@ -20,6 +20,7 @@ from kragx.app.folder.sealed import finish, publish
 from kragx.app.folder.written import claimed
 from kragx.errors import DataError, UsageError
 from tests.app.runs.dying import Changes, Killed
+from tests.thoroughness import some
 
 GOLD = [
     {"query_id": f"q{number}", "query": f"question {number}", "gold": [{"text": f"text {number}"}]}
@@ -181,12 +182,15 @@ def test_a_page_is_replaced_by_the_page_of_the_next_run(ran, kragx):
 
 @pytest.mark.parametrize(
     ("change", "name"),
-    [
-        ("missing", "config.yaml"),
-        ("missing", "results/a.jsonl"),
-        ("changed since", "gold.jsonl"),
-        ("changed since", "report.json"),
-    ],
+    some(
+        [
+            ("missing", "config.yaml"),
+            ("missing", "results/a.jsonl"),
+            ("changed since", "gold.jsonl"),
+            ("changed since", "report.json"),
+        ],
+        4,
+    ),
 )
 def test_a_folder_that_does_not_fit_its_manifest(ran, kragx, name, change):
     """Whatever reads folders refuses one in which a file is missing, or another one than it was."""
@@ -234,7 +238,7 @@ def test_a_folder_may_be_moved(ran, kragx, here):
 
 
 @posix
-@pytest.mark.parametrize("kind", ["link", "current", "empty"])
+@pytest.mark.parametrize("kind", some(["link", "current", "empty"], 3))
 def test_where_a_folder_may_be(write, kragx, here, kind, monkeypatch):
     """A link to a folder, the current folder and an empty one are written to, and stay that."""
     write()

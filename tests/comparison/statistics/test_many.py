@@ -36,6 +36,7 @@ def test_one_question_a_group_is_the_test_itself():
     pytest.fail("no seed puts four questions into groups of their own")
 
 
+@pytest.mark.integration
 def test_grouped_flips_decide_as_flips_of_each_question():
     """Over all questions and in a part p is about the same, and so is what it decides."""
     logs, same = [], []
@@ -80,6 +81,7 @@ def test_missing_values_and_what_never_differs():
     assert family.n_tests == 2
 
 
+@pytest.mark.integration
 def test_worse_parts_without_shuffling():
     """Large parts, small ones and parts that share rows have nearly the p of shuffled rows."""
     random = np.random.default_rng(2)
@@ -99,6 +101,7 @@ def test_worse_parts_without_shuffling():
     assert nothing.n_tests == 0
 
 
+@pytest.mark.integration
 def test_a_comparison_of_many_is_the_comparison(monkeypatch):
     """Means, intervals, counts and verdicts are the same; p and what hangs on it nearly so."""
     gold = gold_set(600, query_type=lambda i: ("easy", "hard", "rare")[(i % 3) - (i % 90 == 0)])

@@ -30,6 +30,7 @@ from kragx.judging import Failure, Judge, Judgement, Panel, Request, Store
 from kragx.matchers import ExactMatcher
 from kragx.testing import ScriptedClient
 from tests.app.commands.conftest import here, kragx
+from tests.thoroughness import some
 from tests.waiting import wait_until
 
 __all__ = ["here", "kragx"]
@@ -75,12 +76,15 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     ("source", "match", "profile", "metrics"),
-    [
-        ("data", "overlap", "kragx", METRICS),
-        ("rows.jsonl", "overlap", "kragx", METRICS),
-        ("data/*.parquet", {"any": ["exact", "rouge2"]}, "kragx", ["mrr@10", "f1@10"]),
-        ("data", "rouge1", "krag", ["mrr@10", "recall@5"]),
-    ],
+    some(
+        [
+            ("data", "overlap", "kragx", METRICS),
+            ("rows.jsonl", "overlap", "kragx", METRICS),
+            ("data/*.parquet", {"any": ["exact", "rouge2"]}, "kragx", ["mrr@10", "f1@10"]),
+            ("data", "rouge1", "krag", ["mrr@10", "recall@5"]),
+        ],
+        4,
+    ),
 )
 def test_the_numbers_are_those_of_one_evaluation(
     files: Path, source: str, match: object, profile: str, metrics: list[str]
@@ -118,6 +122,7 @@ def test_a_table_says_what_it_is_of(files: Path) -> None:
     assert summary["mean"] == result.evaluation.mean
 
 
+@pytest.mark.integration
 def test_only_what_has_changed_is_computed(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another file, metric, matcher or threshold is another table; a broken one is made anew."""
     computed: list[str] = []
@@ -257,6 +262,7 @@ def with_more(rows: list[tuple[Query, Retrieved | None]]) -> list[tuple[Query, R
     return more
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("workers", [None, pytest.param(2, marks=pytest.mark.integration)])
 def test_metrics_of_documents_and_times(files: Path, workers: int | None) -> None:
     """Texts, facts, times, budgets: bit for bit as whole, also from the tables, warnings too."""
@@ -382,6 +388,7 @@ def test_a_strangers_table_runs_no_code(files: Path) -> None:
     assert not (files / "evil").exists()
 
 
+@pytest.mark.integration
 def test_killed_in_the_middle_it_goes_on(files: Path) -> None:
     """After kill -9 only whole tables stand there, and they are not computed again."""
     code = f"""

@@ -26,6 +26,7 @@ from kragx.evaluation.parts.engine import Here, Processes
 from kragx.judging import Judge
 from kragx.matchers import JudgeMatcher, MatchWarning
 from kragx.testing import ScriptedClient
+from tests.thoroughness import some
 from tests.waiting import PATIENCE, wait_until
 
 
@@ -121,7 +122,7 @@ def _said(work):
     return result, sorted(str(own.message) for own in caught)
 
 
-@pytest.mark.parametrize("match", METHODS, ids=str)
+@pytest.mark.parametrize("match", some(METHODS, 4), ids=str)
 def test_every_method_and_size_gives_the_same(tmp_path, size, match):
     """With failures, missing answers, duplicates, texts without tokens: values and warnings."""
     file = _written(tmp_path / "results.jsonl", map(_odd, range(40)))
@@ -134,6 +135,7 @@ def test_every_method_and_size_gives_the_same(tmp_path, size, match):
     assert _said(lambda: result(Here())) == _said(lambda: result(None))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("n", [2, 3])
 def test_processes_give_the_same(tmp_path, monkeypatch, n):
     """Other processes read the parts themselves; what is in memory is sent to them."""
@@ -172,6 +174,7 @@ def test_packed_and_whole_files_are_shared_as_well(tmp_path, size):
         assert own["settings"]["dataset"] == wanted["settings"]["dataset"]
 
 
+@pytest.mark.integration
 def test_texts_of_a_corpus_are_found_by_each_worker(tmp_path, monkeypatch):
     """And ids without one are counted over all parts."""
     monkeypatch.setattr(parts, "PART_BYTES", 2_000)
@@ -206,6 +209,7 @@ class OfScript:
         return (np.ones(item.shape) for item in items)
 
 
+@pytest.mark.integration
 def test_what_others_cannot_import_is_said(monkeypatch, tmp_path):
     """A class of the script itself is named, with what to do."""
     monkeypatch.setattr(OfScript, "__module__", "__main__")
@@ -225,12 +229,15 @@ def test_what_is_no_number_of_workers_is_refused(workers):
 
 @pytest.mark.parametrize(
     "spoil",
-    [
-        lambda rows: rows.append(_row(3)),
-        lambda rows: rows[12].update(gold="none"),
-        lambda rows: rows[12].pop("query_id"),
-        lambda rows: [row["retrieved"][1].pop("text") for row in rows[5:15:4]],
-    ],
+    some(
+        [
+            lambda rows: rows.append(_row(3)),
+            lambda rows: rows[12].update(gold="none"),
+            lambda rows: rows[12].pop("query_id"),
+            lambda rows: [row["retrieved"][1].pop("text") for row in rows[5:15:4]],
+        ],
+        4,
+    ),
     ids=["id in two parts", "no gold", "no id", "no text"],
 )
 def test_mistakes_are_those_of_the_whole_file(tmp_path, size, spoil):
@@ -252,6 +259,7 @@ def _dies(item):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.integration
 def test_a_worker_that_dies_is_an_error_that_names_its_part():
     """Whatever kills it, nobody waits for it."""
     with pytest.raises(WorkerError, match=r"a worker died \(SIGKILL\) while it worked on 1;"):

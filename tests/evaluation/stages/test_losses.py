@@ -210,6 +210,7 @@ def chains(draw: st.DrawFn) -> Retrieved:
     return Retrieved(answer, stages=tuple(stages))
 
 
+@pytest.mark.integration
 @examples(300)
 @given(st.lists(chains(), min_size=1, max_size=3), st.integers(1, 3))
 def test_as_defined(answers: list[Retrieved], k: int) -> None:

@@ -91,6 +91,7 @@ words = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6).map(" ".jo
 BUDGETS = ["recall@4tokens", "ndcg@9chars", "precision@6tokens", "coverage@2", "coverage@5tokens"]
 
 
+@pytest.mark.integration
 @examples(40)
 @drawn(
     st.lists(

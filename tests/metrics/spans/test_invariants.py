@@ -56,6 +56,7 @@ def test_monotone_in_k_and_bounded(case, bridge):
     assert all(0 <= value <= 1 for value in values)
 
 
+@pytest.mark.integration
 @examples(60)
 @given(cases())
 def test_the_top_k_alone_decide(case):

@@ -549,7 +549,7 @@ def test_a_threshold_later():
     ("words", "times"),
     [
         ("a", 500),
-        ("a b c d", 500),
+        pytest.param("a b c d", 500, marks=pytest.mark.integration),
         ("0 a 0", 300),
         pytest.param("a b", 10_000, marks=pytest.mark.integration),
     ],

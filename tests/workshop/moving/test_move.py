@@ -43,6 +43,7 @@ def moved(new, gold=("c1",), old=OLD):
     return result, result.dataset["q"].gold
 
 
+@pytest.mark.integration
 def test_same():
     """A chunk with its id and its text is the same, and its gold item is left as it is."""
     result, golds = moved(corpus("Something else that is new here.", FERRY[1], name="c"))
@@ -344,6 +345,7 @@ def test_what_metrics_make_of_a_split():
     assert evaluate(result.dataset, run, match="id", metrics=["recall@5"])["recall@5"] == 0.5
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("offsets", [False, True])
 @pytest.mark.parametrize("language", ["consumer_ko", "shop_en"])
 def test_by_places(language, offsets):
@@ -358,6 +360,7 @@ def test_by_places(language, offsets):
     assert {item.verdict for item in result.items} >= {"merged", "split"}
 
 
+@pytest.mark.integration
 @given(st.integers(0, 10**6), st.sampled_from(sorted(CUTS)), st.sampled_from(sorted(CUTS)))
 @examples(40)
 @example(7862, "150", "sentences")  # a word of its own: "already."

@@ -16,7 +16,7 @@ from kragx.judging.questions import Kind
 from kragx.workshop.questions import write_questions
 from kragx.workshop.questions.generated import _MEANS, _Kinds
 from kragx.workshop.questions.making import TARGETS
-from tests.thoroughness import examples
+from tests.thoroughness import examples, some
 from tests.workshop.questions.model import client_of, corpus, judge_of, question_about
 
 ALONE = {"unanswerable": 0.0, "several": 0.0}
@@ -65,7 +65,7 @@ def test_goes_on_and_grows(tmp_path):
 
 @pytest.mark.parametrize(
     ("model", "why"),
-    [
+    some([
         ({"write": lambda text, _: ("Why? " * 70, "a", 0)}, "too long"),
         ({"write": lambda text, _: ("이 물건은 언제 사나요?", "a", 0)}, "wrong language"),
         ({"write": lambda text, _: ("What does this text say?", "", 0)}, "points at its passage"),
@@ -74,7 +74,7 @@ def test_goes_on_and_grows(tmp_path):
         ({"need": lambda question: 0}, "vague"),
         ({"need": lambda question: 1}, "common sense"),
         ({"relevance": lambda question, text: 1}, "not answered"),
-    ],
+    ], 3),
 )  # fmt: skip
 def test_what_falls(tmp_path, model, why):
     """Each filter takes out what it is for, tries other passages, and says so."""
@@ -92,6 +92,7 @@ def test_what_falls(tmp_path, model, why):
     assert result.dropped_dataset.queries[0].metadata["dropped"][0] == why
 
 
+@pytest.mark.integration
 def test_a_question_that_falls_is_made_up_for(tmp_path):
     """With another passage, until there are enough."""
     bad = {"item0000", "item0003", "item0004"}
@@ -125,6 +126,7 @@ def test_nothing_to_ask(tmp_path):
     assert ("d1",) not in {one.sources for one in result.questions}
 
 
+@pytest.mark.integration
 def test_the_difficulty_is_the_models(tmp_path):
     """What was asked for as hard and came out easy is easy; the missed share is said."""
     judge = judge_of(tmp_path, client_of(write=lambda t, s: (*question_about(t, s)[:2], 0)))
@@ -211,6 +213,7 @@ def test_the_budget_stops_and_goes_on(tmp_path):
     assert result.writing.n_calls + result.checking.n_calls == 18 - 7
 
 
+@pytest.mark.integration
 def test_a_dry_run_counts(tmp_path):
     """As many calls as it then takes, where nothing falls; of unanswerable ones at most."""
     docs = corpus(30, source=lambda at: f"file{at // 3}")
@@ -325,6 +328,7 @@ def test_nothing_to_ask_about(tmp_path, docs):
         write_questions(docs, judge_of(tmp_path), 5)
 
 
+@pytest.mark.integration
 def test_language(tmp_path):
     """Korean passages have Korean questions; those of another language can be left out."""
     korean = [

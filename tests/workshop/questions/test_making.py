@@ -277,6 +277,7 @@ _WORDS = st.sampled_from(
 _TEXT = st.lists(_WORDS | st.text(max_size=4), max_size=12).map(" ".join)
 
 
+@pytest.mark.integration
 @examples(60)
 @given(
     st.lists(st.tuples(_TEXT, st.dictionaries(st.sampled_from(["title", "other", "noun"]), _TEXT)))

@@ -142,6 +142,7 @@ def test_an_annotator_is_not_the_owner(served):
         assert (status, list(answer)) == (403, ["error"]), path
 
 
+@pytest.mark.integration
 def test_reading_changes_nothing(served):
     """No GET has an effect, and what writes is not done by GET."""
     state = served.desk.state

@@ -31,6 +31,7 @@ def test_a_full_disk_acknowledges_nothing(served):
     assert sorted(row.uid for row in history) == sorted(one["uid"] for one in said)
 
 
+@pytest.mark.integration
 def test_a_name_that_others_call_it_by(shop):
     """Named, it answers under it, behind a server with TLS too, and under no other."""
     with serving(shop, names=["gold.example", "fd00::1"]) as served:
