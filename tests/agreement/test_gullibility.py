@@ -215,6 +215,7 @@ def test_interval_has_the_query_as_its_unit(store):
     assert low < order.lift < high
 
 
+@pytest.mark.integration
 def test_what_is_added(store):
     """Each passage is asked plain and with each variant, told apart, in the rubric's language."""
     client = ScriptedClient(lambda request: 0)
@@ -319,6 +320,7 @@ def test_a_probe_leaves_exports_alone(store):
         assert {tuple(record["pairs"]) for record in opened.records()} == {()}
 
 
+@pytest.mark.integration
 def test_own_rubric(store):
     """A rubric of support asks against gold texts, and its scale is the order's."""
     rubric = Rubric("mine-1", "support", "Is it in there?", {0: "no", 1: "yes"})

@@ -168,6 +168,7 @@ def test_what_cannot_be_decided_is_said_before_anything_is_asked(run, here):
     ]
 
 
+@pytest.mark.integration
 def test_what_cannot_be_decided_fails_and_says_so(run, here, kragx):
     """On the screen, in the summary and in Markdown; a point estimate is called one everywhere."""
     outcome = run("new", "--summary", "summary.md", more=UNDECIDABLE)
@@ -294,6 +295,7 @@ def test_compare_in_a_narrow_window(run, kragx, monkeypatch):
     assert any(cell.startswith("[") for row in cells for cell in row)
 
 
+@pytest.mark.integration
 def test_changes_in_markdown_show_both_numbers(run, kragx):
     """What a retriever had before and has now stands beside the difference."""
     run("old")
@@ -471,6 +473,7 @@ def test_markdown_shows_data_to_the_letter(run, here, kragx):
         assert "\u202e" not in text
 
 
+@pytest.mark.integration
 def test_markdown_report_has_its_sections(run, here):
     """Recommendations, metrics, the baseline, slices, earlier results and gates."""
     run("old")

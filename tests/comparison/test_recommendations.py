@@ -143,6 +143,7 @@ def test_times_decide_and_are_no_price():
     assert "cost" not in found
 
 
+@pytest.mark.integration
 def test_the_fastest_of_those_that_tie():
     """Among the tied ones the fastest is named; a winner's price is named as well."""
     dataset = gold_set(40)
@@ -183,6 +184,7 @@ def test_noise_makes_nobody_fast(slow, fast, metric):
     assert "cost" not in found
 
 
+@pytest.mark.integration
 def test_how_many_queries_is_a_range():
     """From a difference larger by its standard error to a smaller one, or many more."""
     dataset = gold_set(60)
@@ -344,6 +346,7 @@ def test_several_have_the_best_value(third, why):
     assert verdict.values["shared"] == ["a", "b"]
 
 
+@pytest.mark.integration
 def test_a_number_that_is_not_tested_is_no_best_in_a_slice():
     """Of a run's own number a slice says who has the best value, and that it is not tested."""
     gold = gold_set(20, query_type=lambda i: "ab"[i % 2])

@@ -65,6 +65,7 @@ def everything(comparison):
     return record
 
 
+@pytest.mark.integration
 def test_compared_as_in_memory(evaluated, tmp_path):
     """Means, intervals, tests, slices and advice from tables are those of the evaluations."""
     rows = np.arange(N)

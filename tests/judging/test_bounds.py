@@ -92,6 +92,7 @@ def test_bounds_are_in_order():
     assert low <= scores.mean <= high
 
 
+@pytest.mark.integration
 @examples(400)
 @given(tables())
 def test_bounds_enclose_the_truth(pair):

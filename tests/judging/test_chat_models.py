@@ -201,6 +201,7 @@ def test_another_attempt(package, document, kind, server, store):
         assert [each.get("failure") for each in opened.records()] == [kind, None]
 
 
+@pytest.mark.integration
 def test_rate_limit(package, server, store):
     """A 429 is waited for as long as it says, and is no attempt of the model's own."""
     time = FakeTime()

@@ -179,6 +179,7 @@ def test_a_batch_that_is_planned_meanwhile(any_store, again):
     assert judged.tally.n_joined == judged.tally.n_stored == 0
 
 
+@pytest.mark.integration
 def test_what_a_kill_can_lose(store):
     """Whenever a question is asked, no more than `concurrency` are asked and not committed yet."""
 

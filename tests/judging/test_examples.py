@@ -421,6 +421,7 @@ def test_in_a_config(tmp_path):
 # -- on every road ------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_in_batches(tmp_path, store):
     """What is submitted has the examples in its lines, none of its own; what is collected is found
     by a run with these examples, and not by one without.

@@ -164,6 +164,7 @@ def test_fault(client, name):
         assert 0 < len(judgement.detail) < 3_000
 
 
+@pytest.mark.integration
 @each_client
 def test_neighbours(client):
     """What stands beside a fault has its grade in the same run, and every grade is stored."""

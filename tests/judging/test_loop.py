@@ -230,6 +230,7 @@ def test_second_interrupt(interrupt):
     assert seen == ["cancelled", "cancelled"]
 
 
+@pytest.mark.integration
 def test_what_hangs_is_left(interrupt, monkeypatch):
     """What blocks the loop is left at the second interrupt; the next call has another loop."""
     monkeypatch.setattr(loop, "_END", 0.05)

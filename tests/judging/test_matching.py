@@ -579,6 +579,7 @@ def test_over_budget(judge, options, config, monkeypatch, capsys):
     assert "raise the budget and run again" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_incomplete(config, monkeypatch, capsys, tmp_path):
     """Missing judgements end the command with 4, unless they are allowed.
 

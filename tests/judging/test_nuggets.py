@@ -271,6 +271,7 @@ def test_panel(tmp_path, decide, expected):
         assert verdict.entries == ((2, "by 0"), (2, "by 0"), (0, "by 0"))
 
 
+@pytest.mark.integration
 def test_panel_as_needed(tmp_path):
     """The third is asked where the first two differ about some fact; one that failed counts."""
     asked = []

@@ -467,6 +467,7 @@ def config(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.integration
 def test_the_command(config, capsys, monkeypatch):
     """`kragx run`: alpha in the terminal, on the page, in Markdown and JSON; a dry run counts."""
 

@@ -82,6 +82,7 @@ def test_a_batch(tape, store):
     assert collected.spent.completion_tokens == 5 * 20  # a 429 takes none
 
 
+@pytest.mark.integration
 def test_an_answer_that_never_came(tape, store):
     """A batch whose making was not answered is found in the list, by its mark, and made once."""
     with tape("batch-orphan") as (base_url, server):

@@ -126,6 +126,7 @@ def test_a_repeated_document_is_relevant_once(judge):
     assert result["precision_judged@2"] == 0.5
 
 
+@pytest.mark.integration
 @given(st.lists(st.lists(st.integers(0, 3), max_size=4), min_size=1, max_size=4), st.integers(1, 4))
 @examples(20)
 def test_as_the_slow_reference(tmp_path_factory, grades, k):
@@ -214,6 +215,7 @@ def config(here, jsonl):
     return write
 
 
+@pytest.mark.integration
 def test_from_the_config(kragx, config):
     """`metrics` and `judge` are enough; all that retrievers share is judged once, and once only."""
     ended = kragx("run", config(), "--full")
@@ -266,6 +268,7 @@ def test_a_wrong_judge_is_said_before_anything(kragx, config):
     assert (ended.code, "asks for support" in ended.err) == (2, True)
 
 
+@pytest.mark.integration
 def test_other_judges_are_not_compared(kragx, config):
     """Two folders whose relevance was judged from different grades on are refused."""
     assert kragx("run", config(), "-o", "one").code == 0

@@ -239,6 +239,7 @@ def n_stored(store):
     return judge.judge(QUESTIONS).tally.n_stored
 
 
+@pytest.mark.integration
 def test_an_interrupt_waits_for_answers(store, capsys):
     """What is under way at an interrupt is waited for and kept, and a line says so."""
     client = Slow(lambda _: 2)

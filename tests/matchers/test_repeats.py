@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
+import pytest
 from hypothesis import example, given, strategies as st
 
 from kragx.data import Doc
@@ -15,6 +16,7 @@ TEXTS = st.sampled_from(["강 가", "\u1100\u1161\u11bc \u1100\u1161", " 강  �
 DOCS = st.builds(Doc, text=TEXTS) | st.builds(Doc, st.sampled_from("ab"), TEXTS | st.none())
 
 
+@pytest.mark.integration
 @examples(200)
 @given(st.lists(st.lists(st.lists(st.builds(Doc, text=TEXTS) | DOCS, max_size=5), max_size=4)))
 @example([[[Doc(text="a"), Doc(text="a")], [], [Doc(text="a"), Doc(text="b"), Doc(text=" a")]]])

@@ -165,6 +165,7 @@ DOCS = [
 ]
 
 
+@pytest.mark.integration
 @given(st.lists(st.lists(st.sampled_from(DOCS), max_size=3, unique_by=id), min_size=1, max_size=4))
 @examples(60)
 def test_no_other_metric_notices(lists):

@@ -109,6 +109,7 @@ def test_a_name_begins_no_line(capsys):
     assert capsys.readouterr().err == "kragx: run\n  kragx: fine:\n  1 problem\n"
 
 
+@pytest.mark.integration
 def test_one_door():
     """Nothing is printed but by `kragx.printing`; a docstring's example may print."""
     package = Path(kragx.__file__).parent

@@ -88,6 +88,7 @@ def test_bounds_against_brute_force(name, ranks, data):
         assert (low[0], high[0]) == pytest.approx((differences.min(), differences.max()))
 
 
+@pytest.mark.integration
 def test_bounds_of_ndcg_are_not_far_off():
     """Over random questions with four left the bounds of ndcg are hardly wider than needed."""
     rng, own, width, needed = np.random.default_rng(4), rule("ndcg@3"), 0.0, 0.0

@@ -74,6 +74,7 @@ def test_a_template_of_thousands_stays_apart():
     assert all(copies.all(name) == (name,) for name in docs)
 
 
+@pytest.mark.integration
 @given(st.lists(st.lists(st.sampled_from("가나다"), min_size=12, max_size=60), max_size=6))
 @examples(200)
 def test_copies_against_a_slow_reference(texts):

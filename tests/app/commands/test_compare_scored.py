@@ -41,6 +41,7 @@ def folders(files, kragx, tmp_path):
     return named
 
 
+@pytest.mark.integration
 def test_as_in_memory(files, folders, kragx):
     """Differences, slices and who changed are those of `compare` of the two evaluations."""
     code, out, _ = kragx("compare", *folders, "--slice", "difficulty", "--format", "json")

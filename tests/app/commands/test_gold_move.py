@@ -60,6 +60,7 @@ def test_a_query_without_gold(kragx, jsonl, here):
     assert read_dataset("v2.jsonl")["q1"].gold[0].text == TEXTS[1]
 
 
+@pytest.mark.integration
 def test_strict(kragx, jsonl, here):
     """What is lost beside other gold ends with 0, and with 3 by --strict."""
     arguments = files(kragx, jsonl, TEXTS[1], TEXTS[2])

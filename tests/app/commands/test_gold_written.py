@@ -26,6 +26,7 @@ def config(folder, base_url, n=12, **judge):
     (folder / "c.yaml").write_text(f"dataset: {{corpus: corpus.jsonl}}\njudge: {json.dumps(own)}\n")
 
 
+@pytest.mark.integration
 def test_dry_run_and_budget(kragx, here):
     """A dry run counts and asks nothing; a budget stops, keeps what was got, and it goes on."""
     with serving(handler=Writer) as server:

@@ -217,6 +217,7 @@ def test_own_tokenizer_from_the_current_folder(kragx, jsonl, module):
 TEMPLATE = "{} is open from {} to {}, and tickets cost {} crowns at the northern gate of the park."
 
 
+@pytest.mark.integration
 def test_what_a_warning_names_can_be_said_on_the_command_line(kragx, jsonl):
     """`--match` and `--tokenizer` of `score` and `match` take mappings, as configs do."""
     gold, sibling = (TEMPLATE.format(*words.split()) for words in ("Elm 8 17 20", "Oak 9 18 30"))

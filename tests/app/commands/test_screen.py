@@ -158,6 +158,7 @@ def test_report_prints_the_same(run, kragx):
     assert "corrected over" in kragx("report", "out", "--full").out
 
 
+@pytest.mark.integration
 def test_times_stand_with_full(run):
     """Times are no part of the one table, unless the verdict is about one."""
     text = "metrics: [mrr@5, seconds_mean, throughput, source_diversity@5]"

@@ -235,6 +235,7 @@ def test_what_is_a_secret(monkeypatch):
     assert secrets.mask(kept) == kept
 
 
+@pytest.mark.integration
 def test_errors_of_a_trusted_folder_and_of_a_probe(config, kragx):
     """What asks again with the config's variables masks them in errors as a run does."""
     with warnings.catch_warnings():

@@ -263,6 +263,7 @@ def test_explain_obeys_no_color(kragx, results, monkeypatch):
     assert "«환불 one" in kragx("explain", results, "-q", "q1", terminal=True).out
 
 
+@pytest.mark.integration
 def test_explain_a_folder(kragx, folder):
     """Every retriever, or the one named; the config's matchers stand among the scores."""
     both = kragx("explain", folder, "-q", "q2", "--format", "json").json()

@@ -78,6 +78,7 @@ def test_held_against_it(run, here, kragx, lost, code, verdict):
     assert (again.code, f"; {verdict}" in again.out) == (code, True), again.err
 
 
+@pytest.mark.integration
 def test_a_worse_run_is_no_baseline(run, here):
     """Numbers that fail a gate do not replace those that they were held against."""
     run("--save-baseline", "base.json")

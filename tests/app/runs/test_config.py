@@ -196,6 +196,7 @@ def test_schema_command(kragx):
     assert kragx("schema").json() == json.loads(json.dumps(config_schema()))
 
 
+@pytest.mark.integration
 def test_init_runs(kragx, here):
     """`kragx init` writes a config that runs as it is, and replaces nothing."""
     assert kragx("init").code == 0

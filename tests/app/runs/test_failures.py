@@ -326,6 +326,7 @@ class Unsure:
 """
 
 
+@pytest.mark.integration
 def test_the_summary_of_a_job_says_what_was_not_judged(run, here):
     """A value that rests on guessed judgements stands beside what it can become, and why."""
     (here / "six_client.py").write_text(UNSURE, encoding="utf-8")

@@ -169,6 +169,7 @@ def test_killed_and_started_again(prepared, kragx):
         assert evaluation["counts"]["metrics"]["seconds_mean"] == {"n_scored": 6}
 
 
+@pytest.mark.integration
 def test_retrievers_whose_names_are_those_of_kept_answers(prepared, kragx):
     """Retrievers named `a` and `a.partial` keep their results."""
     here = prepared("good", CONFIG.replace("mine:", "a.partial: {class: 'toy_runs:empty'}\n  a:"))
@@ -247,6 +248,7 @@ def test_the_config_is_printed_first_and_kept(prepared, kragx, here):
     assert kept["output"] == str(here / "other")
 
 
+@pytest.mark.integration
 def test_a_folder_of_an_earlier_version(prepared, kragx, here):
     """`correction: holm`, an earlier version's default, is read as `family`, and that is said."""
     prepared("good")

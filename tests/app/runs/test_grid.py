@@ -59,6 +59,7 @@ def config(here, jsonl, module, kragx):
     return write
 
 
+@pytest.mark.integration
 def test_a_grid_runs_and_says_which_to_take(config, here, kragx):
     """The screen, report.json and report.md say it; a finished folder says the same once more."""
     path = config({"skill": [2, 9], "k": [2, 3]})
@@ -140,6 +141,7 @@ def test_an_interrupted_grid_goes_on(config, here, kragx):
     assert "r[skill=2]: 40 of 40 answers are kept" in outcome.err
 
 
+@pytest.mark.integration
 def test_halving_drops_who_is_told_apart_and_the_folder_keeps_that(config, here, kragx):
     """A clear loser is asked ten questions and no more, and is neither missing nor 0 anywhere."""
     path = config({"skill": [0, 8, 9]}, tuning={"halving": {"start": 10, "factor": 9}})

@@ -127,6 +127,7 @@ def test_by_hand(run, kragx):
     assert "hit_rate@5" not in out
 
 
+@pytest.mark.integration
 def test_times_are_corrected_apart(run, kragx):
     """As in a comparison: what is found has nine tenths of alpha, whatever the clock says."""
     metrics = "metrics=[mrr@5, hit_rate@5, seconds_mean]"
@@ -192,6 +193,7 @@ def test_not_joined(run, kragx, settings, word, kind, said):
     assert ("<polyline" in page, 'class="gap"' in page) == (False, True)
 
 
+@pytest.mark.integration
 def test_other_k(run, kragx):
     """A metric at another k is another metric: a line of its own, and no step between the two."""
     run("a")
@@ -206,6 +208,7 @@ def test_other_k(run, kragx):
     assert (outcome.code, "--metric: no run has 'mrr@7'; perhaps" in outcome.err) == (2, True)
 
 
+@pytest.mark.integration
 def test_what_is_no_run(run, kragx, here):
     """Half-written, foreign, broken and copied folders are named and left out; the others count."""
     run("kept/a")
@@ -247,6 +250,7 @@ def test_a_retriever_that_failed(run, kragx):
     assert "one: not comparable: it failed on 40 of 40 questions" in kragx("history", "results").out
 
 
+@pytest.mark.integration
 def test_clocks_and_days(run, kragx):
     """Runs stand by their dates whatever their zone; one of the future is pointed out."""
     run("a")

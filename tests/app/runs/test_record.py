@@ -223,6 +223,7 @@ def test_resumed(prepared, kragx):
     assert (record()["resumed"], record()["kept"]) == (False, {})
 
 
+@pytest.mark.integration
 def test_it_changes_no_number(repository, kragx):
     """Two runs leave the same bytes but for the record, and reading a folder leaves that too."""
     reports = []
@@ -238,6 +239,7 @@ def test_it_changes_no_number(repository, kragx):
     assert first["config"]["statistics"]["seed"] == 7
 
 
+@pytest.mark.integration
 def test_a_folder_of_an_earlier_version(prepared, kragx):
     """Where nothing was recorded that is said, by report and compare; nothing is made up."""
     assert kragx("run", "run.yaml").code == 0

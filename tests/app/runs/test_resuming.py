@@ -271,6 +271,7 @@ def test_lines_that_cannot_be_read_are_counted(interrupted, kragx, old, new, que
     assert "has changed" not in outcome.err
 
 
+@pytest.mark.integration
 def test_fresh(interrupted, kragx):
     """`--fresh` asks for all; interrupted again, its own answers alone are taken over."""
     (interrupted / "revived").unlink()
@@ -491,6 +492,7 @@ def test_an_interruption_changes_no_answer(tmp_path):
     assert again.known["q1"].documents[0].metadata == plain
 
 
+@pytest.mark.integration
 def test_numbers_of_numpy_in_metadata(prepared, kragx, jsonl):
     """They are numbers like any others, in a run that was interrupted and in one that was not."""
     edit(prepared / "toy_package" / "search.py", "    return [doc for", "    found = [doc for")

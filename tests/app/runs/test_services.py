@@ -94,6 +94,7 @@ def test_a_program(write, kragx, here):
     assert json.loads(line)["retrieved"][0]["text"] == "about rivers"
 
 
+@pytest.mark.integration
 @needs_perl
 def test_an_edited_program_is_asked_again(write, kragx, here):
     """What a program answered is kept after an interruption while its file stays the same."""
@@ -142,6 +143,7 @@ def test_a_variable_that_is_not_set(write, kragx, monkeypatch):
     assert "retrievers.search.http.headers.Authorization" in outcome.err
 
 
+@pytest.mark.integration
 def test_a_grid_of_a_server(write, kragx, here, monkeypatch):
     """Values stand where their names do, of their own type alone in a text; cut lists are cut."""
     monkeypatch.setenv("SEARCH_KEY", KEY)

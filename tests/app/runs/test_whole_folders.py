@@ -169,6 +169,7 @@ def test_files_of_a_user_stay(ran, write, kragx):
     assert files(out) == before
 
 
+@pytest.mark.integration
 def test_a_page_is_replaced_by_the_page_of_the_next_run(ran, kragx):
     """A page that is drawn again does not make the folder another; the next run replaces it."""
     out = ran(text=CONFIG.replace("html: false", "html: true"))
@@ -431,6 +432,7 @@ def cut_short(ran, write, kragx, here):
     return out, numbers(kragx, "new")
 
 
+@pytest.mark.integration
 @posix
 def test_complete_results_are_read_where_they_are(cut_short, kragx):
     """Who cannot move them into place, as another one has the folder, reads them all the same."""
@@ -528,6 +530,7 @@ def former(ran):
     return out
 
 
+@pytest.mark.integration
 def test_a_former_folder_is_read_and_written(former, kragx, recwarn):
     """It is read, with a warning, and a run writes into it."""
     outcome = kragx("report", "out")

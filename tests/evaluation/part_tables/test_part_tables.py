@@ -160,6 +160,7 @@ class Nothing(ExactMatcher):
         return False
 
 
+@pytest.mark.integration
 def test_a_subclass_has_tables_of_its_own(files: Path) -> None:
     """Its values are never those of the built-in matcher from which it derives."""
     first, own, again = (
@@ -370,6 +371,7 @@ def test_missing_judgements(few: Path) -> None:
     assert all("word3" in words(own) for own in client.requests[n_before:])
 
 
+@pytest.mark.integration
 def test_a_strangers_table_runs_no_code(files: Path) -> None:
     """What a matcher noted is read as nothing else; such a table is computed anew."""
 
@@ -415,6 +417,7 @@ evaluated.evaluate_in_parts({str(files / "data")!r}, {str(files / "out")!r})
     assert result.evaluation.to_dict() == evaluate(files / "data").to_dict()
 
 
+@pytest.mark.integration
 def test_the_command(kragx: Any, files: Path) -> None:
     """``kragx score --out`` prints what it prints without, and says what it wrote."""
     plain = kragx("score", files / "data")

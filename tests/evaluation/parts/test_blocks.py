@@ -129,6 +129,7 @@ def one_kind(record: dict[str, Any]) -> dict[str, Any]:
 MATCHES = ["overlap", "rouge2", "rouge1", "rougeL", "phrase", "span", "text", "id"]
 
 
+@pytest.mark.integration
 @examples(150)
 @given(
     records=results(),

@@ -100,6 +100,7 @@ def test_every_number_is_that_of_pytrec_eval(level: int, data):
     assert result.counts["n_extra"] == len(set(run) - set(qrels))
 
 
+@pytest.mark.integration
 @given(data=qrels_and_runs())
 @quick
 def test_its_own_names_mean_its_own_numbers(data):
@@ -112,6 +113,7 @@ def test_its_own_names_mean_its_own_numbers(data):
         assert found == pytest.approx({name: values[name] for name in found}, abs=TINY)
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore:.*scores rise down every list")  # drawn so, now and then
 @given(data=qrels_and_runs(), random=st.randoms(use_true_random=False))
 @quick
@@ -126,6 +128,7 @@ def test_scores_order_a_list_whatever_its_order(data, random):
     check(result, oracle(qrels, run, 1), 1)
 
 
+@pytest.mark.integration
 @given(data=qrels_and_runs())
 @quick
 def test_lists_without_scores_keep_their_order(data):

@@ -357,6 +357,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 endings = st.sampled_from(["file.txt", "file.txt.gz"])
 
 
+@pytest.mark.integration
 @given(
     grades=st.dictionaries(
         query_ids,

@@ -175,6 +175,7 @@ def test_what_reads_nothing_blocks_nobody(perl):
             search.invoke("x" * 200_000)
 
 
+@pytest.mark.integration
 def test_its_whole_group_is_ended(perl, tmp_path):
     """What the program has started itself ends with it, though both ignore the end of input."""
     pids = tmp_path / "pids"

@@ -591,6 +591,7 @@ class TestArguments:
             evaluate_retrieval_at_K(df, 3, {"good": good})
 
 
+@pytest.mark.integration
 def test_visualize() -> None:
     """The averages can be drawn: a panel for each metric, none for the counts."""
     means, _ = evaluated(k=2)

@@ -203,6 +203,7 @@ def slow_first(gold, stream, run=8, edge=6, syllables=7):
     return first
 
 
+@pytest.mark.integration
 @examples(200)
 @given(cases())
 def test_as_the_slow_reference(case):

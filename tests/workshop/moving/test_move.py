@@ -287,6 +287,7 @@ def test_offsets_of_a_source():
     assert (golds[0].id, golds[0].metadata) == ("n0", place | record)
 
 
+@pytest.mark.integration
 def test_text_without_an_id():
     """Gold that is a text alone gets the id of the chunk that holds it."""
     _, golds = moved(OLD, [{"text": "kept on a short lead at all times"}])
@@ -405,6 +406,7 @@ def kinds(result, before):
     }
 
 
+@pytest.mark.integration
 def test_results_of_before_and_after_are_of_the_same_text():
     """Whole and unedited gold is recorded as the same; split, edited, joined and lost is other."""
     cut = FERRY[1].index("but")

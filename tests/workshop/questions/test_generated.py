@@ -115,6 +115,7 @@ def test_no_two_alike(tmp_path):
     assert result.fell == {"asked already": 6}
 
 
+@pytest.mark.integration
 def test_nothing_to_ask(tmp_path):
     """A passage about which the model writes nothing is counted; another takes its place."""
 
@@ -203,6 +204,7 @@ def test_a_cut_off_answer_is_no_refusal(tmp_path):
     assert "2 length: " in str(result)
 
 
+@pytest.mark.integration
 def test_the_budget_stops_and_goes_on(tmp_path):
     """Nothing that was paid for is paid for again."""
     docs = corpus(6)
@@ -477,6 +479,7 @@ def test_hostile_passages(tmp_path):
     assert (result.questions, result.fell) == ((), {"vague": 1})
 
 
+@pytest.mark.integration
 def test_what_exists_was_made_from_others(tmp_path):
     """Passages that no existing question was made from come first."""
     judge = judge_of(tmp_path)

@@ -317,6 +317,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_come_back_as_data(served, text):
     """Questions, notes and names are the texts that they were, mended, and JSON alone."""
