@@ -1,5 +1,6 @@
 """`calibrate`: from results and labels to a way to match."""
 
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -266,6 +267,8 @@ def calibrate(
     folds = min(folds, len(queries))
     tried = trials(items, specs, pairs)
     tested, chosen, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
+    for warned in tried[tested.index(chosen)].warned:
+        warnings.warn(warned, stacklevel=2)
     # Of several the simplest, which comes first.
     closest = None if placed else min(tested, key=lambda candidate: candidate.mistakes)
     made_by = None if closest is None or closest.mistakes else _decision(closest)

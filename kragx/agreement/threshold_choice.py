@@ -63,11 +63,13 @@ class Trial:
         spec: what to match by.
         scores: (u) one for each pair.
         fixed: its threshold, where there is none to choose.
+        warned: of texts that it cannot match; said of the chosen one, as scores show it of others.
     """
 
     spec: dict[str, Any]
     scores: Floats
     fixed: float | None
+    warned: tuple[Warning, ...] = ()
 
 
 def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: Ints) -> list[Trial]:
@@ -80,15 +82,13 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
         raise UsageError("candidates: there is none")
     corpora: dict[Tokenizer, TokenCorpus] = {}
     tried = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", MatchWarning)
-        for spec in specs:
-            matcher, fixed = _matcher(spec)
+    for spec in specs:
+        matcher, fixed = _matcher(spec)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", MatchWarning)
             table = match_items(items, matcher.sharing(corpora), Notes())
-            tried.append(Trial(spec, _scores(items, table, pairs), fixed))
-    # The same texts trouble many candidates; once is enough.
-    for warning in {str(warning.message): warning for warning in caught}.values():
-        warnings.warn(warning.message, warning.category, stacklevel=3)
+        warned = tuple(own.message for own in caught if isinstance(own.message, Warning))
+        tried.append(Trial(spec, _scores(items, table, pairs), fixed, warned))
     return tried
 
 

@@ -209,8 +209,8 @@ class Reading:
                         raise problem.error()  # a mapped column is not there, and that is why
                 raise DataError(
                     phrase(
-                        "not recognised as a gold set; its fields are {fields}; {hint}; or name "
-                        "its format ({formats})",
+                        "not recognised as a gold set or as results; its fields are {fields}; "
+                        "{hint}; or name its format ({formats})",
                         fields=", ".join(map(repr, record)),
                         hint=columns_hint(record),
                         formats=", ".join(FORMATS),

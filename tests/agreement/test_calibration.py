@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import unicodedata
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -36,11 +37,9 @@ from kragx.agreement.threshold_choice import Chooser, Trial
 from kragx.data.formats.gold import write_results
 from kragx.judging import Judge, Store
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.matchers import METHODS, MatchItem, matcher, method_class
+from kragx.matchers import METHODS, MatchItem, MatchWarning, matcher, method_class
 from tests.agreement.simulation import calibration_coverage
 from tests.thoroughness import examples, some
-
-pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.notes.MatchWarning")
 
 counts = st.integers(0, 40)
 
@@ -280,6 +279,18 @@ def test_the_block_that_is_written_decides_as_was_reported(spec: Any, moved: boo
     assert (found.chosen.thresholds is not None) == moved
     if not moved:
         assert block == ({"method": spec} if isinstance(spec, str) else spec)
+
+
+def test_texts_that_the_chosen_matcher_cannot_match_are_told_of_it_alone():
+    """Short gold is nothing to ROUGE-2: said where that is chosen, and not else."""
+    gold = {"q1": ["1919"], "q2": ["zinc"]}
+    found = {query: [f"it is {text} here", "nothing"] for query, [text] in gold.items()}
+    labels = [Label(rank == 1, query, rank=rank, gold=1) for query in gold for rank in (1, 2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert calibrate(gold, labels, found).match == {"method": "text"}
+    with pytest.warns(MatchWarning, match="can match nothing by 'rouge2' in 2 questions"):
+        calibrate(gold, labels, found, only=["rouge2"])
 
 
 def test_few_labels_are_called_few():

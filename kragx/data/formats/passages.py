@@ -5,11 +5,14 @@ from collections.abc import Iterable, Sequence
 
 from kragx.data.formats.format import Fields, Format, Read
 from kragx.data.gold import Gold, Query
+from kragx.printing import phrase
 
 _QUESTIONS = ("question", "query", "질문", "질의", "문제", "user_query")
 # What an answer rests on before the answer: what is found is matched with what stood somewhere.
 _PASSAGES = ("passage", "evidence", "근거", "context", "본문", "정답", "answer", "답변", "답")
+_FOUND = ("retriev", "results", "hits", "contexts", "rank", "검색 결과", "검색결과", "순위")
 _IDS = ("query_id", "question_id", "qid", "id", "no", "no.", "#", "번호", "연번", "순번")
+_UNKNOWN = "..."
 
 
 def _read(fields: Fields) -> Read:
@@ -46,18 +49,26 @@ PASSAGES = Format(
 
 
 def columns_hint(names: Iterable[str]) -> str:
-    """How to say what the columns of an unknown table hold, by what they are called."""
+    """How to say what an unknown table holds, by what its columns are called."""
     columns = list(names)
+    found = _named(columns, _FOUND)
+    if found != _UNKNOWN:
+        return phrase(
+            "results hold one question a line, as {line}; {found} seems to say what was retrieved",
+            line='{"query_id": ..., "gold": [{"text": ...}], "retrieved": [{"text": ...}]}',
+            found=found,
+        )
     question = _named(columns, _QUESTIONS)
     passage = _named([own for own in columns if own != question], _PASSAGES)
     # Called so as a whole: "no" and "id" stand in many other words.
     number = next((own for own in columns if str(own).casefold() in _IDS), None)
     with_id = "" if number is None else f"query_id: {_in_yaml(number)}, "
-    return (
-        f"say which column holds what, as columns: {{{with_id}question: {question}, "
-        f"answer_passage: {passage}}} (a command takes --column FIELD=COLUMN for each), or, where "
-        f"it holds ids, {{{with_id or 'query_id: ..., '}query: {question}, "
-        f"relevant_chunk_ids: {passage}}}"
+    return phrase(
+        "say which column holds what, in a config as columns: {columns}, or, where it holds ids, "
+        "{ids}; on the command line kragx convert takes --column FIELD=COLUMN for each, and "
+        "writes what every other command reads",
+        columns=f"{{{with_id}question: {question}, answer_passage: {passage}}}",
+        ids=f"{{{with_id or 'query_id: ..., '}query: {question}, relevant_chunk_ids: {passage}}}",
     )
 
 
@@ -68,7 +79,7 @@ def _named(columns: Sequence[str], words: Sequence[str]) -> str:
         for name, column in folded.items():
             if word in name:
                 return _in_yaml(column)
-    return "..."
+    return _UNKNOWN
 
 
 def _in_yaml(name: str) -> str:
