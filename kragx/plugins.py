@@ -76,6 +76,20 @@ def is_import_path(value: str) -> bool:
     return _IMPORT_PATH.fullmatch(value) is not None
 
 
+def path_of(kind: type) -> str:
+    """The import path of a class."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def shown_name(value: Any) -> str:
+    """What results call somebody's object: its `name`, or its import path if it has none.
+
+    A name that its class only inherits is another's, which works in another way.
+    """
+    given = {**vars(type(value)), **getattr(value, "__dict__", {})}
+    return str(value.name) if "name" in given else path_of(type(value))
+
+
 def imported(path: str) -> Any:
     """What an import path names, if its module is imported already; else None."""
     module_name, _, name = path.partition(":")

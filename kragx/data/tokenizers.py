@@ -323,9 +323,8 @@ def _tokenizer(spec: object) -> Tokenizer:
 
 def describe(tokenizer: Tokenizer) -> dict[str, Any]:
     """What a result records of a tokenizer: name, version and options."""
-    kind = type(tokenizer)
     return {
-        "name": getattr(tokenizer, "name", f"{kind.__module__}:{kind.__qualname__}"),
+        "name": plugins.shown_name(tokenizer),
         **({"version": tokenizer.version} if hasattr(tokenizer, "version") else {}),
         **({} if isinstance(tokenizer, FunctionTokenizer) else plugins.options(tokenizer)),
     }

@@ -226,7 +226,8 @@ class BaseMatcher:
 
     Attributes:
         threshold: the least score that counts as a match.
-        name: of the method, in results; empty for the class's import path.
+        name: of the method, in results; empty for the class's import path, which is also that of a
+            subclass that gives itself none.
         needs: options without which a built-in method makes no matcher.
         reads: whether ids or texts are compared.
         looks_at: the fields of retrieved documents that it looks at, so that no others need be read
@@ -267,6 +268,12 @@ class BaseMatcher:
     places: tuple[int, ...] = ()
     inner: Any = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # It decides in another way than the method whose name it would inherit.
+        if vars(cls).keys().isdisjoint({"name", "methods"}) and cls.methods():
+            cls.name = plugins.path_of(cls)
+
     @classmethod
     def methods(cls) -> Mapping[str, Mapping[str, Any]]:
         """The built-in methods that this class makes, by name, with the options each one fixes."""
@@ -295,7 +302,7 @@ class BaseMatcher:
     def settings(self) -> dict[str, Any]:
         """What a result records: the method and every option, the tokenizer with its version."""
         matcher = self if self.inner is None else self.inner
-        settings: dict[str, Any] = {"method": self.name or _import_path(matcher)}
+        settings: dict[str, Any] = {"method": self.name or plugins.path_of(type(matcher))}
         for option, value in plugins.options(matcher).items():
             is_tokenizer = isinstance(value, Tokenizer)
             settings[option] = tokenizers.describe(value) if is_tokenizer else value
@@ -443,7 +450,7 @@ class Adapted(BaseMatcher):
     def __init__(self, matcher: Matcher) -> None:
         self.inner = matcher
         self.threshold: float = matcher.threshold
-        self.name: str = getattr(matcher, "name", _import_path(matcher))
+        self.name: str = plugins.shown_name(matcher)
         self.top: float | None = getattr(matcher, "top", None)
         self.may_not_know: bool = getattr(matcher, "may_not_know", False)
         self.tokenizer: Tokenizer | None = getattr(matcher, "tokenizer", None)
@@ -456,10 +463,6 @@ class Adapted(BaseMatcher):
 def adapted(matcher: Matcher) -> BaseMatcher:
     """A matcher with the whole contract; an object that has the least of it is wrapped."""
     return matcher if isinstance(matcher, BaseMatcher) else Adapted(matcher)
-
-
-def _import_path(value: object) -> str:
-    return f"{type(value).__module__}:{type(value).__qualname__}"
 
 
 # -- options that several matchers have --------------------------------------------------------

@@ -22,6 +22,7 @@ from kragx.matchers.base import ID_AND_TEXT, BaseMatcher, MatchItem
 from kragx.matchers.notes import Notes
 from kragx.matchers.shares import lengths
 from kragx.metrics import Bools, Floats, Ints
+from kragx.plugins import shown_name
 from kragx.printing import phrase
 
 # Queries whose texts are compared at once: enough for a tokenizer or a model that works in batches,
@@ -267,7 +268,7 @@ class TokenMatcher(BatchMatcher):
                 "short gold as a phrase"
             )
         if words(as_read):
-            name = getattr(self.tokenizer, "name", type(self.tokenizer).__name__)
+            name = shown_name(self.tokenizer)
             return f"the tokenizer {name!r} finds no token in it; use 'unicode'"
         if words(text):
             return "it is markup alone, which is left out; use 'text', which compares it as it is"

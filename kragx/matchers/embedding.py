@@ -133,12 +133,11 @@ class EmbeddingMatcher(BatchMatcher):
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records: the class, the model, and what it was made with but secrets."""
-        kind = type(self.embeddings)
         is_path = isinstance(self.embeddings, str)
         args = plugins.as_written(self._more(self.args or {}))
         settings = {
             "method": self.name,
-            "embeddings": self.embeddings if is_path else f"{kind.__module__}:{kind.__qualname__}",
+            "embeddings": self.embeddings if is_path else plugins.path_of(type(self.embeddings)),
             "model": self._named,
             "args": args or None,
             "threshold": self.threshold,

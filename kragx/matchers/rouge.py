@@ -6,7 +6,7 @@ score equals rouge-score's, to the last bit.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -42,7 +42,14 @@ class RougeMatcher(TokenMatcher):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(name=self.method, least_tokens=2 if self.method == "rouge2" else 1)
+        self._set(name=self.name or self.method, least_tokens=2 if self.method == "rouge2" else 1)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a result records; of a subclass, which is a method of its own, also which ROUGE."""
+        options = super().settings
+        own = {} if self.name == self.method else {"method": self.name, "rouge": self.method}
+        return {**options, **own}
 
     @classmethod
     def methods(cls) -> Mapping[str, Mapping[str, str]]:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from pydantic import BaseModel, Field
 
 from kragx import UsageError, evaluate, match_pairs, matcher
+from kragx.data import UnicodeTokenizer
+from kragx.matchers import Matcher, MatchItem, Notes
+from kragx.matchers.phrase import PhraseMatcher
 from kragx.matchers.reasons import reasons
+from kragx.matchers.rouge import RougeMatcher
 from kragx.plugins import build
 
 from .support import item
@@ -184,3 +192,75 @@ def test_fields_of_pydantic_by_name_or_alias(name: str) -> None:
     assert build(path, {name: "m"}).model == "m"
     with pytest.raises(UsageError, match="perhaps you meant 'model'"):
         build(path, {name: "m", "modle": "m"})
+
+
+class Narrower(RougeMatcher):
+    """Somebody's matcher, derived from kragx's."""
+
+
+class StillNarrower(Narrower):
+    """Derived from theirs, with a name."""
+
+    name = "still_narrower"
+
+
+class Backwards(UnicodeTokenizer):
+    """Somebody's tokenizer, derived from kragx's."""
+
+
+@dataclass(frozen=True)
+class Loose(PhraseMatcher):
+    """Somebody's matcher with an option of its own."""
+
+    gap: int = 1
+
+
+class Named:
+    """A matcher that derives from nothing of kragx."""
+
+    name, threshold = "named", 1.0
+
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
+        """Nothing matches."""
+        return (np.zeros(one.shape) for one in items)
+
+
+class Renamed(Named):
+    """Another that derives from it."""
+
+
+@pytest.mark.parametrize(
+    ("own", "shown"),
+    [
+        (Narrower(), f"{__name__}:Narrower"),
+        (StillNarrower(), "still_narrower"),
+        (Loose(), f"{__name__}:Loose"),
+        (Named(), "named"),
+        (Renamed(), f"{__name__}:Renamed"),
+        (RougeMatcher("rougeL"), "rougeL"),
+        (PhraseMatcher(), "phrase"),
+    ],
+)
+def test_a_class_that_derives_from_a_matcher_has_a_name_of_its_own(
+    own: Matcher, shown: str
+) -> None:
+    """Its results are not taken for those of the matcher that it derives from."""
+    result = evaluate([["배는 아침에 떠난다"]], [["밤에 배는 온다"]], match=own, metrics=["mrr@5"])
+    assert (result.settings["match"]["method"], result.match_name) == (shown, shown)
+    assert result.to_text().startswith(f"match: {shown}")
+
+
+def test_a_derived_rouge_says_which_it_is() -> None:
+    """Two results of one class by different ROUGE are not taken for each other either."""
+    settings = [Narrower(method).settings for method in ("rouge1", "rougeL")]
+    assert [own["rouge"] for own in settings] == ["rouge1", "rougeL"]
+    assert "rouge" not in RougeMatcher().settings
+
+
+def test_a_class_that_derives_from_a_tokenizer_has_a_name_of_its_own() -> None:
+    """Results say by its import path who cut the texts; kragx's own keep their names."""
+    names = [
+        PhraseMatcher(tokenizer=own).settings["tokenizer"]["name"]
+        for own in (Backwards(), UnicodeTokenizer())
+    ]
+    assert names == [f"{__name__}:Backwards", "unicode"]
