@@ -387,6 +387,14 @@ def test_fields_of_metadata_may_be_called_as_those_of_documents(tmp_path: Path) 
     assert answer.documents[0].metadata == metadata
 
 
+def test_lists_are_read_whose_documents_lack_what_is_compared(tmp_path: Path) -> None:
+    """Of documents without ids it is said that they have none, not that there are no lists."""
+    rows = [{"query_id": "q1", "gold": [{"id": "d"}], "retrieved": [{"text": "t"}, {"text": "u"}]}]
+    path = table(tmp_path / "file.parquet", rows)
+    with pytest.raises(DataError, match="'q1', rank 1: the document has no id; name the metadata"):
+        evaluate(path, match="id", metrics=["precision@2"])
+
+
 class Newest(IdMatcher):
     """Somebody's matcher: equal ids, of documents of the year alone."""
 

@@ -195,13 +195,18 @@ def _leaves(file: ParquetFile) -> list[str]:
 def _columns(file: ParquetFile, of_documents: Collection[str] | None) -> list[str]:
     """The paths of the columns that are read."""
     paths = [path for path in _leaves(file) if not _is_index(path)]
-    dropped = set() if of_documents is None else {*_DOCUMENT} - {*of_documents}
-    return [
+    if of_documents is None:
+        return paths
+    dropped = {*_DOCUMENT} - {*of_documents}
+    of_lists = [path for path in paths if path.split(".")[0] == "retrieved"]
+    unread = [
         path
-        for path, (field, *parts) in ((own, own.split(".")) for own in paths)
-        if (field != "retrieved" or next(filter(_DOCUMENT.__contains__, parts), "") not in dropped)
-        and (field != "stages" or of_documents is None)
+        for path in of_lists
+        if next(filter(_DOCUMENT.__contains__, path.split(".")[1:]), "") in dropped
     ]
+    if unread == of_lists:  # of documents with texts alone, say: the lists would be gone with them
+        unread = []
+    return [path for path in paths if path not in unread and path.split(".")[0] != "stages"]
 
 
 def _is_nested(schema: pa.Schema, name: str) -> bool:
