@@ -2,8 +2,10 @@
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -361,6 +363,8 @@ def resolved(
 ) -> tuple[Ints, Bools, int]:
     """The labelled pairs, whether each is a match, and how many labels are of none of them.
 
+    A document that a list repeats, or a gold item, is one pair, not several.
+
     Returns:
         (u, 3) query, document and gold item, by position, -1 for any gold item; (u) whether the
         label says that they match; the number of labels that are of no pair.
@@ -395,8 +399,42 @@ def resolved(
             f"labels: none of the {len(labels)} labels is of a retrieved document and a gold item "
             "of the results; check query ids, document ids and ranks"
         )
-    ordered = sorted(known)
+    ordered = _once(items, known)
     return np.array(ordered, np.int64), np.array([known[place] for place in ordered]), n_unused
+
+
+def _once(items: Sequence[MatchItem], known: Mapping[_Place, bool]) -> list[_Place]:
+    """The places of labels in order; of those of one pair the first.
+
+    Raises:
+        DataError: a list repeats a document by id and text, and its labels differ.
+    """
+    firsts: dict[tuple[object, ...], _Place] = {}
+    for row, group in groupby(sorted(known), itemgetter(0)):
+        item = items[row]
+        docs = [(doc.id, _normalised(doc.text)) for doc in item.docs]
+        golds = [
+            (gold.grade, *((own.id, _normalised(own.text)) for own in (gold, *gold.alternatives)))
+            for gold in item.query.gold
+        ]
+        for place in group:
+            _, rank, gold = place
+            pair = (row, docs[rank], None if gold < 0 else golds[gold])
+            first = firsts.setdefault(pair, place)
+            if known[first] == known[place]:
+                continue
+            if item.docs[rank].id is not None:
+                again, of_first = (
+                    f"rank {of[1] + 1}" + ("" if gold < 0 else f" with gold {of[2] + 1}")
+                    for of in (place, first)
+                )
+                raise DataError(
+                    f"labels: query {item.query.id!r}, {again} is {of_first} again, and the labels "
+                    "differ; give both the same"
+                )
+            # The same words may stand in two places of a source, and answer in one of them.
+            firsts.setdefault((*pair, known[place]), place)
+    return sorted(firsts.values())
 
 
 def _by_texts(items: Iterable[MatchItem]) -> dict[tuple[str | None, str | None], list[_Place]]:

@@ -527,6 +527,57 @@ def test_labels_that_do_not_fit_are_refused():
     assert calibrate(dataset, more, run, only=only).n_unused == 2
 
 
+@pytest.mark.parametrize("by", ["doc_id", "rank"])
+def test_a_document_that_a_list_repeats_is_one_pair(by: str):
+    """By id or by rank, in NFC or NFD, with an id or without: nothing but the first counts."""
+    gold = {f"q{number}": ["섬에는 등대가 있다"] for number in range(4)}
+    texts = ["섬에는 등대가 있다", "밤에 온다", "섬에는  등대가 있다", "섬에는 등대가 있다"]
+    texts[3] = unicodedata.normalize("NFD", texts[3])
+    ids = ["d1", "d2", "d1", "d1"]
+
+    def calibrated(n: int):
+        docs = [
+            {"text": text} | ({"id": own} if by == "doc_id" else {})
+            for own, text in zip(ids, texts)
+        ]
+        labels = [
+            Label(float(own == "d1"), query, **{by: own if by == "doc_id" else rank})
+            for query in gold
+            for rank, own in enumerate(ids[:n], start=1)
+        ]
+        labels = list(dict.fromkeys(labels))
+        return calibrate(gold, labels, dict.fromkeys(gold, docs[:n]), only=["text", "overlap"])
+
+    assert (calibrated(4).n_pairs, calibrated(4).n_matches) == (8, 4)
+    assert calibrated(4).to_dict() == calibrated(2).to_dict()
+
+
+def test_a_gold_item_that_a_question_repeats_is_one_pair():
+    """As a document is; one of another grade or with an alternative is another."""
+    items = (Gold("g", "a b"), Gold("g", "a b"), Gold("g", "a b", alternatives=(Doc("h", "c"),)))
+    dataset = GoldDataset(tuple(Query(own, gold=items) for own in ("q1", "q2")))
+    run = {own: [{"id": "d", "text": "a b"}, {"id": "e", "text": "x"}] for own in ("q1", "q2")}
+    labels = [
+        Label(float(rank == 1), own, rank=rank, gold=gold)
+        for own in run
+        for rank in (1, 2)
+        for gold in (1, 2, 3)
+    ]
+    assert calibrate(dataset, labels, run, only=["text"]).n_pairs == 8
+
+
+def test_labels_of_a_repeated_document_that_differ():
+    """One of an id is refused with both ranks; without ids the words may stand in two places."""
+    gold = {"q1": ["a b"], "q2": ["a b"]}
+    labels = [Label(rank % 2, own, rank=rank, gold=1) for own in gold for rank in (1, 2)]
+    doc = {"id": "d", "text": "a b"}
+    named = {query: [doc, doc] for query in gold}
+    with pytest.raises(DataError, match="'q1', rank 2 with gold 1 is rank 1 with gold 1 again"):
+        calibrate(gold, labels, named, only=["text"])
+    unnamed = {query: ["a b", "a b"] for query in gold}
+    assert calibrate(gold, labels, unnamed, only=["text"]).n_pairs == 4
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
