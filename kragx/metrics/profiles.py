@@ -126,5 +126,6 @@ def profile(spec: str | Profile) -> Profile:
     if isinstance(spec, Profile):
         return spec
     if not isinstance(spec, str) or spec not in PROFILES:
-        raise UsageError(f"profile: unknown name {spec!r}; {nearest(str(spec), PROFILES)}")
+        problem = f"unknown name {spec!r}"
+        raise UsageError(problem, field="profile", remedy=nearest(str(spec), PROFILES))
     return PROFILES[spec]

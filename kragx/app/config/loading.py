@@ -85,10 +85,10 @@ def load_dataset_config(
     """
     raw, here = _mapping(read_text(path), str(path)), Path(path).resolve().parent
     raw = _completed(raw, lacking)
-    unset: list[str] = []
+    unset: list[UsageError] = []
     part = {key: fill(value, here, key, unset) for key, value in raw.items() if key == "dataset"}
     if unset:
-        raise ConfigError(str(path), [f"{line}; no .env is read for this" for line in unset])
+        raise ConfigError(str(path), [f"{own}; no .env is read for this" for own in unset])
     try:
         dataset = GoldConfig.model_validate(part, context={"here": here}).dataset
     except ValidationError as error:
@@ -132,10 +132,12 @@ def parse_config(
 ) -> RunConfig:
     """`load` for a text; `name` stands for the file in messages, `here` for its folder."""
     raw = _mapping(text, name)
-    unset: list[str] = []
+    unset: list[UsageError] = []
     raw = _completed(override(raw, overrides), lacking)
     secrets = Secrets.of(raw) if trust else Secrets()
-    raw = _renewed(fill(raw, here, "", unset, late=not trust), name)
+    must_be_set = needs_env and trust
+    # What is not set is said, and stays as it is written: empty texts would break other rules.
+    raw = _renewed(fill(raw, here, "", unset, late=not trust, keep=must_be_set), name)
     if isinstance(judge := raw.get("judge"), dict):
         for key in ("store", "rubric", "prompt"):
             value = judge.get(key)
@@ -143,15 +145,19 @@ def parse_config(
                 judge[key] = str(anchored(value, here))
         if judge.get("examples"):
             judge["examples"] = _examples(judge["examples"], raw.get("dataset"), here)
-    problems = [*(unset if needs_env and trust else []), *semantic(raw, trust=trust)]
+    told = unset if must_be_set else []
+    unknown = [own.field for own in told]
+    problems = [*map(str, told), *semantic(raw, unknown, trust=trust)]
     try:
         context = {"here": here, "file": file, "secrets": secrets}
         config = RunConfig.model_validate(raw, context=context)
     except ValidationError as error:
-        raise ConfigError(name, secrets.masked([*readable(error, raw), *problems])) from None
+        raise ConfigError(
+            name, secrets.masked([*readable(error, raw, unknown), *problems])
+        ) from None
     if problems := problems or (list(of_whole(config)) if trust else []):
         raise ConfigError(name, secrets.masked(problems))
-    if needs_env and trust and secrets.literal:
+    if must_be_set and secrets.literal:
         text = (
             f"{name}: {', '.join(secrets.literal)}: a secret in so many letters; write ${{NAME}} "
             "instead and set the variable, in the environment or in a .env file beside the config"
@@ -206,7 +212,7 @@ def match_spec(text: str | None, option: str = "--match") -> object:
         option: its name in errors.
 
     Raises:
-        UsageError: the file cannot be read, or it is none of these.
+        UsageError: the file cannot be read, it is none of these, or a variable in it is not set.
     """
     if text is None:
         return None
@@ -225,6 +231,10 @@ def match_spec(text: str | None, option: str = "--match") -> object:
         if not isinstance(spec, dict) or "match" not in spec:
             raise UsageError(f"{option} {text}: the file has no 'match:'")
         spec = spec["match"]
+    unset: list[UsageError] = []
+    fill(spec, Path(), option, unset)
+    if unset:
+        raise unset[0]
     return filled(spec)
 
 

@@ -1,6 +1,6 @@
 """What is wrong with a config: every mistake with its YAML path and the remedy."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,11 +17,13 @@ from kragx.printing import joined, phrase
 from kragx.tuning import GRID, has_grid, spread
 
 
-def readable(error: ValidationError, raw: Any) -> Iterator[str]:
-    """Pydantic's errors with the paths of the YAML."""
+def readable(error: ValidationError, raw: Any, unknown: Collection[str] = ()) -> Iterator[str]:
+    """Pydantic's errors with the paths of the YAML; of values that are `unknown` none."""
     for detail in error.errors():
         kind, loc, value = detail["type"], detail["loc"], detail["input"]
         path = _path(loc, raw)
+        if _stands_in(path, unknown):
+            continue
         if kind == "extra_forbidden":
             # The models put a hint there.
             yield joined(": ", [path, joined("; ", [phrase("unknown key"), value])])
@@ -61,11 +63,28 @@ def _path(loc: Sequence[int | str], raw: Any) -> str:
     return path.lstrip(".")
 
 
-def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[str]:
+def _stands_in(field: str, places: Collection[str]) -> bool:
+    """Whether a field is one of these places of a config, or stands within one."""
+    return any(field == own or field.startswith((f"{own}.", f"{own}[")) for own in places)
+
+
+def semantic(
+    raw: Mapping[str, Any], unknown: Collection[str] = (), *, trust: bool = True
+) -> Iterator[str]:
     """What only kragx itself can check: names, profile, metric strings, match specs.
 
-    Without `trust` nothing is imported or made, and what needs that is not checked.
+    Args:
+        raw: the config.
+        unknown: the places of values that rest on a variable which is not set; nothing is said of
+            them.
+        trust: without it nothing is imported or made, and what needs that is not checked.
     """
+    for error in _errors(raw, trust=trust):
+        if not _stands_in(error.field, unknown):
+            yield str(error)
+
+
+def _errors(raw: Mapping[str, Any], *, trust: bool) -> Iterator[KragxError]:
     yield from _of_baseline(raw)
     yield from _of_match_grids(raw)
     listed = raw.get("metrics")
@@ -75,12 +94,12 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[str]:
     try:
         profile = profile_for(raw.get("profile"), metrics.values())
     except UsageError as error:
-        yield str(error)
+        yield error
     if not trust:
         return
     for number, text in metrics.items():
-        mistakes = _mistakes(parse, text, profile)
-        yield from (joined(": ", [f"metrics[{number}]", line]) for line in mistakes)
+        for mistake in _mistakes(parse, text, profile):
+            yield UsageError(str(mistake), field=f"metrics[{number}]")
     if (spec := raw.get("budget_tokenizer")) is not None:
         yield from _mistakes(tokenizer, spec, field="budget_tokenizer")
     defaults: dict[str, Any] = {}
@@ -88,35 +107,37 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[str]:
         from kragx.judging import read_judge
 
         try:
-            defaults["judge"] = read_judge(filled(raw["judge"]))
+            defaults["judge"] = read_judge(filled(raw["judge"], keep=True))
         except KragxError as error:
-            yield str(error)
+            yield error
             return  # without a judge every 'llm' would complain once more
     others = {name: raw.get(name) for name in ("facts_match", "relevance_match")}
     for where, spec in {**_match_specs(raw), **others}.items():
         if spec is not None:
-            problems: dict[str, None] = {}
+            errors: dict[str, KragxError] = {}
             for own in _settings_of(spec):
-                problems |= dict.fromkeys(_match_problems(where, filled(own), defaults))
-            yield from problems
+                errors |= _match_problems(where, filled(own, keep=True), defaults)
+            yield from errors.values()
 
 
-def _of_baseline(raw: Mapping[str, Any]) -> Iterator[str]:
+def _of_baseline(raw: Mapping[str, Any]) -> Iterator[UsageError]:
     baseline, retrievers = raw.get("baseline"), raw.get("retrievers")
     if isinstance(baseline, str) and isinstance(retrievers, dict):
         names = list(map(str, retrievers))
         if baseline not in names and baseline.endswith(".json"):
-            yield (
-                f"baseline: {baseline!r} is no retriever; a file that --save-baseline has written "
-                f"stands under 'earlier': earlier: {baseline}"
+            yield UsageError(
+                f"{baseline!r} is no retriever",
+                field="baseline",
+                remedy="a file that --save-baseline has written stands under 'earlier': earlier: "
+                f"{baseline}",
             )
             return
         # The names of a grid's settings `RunConfig` knows.
         if baseline not in names and not any(map(_has_axes, retrievers.values())):
-            yield phrase(
-                "baseline: {name!r} is no retriever; {hint}",
-                name=baseline,
-                hint=nearest(baseline, names),
+            yield UsageError(
+                phrase("{name!r} is no retriever", name=baseline),
+                field="baseline",
+                remedy=nearest(baseline, names),
             )
 
 
@@ -127,13 +148,14 @@ def _match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {"match": raw.get("match"), **{f"matchers.{name}": own for name, own in of_names}}
 
 
-def _of_match_grids(raw: Mapping[str, Any]) -> Iterator[str]:
+def _of_match_grids(raw: Mapping[str, Any]) -> Iterator[KragxError]:
     for where, spec in _match_specs(raw).items():
         if has_grid(spec):
             yield from _mistakes(_grid_of, spec, where)
     for name in ("facts_match", "relevance_match"):
         if has_grid(raw.get(name)):
-            yield f"{name}.{GRID}: a grid stands under 'match' or one of 'matchers' alone"
+            problem = "a grid stands under 'match' or one of 'matchers' alone"
+            yield UsageError(problem, field=f"{name}.{GRID}")
 
 
 def _of_tuning(config: RunConfig) -> Iterator[str]:
@@ -186,32 +208,34 @@ def _has_axes(retriever: Any) -> bool:
     return isinstance(retriever, dict) and any(has_grid(retriever.get(own)) for own in places)
 
 
-def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[str]:
+def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[KragxError]:
     """What is wrong with what `read` reads, if anything is."""
     try:
         read(*args, **options)
     except KragxError as error:
-        return [str(error)]
+        return [error]
     return []
 
 
-def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterable[str]:
-    """Every mistake in a match spec; each option is tried by itself, so that none hides another."""
+def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Mapping[str, KragxError]:
+    """Every mistake in a match spec, by what it says; each option is tried by itself."""
     tries: list[Any] = [spec]
     needs: tuple[str, ...] = ()
     # What somebody's own matcher needs is not known: it is made whole.
     method = spec.get("method") if isinstance(spec, dict) else None
     if isinstance(spec, dict) and isinstance(method, str) and ":" not in method:
         needs = method_class(method).needs
-        always = ("method", "args", *needs) if needs else ("method",)
+        # A judge of its own, or none would be named.
+        always = ("method", "args", *needs) if needs else ("method", "judge")
         base = {key: spec[key] for key in spec if key in always}
+        # So that none hides another.
         tries = [base, *({**base, key: spec[key]} for key in spec if key not in base), spec]
-    problems: dict[str, None] = {}
+    errors: dict[str, KragxError] = {}
     for attempt in tries:
-        problems |= dict.fromkeys(_mistakes(matcher, attempt, defaults, field=where))
-        if problems and not needs and attempt is tries[0]:
+        errors |= {str(own): own for own in _mistakes(matcher, attempt, defaults, field=where)}
+        if errors and not needs and attempt is tries[0]:
             break  # with an unknown method nothing more can be said
-    return problems
+    return errors
 
 
 def of_whole(config: RunConfig) -> Iterator[str]:

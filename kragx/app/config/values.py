@@ -78,23 +78,40 @@ _LATE = ("retrievers.", "judge", "match", "facts_match", "relevance_match")
 _LATE_KEYS = {"args", "fingerprint", "extra_body", "headers", "http", "command"}
 
 
-def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool = False) -> Any:
-    """`value` with ``${...}`` replaced in every string; `late` leaves variables as they are."""
+def fill(
+    value: Any,
+    here: Path,
+    path: str,
+    unset: list[UsageError],
+    *,
+    late: bool = False,
+    keep: bool = False,
+) -> Any:
+    """`value` with ``${...}`` replaced in every string.
+
+    Args:
+        value: of a config.
+        here: what ``${here}`` is.
+        path: where the value stands.
+        unset: is given an error for each variable that is not set.
+        late: leave variables as they are.
+        keep: leave those that are not set as they are; else nothing stands in their place.
+    """
 
     def replacement(variable: re.Match[str]) -> str:
         name = variable[1]
         if name == "here":
             return str(here)
         if name not in os.environ:
-            problems.append(f"{path}: the environment variable {name!r} is not set")
-        return variable[0] if late else os.environ.get(name, "")
+            unset.append(UsageError(f"the environment variable {name!r} is not set", field=path))
+        return variable[0] if late else os.environ.get(name, variable[0] if keep else "")
 
     match value:
         case str():
             return with_variables(value, replacement)
         case list():
             return [
-                fill(item, here, f"{path}[{position}]", problems, late=late)
+                fill(item, here, f"{path}[{position}]", unset, late=late, keep=keep)
                 for position, item in enumerate(value)
             ]
         case dict():
@@ -103,27 +120,28 @@ def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool =
                     item,
                     here,
                     f"{path}.{key}".lstrip("."),
-                    problems,
+                    unset,
                     late=late or (key in _LATE_KEYS and path.startswith(_LATE)),
+                    keep=keep,
                 )
                 for key, item in value.items()
             }
     return value
 
 
-def filled(value: Any) -> Any:
-    """`value` with environment variables put in: what ``args`` stand for.
+def filled(value: Any, *, keep: bool = False) -> Any:
+    """`value` with environment variables put in, `keep` as of `fill`: what ``args`` stand for.
 
     Texts that came of variables are told apart from others (`FromVariable`).
     """
     match value:
         case str():
-            text = fill(value, Path(), "args", [])
+            text = fill(value, Path(), "args", [], keep=keep)
             return FromVariable(text, value) if variables_in(value) else text
         case list():
-            return list(map(filled, value))
+            return [filled(entry, keep=keep) for entry in value]
         case dict():
-            return {key: filled(entry) for key, entry in value.items()}
+            return {key: filled(entry, keep=keep) for key, entry in value.items()}
     return value
 
 

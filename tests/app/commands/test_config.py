@@ -9,8 +9,8 @@ from time import process_time
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.app.config import filled, load
-from kragx.errors import ConfigError, DataError
+from kragx.app.config import filled, load, match_spec
+from kragx.errors import ConfigError, DataError, UsageError
 from kragx.metrics import DEFAULT_METRICS
 from kragx.plugins import data_alone, variables, with_variables
 from tests.thoroughness import some
@@ -314,6 +314,64 @@ def test_here_and_variables(loaded, tmp_path, monkeypatch):
         "deep": [{"model": "small-vsmall"}],
         "price": "5$ {plain}",
     }
+
+
+NOT_SET = "{}: the environment variable 'KRAGX_NOT_SET' is not set"
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        ("judge: {model: m, headers: {X-Title: VALUE}}", "judge.headers.X-Title"),
+        ("judge: {model: VALUE}", "judge.model"),
+        ("judge: {model: m, temperature: VALUE}", "judge.temperature"),
+        ("match: {method: llm, judge: {model: VALUE}}", "match.judge.model"),
+        ("match: {method: llm, judge: {model: m, base_url: VALUE}}", "match.judge.base_url"),
+        ("match: VALUE", "match"),
+        ("match: {method: overlap, threshold: VALUE}", "match.threshold"),
+        ("matchers: {one: VALUE, two: id}", "matchers.one"),
+        ("metrics: [mrr@5, VALUE]", "metrics[1]"),
+        ("metrics: ['mrr@5(rel=VALUE)']", "metrics[0]"),
+        ("profile: VALUE", "profile"),
+        ("baseline: VALUE", "baseline"),
+        ("budget_tokenizer: VALUE", "budget_tokenizer"),
+        ("max_failed: VALUE", "max_failed"),
+    ],
+)
+def test_a_variable_that_is_not_set_is_one_problem(problems, line, field):
+    """What its value would be breaks no other rule; whatever else is wrong is said as before."""
+    text = GOOD + line.replace("VALUE", '"${KRAGX_NOT_SET}"')
+    if "rel=" in line:
+        text = GOOD + line.replace("VALUE", "${KRAGX_NOT_SET}")
+    assert problems(text) == [NOT_SET.format(field)]
+    assert NOT_SET.format(field) in (
+        others := problems(text + "\ngates: {mrrr@5: '> 0'}\nwrong: 1")
+    )
+    assert any(own.startswith("wrong: unknown key") for own in others)
+
+
+def test_a_neighbour_of_a_variable_that_is_not_set(problems):
+    """What is wrong beside it, or in what holds it, is said at the same time."""
+    assert problems(GOOD + 'judge: {model: "${KRAGX_NOT_SET}", modle: m}') == [
+        NOT_SET.format("judge.model"),
+        "judge.modle: unknown option; perhaps you meant 'model'?",
+    ]
+
+
+def test_a_match_with_a_variable_that_is_not_set(tmp_path):
+    """On the command line and in its file it is named; it is not taken for an empty text."""
+    with pytest.raises(UsageError, match=re.escape(NOT_SET.format("--match.args.n"))):
+        match_spec("{method: 'm:X', args: {n: '${KRAGX_NOT_SET}'}}")
+    (tmp_path / "match.yaml").write_text("match: ${KRAGX_NOT_SET}", encoding="utf-8")
+    with pytest.raises(UsageError, match=re.escape(NOT_SET.format("--match"))):
+        match_spec(str(tmp_path / "match.yaml"))
+
+
+@pytest.mark.parametrize("name", ["match", "facts_match", "relevance_match"])
+def test_a_judge_of_its_own(loaded, name):
+    """A matcher names its judge itself, where the config has none."""
+    spec = f"{name}: {{method: llm, judge: {{model: m}}, threshold: 3}}"
+    assert loaded(GOOD + spec).judge is None
 
 
 @given(st.text("${}ab", max_size=12))
