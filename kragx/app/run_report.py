@@ -98,15 +98,27 @@ class RunReport(Result):
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """The retrievers compared, once for each matcher; computed when first asked for."""
-        comparisons = compare_by_matcher(
+        """The retrievers compared, once for each matcher; computed when first asked for.
+
+        The verdict is that of a grid, where there is one.
+        """
+        if self.tunings:
+            pairs = zip(self.tunings, self._compared, strict=True)
+            return tuple(tuning.instead(comparison) for tuning, comparison in pairs)
+        if self.earlier is not None:
+            return tuple(map(beside_earlier, self._compared))
+        return self._compared
+
+    @cached_property
+    def _compared(self) -> tuple[Comparison, ...]:
+        """The retrievers compared, whatever else stands beside that."""
+        return compare_by_matcher(
             map(RetrieverScores.of, self.evaluations),
             self.config.comparing,
             baseline=self.config.baseline,
             slices=self.slices,
             dataset=self.dataset,
         )
-        return comparisons if self.earlier is None else tuple(map(beside_earlier, comparisons))
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
@@ -116,7 +128,7 @@ class RunReport(Result):
             self.dataset,
             self.runs,
             self.evaluations,
-            self.comparisons,
+            self._compared,
             self.slices,
             self.record.drops if self.record is not None else (),
         )

@@ -96,9 +96,9 @@ class Recommendation(Result):
     """One sentence or two of advice.
 
     Attributes:
-        kind: ``winner``, ``no_winner``, ``one_retriever``, ``equal``, ``cost``, ``routing``,
-            ``no_routing``, ``weak_slice``, ``small_slices``, ``unfound``, ``combination``,
-            ``reranking``, ``saturated``.
+        kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``, ``equal``,
+            ``cost``, ``routing``, ``no_routing``, ``weak_slice``, ``small_slices``, ``unfound``,
+            ``combination``, ``reranking``, ``saturated``.
         text: as people read it.
         supported: whether the data carries it; False for what it does not say.
         values: the numbers and names in it.

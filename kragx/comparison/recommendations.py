@@ -496,6 +496,36 @@ def beside_earlier(comparison: Comparison) -> Comparison:
     return replace(comparison, recommendations=(told, *others))
 
 
+def beside_setting(
+    comparison: Comparison, said: str, take: str | None, *, sure: bool
+) -> Comparison:
+    """The same where a grid says which setting to take: that is the only verdict.
+
+    Context and time are part of that choice, so what the best one costs is no advice beside it.
+
+    Args:
+        comparison: of the settings, over all questions.
+        said: which to take, as the grid says it.
+        take: the setting; None where nothing can be said.
+        sure: whether the data carries it.
+    """
+    verdict, *others = comparison.recommendations
+    metric, best = comparison.primary, comparison.best
+    told = [_advice("setting", said, supported=sure, metric=metric, take=take)]
+    if verdict.values.get("nothing_found"):
+        told.append(replace(verdict, supported=True))
+    elif comparison.leader is not None and take != best:
+        text = phrase(
+            "Over all questions, those that chose among them, {best} has the best {metric}. What "
+            "else is said here, and the marks of tables, is about that and chooses no setting.",
+            best=best,
+            metric=metric,
+        )
+        told.append(_advice("over_all", text, metric=metric, best=best, take=take))
+    kept = (own for own in others if own.kind != "cost")
+    return replace(comparison, recommendations=(*told, *kept))
+
+
 def _advice(kind: str, text: str, *, supported: bool = True, **values: Any) -> Recommendation:
     return Recommendation(kind, text, supported, values)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from kragx.comparison import Comparison
+from kragx.comparison.recommendations import beside_setting
 from kragx.comparison.statistics import TOLERANCE, Interval
 from kragx.printing import (
     Cell,
@@ -366,6 +368,11 @@ class Tuning(Result):
             else "{n} settings failed, and are not compared.",
             n=self.n_failed,
         )
+
+    def instead(self, comparison: Comparison) -> Comparison:
+        """A comparison of the settings whose verdict is which to take: a reader is told one."""
+        sure = self.take is not None and self.verdict != "open"
+        return beside_setting(comparison, self.sentence, self.take, sure=sure)
 
     def describe(self, most: int | None = None) -> Iterator[Part]:
         """The sentence, the settings, or at most so many, the axes, what was dropped."""

@@ -143,6 +143,10 @@ def write_html(
             slices=fields_worth_slicing(gold),
             dataset=gold,
         )
+        of_grid = {own.match: own for own in tunings}
+        comparisons = [
+            of_grid[own.match].instead(own) if own.match in of_grid else own for own in comparisons
+        ]
     blocks = payload(
         listed, sources, comparisons, record, gates, changes, losses, tunings, matcher_grids
     )

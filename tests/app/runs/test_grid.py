@@ -8,6 +8,7 @@ import re
 import pytest
 import yaml
 
+from tests.report.test_page import parts
 from tests.thoroughness import some
 
 GOLD = [
@@ -95,6 +96,37 @@ def test_the_summary_of_a_job_takes_what_the_screen_takes(config, here, kragx):
     assert len(re.findall(r"^\| \**`r\[", summary, re.MULTILINE)) == 12
     assert "which retriever is best" not in summary
     assert "Use r[" not in summary
+
+
+def test_no_file_names_another_setting_to_take(config, here, kragx):
+    """Where another setting is best over all questions, that is said beside the one verdict.
+
+    Of 40 questions eight tell the two apart, which decides; of half of them that does not.
+    """
+    outcome = kragx("run", config({"skill": [7, 9]}, html=True))
+    assert outcome.code == 0, outcome.err
+    report = json.loads((here / "out/report.json").read_text(encoding="utf-8"))
+    (tuning,), (comparison,) = report["tunings"], report["comparisons"]
+    assert tuning["take"] == "r[skill=7]"
+    assert comparison["overall"]["leaders"]["hit_rate@3"]["decided"]
+    verdict, beside, *others = comparison["recommendations"]
+    assert verdict["text"] == tuning["sentence"]
+    assert beside["text"].startswith("Over all questions, those that chose among them, r[skill=9]")
+    assert {"winner", "no_winner", "cost"}.isdisjoint(own["kind"] for own in others)
+    markdown = (here / "out/report.md").read_text(encoding="utf-8").replace("\\", "")
+    (standing,) = parts(here / "out/report.html")["index"]["standings"].values()
+    assert [own["kind"] for own in standing["advice"]][:2] == ["setting", "over_all"]
+    for text in (outcome.out, markdown):
+        assert "Use r[" not in text
+        assert beside["text"] in " ".join(text.split())
+
+
+def test_a_grid_that_finds_nothing_says_where_to_look(config, here, kragx):
+    """That gold and matcher come before any setting is on the screen, beside the verdict."""
+    outcome = kragx("run", config({"skill": [0, -1]}))
+    said = " ".join(outcome.out.split())
+    assert "Cannot tell: on 20 questions none of 2 settings is told from the best" in said
+    assert "None found anything: hit_rate@3 is 0 for every retriever" in said
 
 
 def test_a_dry_run_asks_nothing(config, here, kragx):

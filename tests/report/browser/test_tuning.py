@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kragx import evaluate, write_html
+from kragx.comparison import Settings
 from kragx.tuning import Drop, Rules, Setting, Tried, matcher_settings, settings, tuned
 from tests.browser import expect
 from tests.report.browser.conftest import HOSTILE, dataset, runs
@@ -103,6 +104,26 @@ def test_what_failed_is_no_other_setting(opened, tmp_path):
     said = " ".join(opened(path=path).locator("section.tuning").inner_text().split())
     assert "Take bm25[k=1]: no other can be compared." in said
     assert "1 setting failed, and is not compared." in said
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "which setting to take stands above"), ("ko", "어느 설정을 쓸지는 위에 있습니다")],
+)
+def test_the_page_has_one_verdict(opened, tmp_path, language, said):
+    """A retriever that is better than every other is not called so beside a grid's choice."""
+    gold = dataset()
+    found = runs(gold)
+    hard = np.random.default_rng(1).random(40)
+    tried = [Tried(Setting(name), name, hard) for name in found]
+    tuning = tuned(tried, Rules("ndcg@5", "overlap", resamples=300))
+    evaluations = [evaluate(gold, run, metrics=["ndcg@5"]) for run in found.values()]
+    for tunings, badges in (([], 1), ([tuning], 0)):
+        path = tmp_path / f"{badges}.html"
+        write_html(evaluations, path, runs=found, tunings=tunings, settings=Settings(max_failed=1))
+        section = opened(path=path, language=language).locator("section.verdict")
+        assert section.locator(".badge").count() == badges
+        assert (said in section.locator(".headline").inner_text()) == (not badges)
 
 
 @pytest.mark.parametrize(

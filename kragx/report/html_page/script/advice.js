@@ -20,6 +20,8 @@ const ADVICE = {
     `${signed(v.difference)} ${interval({ low: v.difference_low, high: v.difference_high }, null, signed)}`.trim(), whoFailed()),
   no_winner: (v) => (v.nothing_found ? phrase("advice_nothing", v.metric, whoFailed()) : v.best ? phrase("advice_undecided", v.metric, listed(v.shared), value_(v.value), tiedWith(v), rival(v)) : phrase("advice_no_winner", v.metric)),
   one_retriever: (v) => (v.failed?.length ? phrase("advice_only", listed(compared().map(retrieverName))) : phrase(v.earlier ? "advice_one_and_before" : "advice_one_retriever")),
+  setting: () => t("advice_setting"),
+  over_all: (v) => phrase("advice_over_all", strong(v.best), v.metric),
   equal: (v) => phrase("advice_equal", joined(v.groups.map((names) => el("span", {}, listed(names))), "; ")),
   cost: (v) => phrase(v.tied ? "advice_cost_tied" : "advice_cost", strong(v.best), v.ratio.toFixed(1), strong(v.fastest), duration(v.best_seconds), duration(v.fastest_seconds), v.metric, standing().metrics[0]),
   routing: (v) => phrase("advice_routing", sliceOf(v), strong(v.best), v.metric, plain(fieldName(v.field))),
@@ -62,7 +64,7 @@ function adviceLine({ kind, supported, text, values }) {
 }
 
 // What helps most comes first; what stands in the verdict already, or says what is not there, last.
-const USEFUL = ["equal", "weak_slice", "undecided", "routing", "unfound", "combination", "reranking", "cost", "saturated", "small_slices", "winner", "no_routing", "no_winner", "one_retriever"];
+const USEFUL = ["over_all", "equal", "weak_slice", "undecided", "routing", "unfound", "combination", "reranking", "cost", "saturated", "small_slices", "winner", "no_routing", "no_winner", "one_retriever", "setting"];
 const UNFOLDED = 2;
 
 function advice() {

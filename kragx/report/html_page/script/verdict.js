@@ -56,6 +56,7 @@ function headline(shownMetric, best, own, leads, asGood) {
   if (foundNothing()) return phrase("foundNothing", listed(compared().map(retrieverName), t("and")), named);
   if (!leads) return phrase("only", winner, named, el("strong", {}, number(own.value, shownMetric)));
   if (asGood.length > 1) return phrase("share", listed(asGood.map(retrieverName), t("and")), named);
+  if (data.tunings[match().name]) return phrase("overAll", winner, named);
   if (leads.decided) return phrase("wins", winner, named);
   if (!leads.tested) return phrase("ahead", winner, named);
   return phrase(shownMetric.higher === false && WORDS[state.language].leadsLow ? "leadsLow" : "leads", winner, named);
@@ -63,7 +64,7 @@ function headline(shownMetric, best, own, leads, asGood) {
 
 /** A badge that says whether the lead is certain, and a sentence about over whom. */
 function certainty(leads) {
-  if (!leads || !leads.differences.length || foundNothing()) return [null, null];
+  if (!leads || !leads.differences.length || foundNothing() || data.tunings[match().name]) return [null, null];
   if (!leads.tested) return [el("span.badge", {}, t("asIs")), phrase("how_asis")];
   const list = (names) => listed(names, t("and"));
   const beaten = leads.differences.map(({ against }) => against).filter((other) => !leads.tied.includes(other));
