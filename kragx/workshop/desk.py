@@ -590,7 +590,7 @@ class Desk:
             ]
         targets = self.workshop.settings.targets
         made = make_questions(
-            [*self.documents.values()],
+            self.documents.corpus,
             n=form.n,
             existing=existing,
             targets={by: shares for by, shares in targets.items() if by in TARGETS},

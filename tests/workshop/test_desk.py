@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kragx.data.corpus import _entries as entries
 from kragx.errors import UsageError
 from kragx.workshop.desk import ClashError, Desk, RefusedError, UnknownError
 from kragx.workshop.folder.folder import start
@@ -475,6 +476,17 @@ def test_what_stands_around_a_piece(tmp_path):
         owner = desk.owner()
         desk.put_question(owner, QuestionForm(uid="question1", text="몇 번?", sources=["c1"]))
         assert desk.next(owner)["pair"]["around"] is True
+
+
+def test_no_document_is_read_again_for_questions_from_templates(tmp_path, monkeypatch):
+    """The corpus is read when the workshop is opened, however large, and not at each look."""
+    folder = started(tmp_path, corpus=ROOT / "examples/data/shop_en/corpus.jsonl", gold=None)
+    read = []
+    monkeypatch.setattr("kragx.data.corpus._entries", lambda *of: read.append(of) or entries(*of))
+    with opened(folder) as desk:
+        first = desk.made_questions(desk.owner(), TemplatesForm(n=6))
+        assert desk.made_questions(desk.owner(), TemplatesForm(n=6)) == first
+    assert len(read) == 1
 
 
 def test_questions_from_templates_are_looked_at_before_they_are_stored(tmp_path):

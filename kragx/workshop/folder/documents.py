@@ -14,14 +14,15 @@ class Documents(Mapping[str, Doc]):
     to go through the documents alone.
 
     Args:
-        corpus: has them.
+        corpus: has them, and has read them.
 
     Raises:
         DataError: it cannot be read.
     """
 
     def __init__(self, corpus: Corpus) -> None:
-        self._corpus, self._docs = corpus, corpus.docs
+        self.corpus: Corpus = corpus
+        self._docs = corpus.docs
         self._others: dict[str, Doc | None] = {}
 
     def __getitem__(self, doc_id: str) -> Doc:
@@ -37,7 +38,7 @@ class Documents(Mapping[str, Doc]):
         return doc
 
     def _other(self, doc_id: str) -> Doc | None:
-        text = self._corpus.text(doc_id)
+        text = self.corpus.text(doc_id)
         if text is None:
             return None
         whole_id, _, span = doc_id.rpartition(":")
