@@ -27,10 +27,11 @@ from kragx.comparison import (
 )
 from kragx.comparison.best_first import best_first
 from kragx.comparison.changes import EARLIER, NOW, changes_parts
+from kragx.data import named_twice
 from kragx.errors import UsageError
 from kragx.metrics import Profile, profile_for
 from kragx.plugins import data_alone
-from kragx.printing import Heading, Line, Part, Result, say
+from kragx.printing import Heading, Line, Part, Result, phrase, say, visible
 
 
 @dataclass(frozen=True)
@@ -143,9 +144,11 @@ def compare_folders(
         UsageError: nothing corresponds, or the results cannot be compared.
         UntrustedError: a gate needs code that may not run.
     """
-    twice = next((own for own in folders if folders.count(own) > 1), None)
-    if twice is not None and len(folders) > 2:  # of two it is a check: nothing has changed
-        raise UsageError(f"{twice} is named twice; name each folder once")
+    if twice := named_twice(folders):
+        if len(folders) > 2:
+            raise UsageError(f"{twice} is named twice; name each folder once")
+        if len(retrievers) < 2:  # two retrievers of one folder may well differ
+            say(phrase("{folder} is named twice, so nothing has changed", folder=visible(twice)))
     with data_alone(gates, trust=trust):
         sides = [_Side.read(folder, settings, trust=trust) for folder in folders]
         for side in sides if not anyway else ():

@@ -20,6 +20,7 @@ from kragx.data.gold import Gold, GoldDataset, Query, hash_of as hash_of, query_
 from kragx.data.ids import Ids as Ids
 from kragx.data.reading import (
     is_source as is_source,
+    named_twice as named_twice,
     names_apart as names_apart,
     nothing_retrieved as nothing_retrieved,
     read_dataset,

@@ -195,15 +195,26 @@ def names_apart(paths: Sequence[str | Path]) -> list[str]:
     Raises:
         UsageError: two are the same file.
     """
+    if twice := named_twice(paths):
+        raise UsageError(f"the file {twice} stands twice; name each once")
     files = [Path(path) for path in paths]
-    if twice := next((path for path, file in zip(paths, files) if files.count(file) > 1), None):
-        raise UsageError(f"the file {str(twice)!r} stands twice; name each once")
     for depth in range(max((len(file.parts) for file in files), default=0)):
         folders = [file.parent.parts[-depth:] if depth else () for file in files]
         names = ["/".join((*above, file_name(file))) for above, file in zip(folders, files)]
         if len(set(names)) == len(names):
             return names
     return list(map(str, paths))  # those of other endings
+
+
+def named_twice(paths: Sequence[str | Path]) -> str:
+    """What is named twice, by both names if they differ: a link and a detour lead to one place."""
+    known: dict[Path, str] = {}
+    for name in map(str, paths):
+        place = Path(name).resolve()
+        if place in known:
+            return name if known[place] == name else f"{known[place]} (also named {name})"
+        known[place] = name
+    return ""
 
 
 def nothing_retrieved(path: str) -> DataError:

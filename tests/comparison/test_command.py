@@ -625,6 +625,23 @@ def test_compare_several_folders(run, kragx):
     assert "mine (new)" in kragx("compare", "old", "new", "third", "--format", "markdown").out
 
 
+def test_a_folder_by_another_name_is_the_same_folder(run, kragx, here):
+    """No third retriever comes of a detour or a link; of two folders it is said."""
+    for folder in ("old", "new"):
+        run(folder, folder=folder)
+    (here / "link").symlink_to("old")
+    for other in ("./old/", "new/../old", f"../{here.name}/old", here / "old", "link"):
+        twice = kragx("compare", "old", "new", other)
+        assert twice.code == 2, other
+        assert "is named twice; name each folder once" in twice.err
+    assert "old (also named link) is named twice" in twice.err
+    check = kragx("compare", "old", "link", "--retriever", "mine")
+    assert check.code == 0
+    assert "old (also named link) is named twice, so nothing has changed" in check.err
+    two = kragx("compare", "old", "link", "--retriever", "mine", "--retriever", "other")
+    assert (two.code, "nothing has changed" in two.err) == (0, False)
+
+
 @pytest.mark.integration
 def test_several_folders_have_no_earlier_one(run, kragx):
     """Gates hold for each; one on earlier results, unknown retrievers, a folder twice do not."""

@@ -126,6 +126,8 @@ def test_names(kragx, jsonl, tmp_path):
     assert names == ["old/results", "new/results"]
     twice = kragx("score", paths[0], paths[0])
     assert (twice.code, "stands twice; name each once" in twice.err) == (2, True)
+    detour = kragx("score", paths[0], tmp_path / "new" / ".." / "old" / "results.jsonl")
+    assert (detour.code, "stands twice; name each once" in detour.err) == (2, True)
 
 
 @pytest.mark.parametrize(
