@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +20,37 @@ def test_it_is_kept_without_outputs() -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(notebook)
     assert all(not cell.get("outputs") for cell in notebook.cells)
+
+
+def test_it_installs_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without kragx: the clone it lies in; elsewhere the repository that pyproject.toml names."""
+    nbformat = pytest.importorskip("nbformat")
+    transformers = pytest.importorskip("IPython.core.inputtransformer2")
+    cell = next(own for own in nbformat.read(NOTEBOOK, as_version=4).cells if "%pip" in own.source)
+    code = transformers.TransformerManager().transform_cell(cell.source)
+    names: dict[str, Any] = {}
+    installed: list[str] = []
+
+    class Shell:
+        def run_line_magic(self, magic: str, line: str) -> None:
+            assert magic == "pip"
+            installed.append(line.format(**names))
+
+    def version(name: str) -> str:
+        if not installed:
+            raise PackageNotFoundError(name)
+        return "0"
+
+    names["get_ipython"] = Shell
+    monkeypatch.setattr("importlib.metadata.version", version)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "bm25" in project["optional-dependencies"]
+    repository = f"kragx[bm25] @ git+{project['urls']['Homepage']}"
+    for folder, source in ((ROOT / "examples", f"{ROOT}[bm25]"), (tmp_path, repository)):
+        installed.clear()
+        monkeypatch.chdir(folder)
+        exec(code, names)
+        assert installed == [f'install --quiet "{source}"']
 
 
 @pytest.mark.integration
