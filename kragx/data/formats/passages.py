@@ -64,7 +64,7 @@ def columns_hint(names: Iterable[str]) -> str:
     number = next((own for own in columns if str(own).casefold() in _IDS), None)
     with_id = "" if number is None else f"query_id: {_in_yaml(number)}, "
     return phrase(
-        "say which column holds what, in a config as columns: {columns}, or, where it holds ids, "
+        "say which column holds what, as columns: {columns} in a config, or, where it holds ids, "
         "{ids}; on the command line kragx convert takes --column FIELD=COLUMN for each, and "
         "writes what every other command reads",
         columns=f"{{{with_id}question: {question}, answer_passage: {passage}}}",
