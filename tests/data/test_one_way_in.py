@@ -198,5 +198,5 @@ def test_several_runs_are_named_apart(tmp_path: Path) -> None:
     write_results(GOLD, RUN, tmp_path / "two.jsonl")
     runs = read_runs([tmp_path / "one.run", tmp_path / "two.jsonl"])
     assert [run.name for run in runs] == ["run", "two"]
-    with pytest.raises(UsageError, match=r"one\.run' stands twice; name each once"):
+    with pytest.raises(UsageError, match=r"one\.run stands twice; name each once"):
         read_runs([tmp_path / "one.run"] * 2)
