@@ -21,6 +21,7 @@ from kragx.agreement.scoring import (
 )
 from kragx.comparison.statistics import (
     CONFIDENCE,
+    LEAST,
     MOST_RESAMPLES,
     RESAMPLES,
     SEED,
@@ -143,7 +144,7 @@ class Agreement(Result):
         if self.change is not None:
             yield from self.change.describe(self.values, settings["confidence"])
         for name, reason in self.undefined.items():
-            yield warning(phrase("{name}: no value: {reason}", name=name, reason=reason))
+            yield warning(phrase("{name}: no value: {reason}", name=title(name), reason=reason))
         if self.systems is not None:
             yield from self.systems.describe()
         yield from map(warning, (*self.notes, *self._left_out()))
@@ -390,15 +391,14 @@ def _counts(pairs: Sequence[Pair], human: Labels, judge: Labels, scale: Scale) -
 
 def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
     """What a reader must know; `counts` is the confusion matrix of each query, (q, l, l)."""
-    scale, n_queries = agreement.scale, agreement.queries
-    values, intervals = agreement.values, agreement.intervals
+    scale = agreement.scale
     if scale.inferred and agreement.out_of_scale:
         yield phrase(
             "the scale, {scale}, was taken from the human labels; if labels that are listed as "
             "out of scale belong to it, name it (--scale 0-3)",
             scale=str(scale),
         )
-    if values["kappa"] is not None:
+    if agreement.values["kappa"] is not None:
         matrix = np.array(agreement.confusion)
         for side, sums in ((_WHO["human"], matrix.sum(1)), (_WHO["judge"], matrix.sum(0))):
             if (sums > 0).sum() == 1:
@@ -407,30 +407,7 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
                     who=side,
                     label=scale.low + int(sums.argmax()),
                 )
-    if n_queries == 1:
-        yield phrase("all pairs belong to one query: no interval, as nothing can be resampled")
-    elif n_queries < FEW_QUERIES:
-        yield phrase(
-            "{n} queries are few: intervals are rough below {few} queries",
-            n=n_queries,
-            few=FEW_QUERIES,
-        )
-    alike = [name for name, value in values.items() if value is not None and not intervals[name]]
-    if n_queries > 1 and alike:
-        yield phrase(
-            "no interval, as every resample gives the same value: {names}", names=", ".join(alike)
-        )
-    rough = [
-        name
-        for name, n_resting in resting_on(counts, scale.labels).items()
-        if intervals[name] is not None and n_resting < FEW_QUERIES
-    ]
-    if n_queries >= FEW_QUERIES and rough:
-        yield phrase(
-            "rough intervals, as fewer than {few} queries have such human labels: {names}",
-            few=FEW_QUERIES,
-            names=", ".join(rough),
-        )
+    yield from _of_intervals(agreement, counts)
     yield from _other_forms(agreement.missing)
     if agreement.settings["held_out"]:
         yield phrase(
@@ -449,6 +426,38 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
         )
     if agreement.systems is not None:
         yield from scale_notes(scale)
+
+
+def _of_intervals(agreement: Agreement, counts: Floats) -> Iterator[str]:
+    """Why there are none, or how rough they are; `counts` as of `_notes`."""
+    values, intervals, n_queries = agreement.values, agreement.intervals, agreement.queries
+    if n_queries == 1:
+        yield phrase("all pairs belong to one query: no interval, as nothing can be resampled")
+    elif n_queries < FEW_QUERIES:
+        yield phrase(
+            "{n} queries are few: intervals are rough below {few} queries",
+            n=n_queries,
+            few=FEW_QUERIES,
+        )
+    alike = [name for name, value in values.items() if value is not None and not intervals[name]]
+    if 1 < n_queries < LEAST:
+        yield phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST)
+    elif n_queries > 1 and alike:
+        yield phrase(
+            "no interval, as every resample gives the same value: {names}",
+            names=joined("; ", map(title, alike)),
+        )
+    rough = [
+        name
+        for name, n_resting in resting_on(counts, agreement.scale.labels).items()
+        if intervals[name] is not None and n_resting < FEW_QUERIES
+    ]
+    if n_queries >= FEW_QUERIES and rough:
+        yield phrase(
+            "rough intervals, as fewer than {few} queries have such human labels: {names}",
+            few=FEW_QUERIES,
+            names=joined("; ", map(title, rough)),
+        )
 
 
 def _other_forms(missing: Mapping[Side, Sequence[Pair]]) -> Iterator[str]:

@@ -208,7 +208,8 @@ class SystemAgreement(Result):
             )
         )
         for name, reason in self.undefined.items():
-            yield warning(phrase("{name}: no value: {reason}", name=name, reason=reason))
+            words = phrase("tau-b of all systems") if name == "tau" else phrase("tau-b of the top")
+            yield warning(phrase("{name}: no value: {reason}", name=words, reason=reason))
 
 
 def rank_systems(

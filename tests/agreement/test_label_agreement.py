@@ -115,10 +115,33 @@ def test_rare_labels():
     judge = {f"q{at}": {"a": at % 3 % 2, "b": 0 if at % 3 else 2} for at in range(20)}
     found = agree(human, judge, resamples=200)
     (note,) = (note for note in found.notes if note.startswith("rough intervals"))
-    assert note.split(": ")[1] == "kappa_binary.2, bias.2"
+    assert note.split(": ")[1] == "kappa, 2 or more; bias where human 2"
     few = agree({q: human[q] for q in list(human)[:6]}, judge, resamples=200)
     assert not any(note.startswith("rough intervals") for note in few.notes)
     assert any("6 queries are few" in note for note in few.notes)
+
+
+def test_notes_name_a_statistic_as_the_table_does():
+    """Nobody reads a name that stands in JSON alone: not where a value lacks, nor an interval."""
+    human = {f"q{number}": {"a": 3, "b": 0} for number in range(3)}
+    judge = {query: {"a": 3, "b": int(query == "q1")} for query in human}
+    runs = [Run.from_documents({"q1": [{"id": "a"}]}, name=name) for name in ("one", "other")]
+    found = agree(human, judge, runs=runs, resamples=50)
+    text = found.to_text()
+    assert "bias where human 1: no value: no compared pair has the human label 1" in text
+    assert "gives the same value: kappa, 2 or more; kappa, 3 or more; bias where human 3" in text
+    assert "tau-b of the top: no value: one side scores all of these systems the same" in text
+    assert "사람이 1인 곳의 편향: 값 없음: " in found.to_text(language="ko")
+    names = {*found.values, "tau_top"} - {"kappa", "accuracy", "bias"}
+    assert not [name for name in names if name in text]
+
+
+def test_two_queries_are_too_few_for_an_interval():
+    """Of two no interval is made; it is not said that resamples give the same value."""
+    people, judge = {"a": 1, "b": 0}, {"a": 1, "b": 1}
+    notes = agree({"q1": people, "q2": people}, {"q1": people, "q2": judge}).notes
+    assert "too few to tell: fewer than 3 queries have no interval" in notes
+    assert not any("every resample" in note for note in notes)
 
 
 def run_of(name, order):
