@@ -244,7 +244,17 @@ class Evaluation(Result):
         """
         match = self.settings["match"]
         if "threshold" not in match:
-            raise UsageError(f"match {match['method']!r} decides yes or no and has no threshold")
+            raise UsageError(
+                phrase(
+                    "{method!r} decides yes or no and has no threshold",
+                    method=str(match["method"]),
+                ),
+                field="match",
+                remedy=phrase(
+                    "its metrics hold as they are (kragx score shows them); to vary a threshold, "
+                    "match by one that has it, such as 'overlap'"
+                ),
+            )
         if "pool" in self.settings:
             raise UsageError(
                 "threshold: in a pool the grade from which a document is relevant made the gold, "

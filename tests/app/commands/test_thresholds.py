@@ -364,4 +364,23 @@ def test_sweep_passes_over_matchers_without_a_threshold(kragx, here, jsonl):
     assert outcome.err == "kragx: 'strict' decides yes or no: no threshold to sweep\n"
     (swept,) = json.loads(outcome.out)["sweeps"]
     assert 0.503 in swept["thresholds"]  # the chosen one is always looked at
-    assert kragx("threshold", "sweep", "out", "--match", "exact").code == 2
+    alone = kragx("threshold", "sweep", "out", "--match", "exact")
+    assert (alone.code, alone.out) == (2, "")
+    assert "match: 'exact' decides yes or no and has no threshold; its metrics hold" in alone.err
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_after_a_calibration_without_a_threshold(kragx, here, results, language):
+    """Of a matcher that decides yes or no `sweep` says what to do, and `score` takes it."""
+    rows = [{**own, "label": int(own["rank"] < 2)} for own in LABELS]
+    (here / "labels.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    arguments = ("threshold", "calibrate", results, "--labels", "labels.jsonl", "-o", "match.yaml")
+    assert kragx(*arguments).code == 0
+    chosen = yaml.safe_load((here / "match.yaml").read_text(encoding="utf-8"))["match"]
+    assert chosen == {"method": "text"}
+    swept = kragx("--language", language, "threshold", "sweep", results, "--match", "match.yaml")
+    assert swept.code == 2
+    for word in ("'text'", "kragx score", "'overlap'"):
+        assert word in swept.err
+    assert kragx("score", results, "--match", "match.yaml").code == 0
+    assert kragx("threshold", "sweep", results, "--match", "overlap").code == 0
