@@ -26,9 +26,13 @@ def warn(text: str, category: type[Warning]) -> None:
     warnings.warn(joined(": ", [_ABOUT.get(), text]), category, stacklevel=outside())
 
 
+_BETWEEN = {"kragx", "asyncio", "concurrent", "contextlib", "functools", "threading"}
+"""Packages that stand between a line of kragx and the one that called for it."""
+
+
 def outside() -> int:
-    """The stacklevel, in the function that asks, of the first line that is not kragx's."""
+    """The stacklevel, in the function that asks, of the line that called kragx."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "kragx":
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, level = frame.f_back, level + 1
     return level

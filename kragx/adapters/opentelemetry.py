@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.problems import DataWarning
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, inside, shorten
+from kragx.warned import warn
 
 __all__ = ["read_traces"]
 
@@ -98,7 +98,7 @@ def read_traces(
     ]
     if any(said):
         text = f"{path}: {'; '.join(filter(None, said))}"
-        warnings.warn(text, DataWarning, stacklevel=2)
+        warn(text, DataWarning)
     settings = {"traces": Path(path).name}
     return {name: Run(own, name=name, settings=settings) for name, own in runs.items()}
 

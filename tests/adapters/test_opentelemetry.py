@@ -115,8 +115,11 @@ def test_failed_and_again(traces):
     failed = span("첫 질문은?", start=5, status={"code": 2, "message": "Timeout: too slow"})
     late = span("second question", ["gold two"], start=9)
     path = traces([late, span("second question", ["old"], start=3), failed], [span("other?")])
-    with pytest.warns(DataWarning, match=r"1 spans are of other questions, as 'other\?'; 1 quest"):
+    with pytest.warns(
+        DataWarning, match=r"1 spans are of other questions, as 'other\?'; 1 quest"
+    ) as said:
         run = read_traces(path, GOLD)["bm25"]
+    assert said[0].filename == __file__
     assert run.failures == {"q1": "Timeout: too slow"}
     assert run["q2"].documents[0].text == "gold two"
 

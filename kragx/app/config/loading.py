@@ -1,6 +1,5 @@
 """From a config file to a checked `RunConfig`."""
 
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from kragx.errors import ConfigError, DataError, UsageError
 from kragx.judging.store import is_url
 from kragx.printing import phrase
 from kragx.secrets import Secrets
+from kragx.warned import warn
 
 FORMER = {("statistics", "correction"): {"holm": "family"}}
 """Values of earlier versions, in configs and in result folders, and those that took their place."""
@@ -162,7 +162,7 @@ def parse_config(
             f"{name}: {', '.join(secrets.literal)}: a secret in so many letters; write ${{NAME}} "
             "instead and set the variable, in the environment or in a .env file beside the config"
         )
-        warnings.warn(text, ConfigWarning, stacklevel=3)
+        warn(text, ConfigWarning)
     return config
 
 
@@ -200,7 +200,7 @@ def _renewed(raw: dict[str, Any], name: str) -> dict[str, Any]:
     if told:
         values = "1 value" if len(told) == 1 else f"{len(told)} values"
         text = f"{name}: {values} of an earlier version read anew: {', '.join(told)}"
-        warnings.warn(text, ConfigWarning, stacklevel=4)
+        warn(text, ConfigWarning)
     return raw
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from kragx.app.record import day_and_time, now
 from kragx.data.formats.jsonl import refused
 from kragx.errors import UsageError
 from kragx.printing import visible
+from kragx.warned import warn
 
 _BEYOND = 1 << 30
 """On Windows nobody else can read what is locked, so a byte behind all content is."""
@@ -84,7 +84,7 @@ def _is_taken(number: int) -> bool:
     except OSError as error:
         reason = error.strerror or error
         text = f"this file system knows no locks ({reason}); let no two runs write to one folder"
-        warnings.warn(text, stacklevel=4)
+        warn(text, UserWarning)
     return True
 
 

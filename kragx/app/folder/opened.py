@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ from kragx.data.source import name_of
 from kragx.errors import DataError, UntrustedError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.printing import phrase
+from kragx.warned import warn
 
 SCORES, CORPUS = "scores.jsonl", "corpus.jsonl"
 EARLIER = ("earlier/report.json", "earlier/gold.jsonl")
@@ -206,7 +206,7 @@ class Opened:
                     both = f"was {before} when it was written and is {value} now"
                     runs = "its files are of two runs, or " if self.sealed.manifest is None else ""
                     text = f"{metric} of {evaluation.name} {both}: {runs}kragx or a model differs"
-                    warnings.warn(f"{self.sealed.folder}: {text}", FolderWarning, stacklevel=4)
+                    warn(f"{self.sealed.folder}: {text}", FolderWarning)
                     return
 
     def _broken(self, error: Exception) -> DataError:
@@ -286,11 +286,10 @@ def _check_former(folder: Path) -> None:
         raise DataError(f"{folder}: not whole; missing: {listed(missing)}", remedy=_GOES_ON)
     if kept_before(folder):
         raise _cut_short(folder)
-    warnings.warn(
+    warn(
         f"{folder}: has no {MANIFEST}, as an earlier version has written it; that its files are "
         "all of one run is not certain",
         FolderWarning,
-        stacklevel=4,
     )
 
 

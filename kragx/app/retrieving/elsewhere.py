@@ -1,7 +1,6 @@
 """A retriever of a config that is made on each worker of a cluster, and asked there."""
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from kragx.evaluation.parts.cluster import Ray
 from kragx.evaluation.parts.engine import NotMadeError
 from kragx.evaluation.retrieve import Answered, answering
 from kragx.printing import visible
+from kragx.warned import warn
 
 
 class RetrieverWarning(UserWarning):
@@ -56,11 +56,10 @@ def asked_there(
     try:
         return within.enter_context(standing)
     except NotMadeError as error:
-        warnings.warn(
+        warn(
             f"retriever {visible(name)} is asked from this process, as a worker of the cluster "
             f"cannot have it: {config.asking()['mask'](str(error))}",
             RetrieverWarning,
-            stacklevel=2,
         )
         return None
 

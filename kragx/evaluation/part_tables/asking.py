@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +12,7 @@ from kragx.evaluation.parts.cluster import Ray
 from kragx.evaluation.parts.engine import Engine, Here
 from kragx.evaluation.parts.engines import named_engine
 from kragx.matchers import MatchWarning
+from kragx.warned import warn
 
 if TYPE_CHECKING:
     from kragx.judging import Judge
@@ -48,11 +48,10 @@ def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine, Crite
             yield engine, criteria
         case _:
             reason = _reason(judges) if isinstance(engine, Ray) else "no cluster is named"
-            warnings.warn(
+            warn(
                 f"workers: a judge decides, and is asked from this process, as {reason}; it waits "
                 "for a server and not for the processor (its 'concurrency' says how often at once)",
                 MatchWarning,
-                stacklevel=4,
             )
             yield Here(), criteria
 

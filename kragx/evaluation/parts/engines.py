@@ -1,6 +1,5 @@
 """Which engine somebody has named."""
 
-import warnings
 from collections.abc import Mapping
 from concurrent.futures import Executor
 
@@ -9,6 +8,7 @@ from kragx.evaluation.parts.cluster import Ray
 from kragx.evaluation.parts.engine import Engine, Here, Pool, Processes
 from kragx.matchers import BaseMatcher, MatchWarning
 from kragx.plugins import from_options
+from kragx.warned import warn
 
 
 def engine_of(workers: object, matcher: BaseMatcher) -> Engine | None:
@@ -23,11 +23,10 @@ def engine_of(workers: object, matcher: BaseMatcher) -> Engine | None:
     """
     engine = named_engine(workers)
     if engine is not None and matcher.judges:
-        warnings.warn(
+        warn(
             f"workers: {matcher.name!r} asks a judge, so it stays in this process; it waits for a "
             "server and not for the processor (its 'concurrency' says how often at once)",
             MatchWarning,
-            stacklevel=3,
         )
         return None
     return engine

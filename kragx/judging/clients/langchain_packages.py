@@ -1,7 +1,6 @@
 """What is known of single LangChain packages: connections, retries, forms of answers, errors."""
 
 import sys
-import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from kragx.judging.client import Failure
 from kragx.judging.clients.failures import failed, refused
 from kragx.judging.clients.http import UnreadableError, bounded
+from kragx.warned import warn
 
 # -- connections and retries -------------------------------------------------------------------
 
@@ -82,10 +82,10 @@ def _package(sdk: Any) -> Any:
 def _warn_of_retries(chat: Any) -> None:
     retries = getattr(chat, "max_retries", None)
     if isinstance(retries, int) and retries > 0:
-        warnings.warn(
+        warn(
             f"judge: {type(chat).__name__} retries up to {retries} times by itself, for each of "
             "the judge's attempts, and waits meanwhile; make it with max_retries=0",
-            stacklevel=2,
+            UserWarning,
         )
 
 

@@ -179,8 +179,11 @@ def test_what_workers_cannot_make_is_asked_here(cluster, load, here, monkeypatch
     """With a sentence that says why; and what is not the same there is not asked there."""
     monkeypatch.setenv("ONLY_HERE", "x")
     of_driver = {"class": "toy_there:of_driver", "args": {"path": "texts.txt"}}
-    with pytest.warns(RetrieverWarning, match=r"retriever a is asked from this process.*NAME"):
+    with pytest.warns(
+        RetrieverWarning, match=r"retriever a is asked from this process.*NAME"
+    ) as told:
         pipeline.run(load(a=of_driver))
+    assert told[0].filename == __file__
     assert {process for process, *_ in notes(here)} == {str(os.getpid())}
 
 

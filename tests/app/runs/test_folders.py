@@ -262,8 +262,9 @@ def test_a_folder_of_an_earlier_version(prepared, kragx, here):
         assert outcome.code == 0
         assert f"kragx: warning: out/config.yaml: {said}\n" in outcome.err
         assert "out: has no manifest.json, as an earlier version has written it" in outcome.err
-    with pytest.warns(config.ConfigWarning, match=said):
+    with pytest.warns(config.ConfigWarning, match=said) as told:
         assert config.load(kept).comparing.correction == "family"
+    assert told[0].filename == __file__
 
 
 def test_a_folder_that_is_none(kragx, here):

@@ -194,8 +194,9 @@ def test_texts_of_a_corpus_are_found_by_each_worker(tmp_path, monkeypatch):
 def test_a_judge_stays_here(tmp_path):
     """It waits for a server; who asks for processes as well is told so."""
     judge = JudgeMatcher(Judge(ScriptedClient([3]), store=tmp_path / "store.sqlite"))
-    with pytest.warns(MatchWarning, match="asks a judge, so it stays in this process"):
+    with pytest.warns(MatchWarning, match="asks a judge, so it stays in this process") as told:
         assert evaluate([["a text"]], [["a text"]], match=judge, workers=2).mean["recall@10"] == 1
+    assert told[0].filename == __file__  # where the workers were asked for
 
 
 @dataclass(frozen=True)
