@@ -706,6 +706,7 @@ class Desk:
                 "changes": changes,
                 "lacks": [vars(lack) for lack in coming.lacking],
                 "is_same": coming.is_same,
+                "is_ready": coming.is_ready,
             },
         }
 

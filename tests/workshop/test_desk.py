@@ -387,6 +387,7 @@ def test_a_release_is_written_and_listed(desk):
     desk.put_question(owner, QuestionForm(text="배송비는 누가 내나요?"))
     coming = desk.releases()["next"]
     assert coming["lacks"] == [{"what": "not judged", "n": 1, "name": ""}]
+    assert coming["is_ready"]
     assert coming["changes"] == {"since": "v1", "added": 0, "changed": 0, "dropped": 0}
 
 

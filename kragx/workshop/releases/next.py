@@ -23,7 +23,7 @@ from kragx.workshop.state.state import State
 _FILE = re.compile(r"gold_v([1-9][0-9]{0,8})\.jsonl")
 
 
-LACKS = (*REASONS, "again", "disputed", "lowest", "moved", "later", "missing")
+LACKS = (*REASONS, "again", "answers", "disputed", "lowest", "moved", "later", "missing")
 """What a release may lack: why questions are left out, then of those that are in, then files."""
 
 
@@ -48,6 +48,12 @@ class Lack:
         match self.what:
             case "again":
                 return phrase("of these {version} has {n}", version=name, n=n)
+            case "answers":
+                return phrase(
+                    "every question is marked as unanswerable ({n}): a retriever that finds "
+                    "nothing is right everywhere",
+                    n=n,
+                )
             case "disputed":
                 return phrase("documents left out: {n}, {why}", n=n, why=REASONS["undecided"])
             case "lowest":
@@ -109,6 +115,15 @@ class Next(Result):
         return sum(gold.grade > 0 for query in self.content.queries for gold in query.gold)
 
     @property
+    def is_ready(self) -> bool:
+        """Whether it can be released.
+
+        Questions without an answer need no judgement, and are no gold set while the others are left
+        out: a retriever that finds nothing would be right everywhere.
+        """
+        return bool(self.n_gold or (self.n_questions and not self.content.left_out))
+
+    @property
     def lacks(self) -> tuple[str, ...]:
         """What it lacks, a sentence each."""
         return tuple(own.text for own in self.lacking)
@@ -122,6 +137,7 @@ class Next(Result):
         again = sum(own.question in gone for own in self.content.left_out)
         numbers = {
             "again": (again, self.previous or ""),
+            "answers": (self.n_questions if self.is_ready and not self.n_gold else 0, ""),
             "disputed": (self.content.n_disputed, ""),
             "lowest": (self.content.n_lowest, ""),
             "moved": (self.content.n_moved, ""),

@@ -118,7 +118,8 @@ def release(
         The release; or, where nothing has changed, that none was made.
 
     Raises:
-        UsageError: no question is ready (`NotReadyError`), or the folder cannot be written.
+        UsageError: no question is ready, or none but those without an answer while others are left
+            out (`NotReadyError`); or the folder cannot be written.
         DataError: an earlier release was changed.
     """
     while True:
@@ -126,10 +127,13 @@ def release(
             state.refresh()
             coming = next_release(workshop, state, copies, allow_undecided=allow_undecided)
         dataset = coming.dataset
-        if dataset is None:
+        if dataset is None or not coming.is_ready:
             raise NotReadyError(
                 phrase(
-                    "no question is ready: {why}",
+                    "no question is ready but those marked as unanswerable ({n}): {why}"
+                    if coming.n_questions
+                    else "no question is ready: {why}",
+                    n=coming.n_questions,
                     why=joined("; ", coming.lacks) or phrase("there is none"),
                 ),
                 field=str(workshop.folder),

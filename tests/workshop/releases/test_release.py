@@ -166,6 +166,43 @@ def test_nothing_to_release(tmp_path, kragx):
     assert names(shop) == []
 
 
+def test_only_unanswerable_questions_are_ready(tmp_path, kragx):
+    """They need no judgement, and are no release while all others are left out; then they are."""
+    shop = started(tmp_path, gold=None)
+    add(
+        shop,
+        ANN,
+        Question(uid="none", person="ann", text="who is on the moon?", answerable=False),
+        Question(uid="q", person="ann", text="how long?"),
+    )
+    outcome = kragx("gold", "release", shop)
+    assert outcome.code == 2
+    for text in (
+        "no question is ready but those marked as unanswerable (1): questions left out: 1, nobody",
+        "kragx workshop",
+    ):
+        assert text in outcome.err
+    assert (
+        "답할 수 없는 질문으로 표시된 1개 말고는"
+        in kragx("--language", "ko", "gold", "release", shop).err
+    )
+    assert names(shop) == []
+    add(shop, question("q")[1])
+    assert (kragx("gold", "release", shop).code, names(shop)[0]) == (0, "gold_v1.jsonl")
+
+
+def test_a_set_of_unanswerable_questions(tmp_path):
+    """Where no question is left out they are released, and it is said what such a set is."""
+    shop = started(tmp_path, gold=None)
+    add(shop, ANN, Question(uid="none", person="ann", text="who?", answerable=False))
+    (lack,) = released(shop).lacks
+    assert lack == (
+        "every question is marked as unanswerable (1): a retriever that finds nothing is right "
+        "everywhere"
+    )
+    assert lack in (shop / "gold_v1.md").read_text(encoding="utf-8")
+
+
 def test_a_changed_release_stops_the_next(shop):
     """What was edited by hand is found before anything is held against it."""
     released(shop)

@@ -29,7 +29,7 @@ export async function show(main, app, done = null) {
     el("section", {}, el("h2", {}, t("nextRelease", next.version)), el("p", {}, next.is_same ? t("sameRelease") : holds),
       next.changes && !next.is_same ? el("p", {}, t("changesSince", next.changes.since, next.changes.added, next.changes.changed, next.changes.dropped)) : null,
       next.lacks.length ? [el("h3", {}, t("lacks")), el("ul", {}, next.lacks.map((line) => el("li", {}, lack(line))))] : null,
-      next.is_same || !(next.questions || app.me.counts.conflicts) ? null : el("form.release", { onsubmit: confirm }, field(t("releaseNote"), note),
+      next.is_same || !(next.is_ready || app.me.counts.conflicts) ? null : el("form.release", { onsubmit: confirm }, field(t("releaseNote"), note),
         app.me.counts.conflicts ? el("label.check", {}, undecided, " ", t("allowUndecided")) : null,
         el("button.primary", { type: "submit", id: "release" }, t("release"))), wrong),
     releases.length ? table([t("version"), t("made"), t("file"), t("by"), "SHA-256"],
