@@ -23,6 +23,7 @@ from kragx.evaluation.wording import (
     failure_remarks,
     further_remarks,
     match_label,
+    short_remarks,
 )
 from kragx.matchers import check_threshold
 from kragx.metrics import (
@@ -334,6 +335,7 @@ class Evaluation(Result):
         return (
             *further_remarks(counts, settings, self.profile, self.vote_bounds),
             *abstention_remarks(self.specs, self.evidence),
+            *short_remarks(self.specs, self.table),
         )
 
     def mean_cell(self, metric: str) -> str:

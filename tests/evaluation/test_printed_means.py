@@ -122,3 +122,13 @@ def test_a_number_that_no_query_has_a_part_in():
     assert own.ends[f1] == ""
     low, high = own.intervals[mean_ap] or (0, 0)
     assert low < (own[mean_ap] or 0) < high
+
+
+def test_a_precision_that_no_list_can_reach():
+    """Of lists of at most two documents precision@5 is .4 at most, and only there it is said."""
+    metrics = ["precision@5", "precision@2", "precision@5(over=retrieved)", "recall@5", "precision"]
+    short, long = [["g", "x"], ["x"]], [["g", "x"], ["x", "y", "z", "u", "v"]]
+    first, second = (evaluate([["g"], ["g"]], found, metrics=metrics) for found in (short, long))
+    (remark,) = first.remarks[1:]
+    assert remark.startswith("precision@5: 0.4000 at most, as no list has more than 2 documents")
+    assert second.remarks == first.remarks[:1]  # of short gold alone

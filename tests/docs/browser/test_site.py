@@ -111,12 +111,14 @@ def test_no_page_is_wider_than_the_screen(page, address, width):
 
 
 def test_a_command_is_seen_whole(page, address):
-    """On a telephone a command goes on in the next line, where a table of text scrolls."""
+    """A command or line of JSON goes on in the next line on a telephone; a table scrolls."""
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(address + "index.html")
     hidden = "all => all.map(code => code.scrollWidth > code.clientWidth)"
     assert page.locator(".language-sh code").evaluate_all(hidden) == [False] * 3
     assert page.locator(".language-text code").evaluate_all(hidden) == [True]
+    page.goto(address + "own-results.html")
+    assert page.locator(".language-json code").evaluate_all(hidden) == [False]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
