@@ -13,7 +13,7 @@ import yaml
 
 from kragx import matchers
 from kragx.agreement.label_files import Label
-from kragx.agreement.labels import of_metadata, read_labels
+from kragx.agreement.labels import of_metadata, other_forms, read_labels
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
@@ -258,7 +258,7 @@ def calibrate(
             field="positive",
             remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
         )
-    pairs, truth, n_unused = resolved(items, tuple(known), positive)
+    pairs, truth, unused = resolved(items, tuple(known), positive)
     specs = candidates(tokenizers, more) if only is None else [as_mapping(spec) for spec in only]
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
     if len(queries) < 2:
@@ -291,9 +291,9 @@ def calibrate(
         n_queries=len(queries),
         n_pairs=len(truth),
         n_matches=int(truth.sum()),
-        n_unused=n_unused,
+        n_unused=len(unused),
         made_by=made_by,
-        cautions=tuple(_cautions(truth, query_of, closest)),
+        cautions=(*_cautions(truth, query_of, closest), *_in_another_form(unused, items)),
     )
 
 
@@ -360,14 +360,14 @@ _Place = tuple[int, int, int]  # query, document, gold item
 
 def resolved(
     items: Sequence[MatchItem], labels: Sequence[Label], positive: float
-) -> tuple[Ints, Bools, int]:
-    """The labelled pairs, whether each is a match, and how many labels are of none of them.
+) -> tuple[Ints, Bools, list[Label]]:
+    """The labelled pairs, whether each is a match, and the labels of none of them.
 
     A document that a list repeats, or a gold item, is one pair, not several.
 
     Returns:
         (u, 3) query, document and gold item, by position, -1 for any gold item; (u) whether the
-        label says that they match; the number of labels that are of no pair.
+        label says that they match; the labels that are of no pair.
 
     Raises:
         DataError: two labels of a pair differ, or none is of a pair.
@@ -375,7 +375,7 @@ def resolved(
     by_query = {item.query.id: (row, item) for row, item in enumerate(items)}
     by_texts = _by_texts(items) if any(label.query_id is None for label in labels) else {}
     known: dict[_Place, bool] = {}
-    n_unused = 0
+    unused = []
     for label in labels:
         match = label.grade >= positive
         if label.query_id is None:
@@ -393,14 +393,24 @@ def resolved(
                     "the labels differ; keep one"
                 )
             known[place] = True  # a gold item and its alternatives: one that matches is enough
-        n_unused += not places
+        if not places:
+            unused.append(label)
     if not known:
         raise DataError(
             f"labels: none of the {len(labels)} labels is of a retrieved document and a gold item "
-            "of the results; check query ids, document ids and ranks"
+            "of the results",
+            remedy="; ".join(_in_another_form(unused, items))
+            or "check query ids, document ids and ranks",
         )
     ordered = _once(items, known)
-    return np.array(ordered, np.int64), np.array([known[place] for place in ordered]), n_unused
+    return np.array(ordered, np.int64), np.array([known[place] for place in ordered]), unused
+
+
+def _in_another_form(unused: Iterable[Label], items: Iterable[MatchItem]) -> Iterator[str]:
+    """What to say of labels whose ids are written otherwise than those of the results."""
+    named = ((own.query_id, own.doc_id or "") for own in unused if own.query_id is not None)
+    known = ((own.query.id, doc) for own in items for doc in ["", *(d.id or "" for d in own.docs)])
+    return other_forms(named, known)
 
 
 def _once(items: Sequence[MatchItem], known: Mapping[_Place, bool]) -> list[_Place]:

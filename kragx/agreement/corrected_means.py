@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kragx.agreement import scoring
-from kragx.agreement.labels import Labels, Scale, read_sides
+from kragx.agreement.labels import Labels, Scale, other_forms, read_sides
 from kragx.comparison.statistics import (
     CONFIDENCE,
     Interval,
@@ -276,6 +276,7 @@ def correct(
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     runs = scoring.systems(runs)
     people, machine, labels = read_sides(human, judge, scale, asks, model, rubric, examples)
+    alike = tuple(other_forms(people.grades, machine.grades))
     queries = list(machine.queries)
     gold = scoring.as_gold(machine, labels, queries)
     corrected = {}
@@ -286,8 +287,10 @@ def correct(
         if len(whole) < least:
             raise DataError(
                 f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
-                f"({n_part} in part), and a correction needs at least {least}; label more "
-                "(kragx judge label --queries), or take a smaller cut"
+                f"({n_part} in part), and a correction needs at least {least}",
+                remedy="; ".join(
+                    alike or ["label more (kragx judge label --queries), or take a smaller cut"]
+                ),
             )
         results = {query: run.results[query] for query in whole if query in run.results}
         by_people = scoring.scored_by(
@@ -315,7 +318,7 @@ def correct(
         n_human_only=sum(query not in machine.queries for query in people.queries),
         n_out_of_scale=n_out_of_scale,
         scale=labels,
-        notes=tuple(scoring.scale_notes(labels, n_out_of_scale)),
+        notes=(*scoring.scale_notes(labels, n_out_of_scale), *alike),
         settings={
             "human": people.name,
             "judge": machine.name,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from kragx.agreement import scoring
 from kragx.agreement.label_files import Pair, Side
-from kragx.agreement.labels import Labels, Scale, read_sides
+from kragx.agreement.labels import Labels, Scale, other_forms, read_sides
 from kragx.data import GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
@@ -174,7 +174,10 @@ def fill(
         n_without_human=sum(not query.gold for query in alone),
         n_out_of_scale=n_out_of_scale,
         scale=labels,
-        notes=tuple(scoring.scale_notes(labels, n_out_of_scale)),
+        notes=(
+            *scoring.scale_notes(labels, n_out_of_scale),
+            *other_forms(people.grades, machine.grades),
+        ),
         dataset=dataset,
         human_only=tuple(scoring.scored_by(alone, run, metrics) for run in runs),
         filled=tuple(scoring.scored_by(dataset, run, metrics) for run in runs),

@@ -19,7 +19,7 @@ from kragx.agreement.calibrated_means import CalibratedMean, calibrated_means
 from kragx.agreement.corrected_means import LEAST_QUERIES
 from kragx.agreement.grade_probabilities import LabelledPairs, isotonic
 from kragx.agreement.label_agreement import held_out_half
-from kragx.agreement.labels import Scale, examples_shown, read_sides
+from kragx.agreement.labels import Scale, examples_shown, other_forms, read_sides
 from kragx.agreement.sample import read_sample, sample_path
 from kragx.agreement.threshold_choice import LEAST_LABELS, Candidate, Chooser, Trial, fold_of
 from kragx.comparison import Estimate
@@ -293,8 +293,12 @@ def calibrate_grades(
     pairs = [
         pair for pair, label in people.grades.items() if label in labels and pair in machine.grades
     ]
+    alike = tuple(other_forms(people.grades, machine.grades))
     if not pairs:
-        raise DataError("no pair has a label from both sides; pairs are joined by their ids")
+        raise DataError(
+            "no pair has a label from both sides; pairs are joined by their ids",
+            remedy="; ".join(alike),
+        )
     data = LabelledPairs.of(
         np.array([machine.grades[pair] for pair in pairs]),
         np.array([people.grades[pair] for pair in pairs], np.int64),
@@ -340,7 +344,7 @@ def calibrate_grades(
             "unit": "query",
         },
     )
-    return replace(calibration, notes=tuple(_notes(calibration)))
+    return replace(calibration, notes=(*_notes(calibration), *alike))
 
 
 def _design(human: object) -> str | None:

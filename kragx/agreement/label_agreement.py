@@ -3,14 +3,20 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
-from unicodedata import normalize
 
 import numpy as np
 
 from kragx.agreement.before_after import FEW_QUERIES, Change, changed
 from kragx.agreement.coefficients import resting_on, statistics, title, why_undefined
 from kragx.agreement.label_files import Pair, Side
-from kragx.agreement.labels import Labels, Scale, examples_shown, read_labels, read_sides
+from kragx.agreement.labels import (
+    Labels,
+    Scale,
+    examples_shown,
+    other_forms,
+    read_labels,
+    read_sides,
+)
 from kragx.agreement.scoring import (
     METRIC,
     SystemAgreement,
@@ -306,7 +312,7 @@ def agree(
         raise DataError(
             f"no pair has a label from both sides{off if out_of_scale else ''}. "
             f"{', '.join(firsts)}: pairs are joined by query id and document id",
-            remedy="; ".join(_other_forms(missing)),
+            remedy="; ".join(other_forms(*missing.values())),
         )
     both = [] if earlier is None else [p for p in common if earlier.grades.get(p) in labels]
     if before is not None and not both:
@@ -408,7 +414,7 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
                     label=scale.low + int(sums.argmax()),
                 )
     yield from _of_intervals(agreement, counts)
-    yield from _other_forms(agreement.missing)
+    yield from other_forms(*agreement.missing.values())
     if agreement.settings["held_out"]:
         yield phrase(
             "of all labels only those of the held-out half of the queries, never examples, count"
@@ -457,18 +463,4 @@ def _of_intervals(agreement: Agreement, counts: Floats) -> Iterator[str]:
             "rough intervals, as fewer than {few} queries have such human labels: {names}",
             few=FEW_QUERIES,
             names=joined("; ", map(title, rough)),
-        )
-
-
-def _other_forms(missing: Mapping[Side, Sequence[Pair]]) -> Iterator[str]:
-    """Ids that look alike and are not: one side's were composed, the other's taken apart."""
-    human, judge = (
-        {(normalize("NFC", query), normalize("NFC", document)) for query, document in pairs}
-        for pairs in (missing["human"], missing["judge"])
-    )
-    if alike := human & judge:
-        yield phrase(
-            "pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
-            "{n}; write both files in one form",
-            n=len(alike),
         )

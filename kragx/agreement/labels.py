@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from kragx.agreement.label_files import (
     FORMATS,
@@ -264,6 +265,21 @@ def read_sides(
     which = {"asks": asks, "model": model, "rubric": rubric, "examples": examples}
     machine = read_labels(judge, "judge", **which)
     return people, machine, read_scale(scale, people)
+
+
+def other_forms(first: Iterable[Pair], second: Iterable[Pair]) -> Iterator[str]:
+    """What to say of ids that look alike and are not: of some composed, of others taken apart."""
+    sides = set(first), set(second)
+    one, other = (
+        {(normalize("NFC", query), normalize("NFC", document)) for query, document in pairs}
+        for pairs in (sides[0] - sides[1], sides[1] - sides[0])
+    )
+    if alike := one & other:
+        yield phrase(
+            "pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
+            "{n}; write both files in one form",
+            n=len(alike),
+        )
 
 
 def collected(rows: Iterable[Label], name: str) -> Labels:

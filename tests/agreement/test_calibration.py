@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import unicodedata
 import warnings
 from collections import Counter
@@ -525,6 +526,33 @@ def test_labels_that_do_not_fit_are_refused():
         calibrate(dataset, [*labels, Label(0, "q1", rank=1, gold=1)], run, only=only)
     more = [*labels, Label(1, "no such query", rank=1), Label(1, "q1", doc_id="no such document")]
     assert calibrate(dataset, more, run, only=only).n_unused == 2
+
+
+@pytest.mark.parametrize("side", ["query", "document"])
+def test_labels_whose_ids_are_in_another_unicode_form(side: str):
+    """They fit nothing, and it is said why: where some fit as a caution, else in the error."""
+
+    def apart(name: str, own: str) -> str:
+        return unicodedata.normalize("NFD", own) if name == side else own
+
+    gold = {f"질문{number}": ["서울"] for number in range(4)}
+    docs = [{"id": "가", "text": "서울은 수도다"}, {"id": "나", "text": "부산은 항구다"}]
+    run = dict.fromkeys(gold, docs)
+    labels = {query: {"가": 1, "나": 0} for query in gold}
+    other = {
+        apart("query", query): {apart("document", doc): grade for doc, grade in own.items()}
+        for query, own in labels.items()
+    }
+    said = r"differ in their Unicode form alone .*: {}; write both files in one form"
+    with pytest.raises(DataError, match=said.format(8)):
+        calibrate(gold, other, run, only=["text"])
+    names = [*zip(labels, other)]
+    mixed = {own: labels[own] for own, _ in names[:2]} | {own: other[own] for _, own in names[2:]}
+    found = calibrate(gold, mixed, run, only=["text"])
+    assert (found.n_pairs, found.n_unused) == (4, 4)
+    assert any(re.search(said.format(4), caution) for caution in found.cautions)
+    more = labels | {"q9": {"d": 1}}
+    assert not any("Unicode" in own for own in calibrate(gold, more, run, only=["text"]).cautions)
 
 
 @pytest.mark.parametrize("by", ["doc_id", "rank"])
