@@ -334,7 +334,9 @@ def _check_text(field: str, text: str, report: _Report, corpus: _Corpus | None) 
         )
     elif len(text) < SHORT:
         message = phrase(
-            "only {n} characters ({text!r}), which many texts hold; quote more",
+            "only 1 character ({text!r}), which many texts hold; quote more"
+            if len(text) == 1
+            else "only {n} characters ({text!r}), which many texts hold; quote more",
             n=len(text),
             text=text,
         )

@@ -103,6 +103,7 @@ def test_every_problem_is_reported(problems):
         ({"expected_doc_types": ["faq", NFD]}, "expected_doc_types[1]", "warning", "NFC"),
         ({"gold": [{"text": "  "}]}, "gold[1].text", "error", "everything"),
         ({"gold": [{"text": "14 days"}]}, "gold[1].text", "warning", "7 characters"),
+        ({"gold": [{"text": "7"}]}, "gold[1].text", "warning", "only 1 character ("),
         ({"relevant_chunk_ids": ["d1", "d1"]}, "relevant_chunk_ids[1]", "warning", "twice"),
     ],
 )
