@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kragx.errors import UsageError, needing
 from kragx.evaluation.wording import method_label
-from kragx.printing import Cell, Line, Part, Result, Table, in_language, number, phrase, steps
+from kragx.matchers.batches import SHORT_GOLD
+from kragx.printing import (
+    Cell,
+    Line,
+    Part,
+    Result,
+    Table,
+    in_language,
+    number,
+    phrase,
+    steps,
+    warning,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +75,7 @@ class Sweep(Result):
         stable: for each metric the thresholds around the chosen one at which it is as there; None
             where that was not looked at, or the metric is 0 or has no value there.
         tolerance: of these.
+        notes: what keeps thresholds from mattering.
 
     Examples:
         >>> from kragx import evaluate, sweep
@@ -82,6 +95,7 @@ class Sweep(Result):
     values: dict[str, tuple[float | None, ...]]
     stable: dict[str, Stretch | None]
     tolerance: float = TOLERANCE
+    notes: tuple[str, ...] = ()
 
     def describe(self) -> Iterator[Part]:
         """Thresholds down, metrics across, the chosen one in bold, and where each is stable."""
@@ -97,6 +111,7 @@ class Sweep(Result):
                 tolerance=self.tolerance,
             )
         )
+        yield from map(warning, self.notes)
 
     def _repr_html_(self) -> str:
         """For notebooks: the description, and below it the metrics against the threshold."""
@@ -223,7 +238,25 @@ def sweep(
             name: stretch(looked_at, own, counts, chosen, tolerance) for name, own in values.items()
         },
         tolerance=tolerance,
+        notes=tuple(_notes(evaluation, counts)),
     )
+
+
+def _notes(evaluation: Evaluation, n_matches: Sequence[int]) -> Iterator[str]:
+    """What a flat table rests on: that a value holds at each threshold praises none of them."""
+    if n_short := evaluation.counts.get(SHORT_GOLD):
+        yield phrase(
+            "questions with short gold: {n} of {of}; it is looked for as a phrase, whatever the "
+            "threshold",
+            n=n_short,
+            of=evaluation.counts["n_queries"],
+        )
+    if len(n_matches) > 1 and n_matches[0] == n_matches[-1]:  # fewer match at higher ones
+        yield phrase(
+            "the same pairs match at each of these thresholds: they say nothing of which to choose"
+            if n_matches[0]
+            else "no pair matches at any of these thresholds"
+        )
 
 
 def stretch(

@@ -322,6 +322,23 @@ def test_plateaus_are_those_that_sweeps_show(lists: list[list[list[str]]]):
     )
 
 
+def test_short_gold_has_no_threshold():
+    """Answers of one word are decided as phrases: a value that is flat is not called a choice."""
+    words = ["서울", "부산"]
+    of_short = sweep(evaluate([[word] for word in words], [[f"{word}은 도시다"] for word in words]))
+    short = (
+        "questions with short gold: 2 of 2; it is looked for as a phrase, whatever the threshold"
+    )
+    same = "the same pairs match at each of these thresholds: they say nothing of which to choose"
+    assert of_short.notes == (short, same)
+    assert same in of_short.to_text()
+    assert "정답이 짧은 질문: 2개 중 2개" in of_short.to_text(language="ko")
+    nothing = sweep(evaluate([["old red door"]], [["a sky"]], match="rouge1"))
+    assert nothing.notes == ("no pair matches at any of these thresholds",)
+    assert sweep(evaluate([["old red door"]], [["old red sky"]], match="rouge1")).notes == ()
+    assert sweep(evaluate([["old red door"]], [["x"]], match="rouge1"), None, [0.5]).notes == ()
+
+
 # -- what has no threshold -------------------------------------------------------------------
 
 
