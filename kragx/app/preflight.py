@@ -25,6 +25,7 @@ from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff
 from kragx.errors import UsageError, nearest
 from kragx.metrics import parse_all
+from kragx.printing import phrase
 
 
 def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
@@ -119,8 +120,12 @@ def earlier_results(
     earlier = found.results
     if not set(earlier.retrievers) & set(config.asked):
         raise UsageError(
-            f"earlier: {earlier.name} has no retriever of this config; it has "
-            f"{', '.join(earlier.retrievers)}"
+            phrase(
+                "{earlier} has no retriever of this config; it has {names}",
+                earlier=earlier.name,
+                names=", ".join(earlier.retrievers),
+            ),
+            field="earlier",
         )
     if not anyway:
         check_same_gold(earlier, dataset, "earlier")
@@ -133,7 +138,12 @@ def earlier_results(
         reasons[gold_differs(*gold, versions)] = None
     if None not in reasons and not anyway:
         raise UsageError(
-            f"earlier: {earlier.name} cannot be compared with this config: "
-            f"{next(iter(reasons))} ({REMEDY})"
+            phrase(
+                "{earlier} cannot be compared with this config: {why} ({remedy})",
+                earlier=earlier.name,
+                why=next(iter(reasons)),
+                remedy=REMEDY,
+            ),
+            field="earlier",
         )
     return found

@@ -15,7 +15,7 @@ Result = Evaluation | RetrieverScores
 Kind = Literal["gold", "profile", "match", "no_gold", "facts_match", "relevance", "pool"]
 """What of settings keeps two numbers from meaning the same."""
 
-REMEDY = "to compare them all the same: anyway=True, or --anyway"
+REMEDY = phrase("to compare them all the same: anyway=True, or --anyway")
 
 
 def check_comparable(
@@ -78,9 +78,10 @@ def gold_differs(
 def _differing(one: Result, other: Result, versions: GoldVersions | None) -> Iterator[str]:
     hashes = [own.settings["dataset"]["hash"] for own in (one, other)]
     if None in hashes and not same_ids(one.query_ids, other.query_ids):
-        yield (
-            f"the gold sets have different queries ({len(one.query_ids)} and "
-            f"{len(other.query_ids)})"
+        yield phrase(
+            "the gold sets have different queries ({n} and {others})",
+            n=len(one.query_ids),
+            others=len(other.query_ids),
         )
     yield from settings_that_differ(one.settings, other.settings, versions).values()
 
@@ -107,34 +108,38 @@ def _reasons(
     profiles = [{**own["profile"], "reproduces": ""} for own in settings]
     matchers = [own["match"] for own in settings]
     pairs: tuple[tuple[Kind, str, list[Any]], ...] = (
-        ("profile", "profiles", profiles),
-        ("match", "matchers", matchers),
+        ("profile", phrase("the profiles differ"), profiles),
+        ("match", phrase("the matchers differ"), matchers),
     )
-    for kind, what, pair in pairs:
+    for kind, text, pair in pairs:
         if entries := _entries_that_differ(*pair):
-            yield kind, f"the {what} differ ({entries})"
+            yield kind, phrase("{what} ({entries})", what=text, entries=entries)
     pools = [(own.get("pool") or {"hash": "gold"})["hash"] for own in settings]
     others: tuple[tuple[Kind, str, list[Any]], ...] = (
         (
             "no_gold",
-            "queries without gold are treated differently (no_gold)",
+            phrase("queries without gold are treated differently (no_gold)"),
             [own["deviations"].get("no_gold") for own in settings],
         ),
         (
             "facts_match",
-            "facts are matched differently (facts_match)",
+            phrase("facts are matched differently (facts_match)"),
             [own.get("facts_match") for own in settings],
         ),
         (
             "relevance",
-            "relevance was judged differently (relevance_match)",
+            phrase("relevance was judged differently (relevance_match)"),
             # A document's grade does not depend on what else was judged, as gold of a pool does.
             [{**(own.get("relevance") or {}), "pool": None} for own in settings],
         ),
         (
             "pool",
-            f"they were judged in different pools ({pools[0]} and {pools[1]}); judge both in one "
-            "pool: one config file with both retrievers, or kragx.pooled(...)",
+            phrase(
+                "they were judged in different pools ({pool} and {other}); judge both in one pool: "
+                "one config file with both retrievers, or kragx.pooled(...)",
+                pool=pools[0],
+                other=pools[1],
+            ),
             pools,
         ),
     )
@@ -160,8 +165,17 @@ def _unsure(one: Result, other: Result) -> Iterator[str]:
 def _entries_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """The entries that differ, at most three of them, in the order of their names; or nothing."""
     names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
-    shown = [f"{name} {shorten(one.get(name))} and {shorten(other.get(name))}" for name in names]
-    return ", ".join([*shown[:3], *([f"and {len(names) - 3} more"] if len(names) > 3 else [])])
+    shown: list[str] = [
+        phrase(
+            "{name} {one} and {other}",
+            name=name,
+            one=shorten(one.get(name)),
+            other=shorten(other.get(name)),
+        )
+        for name in names
+    ]
+    more = len(names) - 3
+    return joined(", ", [*shown[:3], *([phrase("and {n} more", n=more)] if more > 0 else [])])
 
 
 def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> Iterator[Line]:

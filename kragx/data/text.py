@@ -8,7 +8,7 @@ from math import isnan
 from typing import Any
 
 from kragx.errors import shorten
-from kragx.printing import inert
+from kragx.printing import inert, phrase
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -40,8 +40,13 @@ def look_alikes(ids: Iterable[str], others: Iterable[str]) -> dict[str, str]:
 def told_apart(own: str, other: str) -> str:
     """Two ids that look alike, and in what they differ, for a warning."""
     same_form = unicodedata.normalize("NFC", own) != unicodedata.normalize("NFC", other)
-    how = "white space" if same_form else "Unicode form, NFC and NFD"
-    return f"{shorten(own)} and {shorten(other)} differ by {how} alone; write them the same"
+    return phrase(
+        "{one} and {other} differ by white space alone; write them the same"
+        if same_form
+        else "{one} and {other} differ by Unicode form, NFC and NFD alone; write them the same",
+        one=shorten(own),
+        other=shorten(other),
+    )
 
 
 class Mender:

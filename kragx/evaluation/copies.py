@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping
 
 from kragx.data import Retrieved
-from kragx.printing import visible
+from kragx.printing import phrase, visible
 from kragx.warned import outside
 
 _ENOUGH, _LONG = 3, 4
@@ -27,10 +27,17 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
     if len(copies) >= _ENOUGH and len(copies) > len(long) / 2:
         one, other = copies[0]
         warnings.warn(
-            f"{visible(name)}: in {len(copies)} of {len(long)} answers texts stand twice "
-            f"under two ids ({one!r} and {other!r} are the same), as in a store that was filled "
-            "twice; each counts as a document: precision is too high, recall and nDCG too low. "
-            "Fill it anew, with ids of your own, so that adding a document again replaces it",
+            phrase(
+                "{name}: in {n} of {of} answers texts stand twice under two ids ({one!r} and "
+                "{other!r} are the same), as in a store that was filled twice; each counts as a "
+                "document: precision is too high, recall and nDCG too low. Fill it anew, with ids "
+                "of your own, so that adding a document again replaces it",
+                name=visible(name),
+                n=len(copies),
+                of=len(long),
+                one=one,
+                other=other,
+            ),
             CopiesWarning,
             stacklevel=outside(),
         )

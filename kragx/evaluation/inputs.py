@@ -393,9 +393,13 @@ class Source:
         orders = self.passed.orders
         if orders["rises"] >= _ENOUGH and not orders["other"]:
             warnings.warn(
-                f"run {self.name!r}: scores rise down every list, as distances do, and the profile "
-                f"{profile.name!r} ranks by score: it has put the last document of each list "
-                "first; give scores of which a higher one is better, or none",
+                phrase(
+                    "run {run!r}: scores rise down every list, as distances do, and the profile "
+                    "{profile!r} ranks by score: it has put the last document of each list first; "
+                    "give scores of which a higher one is better, or none",
+                    run=self.name,
+                    profile=profile.name,
+                ),
                 MatchWarning,
                 stacklevel=outside(),
             )
@@ -564,8 +568,13 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Sour
             )
         )
     if example:
-        problem = f"run {run.name!r}: {len(alike)} of its query ids only look like the gold set's: "
-        warnings.warn(problem + example, MatchWarning, stacklevel=outside())
+        problem = phrase(
+            "run {run!r}: {n} of its query ids only look like the gold set's: {example}",
+            run=run.name,
+            n=len(alike),
+            example=example,
+        )
+        warnings.warn(problem, MatchWarning, stacklevel=outside())
     source = Source(
         ((None, query, run.results.get(query.id)) for query in gold),
         run.name,

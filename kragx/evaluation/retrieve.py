@@ -424,10 +424,14 @@ def _check_input(retriever: Any, asking: Asking, dataset: GoldDataset, name: str
     hears = takes_history(retriever) or "history" in (asking.input or {}).values()
     if n and not hears and retriever is not str:
         warnings.warn(
-            f"{visible(name or retriever_name(retriever))} is asked without the history that {n} "
-            f"of {len(dataset)} questions have; a runnable gets it by 'input' ({{input: query, "
-            "chat_history: history}), a function by a parameter 'history', a server by a text "
-            '"{history}" in its json',
+            phrase(
+                "{name} is asked without the history that {n} of {of} questions have; a runnable "
+                "gets it by 'input' ({{input: query, chat_history: history}}), a function by a "
+                "parameter 'history', a server by a text \"{{history}}\" in its json",
+                name=visible(name or retriever_name(retriever)),
+                n=n,
+                of=len(dataset),
+            ),
             HistoryWarning,
             stacklevel=outside(),
         )

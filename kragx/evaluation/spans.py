@@ -17,6 +17,7 @@ from kragx.metrics.spans.grams import repetitions, twins
 from kragx.metrics.spans.offsets import Placed, locate, placed
 from kragx.metrics.spans.reading import SpanOptions, reading
 from kragx.metrics.spans.rows import Rows
+from kragx.printing import phrase
 from kragx.warned import warn
 
 _BATCH = 256  # queries whose tokens are compared at once
@@ -74,16 +75,24 @@ class Reader:
         gold, docs = self._sources
         if gold and docs and not gold.keys() & docs.keys():
             warn(
-                "offsets: no document is of a source that gold is of, so nothing is covered (gold: "
-                f"{next(iter(gold))!r}, retrieved: {next(iter(docs))!r}); name the key with the "
-                "same ids in both (source=...), or compare texts (offsets=off)",
+                phrase(
+                    "offsets: no document is of a source that gold is of, so nothing is covered "
+                    "(gold: {gold!r}, retrieved: {retrieved!r}); name the key with the same ids in "
+                    "both (source=...), or compare texts (offsets=off)",
+                    gold=next(iter(gold)),
+                    retrieved=next(iter(docs)),
+                ),
                 MatchWarning,
             )
         if self._without:
             warn(
-                f"gold texts that yield no token with the tokenizer {self._how.tokenizer!r} and "
-                f"are never covered: {len(self._without)}, for example "
-                f"{next(iter(self._without))!r}",
+                phrase(
+                    "gold texts that yield no token with the tokenizer {tokenizer!r} and are never "
+                    "covered: {n}, for example {example!r}",
+                    tokenizer=self._how.tokenizer,
+                    n=len(self._without),
+                    example=next(iter(self._without)),
+                ),
                 MatchWarning,
             )
 

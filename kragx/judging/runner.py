@@ -23,7 +23,7 @@ from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store, StoreFailedError
 from kragx.judging.tally import Tally
 from kragx.judging.writer import Writer
-from kragx.printing import phrase, progress_bar
+from kragx.printing import joined, listed, phrase, progress_bar
 from kragx.warned import outside
 
 
@@ -126,10 +126,16 @@ class Runner:
         if not todo:
             return
         lacking = JudgingError(
-            f"the judgement store may only be read, and {len(todo)} of {len(self._docket.wanted)} "
-            "questions have no grade in it; nothing was asked",
+            phrase(
+                "the judgement store may only be read, and {n} of {of} questions have no grade in "
+                "it; nothing was asked",
+                n=len(todo),
+                of=len(self._docket.wanted),
+            ),
             path=str(self._settings.store),
-            remedy="get the right to write there, or copy it and name the copy (judge.store)",
+            remedy=phrase(
+                "get the right to write there, or copy it and name the copy (judge.store)"
+            ),
         )
         if len(todo) > self._settings.max_missing * len(self._docket.wanted):
             raise lacking
@@ -223,20 +229,26 @@ class Runner:
             if judgement.grade is not None and judgement.source != "human"
         ]
         served: Mapping[str, set[str | None]] = {
-            "models": {judgement.model for judgement in self._done.values()},
-            "system fingerprints": {judgement.fingerprint for judgement in self._done.values()},
-            "dialects": {judgement.dialect or "json_schema" for judgement in graded},
+            phrase("models"): {judgement.model for judgement in self._done.values()},
+            phrase("system fingerprints"): {
+                judgement.fingerprint for judgement in self._done.values()
+            },
+            phrase("dialects"): {judgement.dialect or "json_schema" for judgement in graded},
         }
         changed = [
-            f"{what} ({', '.join(sorted(filter(None, names)))})"
+            joined(" ", [what, f"({', '.join(sorted(filter(None, names)))})"])
             for what, names in served.items()
             if len(names - {None}) > 1
         ]
         if changed:
             warnings.warn(
-                f"{self._settings.model!r} was served by different {' and '.join(changed)}: the "
-                "stored and the new grades may not be alike; another 'repeat' asks everything anew "
-                "(see: kragx judge store stats)",
+                phrase(
+                    "{model!r} was served by different {changed}: the stored and the new grades "
+                    "may not be alike; another 'repeat' asks everything anew (see: kragx judge "
+                    "store stats)",
+                    model=self._settings.model,
+                    changed=listed(changed),
+                ),
                 JudgeWarning,
                 stacklevel=outside(),
             )

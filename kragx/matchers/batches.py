@@ -22,8 +22,7 @@ from kragx.matchers.base import ID_AND_TEXT, BaseMatcher, MatchItem
 from kragx.matchers.notes import Notes
 from kragx.matchers.shares import lengths
 from kragx.metrics import Bools, Floats, Ints
-from kragx.plugins import shown_name
-from kragx.printing import phrase
+from kragx.printing import joined, phrase
 
 # Queries whose texts are compared at once: enough for a tokenizer or a model that works in batches,
 # and for numpy's calls to take no time beside the work, few enough to hold in memory.
@@ -34,7 +33,6 @@ GOLD_LOST, DOCS_LOST = "n_queries_gold_unmatchable", "n_queries_docs_unmatchable
 """Counts of questions with a gold item, and with a retrieved text, that can match nothing."""
 SHORT_GOLD = "n_queries_short_gold"
 """Counts questions with gold that is looked for as a phrase because it is short."""
-_LOST = {DOCS_LOST: "retrieved texts", GOLD_LOST: "gold"}
 ALL_LOST = "n_queries_unmatchable"
 """Counts questions none of whose gold can match anything."""
 
@@ -51,19 +49,35 @@ class Watcher(Protocol):
         ...
 
 
+EMPTY = phrase("it is empty; give it a text, or remove it")
+FEW = phrase(
+    "it has too few tokens; use the default 'overlap' or 'phrase', which look for short gold as a "
+    "phrase"
+)
+NO_TOKEN = phrase("its tokenizer finds no token in it; use 'unicode'")
+MARKUP = phrase("it is markup alone, which is left out; use 'text', which compares it as it is")
+SIGNS = phrase("it has neither letters nor digits; use 'text', which compares it as it is")
+NO_VECTOR = phrase("its vector is zero; give it a text that the model can read")
+_REMEDIES = {str(own): own for own in (EMPTY, FEW, NO_TOKEN, MARKUP, SIGNS, NO_VECTOR)}
+
+
 @dataclass
 class Unmatchable:
-    """Questions with texts that can match nothing.
+    """Questions with texts that can match nothing; of plain values, as files keep it.
 
     Attributes:
-        what: which texts, by which method.
-        example: the first of them, and its question.
+        matcher: names it.
+        is_gold: whether the texts are gold, or were retrieved.
+        text: the first of them, in short.
+        query: its question.
         remedy: what would match it; empty where nothing is to be done.
         n: how many questions.
     """
 
-    what: str = ""
-    example: str = ""
+    matcher: str = ""
+    is_gold: bool = True
+    text: str = ""
+    query: str = ""
     remedy: str = ""
     n: int = 0
 
@@ -73,10 +87,22 @@ class Unmatchable:
 
     def problem(self) -> str:
         """How many there are, and what to do."""
-        problem = (
-            f"{self.what} in {self.n} question{'s' * (self.n > 1)}, for example {self.example}"
+        what = phrase(
+            "gold that can match nothing by {matcher!r}"
+            if self.is_gold
+            else "retrieved texts that can match nothing by {matcher!r}",
+            matcher=self.matcher,
         )
-        return f"{problem}: {self.remedy}" if self.remedy else problem
+        example = phrase("{text} in {query!r}", text=self.text, query=self.query)
+        problem = phrase(
+            "{what} in 1 question, for example {example}"
+            if self.n == 1
+            else "{what} in {n} questions, for example {example}",
+            what=what,
+            n=self.n,
+            example=example,
+        )
+        return joined(": ", [problem, _REMEDIES.get(self.remedy, self.remedy)])
 
 
 @dataclass(frozen=True)
@@ -235,13 +261,13 @@ class BatchMatcher(BaseMatcher):
             queries = texts.of_text[is_special]
             n_queries = len(np.unique(queries))
             notes[count] += n_queries
-            if count in _LOST:
+            if count in (DOCS_LOST, GOLD_LOST):
                 lost = notes.finding(self.settings, count, Unmatchable)
                 if not lost.n:
                     text = texts.known[texts.numbers[is_special][0]]
-                    lost.what = f"{_LOST[count]} that can match nothing by {self.name!r}"
-                    lost.example = f"{shorten(text, 42)} in {batch.query_ids[queries[0]]!r}"
-                    lost.remedy = self.remedy(text) if count == GOLD_LOST else ""
+                    lost.matcher, lost.is_gold = self.name, count == GOLD_LOST
+                    lost.text, lost.query = shorten(text, 42), batch.query_ids[queries[0]]
+                    lost.remedy = str(self.remedy(text)) if lost.is_gold else ""
                 lost.n += n_queries
 
 
@@ -263,18 +289,12 @@ class TokenMatcher(BatchMatcher):
         as_read = self.read(text)
         (tokens,) = self.tokenizer.tokens([as_read])
         if any(tokens):
-            return (
-                "it has too few tokens; use the default 'overlap' or 'phrase', which look for "
-                "short gold as a phrase"
-            )
+            return FEW
         if words(as_read):
-            name = shown_name(self.tokenizer)
-            return f"the tokenizer {name!r} finds no token in it; use 'unicode'"
+            return NO_TOKEN
         if words(text):
-            return "it is markup alone, which is left out; use 'text', which compares it as it is"
-        if text.strip():
-            return "it has neither letters nor digits; use 'text', which compares it as it is"
-        return "it is empty; give it a text, or remove it"
+            return MARKUP
+        return SIGNS if text.strip() else EMPTY
 
     @cached_property
     def corpus(self) -> TokenCorpus:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kragx.data import TokenCorpus
 from kragx.errors import shorten
 from kragx.metrics import Floats, Ints
+from kragx.printing import phrase
 
 QUERIES, PAIRS, AGREEING = 100, 80, 30
 """How many queries are looked at, how many of their pairs are compared by characters, and after how
@@ -96,11 +97,13 @@ class Gaps:
         hangul = 2 * sum(gap.hangul for gap in self.known) > len(self.known)
         if self.median <= (GAP_HANGUL if hangul else GAP):
             return ""
-        return (
-            "texts look broken (spaces lost or put in, words cut, characters misread): "
-            f"{len(self.known)} pairs agree by characters, and by words {self.median:.0%} less, "
-            f"for example {max(self.known).text}; use the tokenizer "
-            "{name: char, n: 3, spaces: ignored}"
+        return phrase(
+            "texts look broken (spaces lost or put in, words cut, characters misread): {n} pairs "
+            "agree by characters, and by words {less:.0%} less, for example {example}; use the "
+            "tokenizer {{name: char, n: 3, spaces: ignored}}",
+            n=len(self.known),
+            less=self.median,
+            example=max(self.known).text,
         )
 
 

@@ -16,7 +16,7 @@ from kragx.data import normalise
 from kragx.data.lists import Lists
 from kragx.errors import UsageError, shorten
 from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
-from kragx.matchers.batches import BatchMatcher
+from kragx.matchers.batches import EMPTY, NO_VECTOR, BatchMatcher
 from kragx.matchers.ids import equal
 from kragx.metrics import Bools, Floats
 from kragx.plugins import Read, fitting, is_text, optional, whole
@@ -207,9 +207,7 @@ class EmbeddingMatcher(BatchMatcher):
 
     def remedy(self, text: str) -> str:
         """Whether it is the text or the model."""
-        if not text.strip():
-            return "it is empty; give it a text, or remove it"
-        return "its vector is zero; give it a text that the model can read"
+        return NO_VECTOR if text.strip() else EMPTY
 
     def _units(self, texts: Sequence[str]) -> Floats:
         """Their unit vectors, one below the other; zeros for an empty text."""

@@ -40,14 +40,16 @@ _OWN = ("id", "metadata.id")  # where an id is, if no key says so
 
 @dataclass
 class Alike:
-    """Questions with ids that only look equal: the first of them, and how many."""
+    """Questions with ids that only look equal: the first of them with its ids, and how many."""
 
-    example: str = ""
+    query: str = ""
+    ids: tuple[str, str] = ("", "")
     n: int = 0
 
-    def add(self, example: str) -> None:
+    def add(self, query: str, ids: tuple[str, str]) -> None:
         """Add one."""
-        self.example = self.example or example
+        if not self.n:
+            self.query, self.ids = query, ids
         self.n += 1
 
     def merge(self, later: Self) -> None:
@@ -56,10 +58,12 @@ class Alike:
 
     def problem(self) -> str:
         """How many there are."""
-        s = "s" * (self.n > 1)
-        return (
-            f"ids of gold and documents that only look equal in {self.n} question{s}: "
-            f"{self.example}"
+        return phrase(
+            "ids of gold and documents that only look equal in 1 question: {example}"
+            if self.n == 1
+            else "ids of gold and documents that only look equal in {n} questions: {example}",
+            n=self.n,
+            example=phrase("in {query!r} {ids}", query=self.query, ids=told_apart(*self.ids)),
         )
 
 
@@ -182,7 +186,7 @@ class IdMatcher(IdsMatcher):
                 apart.met = apart.met or bool(alike)  # which is said by itself
                 for pair in [*alike.items()][-1:]:
                     of_all = notes.finding(settings, ALIKE, Alike)
-                    of_all.add(f"in {item.query.id!r} {told_apart(*pair)}")
+                    of_all.add(item.query.id, pair)
             yield equal(docs, golds)
 
     def check(self, notes: Notes) -> None:

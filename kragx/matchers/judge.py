@@ -16,6 +16,7 @@ from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, MatchTable, Votes
 from kragx.plain import plain
 from kragx.plugins import optional, whole
+from kragx.printing import joined, phrase
 
 if TYPE_CHECKING:
     from kragx.judging import Grader, Judge, Judgement, Question
@@ -223,19 +224,21 @@ class JudgeMatcher(BaseMatcher):
             return
         from kragx.judging.remedies import too_many_missing
 
-        further = (
-            f"What was judged is in {judge.store}: run again to ask for what is missing "
-            "(ask_again: all also asks again what was refused, withheld or cut off), or allow it "
-            "with max_missing and get bounds"
+        further = phrase(
+            "What was judged is in {store}: run again to ask for what is missing (ask_again: all "
+            "also asks again what was refused, withheld or cut off), or allow it with max_missing "
+            "and get bounds",
+            store=judge.store,
         )
         if n_pending := tally.failures["pending"]:
-            pending = (
-                f"{n_pending} are in {judge.waiting()}: kragx judge collect stores what has been "
-                "answered (kragx judge status says how much); --ask-pending asks all the same, and "
-                "pays twice"
+            pending = phrase(
+                "{n} are in {batches}: kragx judge collect stores what has been answered (kragx "
+                "judge status says how much); --ask-pending asks all the same, and pays twice",
+                n=n_pending,
+                batches=judge.waiting(),
             )
             only = n_pending == tally.failures.total()
-            further = pending if only else f"{pending}\n  {further}"
+            further = pending if only else joined("\n  ", [pending, further])
         raise too_many_missing(
             plain(tally),
             judge.max_missing,

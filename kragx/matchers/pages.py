@@ -15,6 +15,7 @@ from kragx.matchers.base import ID_AND_METADATA, IdsMatcher, MatchItem, Target
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional, whole
+from kragx.printing import phrase
 
 Key = Annotated[str, fitting(is_text, "{!r} is not a metadata key or path such as 'source'")]
 Place = tuple[tuple[str, ...], Pages | None]
@@ -48,16 +49,22 @@ class Shift:
         if self.n_found or not self.n_items:
             return ""
         if self.n_docs and self.n_unplaced == self.n_docs:
-            return (
-                f"no page can match: none of {self.n_docs} retrieved documents has {self.keys}; "
-                "name the metadata keys that hold them with 'source_key' and 'page_key'"
+            return phrase(
+                "no page can match: none of {n} retrieved documents has {keys}; name the metadata "
+                "keys that hold them with 'source_key' and 'page_key'",
+                n=self.n_docs,
+                keys=self.keys,
             )
         n, other = max((self.n_before, self.first + 1), (self.n_behind, self.first - 1))
         if 2 * n < self.n_items:  # some stand on the next page by chance
             return ""
-        return (
-            f"no page matched, but {n} of {self.n_items} gold items would if the first page of "
-            f"retrieved documents were number {other}, not {self.first}; then say first: {other}"
+        return phrase(
+            "no page matched, but {n} of {of} gold items would if the first page of retrieved "
+            "documents were number {other}, not {first}; then say first: {other}",
+            n=n,
+            of=self.n_items,
+            other=other,
+            first=self.first,
         )
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from kragx.data import TokenCorpus
 from kragx.data.tokens import Tokens
+from kragx.printing import phrase
 
 _OFFSETS = 3
 """At how many offsets two texts are laid side by side: those at which most pairs meet."""
@@ -212,9 +213,12 @@ class Lookout:
         total = reduce(Look.and_, (look for look, _ in self.first), Look()).and_(self.rest)
         if total.n_siblings < max(_AT_LEAST, _MANY * total.n):
             return ""
-        return (
-            f"the texts seem to be made from templates: in {total.n_siblings} of {total.n} "
-            f"questions looked at (for example {total.example!r}) a document matches beside the "
-            "right one that has other words, such as names or numbers, amid those of the gold "
-            "text; match: {method: overlap, siblings: apart} counts these as no match"
+        return phrase(
+            "the texts seem to be made from templates: in {n} of {of} questions looked at (for "
+            "example {example!r}) a document matches beside the right one that has other words, "
+            "such as names or numbers, amid those of the gold text; match: {{method: overlap, "
+            "siblings: apart}} counts these as no match",
+            n=total.n_siblings,
+            of=total.n,
+            example=total.example,
         )

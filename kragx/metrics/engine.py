@@ -15,6 +15,7 @@ from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
 from kragx.metrics.spec import Metric, MetricSpec, Value, defined
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
+from kragx.printing import phrase
 from kragx.warned import outside
 
 
@@ -68,8 +69,12 @@ def warn_above_1(scores: Iterable[MetricScores]) -> None:
         above = int((score.values > 1.0 + 1e-12).sum())
         if above and score.spec.metric.from_matches is not None:
             warnings.warn(
-                f"{score.spec} is above 1 for {above} queries: it credits every matching document, "
-                "also several that match the same gold (profile kragx credits each gold once)",
+                phrase(
+                    "{metric} is above 1 for {n} queries: it credits every matching document, also "
+                    "several that match the same gold (profile kragx credits each gold once)",
+                    metric=str(score.spec),
+                    n=above,
+                ),
                 MetricWarning,
                 stacklevel=outside(),
             )

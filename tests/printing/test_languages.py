@@ -25,8 +25,10 @@ from kragx import (
     plateaus,
     sweep,
 )
+from kragx.evaluation.parts.engine import attempt
 from kragx.printing import in_language, joined, language, listed, phrase, speaking
 from kragx.printing.phrases import catalogue
+from kragx.warned import warn
 from tests.thoroughness import examples
 
 SENTENCES = catalogue("ko")
@@ -65,6 +67,34 @@ def places(template: str) -> set[str]:
 def test_the_catalogue_has_what_the_source_says():
     """Korean has each sentence of the source, and none that the source no longer says."""
     assert set(SENTENCES) == set(templates())
+
+
+@pytest.mark.integration
+def test_what_is_warned_of_can_be_said():
+    """No warning is a text put together on the spot, which no catalogue could have."""
+    calls = {
+        f"{path.name}:{node.lineno}": node.args[0]
+        for path in Path(kragx.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("warn", "warnings.warn")
+        and node.args
+    }
+    assert len(calls) > 10
+    plain = ast.JoinedStr, ast.Constant, ast.BinOp
+    assert [place for place, text in calls.items() if isinstance(text, plain)] == []
+
+
+def test_a_warning_of_another_process_is_said_as_one_of_this():
+    """What is warned of comes back as what can be said in Korean."""
+    outcome = pickle.loads(pickle.dumps(attempt(_warning, 3)))
+    ((text, category),) = outcome.warned
+    assert (text, category) == ("3 more", UserWarning)
+    assert in_language(text, "ko") == "3개 더"
+
+
+def _warning(n):
+    warn(phrase("{n} more", n=n), UserWarning)
 
 
 @pytest.mark.parametrize("english", SENTENCES)

@@ -20,6 +20,7 @@ from typing import NoReturn
 
 from kragx.errors import KragxError, UsageError
 from kragx.printing import in_language, joined, phrase, say
+from kragx.warned import warned_text
 
 _PACKAGE = Path(__file__).parents[2]  # kragx
 
@@ -197,9 +198,8 @@ def _let_go() -> None:
 
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Say a warning of Python's as kragx says all else: in one line, for `warnings`."""
-    text = message.args[0] if isinstance(message, Warning) and message.args else message
     with suppress(OSError):
-        _say(joined(": ", [phrase("warning"), text if isinstance(text, str) else str(message)]))
+        _say(joined(": ", [phrase("warning"), warned_text(message)]))
 
 
 def _say(message: str) -> None:

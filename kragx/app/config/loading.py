@@ -158,9 +158,11 @@ def parse_config(
     if problems := problems or (list(of_whole(config)) if trust else []):
         raise ConfigError(name, secrets.masked(problems))
     if must_be_set and secrets.literal:
-        text = (
-            f"{name}: {', '.join(secrets.literal)}: a secret in so many letters; write ${{NAME}} "
-            "instead and set the variable, in the environment or in a .env file beside the config"
+        text = phrase(
+            "{config}: {fields}: a secret in so many letters; write ${{NAME}} instead and set the "
+            "variable, in the environment or in a .env file beside the config",
+            config=name,
+            fields=", ".join(secrets.literal),
         )
         warn(text, ConfigWarning)
     return config
@@ -196,10 +198,16 @@ def _renewed(raw: dict[str, Any], name: str) -> dict[str, Any]:
         value = options.get(key)
         if isinstance(value, str) and value in now:
             raw = {**raw, section: {**options, key: now[value]}}
-            told.append(f"{section}.{key}: {value!r} as {now[value]!r}")
+            told.append(f"{section}.{key}: {value!r} -> {now[value]!r}")
     if told:
-        values = "1 value" if len(told) == 1 else f"{len(told)} values"
-        text = f"{name}: {values} of an earlier version read anew: {', '.join(told)}"
+        text = phrase(
+            "{config}: 1 value of an earlier version read anew: {values}"
+            if len(told) == 1
+            else "{config}: {n} values of an earlier version read anew: {values}",
+            config=name,
+            n=len(told),
+            values=", ".join(told),
+        )
         warn(text, ConfigWarning)
     return raw
 

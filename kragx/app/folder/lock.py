@@ -11,7 +11,7 @@ from pathlib import Path
 from kragx.app.record import day_and_time, now
 from kragx.data.formats.jsonl import refused
 from kragx.errors import UsageError
-from kragx.printing import visible
+from kragx.printing import phrase, visible
 from kragx.warned import warn
 
 _BEYOND = 1 << 30
@@ -83,7 +83,10 @@ def _is_taken(number: int) -> bool:
         return False
     except OSError as error:
         reason = error.strerror or error
-        text = f"this file system knows no locks ({reason}); let no two runs write to one folder"
+        text = phrase(
+            "this file system knows no locks ({reason}); let no two runs write to one folder",
+            reason=reason,
+        )
         warn(text, UserWarning)
     return True
 

@@ -203,10 +203,19 @@ class Opened:
             for metric, value in evaluation.mean.items():
                 before = means.get((evaluation.name, evaluation.match_name, metric), value)
                 if not _is_same(before, value):
-                    both = f"was {before} when it was written and is {value} now"
-                    runs = "its files are of two runs, or " if self.sealed.manifest is None else ""
-                    text = f"{metric} of {evaluation.name} {both}: {runs}kragx or a model differs"
-                    warn(f"{self.sealed.folder}: {text}", FolderWarning)
+                    text = phrase(
+                        "{folder}: {metric} of {retriever} was {before} when it was written and is "
+                        "{now} now: its files are of two runs, or kragx or a model differs"
+                        if self.sealed.manifest is None
+                        else "{folder}: {metric} of {retriever} was {before} when it was written "
+                        "and is {now} now: kragx or a model differs",
+                        folder=self.sealed.folder,
+                        metric=metric,
+                        retriever=evaluation.name,
+                        before=before,
+                        now=value,
+                    )
+                    warn(text, FolderWarning)
                     return
 
     def _broken(self, error: Exception) -> DataError:
@@ -287,8 +296,12 @@ def _check_former(folder: Path) -> None:
     if kept_before(folder):
         raise _cut_short(folder)
     warn(
-        f"{folder}: has no {MANIFEST}, as an earlier version has written it; that its files are "
-        "all of one run is not certain",
+        phrase(
+            "{folder}: has no {file}, as an earlier version has written it; that its files are all "
+            "of one run is not certain",
+            folder=folder,
+            file=MANIFEST,
+        ),
         FolderWarning,
     )
 

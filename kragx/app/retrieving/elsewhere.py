@@ -14,7 +14,7 @@ from kragx.errors import UsageError
 from kragx.evaluation.parts.cluster import Ray
 from kragx.evaluation.parts.engine import NotMadeError
 from kragx.evaluation.retrieve import Answered, answering
-from kragx.printing import visible
+from kragx.printing import phrase, visible
 from kragx.warned import warn
 
 
@@ -57,8 +57,12 @@ def asked_there(
         return within.enter_context(standing)
     except NotMadeError as error:
         warn(
-            f"retriever {visible(name)} is asked from this process, as a worker of the cluster "
-            f"cannot have it: {config.asking()['mask'](str(error))}",
+            phrase(
+                "retriever {name} is asked from this process, as a worker of the cluster cannot "
+                "have it: {error}",
+                name=visible(name),
+                error=config.asking()["mask"](str(error)),
+            ),
             RetrieverWarning,
         )
         return None

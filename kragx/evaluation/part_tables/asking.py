@@ -12,6 +12,7 @@ from kragx.evaluation.parts.cluster import Ray
 from kragx.evaluation.parts.engine import Engine, Here
 from kragx.evaluation.parts.engines import named_engine
 from kragx.matchers import MatchWarning
+from kragx.printing import phrase
 from kragx.warned import warn
 
 if TYPE_CHECKING:
@@ -47,10 +48,14 @@ def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine, Crite
         case Here():
             yield engine, criteria
         case _:
-            reason = _reason(judges) if isinstance(engine, Ray) else "no cluster is named"
+            reason = _reason(judges) if isinstance(engine, Ray) else phrase("no cluster is named")
             warn(
-                f"workers: a judge decides, and is asked from this process, as {reason}; it waits "
-                "for a server and not for the processor (its 'concurrency' says how often at once)",
+                phrase(
+                    "workers: a judge decides, and is asked from this process, as {reason}; it "
+                    "waits for a server and not for the processor (its 'concurrency' says how "
+                    "often at once)",
+                    reason=reason,
+                ),
                 MatchWarning,
             )
             yield Here(), criteria
@@ -60,10 +65,11 @@ def _reason(judges: Sequence[Judge]) -> str:
     """Why judges are not asked from elsewhere; empty where they can be."""
     for judge in judges:
         if not judge.store.url:
-            return (
-                f"its store {judge.store} is a file, which other machines do not see (a "
-                "postgresql:// address is shared)"
+            return phrase(
+                "its store {store} is a file, which other machines do not see (a postgresql:// "
+                "address is shared)",
+                store=judge.store,
             )
         if any(not limit.is_boundless for limit in judge.budget.limits):
-            return "its budget is kept to the last call by one process alone"
+            return phrase("its budget is kept to the last call by one process alone")
     return ""

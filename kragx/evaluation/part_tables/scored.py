@@ -32,7 +32,7 @@ from kragx.metrics import Floats, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
-VERSION = 3
+VERSION = 4
 """Of the form of tables; a table of another one is not taken."""
 
 FACTS = "facts "

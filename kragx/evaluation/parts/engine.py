@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
 from kragx.errors import KragxError, UsageError, WorkerError
-from kragx.warned import warn
+from kragx.warned import warn, warned_text
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -157,7 +157,7 @@ def attempt(function: Callable[[Item], Value], item: Item) -> Outcome[Value]:
             value = function(item)
         except Exception as problem:  # whoever waits for the result is told
             error = sendable_error(problem)
-    return Outcome(value, error, [(str(own.message), own.category) for own in caught])
+    return Outcome(value, error, [(warned_text(own.message), own.category) for own in caught])
 
 
 def attempt_sent(sent: bytes, item: Any, whose: int | None = None) -> Outcome[Any]:

@@ -8,6 +8,7 @@ from kragx.evaluation.parts.cluster import Ray
 from kragx.evaluation.parts.engine import Engine, Here, Pool, Processes
 from kragx.matchers import BaseMatcher, MatchWarning
 from kragx.plugins import from_options
+from kragx.printing import phrase
 from kragx.warned import warn
 
 
@@ -24,8 +25,11 @@ def engine_of(workers: object, matcher: BaseMatcher) -> Engine | None:
     engine = named_engine(workers)
     if engine is not None and matcher.judges:
         warn(
-            f"workers: {matcher.name!r} asks a judge, so it stays in this process; it waits for a "
-            "server and not for the processor (its 'concurrency' says how often at once)",
+            phrase(
+                "workers: {matcher!r} asks a judge, so it stays in this process; it waits for a "
+                "server and not for the processor (its 'concurrency' says how often at once)",
+                matcher=matcher.name,
+            ),
             MatchWarning,
         )
         return None

@@ -8,6 +8,7 @@ from typing import Any
 from kragx.judging.client import Failure
 from kragx.judging.clients.failures import failed, refused
 from kragx.judging.clients.http import UnreadableError, bounded
+from kragx.printing import phrase
 from kragx.warned import warn
 
 # -- connections and retries -------------------------------------------------------------------
@@ -83,8 +84,12 @@ def _warn_of_retries(chat: Any) -> None:
     retries = getattr(chat, "max_retries", None)
     if isinstance(retries, int) and retries > 0:
         warn(
-            f"judge: {type(chat).__name__} retries up to {retries} times by itself, for each of "
-            "the judge's attempts, and waits meanwhile; make it with max_retries=0",
+            phrase(
+                "judge: {model} retries up to {n} times by itself, for each of the judge's "
+                "attempts, and waits meanwhile; make it with max_retries=0",
+                model=type(chat).__name__,
+                n=retries,
+            ),
             UserWarning,
         )
 

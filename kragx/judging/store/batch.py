@@ -14,6 +14,7 @@ from typing import Any
 
 from kragx.errors import DataError, UsageError, shorten
 from kragx.judging.budget import Price, Used
+from kragx.printing import phrase
 
 OPEN = ("planned", "uploaded", "submitted")
 """States in which a batch holds its questions."""
@@ -96,5 +97,7 @@ def waiting(batches: Iterable[Batch]) -> str:
     """How many batches are open, and since when."""
     made = sorted(batch.made[:16].replace("T", " ") for batch in batches if batch.is_open)
     if len(made) == 1:
-        return f"1 batch that was submitted {made[0]} UTC"
-    return f"{len(made)} batches, the first submitted {made[0]} UTC" if made else "no batch"
+        return phrase("1 batch that was submitted {when} UTC", when=made[0])
+    if not made:
+        return phrase("no batch")
+    return phrase("{n} batches, the first submitted {when} UTC", n=len(made), when=made[0])

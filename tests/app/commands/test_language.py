@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import pytest
 
@@ -98,6 +99,89 @@ ENGLISH = re.compile(
     r"\b[a-z]+ (?:the|of|to|with|are|is|by|as|and|no|than|in|on)\b|\b[a-z]{3,} [a-z]{3,} [a-z]{3,}"
 )
 """Two words of which the second is a common one, or three in a row."""
+
+
+NFD = unicodedata.normalize("NFD", "문서")
+RULE = "호 상품은 산 날부터 칠 일 안에 매장에 영수증을 들고 오시면 전액 환불해 드립니다"
+DISTANCES = [{"id": "g", "score": 0.1}, {"id": "x", "score": 0.5}]
+
+WARNINGS = {
+    "ids that only look equal": (
+        "--match id",
+        {"gold": [{"id": "문서"}], "retrieved": [{"id": NFD}]},
+        "id가 겉보기에만 같은 질문 12개: 'q0' 질문에서",
+    ),
+    "ids that never meet": (
+        "--match id",
+        {"gold": [{"id": "g"}], "retrieved": [{"id": "x"}]},
+        "검색된 id가 어느 정답의 id도 아닙니다",
+    ),
+    "texts that can match nothing": (
+        "--match rouge2",
+        {"gold": [{"text": "1919"}, {"text": "가 나 다"}], "retrieved": [{"text": "..."}]},
+        "아무것과도 매치될 수 없는 정답: 질문 12개, 예: 'q0' 질문의 '1919': 토큰이 너무 적습니다",
+    ),
+    "texts made from templates": (
+        "--match overlap",
+        {"gold": [{"text": f"1{RULE}"}], "retrieved": [{"text": f"1{RULE}"}, {"text": f"2{RULE}"}]},
+        "텍스트가 서식으로 만들어진 듯합니다. 살펴본 질문",
+    ),
+    "broken texts": (
+        "--match overlap",
+        {"gold": [{"text": RULE * 3}], "retrieved": [{"text": RULE.replace(" ", "") * 3}]},
+        "텍스트가 깨진 듯합니다",
+    ),
+    "scores that are distances": (
+        "--match id --profile trec",
+        {"gold": [{"id": "g"}], "retrieved": DISTANCES},
+        "거리처럼 점수가 모든 목록에서 아래로 갈수록 커지는데",
+    ),
+    "metrics above 1": (
+        "--match text --profile krag",
+        {"gold": [{"text": "가 나"}], "retrieved": [{"text": "가 나"}, {"text": "가 나 다"}]},
+        "값이 1을 넘습니다",
+    ),
+    "sources of two kinds": (
+        "--match exact --metric coverage@100chars",
+        {
+            "gold": [{"text": "가 나", "metadata": {"source": "a", "start_index": 0}}],
+            "retrieved": [{"text": "가 나", "metadata": {"source": "b", "start_index": 0}}],
+        },
+        "출처와 같은 출처의 문서가 없어 아무것도 덮이지 않습니다",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("always::kragx.metrics.MetricWarning")
+@pytest.mark.parametrize("warned", WARNINGS)
+def test_warnings(kragx, jsonl, monkeypatch, warned):
+    """What is warned of is said in Korean, example and remedy too; elsewhere in English."""
+    options, row, said = WARNINGS[warned]
+    path = jsonl(*({**row, "query_id": f"q{n}"} for n in range(12)))
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    korean = kragx("score", path, *options.split())
+    assert said in korean.err
+    assert ENGLISH.findall(korean.err) == []
+    monkeypatch.setenv("KRAGX_LANG", "en")
+    assert (
+        re.search("[가-힣]{2} [가-힣]+(니다|세요)[.:]", kragx("score", path, *options.split()).err)
+        is None
+    )
+
+
+def test_what_keeps_results_apart(kragx, jsonl, here, monkeypatch):
+    """Why two folders cannot be compared, and how they can be all the same."""
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    jsonl(*({**ROW, "query_id": f"q{n}"} for n in range(12)))
+    for match in ("overlap", "exact"):
+        config = f"dataset: results.jsonl\nretrievers: {{a: results.jsonl}}\nmatch: {match}\n"
+        (here / "c.yaml").write_text(f"{config}html: false\n")
+        assert kragx("run", "c.yaml", "-o", match).code == 0
+    code, _, err = kragx("compare", "overlap", "exact")
+    assert code == 2
+    assert "매처가 다릅니다(casefold: None, False, method: 'overlap', 'exact'" in err
+    assert "그래도 비교하려면 anyway=True 또는 --anyway" in err
+    assert "그래도 비교함: 매처가 다릅니다" in kragx("compare", "overlap", "exact", "--anyway").out
 
 
 @pytest.mark.integration
