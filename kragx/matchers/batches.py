@@ -22,6 +22,8 @@ from kragx.matchers.base import ID_AND_TEXT, BaseMatcher, MatchItem
 from kragx.matchers.notes import Notes
 from kragx.matchers.shares import lengths
 from kragx.metrics import Bools, Floats, Ints
+from kragx.phrase import Phrase
+from kragx.plugins import shown_name
 from kragx.printing import joined, phrase
 
 # Queries whose texts are compared at once: enough for a tokenizer or a model that works in batches,
@@ -54,11 +56,13 @@ FEW = phrase(
     "it has too few tokens; use the default 'overlap' or 'phrase', which look for short gold as a "
     "phrase"
 )
-NO_TOKEN = phrase("its tokenizer finds no token in it; use 'unicode'")
 MARKUP = phrase("it is markup alone, which is left out; use 'text', which compares it as it is")
 SIGNS = phrase("it has neither letters nor digits; use 'text', which compares it as it is")
 NO_VECTOR = phrase("its vector is zero; give it a text that the model can read")
-_REMEDIES = {str(own): own for own in (EMPTY, FEW, NO_TOKEN, MARKUP, SIGNS, NO_VECTOR)}
+
+
+def _no_token(tokenizer: str) -> Phrase:
+    return phrase("the tokenizer {name!r} finds no token in it; use 'unicode'", name=tokenizer)
 
 
 @dataclass
@@ -70,11 +74,13 @@ class Unmatchable:
         is_gold: whether the texts are gold, or were retrieved.
         text: the first of them, in short.
         query: its question.
+        tokenizer: names the matcher's; empty where it has none.
         remedy: what would match it; empty where nothing is to be done.
         n: how many questions.
     """
 
     matcher: str = ""
+    tokenizer: str = ""
     is_gold: bool = True
     text: str = ""
     query: str = ""
@@ -102,7 +108,9 @@ class Unmatchable:
             n=self.n,
             example=example,
         )
-        return joined(": ", [problem, _REMEDIES.get(self.remedy, self.remedy)])
+        known = (EMPTY, FEW, MARKUP, SIGNS, NO_VECTOR, _no_token(self.tokenizer))
+        remedy = next((own for own in known if own == self.remedy), self.remedy)
+        return joined(": ", [problem, remedy])
 
 
 @dataclass(frozen=True)
@@ -268,6 +276,8 @@ class BatchMatcher(BaseMatcher):
                     lost.matcher, lost.is_gold = self.name, count == GOLD_LOST
                     lost.text, lost.query = shorten(text, 42), batch.query_ids[queries[0]]
                     lost.remedy = str(self.remedy(text)) if lost.is_gold else ""
+                    if (tokenizer := getattr(self, "tokenizer", None)) is not None:
+                        lost.tokenizer = shown_name(tokenizer)
                 lost.n += n_queries
 
 
@@ -291,7 +301,7 @@ class TokenMatcher(BatchMatcher):
         if any(tokens):
             return FEW
         if words(as_read):
-            return NO_TOKEN
+            return _no_token(shown_name(self.tokenizer))
         if words(text):
             return MARKUP
         return SIGNS if text.strip() else EMPTY
