@@ -101,11 +101,7 @@ def run(
         RetrieverError: the same, and a retriever failed besides; or one was to stop at a failure.
     """
     clock = Clock()
-    if judging:
-        if config.judge is None:
-            raise UsageError(
-                f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
-            )
+    if judging and config.judge is not None:
         options = dict(judging)
         if "budget" in options:
             budgets = read_budget(filled(config.judge.get("budget")))
@@ -113,9 +109,13 @@ def run(
         config = config.model_copy(update={"judge": {**config.judge, **options}})
     corpus = corpus_of(config)
     matchers = _named_matchers(config)
-    # Matchers with a judge of their own ask nothing in a dry run either, and keep to limits.
     named = judging or {}
-    bound = {name: named[name] for name in ("budget", "dry_run") if name in named}
+    if named and config.judge is None and not any(own.judges for own in matchers.values()):
+        raise UsageError(f"{', '.join(named)}: the config has no 'judge' that this could belong to")
+    # Matchers with a judge of their own ask nothing in a dry run either, and keep to limits; where
+    # there is no other judge, all of it is theirs.
+    of_all = named.keys() if config.judge is None else {"budget", "dry_run"}
+    bound = {name: own for name, own in named.items() if name in of_all}
     matchers = {name: own.judging(**bound) for name, own in matchers.items()}
     if outbox is not None:
         collecting = {"outbox": outbox, "dry_run": True, "progress": False}

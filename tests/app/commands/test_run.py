@@ -325,3 +325,28 @@ def test_who_exits_does_not_end_the_run_with_0(kragx, jsonl, module, source, cod
     ended = kragx("run", "c.yaml")
     assert ended.code == code
     assert said in ended.err + ended.out
+
+
+@pytest.mark.parametrize(
+    ("match", "said"),
+    [
+        ("{method: llm, judge: {model: m}}", "in all 2 calls to m"),
+        (
+            "{cascade: [{method: text, accept: 1}, {method: llm, judge: {model: m}}]}",
+            "in all 1 calls to m",
+        ),
+        ("overlap", "dry_run: the config has no 'judge' that this could belong to"),
+    ],
+)
+def test_a_dry_run_of_a_matchers_own_judge(kragx, jsonl, here, monkeypatch, match, said):
+    """A judge that stands in the matcher alone is counted; where there is none it is said."""
+    monkeypatch.delenv("KRAGX_JUDGE_MODEL", raising=False)
+    jsonl(*GOLD, name="gold.jsonl")
+    docs = [{"text": "the quick brown fox jumps"}, {"text": "a cat"}]
+    jsonl({"query_id": "q1", "gold": [], "retrieved": docs}, name="found.jsonl")
+    (here / "c.yaml").write_text(
+        f"dataset: gold.jsonl\nretrievers: {{one: found.jsonl}}\nmatch: {match}\n", "utf-8"
+    )
+    outcome = kragx("run", "c.yaml", "--dry-run")
+    assert outcome.code == (2 if "no 'judge'" in said else 0)
+    assert said in outcome.out + outcome.err
