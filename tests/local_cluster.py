@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,12 +20,22 @@ def two_workers() -> Iterator[Any]:
         patch.setenv("RAY_AUTH_MODE", "disabled")  # which would leave a token in the home folder
         ray = pytest.importorskip("ray")
         root = str(Path(__file__).parents[1])
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            object_store_memory=100 << 20,
-            log_to_driver=False,
-            runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join([root])}},
-        )
+        with _rays_own():
+            ray.init(
+                num_cpus=2,
+                include_dashboard=False,
+                object_store_memory=100 << 20,
+                log_to_driver=False,
+                runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join([root])}},
+            )
         yield ray
-        ray.shutdown()
+        with _rays_own():
+            ray.shutdown()
+
+
+@contextmanager
+def _rays_own() -> Iterator[None]:
+    """Ray 2.40 leaves a log open as it starts, and processes that it ended unwaited for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
