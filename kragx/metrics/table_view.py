@@ -8,6 +8,7 @@ happens for a query at a rank) into the cut-offs and one cumulative sum over the
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,12 +222,12 @@ def ratio(numerator: Floats, denominator: Floats, empty: float = 0.0) -> Floats:
     return result
 
 
-def order_within(queries: NDArray[np.integer]) -> Ints:
+def order_within(queries: NDArray[np.integer[Any]]) -> Ints:
     """1, 2, ... within each stretch of equal queries."""
     return count_within(queries, np.ones(len(queries), bool))
 
 
-def count_within(queries: NDArray[np.integer], flags: Bools) -> Ints:
+def count_within(queries: NDArray[np.integer[Any]], flags: Bools) -> Ints:
     """The running count of flags within each stretch of equal queries."""
     if not queries.size:
         return np.empty(0, np.int64)

@@ -7,11 +7,13 @@ import re
 import runpy
 import sys
 import unicodedata
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from packaging.version import Version
 
 from kragx import Evaluation, match_pairs
 from kragx.data.formats.jsonl import write_records
@@ -132,13 +134,20 @@ def test_run_lengths(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.integration
 def test_word_leak(capsys: pytest.CaptureFixture[str]) -> None:
-    """The table of both pages; BM25 finds copied questions more often than free ones."""
+    """The table of both pages; BM25 finds copied questions more often than free ones.
+
+    An older Kiwi than the pages name finds other morphemes.
+    """
     pytest.importorskip("bm25s")
     pytest.importorskip("kiwipiepy")
     rows = example("word_leak")["main"]()
     english = Document("docs/questions.md").text
     korean = Document("docs/questions.ko.md").text
+    (named,) = {*re.findall(r"Kiwi ([\d.]+\d)", english + korean)}
+    is_older = Version(version("kiwipiepy_model")) < Version(named)
     for name, values in rows.items():
+        if name.startswith("consumer_ko") and is_older:
+            continue
         assert f"| {name} | {' | '.join(values)} |" in english
         assert f" | {' | '.join(values)} |" in korean
     for corpus in ("consumer_ko", "shop_en"):
@@ -371,15 +380,21 @@ def test_embedding_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore:.*unsafe cast from uint64")  # ranx, by numba
 @pytest.mark.integration
 def test_peers(capsys: pytest.CaptureFixture[str]) -> None:
-    """What the page of other tools shows is what the example prints, for what is installed."""
+    """What the page of other tools shows is what the example prints, for what is installed.
+
+    Not for an older version than the page names: that may have had its own values.
+    """
     values = example("peers")["main"]()
     cases = example("peers")["CASES"]
     assert values["kragx"] == {case.name: pytest.approx(case.right) for case in cases}
     for row in capsys.readouterr().out.splitlines():
-        if re.match(r"\| [^|]+, \d", row):
+        if tool := re.match(r"\| ([^|]+), (\d\S*) \|", row):
             cells = re.sub(r", \S+ \|", " |", row)
             for name in ("docs/peers.md", "docs/peers.ko.md"):
-                assert cells in re.sub(r", \d\S* \|", " |", Document(name).text)
+                page = Document(name).text
+                named = dict(re.findall(r"^\| ([^|]+), (\d\S*) \|", page, re.MULTILINE))
+                if Version(tool[2]) >= Version(named[tool[1]]):
+                    assert cells in re.sub(r", \d\S* \|", " |", page)
 
 
 @pytest.mark.integration

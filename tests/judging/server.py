@@ -6,6 +6,7 @@ can be made again at any time:
 * ``grade-N``: grade N (also one that is not on the scale)
 * ``refuses``, ``truncates``, ``filtered``, ``prose``: the failures of those names
 * ``busy``: 429 with Retry-After the first time, then a grade
+* ``conflict``: 409 the first time, then a grade
 * ``broken``: 500 the first time, then a grade
 * ``hangs up``: the connection is closed without an answer the first time
 * ``slow``: the answer takes longer than the client waits, the first time
@@ -137,6 +138,8 @@ class Handler(BaseHTTPRequestHandler):
             self.error(404, "not_found_error", f"model '{body['model']}' not found")
         elif first and "busy" in document:
             self.error(429, "rate_limit_exceeded", "slow down", {"retry-after": "2"})
+        elif first and "conflict" in document:
+            self.error(409, "aborted", "in use")
         elif first and "broken" in document:
             self.error(500, "server_error", "something broke")
         elif self.server.every and number % self.server.every == 0:

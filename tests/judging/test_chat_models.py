@@ -185,6 +185,7 @@ def check_failure(package, document, client, store):
     ("document", "kind"),
     [
         ("broken grade-3", "api_error"),
+        ("conflict grade-3", "api_error"),
         ("hangs up grade-3", "connection"),
         ("slow grade-3", "timeout"),
     ],

@@ -92,6 +92,8 @@ def test_recipe(title: str, copy: Path) -> None:
 @pytest.mark.integration
 def test_all_recipes_together(copy: Path) -> None:
     """What the recipes add to kragx is typed and clean, and fits what holds for all of its kind."""
+    for tool in ("ruff", "mypy"):
+        pytest.importorskip(tool, reason="pip install 'kragx[dev]'")
     for name in ("pyproject.toml", "tests", ".mypy_cache"):  # what mypy knows of the package itself
         if (ROOT / name).exists():
             (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, copy / name)

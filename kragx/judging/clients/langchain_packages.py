@@ -41,7 +41,9 @@ def connect(chat: Any) -> Connected:
         case "langchain_google_genai":
             copy = _made_again(chat, max_retries=1)  # they count the first attempt
             api = copy.client._api_client
-            if not getattr(api, "_use_aiohttp", lambda: False)():
+            if api._async_httpx_client is not None:
+                # Over aiohttp most versions ask again by themselves, and no body is bounded.
+                api._use_aiohttp = lambda: False
                 bounded(api._async_httpx_client)
             return Connected(copy, copy.client.aio.aclose)
     name = "_async_client" if package_of(chat) == "langchain_anthropic" else "root_async_client"
@@ -121,6 +123,7 @@ _SERVICE_ERRORS = (
     ("anthropic", "APIError"),
     ("ollama", "ResponseError"),
     ("google.genai.errors", "APIError"),
+    ("langchain_google_genai.chat_models", "ChatGoogleGenerativeAIError"),
     ("langchain_core.exceptions", "LangChainException"),
     ("httpx", "RequestError"),
     ("httpx", "HTTPStatusError"),
