@@ -162,7 +162,7 @@ const WORDS = {
     skip: "질문 목록으로 건너뛰기", summary: "결론",
     intro: "{0} · {1} · 매칭: {2}", nQuestions: "질문 {0}개", nQuestions1: "질문 1개", nRetrievers: "검색기 {0}개", nRetrievers1: "검색기 1개",
     version: "버전 {0}",
-    allFailed: "{0}: 모두 실패하여 비교할 것이 없습니다.", foundNothing: "{0}: 아무것도 찾지 못했습니다. 모든 질문에서 {1} 값이 0입니다.", noneFound: "아무도 찾지 못함",
+    allFailed: "{0}: 모두 실패하여 비교할 것이 없습니다.", foundNothing: "{0}: 아무것도 찾지 못했습니다. 모든 질문에서 {1} 값이 0입니다.", noneFound: "찾은 검색기 없음",
     lost: "실패하여 비교하지 않음: {0}.", lostOn: "(질문 {1}개 중 {0}개)", butLost: "비교할 수 있는 ", notCompared: "비교하지 않음", failuresRow: "실패한 질문 수", ofQuestions: "{1}개 중 {0}개",
     wins: "{1} 기준 1위: {0}", ahead: "{1} 값이 가장 좋은 검색기: {0}", share: "{1} 기준 공동 1위: {0}", overAll: "모든 질문에서 {1} 값이 가장 좋은 설정은 {0}입니다. 어느 설정을 쓸지는 위에 있습니다.", leads: "{1} 기준으로 {0}의 값이 가장 높지만, 1위라고 확신할 수는 없습니다.",
     leadsLow: "{1} 기준으로 {0}의 값이 가장 낮아 앞서지만, 1위라고 확신할 수는 없습니다.",
