@@ -522,6 +522,18 @@ def _caches(spec: Any) -> Iterator[str]:
                 yield from _caches(item)
 
 
+def judges_in(spec: Any) -> Iterator[dict[str, Any]]:
+    """The judges that match specs name themselves, members of combinations too."""
+    match spec:
+        case {"judge": dict() as judge}:
+            yield judge
+        case dict():
+            yield from judges_in(list(spec.values()))
+        case list():
+            for item in spec:
+                yield from judges_in(item)
+
+
 _WHO = {"workers", "engine"}
 """Who does the work, on which no number depends: a result folder does not have it."""
 
@@ -735,10 +747,10 @@ class RunConfig(_Model):
     @property
     def stores(self) -> tuple[Path, ...]:
         """The files, as SQLite's, that keep judgements and vectors from run to run."""
-        judged = [] if self.judge is None else [self.judge.get("store", DEFAULT_STORE)]
-        of_judges = [path for path in judged if not is_url(path)]
-        others = (self.facts_match, self.relevance_match)
-        paths = [*of_judges, *_caches([*self.named_matchers.values(), *others])]
+        specs = [*self.named_matchers.values(), self.facts_match, self.relevance_match]
+        judges = [*([] if self.judge is None else [self.judge]), *judges_in(specs)]
+        judged = [own.get("store", DEFAULT_STORE) for own in judges]
+        paths = [*(path for path in judged if not is_url(path)), *_caches(specs)]
         return tuple(Path(path).resolve() for path in paths)
 
     @property

@@ -112,7 +112,7 @@ def _errors(raw: Mapping[str, Any], *, trust: bool) -> Iterator[KragxError]:
             yield error
             return  # without a judge every 'llm' would complain once more
     others = {name: raw.get(name) for name in ("facts_match", "relevance_match")}
-    for where, spec in {**_match_specs(raw), **others}.items():
+    for where, spec in {**match_specs(raw), **others}.items():
         if spec is not None:
             errors: dict[str, KragxError] = {}
             for own in _settings_of(spec):
@@ -141,7 +141,7 @@ def _of_baseline(raw: Mapping[str, Any]) -> Iterator[UsageError]:
             )
 
 
-def _match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
+def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
     """The specs of the matchers that decide, by where they stand."""
     named = raw.get("matchers")
     of_names = named.items() if isinstance(named, dict) else ()
@@ -149,7 +149,7 @@ def _match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_match_grids(raw: Mapping[str, Any]) -> Iterator[KragxError]:
-    for where, spec in _match_specs(raw).items():
+    for where, spec in match_specs(raw).items():
         if has_grid(spec):
             yield from _mistakes(_grid_of, spec, where)
     for name in ("facts_match", "relevance_match"):

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kragx.errors import UsageError, inside
-from kragx.plugins import is_text, number
+from kragx.plugins import FromVariable, is_text, number
 
 
 def text(value: Any) -> str:
@@ -76,5 +76,7 @@ def headers(value: Any) -> Mapping[str, str]:
                 raise UsageError(f"{name!r} is no name of a header")
             if not is_text(content) or not content.isprintable() or not content.isascii():
                 remedy = "write {X-Title: my project}; a secret as ${NAME}"
+                if isinstance(content, FromVariable) and not is_text(content):
+                    remedy = f"set the environment variable: {content.written} is empty"
                 raise UsageError("no text of printable ASCII", field=name, remedy=remedy)
     return value  # type: ignore[no-any-return]  # a mapping of texts, as was checked
