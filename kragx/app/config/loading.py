@@ -15,7 +15,7 @@ from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError
 from kragx.judging.store import is_url
-from kragx.printing import phrase
+from kragx.printing import joined, phrase
 from kragx.secrets import Secrets
 from kragx.warned import warn
 
@@ -199,7 +199,14 @@ def _renewed(raw: dict[str, Any], name: str) -> dict[str, Any]:
         value = options.get(key)
         if isinstance(value, str) and value in now:
             raw = {**raw, section: {**options, key: now[value]}}
-            told.append(f"{section}.{key}: {value!r} -> {now[value]!r}")
+            told.append(
+                phrase(
+                    "{field}: {value!r} as {now!r}",
+                    field=f"{section}.{key}",
+                    value=value,
+                    now=now[value],
+                )
+            )
     if told:
         text = phrase(
             "{config}: 1 value of an earlier version read anew: {values}"
@@ -207,7 +214,7 @@ def _renewed(raw: dict[str, Any], name: str) -> dict[str, Any]:
             else "{config}: {n} values of an earlier version read anew: {values}",
             config=name,
             n=len(told),
-            values=", ".join(told),
+            values=joined(", ", told),
         )
         warn(text, ConfigWarning)
     return raw
