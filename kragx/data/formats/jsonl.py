@@ -475,7 +475,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """
     with refused(path, "written"):
         target = Path(os.path.realpath(path))
-        state = target.stat() if target.exists() else None
+        state = _state(target)
         if state is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if target.is_dir():
@@ -496,6 +496,14 @@ def replacing(path: str | Path) -> Iterator[Path]:
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _state(path: Path) -> os.stat_result | None:
+    """What stands there, if anything; raises for a name that cannot be, as `exists` does not."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
 
 
 def _is_replaceable(path: Path, target: Path, state: os.stat_result) -> bool:
