@@ -9,7 +9,7 @@ import logging
 import pickle
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -110,7 +110,7 @@ def leaks(text: str, secret: str) -> list[str]:
 
 def stored(store: Path) -> str:
     """Every text of a store, and its bytes."""
-    with sqlite3.connect(store) as db:
+    with closing(sqlite3.connect(store)) as db:
         rows = [repr(row) for row in db.iterdump()]
     files = [
         path.read_bytes().decode(errors="replace") for path in store.parent.glob(store.name + "*")
