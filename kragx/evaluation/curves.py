@@ -69,7 +69,7 @@ def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:
 
     The longest list of all of them says how far curves reach, and a pool's depth.
     """
-    longest = max((int(own.table.n_docs.max(initial=0)) for own in evaluations), default=0)
+    longest = max((own.table.longest for own in evaluations), default=0)
     depths = [own.settings.get("pool", {}).get("depth") for own in evaluations]
     limit = min([longest, *(depth for depth in depths if depth is not None)])
     ks = sorted({k for k in KS if k <= limit} | ({limit} if limit else set()))

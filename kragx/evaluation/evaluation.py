@@ -63,6 +63,7 @@ class Evaluation(Result):
         evidence: what metrics look at beside the matches; None if none was asked for that does.
         dataset: the gold set; None where it was read as a stream, or was a plain mapping.
         failures: by query id, why the retriever failed; each is scored as an empty list.
+        longest: how many documents the longest list has; None if it is one of the table.
 
     Examples:
         >>> from kragx import evaluate
@@ -84,6 +85,7 @@ class Evaluation(Result):
     evidence: GatheredEvidence | None = field(default=None, repr=False, compare=False)
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
     failures: Mapping[str, str] = field(default_factory=dict, repr=False)
+    longest: int | None = field(default=None, repr=False)
 
     @property
     def unanswered(self) -> bool:
@@ -335,7 +337,9 @@ class Evaluation(Result):
         return (
             *further_remarks(counts, settings, self.profile, self.vote_bounds),
             *abstention_remarks(self.specs, self.evidence),
-            *short_remarks(self.specs, self.table),
+            *short_remarks(
+                self.specs, self.table.longest if self.longest is None else self.longest
+            ),
         )
 
     def mean_cell(self, metric: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
-from kragx.metrics import Evidence, MatchTable, MetricSpec, Profile, known_metric
+from kragx.metrics import Evidence, MetricSpec, Profile, known_metric
 from kragx.metrics.abstention import ABSTENTION, price
 from kragx.metrics.ranking_metrics import PRECISION
 from kragx.printing import joined, listed, number, percent, phrase
@@ -186,9 +186,8 @@ def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -
             )
 
 
-def short_remarks(specs: Iterable[MetricSpec], table: MatchTable) -> Iterator[str]:
+def short_remarks(specs: Iterable[MetricSpec], longest: int) -> Iterator[str]:
     """Which precision divides by more documents than any list has, and so cannot reach 1."""
-    longest = int(table.n_docs.max(initial=0))
     for spec in specs:
         by_k = spec.metric == PRECISION and spec["over"] == "k"
         if by_k and isinstance(spec.k, int) and 0 < longest < spec.k:

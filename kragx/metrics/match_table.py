@@ -90,6 +90,11 @@ class MatchTable:
         return np.diff(self.doc_start)
 
     @property
+    def longest(self) -> int:
+        """How many documents the longest list has; 0 where there is none."""
+        return int(self.n_docs.max(initial=0))
+
+    @property
     def n_gold(self) -> Ints:
         """(q) how many gold items each query has, whatever their grade."""
         return np.diff(self.gold_start)

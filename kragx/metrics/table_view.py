@@ -172,7 +172,7 @@ class TableView:
     @cached_property
     def _last_rank(self) -> int:
         """The greatest rank at which anything can be credited in any query."""
-        return int(max(self.table.n_docs.max(initial=0), self.table.n_gold.max(initial=0)))
+        return int(max(self.table.longest, self.table.n_gold.max(initial=0)))
 
     @cached_property
     def _cut_of_rank(self) -> Ints:

@@ -177,6 +177,7 @@ class _All:
     values: dict[str, list[Floats]] = field(default_factory=dict)
     sums: dict[str, int] = field(default_factory=dict)
     findings: Findings = field(default_factory=Findings)
+    longest: int = 0
     n_kept: int = 0
     n_open: int = 0
 
@@ -203,6 +204,7 @@ def _joined(parts: Iterable[ScoredPart], source: Source, advance: Callable[[], N
                 result.places.append(part.place)
                 result.n_kept += not part.is_new
                 result.n_open += part.is_open
+                result.longest = max(result.longest, part.longest)
                 for name, values in part.values.items():
                     result.values.setdefault(name, []).append(values)
                 for name, n in part.sums.items():
@@ -259,6 +261,7 @@ def _evaluation(result: _All, source: Source, criteria: Criteria) -> Evaluation:
         match_name=criteria.label,
         table=_questions(sums["n_queries"], source.passed.statuses["answered"], matcher.threshold),
         profile=profile,
+        longest=result.longest,
         failures=source.passed.failures,
     )
 

@@ -126,6 +126,7 @@ class ScoredPart:
         findings: what is known of them beside their values.
         values: for each column (q) the values: of a metric by its name, `most` of it.
         sums: counts that are added up: of metrics under their names.
+        longest: the most documents of a question.
         is_new: whether it was computed now.
         is_open: whether judgements are missing; then it has no table.
         error: what is wrong with it; then nothing else is known but the questions before.
@@ -139,6 +140,7 @@ class ScoredPart:
     findings: Findings = field(default_factory=Findings)
     values: dict[str, Floats] = field(default_factory=dict)
     sums: dict[str, int] = field(default_factory=dict)
+    longest: int = 0
     is_new: bool = True
     is_open: bool = False
     error: KragxError | None = None
@@ -203,7 +205,7 @@ def scored(part: Part, work: Work) -> ScoredPart:
     kept, of_part.passed.kept = found.passed.kept or [], None
     if found.table is None:
         return of_part
-    of_part.sums = table_counts(found.table)
+    of_part.sums, of_part.longest = table_counts(found.table), found.table.longest
     try:
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
@@ -292,6 +294,7 @@ def _write(of_part: ScoredPart, work: Work, groups: Sequence[Mapping[str, Any]])
         "metrics": work.criteria.metrics,
         "values": list(of_part.values),
         "counts": of_part.sums,
+        "longest": of_part.longest,
         "statuses": passed.statuses,
         "n_empty": passed.n_empty,
         "has_answers": passed.has_answers,
@@ -334,12 +337,13 @@ def _read(of_part: ScoredPart, names: Sequence[str]) -> bool:
             for name in about["values"]
         }
         sums = {str(name): int(n) for name, n in about["counts"].items()}
+        longest = int(about["longest"])
     except (OSError, ArrowException, LookupError, TypeError, ValueError, AttributeError):
         return False
     except pickle.UnpicklingError:
         return False
     of_part.passed, of_part.findings = passed, findings
-    of_part.values, of_part.sums = values, sums
+    of_part.values, of_part.sums, of_part.longest = values, sums, longest
     of_part.is_new = False
     return True
 
