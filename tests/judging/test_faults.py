@@ -79,12 +79,8 @@ FAULTS_OF = {client: faults_of(client) for client in CLIENTS}
 HANGING = ("half-the-body-hangs", "hangs", "hangs-after-a-status", "drips")
 OF_LISTS = [*FAULTS["openai"]][:: 1 if THOROUGH else 5]
 """The faults that questions with a list for an answer meet: some of each kind by default."""
-MATRIX = [
-    pytest.param(client, name, marks=() if client == "openai" else pytest.mark.integration)
-    for client in CLIENTS
-    for name in FAULTS_OF[client]
-]
-each_client = pytest.mark.parametrize("client", some([*CLIENTS], len(CLIENTS)))
+MATRIX = [(client, name) for client in CLIENTS for name in FAULTS_OF[client]]
+each_client = pytest.mark.parametrize("client", CLIENTS)
 
 
 def documents(client):
@@ -178,6 +174,7 @@ def test_neighbours(client):
     assert grades == {judgement.key for judgement in judgements.values()} - settled
 
 
+@pytest.mark.integration
 @each_client
 def test_recovered(client):
     """When the server is well again, a run asks once for what failed, but for what is settled."""
@@ -246,6 +243,7 @@ def test_recovered_lists():
     assert all(("answer" in row) == ("grade" in row) for row in rows)
 
 
+@pytest.mark.integration
 @each_client
 def test_usage(client):
     """Tokens are those of the server where it sends counts, else estimates, whatever it sends."""
@@ -260,6 +258,7 @@ def test_usage(client):
     assert 0 < tally.n_calls_estimated < tally.n_calls
 
 
+@pytest.mark.integration
 @each_client
 def test_redirects(client):
     """No redirect is followed: neither texts nor key reach another host, or path."""
@@ -290,6 +289,7 @@ def test_stopping(name, store):
     assert judged.tally.n_calls == 2
 
 
+@pytest.mark.integration
 @each_client
 def test_nothing_listens(client, store):
     """The error says where nothing listens, also where the model's settings hold no address."""
