@@ -18,7 +18,7 @@ from kragx.evaluation.retrieve import retrieve
 from kragx.judging import Question, loop
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.loop import run_on_loop, run_sync
-from tests import interrupts
+from tests import children
 from tests.judging.support import ask, judge_of
 from tests.waiting import PATIENCE
 
@@ -282,12 +282,10 @@ async def work(seconds=0.0):
 """
 
 
-def script(lines, **options):
+def script(lines):
     """A process that runs those lines, with every warning an error."""
-    command = [sys.executable, "-X", "dev", "-W", "error", "-c", SCRIPT + lines]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    )
+    command = children.heeding([sys.executable, "-X", "dev", "-W", "error", "-c", SCRIPT + lines])
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.integration
@@ -337,7 +335,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted")
 """
-    process = script(lines, preexec_fn=interrupts.heeded)
+    process = script(lines)
     assert process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60) == ("cleaned up\ninterrupted\n", "")

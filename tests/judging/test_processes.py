@@ -16,7 +16,7 @@ import pytest
 from kragx.errors import JudgingError
 from kragx.evaluation.evaluate import evaluate
 from kragx.judging import Judge, Store
-from tests import interrupts
+from tests import children
 from tests.judging.killed import PROCESS
 from tests.judging.server import Handler, serving
 from tests.judging.support import openai_client
@@ -30,11 +30,10 @@ def start(server, store, *numbers):
     """A process that judges."""
     arguments = [server.base_url, str(store), *map(str, numbers)]
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.judging.killed", *arguments],
+        children.heeding([sys.executable, "-m", "tests.judging.killed", *arguments]),
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=interrupts.heeded if os.name == "posix" else None,  # noqa: PLW1509
     )
 
 

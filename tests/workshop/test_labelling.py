@@ -19,7 +19,7 @@ from rich.console import Console
 from kragx.agreement import PairToLabel, Sample, Scale
 from kragx.errors import DataError, UsageError
 from kragx.workshop.labelling import label, printable, sheet
-from tests import interrupts
+from tests import children
 from tests.waiting import PATIENCE
 from tests.workshop.serving import written
 
@@ -201,14 +201,18 @@ def test_in_a_terminal(tmp_path):
     mine, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
     process = subprocess.Popen(
-        [sys.executable, "-m", "kragx", "judge", "label", "my.qrels", "--results", "results.jsonl"],
+        children.heeding(
+            [
+                sys.executable,
+                *["-m", "kragx", "judge", "label", "my.qrels", "--results", "results.jsonl"],
+            ]
+        ),
         cwd=tmp_path,
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[2])},
         start_new_session=True,
-        preexec_fn=interrupts.heeded,  # noqa: PLW1509
     )
     shown = ""
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from kragx.errors import installing
-from tests import interrupts
+from tests import children
 from tests.thoroughness import some
 from tests.waiting import PATIENCE, wait_until
 
@@ -260,11 +260,10 @@ def test_interrupted_for_real(jsonl, here):
         encoding="utf-8",
     )
     with subprocess.Popen(
-        [sys.executable, "-m", "kragx", "run", "slow.yaml", "--full"],
+        children.heeding([sys.executable, "-m", "kragx", "run", "slow.yaml", "--full"]),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=interrupts.heeded,  # noqa: PLW1509
     ) as process:
         wait_until((here / "asked").exists, process)
         process.send_signal(signal.SIGINT)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import children
 from tests.thoroughness import some
 from tests.waiting import PATIENCE, wait_until
 
@@ -21,19 +22,13 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other st
 
 def run(*args, closed=(), **options):
     """The command in a process of its own, with standard streams closed by their numbers."""
-
-    def close():
-        for number in closed:
-            os.close(number)
-
     return subprocess.run(
-        [sys.executable, "-m", "kragx", *map(str, args)],
+        children.closing(closed, [sys.executable, "-m", "kragx", *map(str, args)]),
         capture_output=not options.keys() & {"stdout"},
         text=True,
         encoding="utf-8",
         check=False,
         timeout=60,
-        preexec_fn=close,
         **options,
     )
 
@@ -254,22 +249,17 @@ def test_full_output(args):
 )
 def test_output_that_fills_a_disk_in_the_middle(jsonl, tmp_path, unbuffered, args):
     """Output of which a part is written is no success either, whatever buffers Python has."""
-    import resource
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
-
-    command, *rest = args
+    name, *rest = args
+    command = [sys.executable, "-B", "-m", "kragx", name, str(jsonl(GOOD)), *rest]
     path = tmp_path / "out"
     with path.open("w", encoding="utf-8") as out:
         done = subprocess.run(
-            [sys.executable, "-B", "-m", "kragx", command, str(jsonl(GOOD)), *rest],
+            children.limited(10, command),
             stdout=out,
             stderr=subprocess.PIPE,
             text=True,
             check=False,
             timeout=60,
-            preexec_fn=limit,
             env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert (done.returncode, done.stderr) == (2, "kragx: standard output: File too large\n")
@@ -380,15 +370,11 @@ def test_full_disk_while_answers_are_kept(here, jsonl):
     )
 
     def command(most):
-        def limit():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
-
         return subprocess.run(
-            [sys.executable, "-B", "-m", "kragx", "run", "large.yaml"],
+            children.limited(most, [sys.executable, "-B", "-m", "kragx", "run", "large.yaml"]),
             capture_output=True,
             text=True,
             check=False,
-            preexec_fn=limit,
         )
 
     done = command(16_000)

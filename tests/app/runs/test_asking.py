@@ -19,7 +19,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from kragx import GoldDataset, MissingExtraError, RetrieverError, UsageError, aretrieve, retrieve
 from kragx.evaluation import retrieve as retrieval
-from tests import interrupts
+from tests import children
 from tests.waiting import PATIENCE, wait_until
 
 DATASET = GoldDataset.from_documents([[], [], []], queries=["one", "two", "three"])
@@ -226,12 +226,11 @@ def test_an_interrupt_does_not_wait_for_what_hangs(jsonl, module, here, options)
     )
     partial = here / "out" / ".unfinished" / "answers" / "mine.jsonl"
     with subprocess.Popen(
-        [sys.executable, "-m", "kragx", "run", "run.yaml"],
+        children.heeding([sys.executable, "-m", "kragx", "run", "run.yaml"]),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])},
         text=True,
-        preexec_fn=interrupts.heeded,  # noqa: PLW1509
     ) as process:
         # until the two that do not hang are kept
         wait_until(
