@@ -108,6 +108,7 @@ class OwnWords:
             yield [[float(doc.startswith(gold)) for gold in golds.values()] for doc in docs]
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore:no retrieved id is any gold id")  # true, and meant here
 @pytest.mark.parametrize(
     ("match", "n_hits"),
@@ -115,8 +116,8 @@ class OwnWords:
         ({"any": ["id", "overlap"]}, 1498),
         ({"cascade": [{"method": "id", "accept": 1}, "text"]}, 1498),
         (OwnWords(), 1498),
-        pytest.param({"any": [{"all": ["id", "phrase"]}, "id"]}, 0, marks=pytest.mark.integration),
-        pytest.param({"any": ["id", OwnWords()]}, 1498, marks=pytest.mark.integration),
+        ({"any": [{"all": ["id", "phrase"]}, "id"]}, 0),
+        ({"any": ["id", OwnWords()]}, 1498),
     ],
     ids=["any", "cascade", "own", "nested", "any with an own one"],
 )

@@ -10,7 +10,6 @@ from kragx.app import config
 from kragx.app.config.schema import config_schema
 from kragx.app.retrieving.making import made, makers_of
 from tests.local_server import serving
-from tests.thoroughness import some
 
 from .support import Document
 
@@ -43,7 +42,8 @@ def test_configs_can_be_made(loaded, text):
     assert problems == []
 
 
-@pytest.mark.parametrize("text", some(YAML, 9), ids=range(len(YAML)))
+@pytest.mark.integration
+@pytest.mark.parametrize("text", YAML, ids=range(len(YAML)))
 def test_editors_know_the_configs(text):
     """Each config is right by the schema that `kragx schema` prints; a misspelt option is not."""
     schema = config_schema()

@@ -267,6 +267,7 @@ def test_redirects(client):
     assert elsewhere == {}
 
 
+@pytest.mark.integration
 def test_a_large_body():
     """Of a body of 200 MB little more is read than the 4 MiB that are allowed."""
     *_, megabytes = outcome("openai")

@@ -51,6 +51,7 @@ def test_moved(kragx, jsonl, here):
     assert result.json()["n_errors"] == 0
 
 
+@pytest.mark.integration
 def test_a_query_without_gold(kragx, jsonl, here):
     """A query whose gold is lost is said loudly, with 3; the files are there all the same."""
     code, out, _ = kragx(*files(kragx, jsonl, TEXTS[0], TEXTS[2]))

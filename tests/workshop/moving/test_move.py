@@ -214,6 +214,7 @@ def test_a_stream_is_the_text(seed, how):
     assert found == "".join(chr(code) for code in letters(wholes).codes.tolist())
 
 
+@pytest.mark.integration
 def test_a_corpus_of_which_an_eighth_is_known(monkeypatch):
     """In a large corpus every eighth gram has to do: fewer places are known, none is false."""
     monkeypatch.setattr("kragx.workshop.moving.letters._MOST", 0)

@@ -8,6 +8,7 @@ from kragx.workshop.state.records import new_uid
 from tests.workshop.serving import grade, opened, serving, started
 
 
+@pytest.mark.integration
 def test_a_full_disk_acknowledges_nothing(served):
     """503 in words while nothing can be stored; then the page's repetition is stored once."""
     connection = served.desk.state.store._database._connection
