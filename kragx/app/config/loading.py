@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from kragx.app.config.models import DatasetConfig, GoldConfig, RunConfig, anchored, judges_in
+from kragx.app.config.models import DatasetConfig, GoldConfig, RunConfig, anchored, named_in
 from kragx.app.config.problems import match_specs, of_gates, of_whole, readable, semantic
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
@@ -139,7 +139,7 @@ def parse_config(
     # What is not set is said, and stays as it is written: empty texts would break other rules.
     raw = _renewed(fill(raw, here, "", unset, late=not trust, keep=must_be_set), name)
     specs = [*match_specs(raw).values(), raw.get("facts_match"), raw.get("relevance_match")]
-    for judge in judges_in([{"judge": raw.get("judge")}, *specs]):
+    for judge in named_in([{"judge": raw.get("judge")}, *specs], "judge", dict):
         for key in ("store", "rubric", "prompt"):
             value = judge.get(key)
             if isinstance(value, str) and "{{" not in value and not is_url(value):

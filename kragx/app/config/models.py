@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import yaml
 from pydantic import (
@@ -510,28 +510,19 @@ class TuningConfig(_Model):
     )
 
 
-def _caches(spec: Any) -> Iterator[str]:
-    """The files of vectors that match specs name, members of combinations too."""
-    match spec:
-        case {"cache": str(path)}:
-            yield path
-        case dict():
-            yield from _caches(list(spec.values()))
-        case list():
-            for item in spec:
-                yield from _caches(item)
+Named = TypeVar("Named")
 
 
-def judges_in(spec: Any) -> Iterator[dict[str, Any]]:
-    """The judges that match specs name themselves, members of combinations too."""
+def named_in(spec: Any, key: str, kind: type[Named]) -> Iterator[Named]:
+    """What match specs have under a key, if it is of that kind; members of combinations too."""
     match spec:
-        case {"judge": dict() as judge}:
-            yield judge
+        case dict() if isinstance(own := spec.get(key), kind):
+            yield own
         case dict():
-            yield from judges_in(list(spec.values()))
+            yield from named_in(list(spec.values()), key, kind)
         case list():
             for item in spec:
-                yield from judges_in(item)
+                yield from named_in(item, key, kind)
 
 
 _WHO = {"workers", "engine"}
@@ -748,9 +739,9 @@ class RunConfig(_Model):
     def stores(self) -> tuple[Path, ...]:
         """The files, as SQLite's, that keep judgements and vectors from run to run."""
         specs = [*self.named_matchers.values(), self.facts_match, self.relevance_match]
-        judges = [*([] if self.judge is None else [self.judge]), *judges_in(specs)]
+        judges = [*([] if self.judge is None else [self.judge]), *named_in(specs, "judge", dict)]
         judged = [own.get("store", DEFAULT_STORE) for own in judges]
-        paths = [*(path for path in judged if not is_url(path)), *_caches(specs)]
+        paths = [*(path for path in judged if not is_url(path)), *named_in(specs, "cache", str)]
         return tuple(Path(path).resolve() for path in paths)
 
     @property
