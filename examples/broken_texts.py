@@ -25,7 +25,7 @@ from pathlib import Path
 from kragx import match_pairs
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-CHUNK, STEP = 300, 250
+CHUNK = 300
 GOLD = (80, 150, 300, 600)
 
 Broken = list[str]
@@ -209,18 +209,21 @@ CASES: dict[str, Callable[[str, random.Random], Broken]] = {
 
 
 def pairs(
-    text: str, case: str, seed: int, n_queries: int, *, both: bool
+    text: str, case: str, seed: int, n_queries: int, *, both: bool, chunk: int = CHUNK
 ) -> tuple[list[list[str]], list[list[str]], list[list[bool]]]:
-    """Gold and chunks of each query, and which of them truly match."""
+    """Gold and chunks of each query, and which of them truly match.
+
+    A chunk's last sixth is the beginning of the next one.
+    """
     draw = random.Random(f"{case} {seed}")
     pieces = CASES[case](text, draw)
     own = CASES[case](text, draw) if both else list(text)
     ends = list(accumulate(map(len, pieces)))
     whole = "".join(pieces)
     chunks = []
-    for begin in range(0, len(whole) - CHUNK, STEP):
-        first, last = bisect_left(ends, begin + 1), bisect_left(ends, begin + CHUNK)
-        chunks.append((whole[begin : begin + CHUNK], first, last + 1))
+    for begin in range(0, len(whole) - chunk, chunk - chunk // 6):
+        first, last = bisect_left(ends, begin + 1), bisect_left(ends, begin + chunk)
+        chunks.append((whole[begin : begin + chunk], first, last + 1))
     golds, docs, truth = [], [], []
     for _ in range(n_queries):
         size = draw.choice(GOLD)

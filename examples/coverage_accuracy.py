@@ -1,7 +1,7 @@
 """How near does coverage from texts alone come to the truth? Errors against character offsets.
 
     python examples/coverage_accuracy.py RESULTS.jsonl TRUTH.jsonl [--places] [--edit 0.05]
-        [--chunks 200]
+        [--chunks 200] [--tokenizer unicode]
 
 TRUTH.jsonl has a line for each query of RESULTS.jsonl, in one of three forms:
 
@@ -14,14 +14,16 @@ TRUTH.jsonl has a line for each query of RESULTS.jsonl, in one of three forms:
 
 The truth of spans: a gold token is covered if it lies wholly in the union of the top k chunks'
 spans; the retrieved tokens are those of that union, and those outside the gold's spans are beside
-the point. The other two know less. Offsets do not say which parts of a gold item two chunks share:
-it lies between the greatest share and the sum of them, and the error is the distance to that. A
-decision says that a gold item is carried or not: 1 or 0. Of these only coverage is measured.
+the point. Tokens are what coverage counts: words, and letters where the gold is mostly Hangul, but
+for ``--tokenizer unicode``, which counts words there too. The other two know less. Offsets do not
+say which parts of a gold item two chunks share: it lies between the greatest share and the sum of
+them, and the error is the distance to that. A decision says that a gold item is carried or not: 1
+or 0. Of these only coverage is measured.
 
 Queries without gold are left out.
 ``--edit 0.05`` replaces one in twenty words of each gold text first (the truth stays), and the
 options are compared with and without bridging; with ``--mixed`` a third of those words is replaced,
-a third left out, and a word is put in behind the rest.
+a third left out, and a word is put in behind the rest. A Korean word makes room for one as long.
 
 ``--chunks 200`` first cuts what was retrieved into chunks of up to 200 characters, at other places
 than before, in the order in which it was retrieved: at white space, as splitters do, or with
@@ -35,6 +37,7 @@ import json
 import random
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +56,25 @@ WITH_COMMA = (
     r"(?![.,]?\d)"
 )
 WORD = re.compile(rf"[{APART}](?<=\w)|(?:{WITH_COMMA}|[^\W_{APART}]|(?<=\d)\.(?=\d))+")
+LETTER = re.compile(r"[^\W_]")
+HANGUL = re.compile("[가-힣]")
 Span = tuple[Any, int, int]
 
 
-def words_of(text: str) -> list[tuple[int, int]]:
-    """Where each word begins and ends; a written-out line end is white space."""
+def counted(records: Iterable[dict[str, Any]], tokenizer: str) -> re.Pattern[str]:
+    """What coverage counts: letters where the gold is mostly Hangul and no tokenizer is named."""
+    texts = [gold["text"] for record in records for gold in record["gold"]]
+    n_hangul, n_letters = (
+        sum(len(pattern.findall(text)) for text in texts)
+        for pattern in (HANGUL, re.compile(r"[^\W\d_]"))
+    )
+    return LETTER if tokenizer == "auto" and 2 * n_hangul > n_letters else WORD
+
+
+def tokens_of(text: str, token: re.Pattern[str]) -> list[tuple[int, int]]:
+    """Where each token begins and ends; a written-out line end is white space."""
     plain = re.sub(r"\\[nrt]", "  ", text)
-    return [(found.start(), found.end()) for found in WORD.finditer(plain)]
+    return [(found.start(), found.end()) for found in token.finditer(plain)]
 
 
 def union_of(spans: list[Span]) -> dict[Any, list[list[int]]]:
@@ -80,11 +95,11 @@ def holds(union: dict[Any, list[list[int]]], source: Any, start: int, end: int) 
 
 
 def true_coverage(
-    record: dict[str, Any], truth: dict[str, Any], k: int, places: bool
+    record: dict[str, Any], truth: dict[str, Any], k: int, places: bool, token: re.Pattern[str]
 ) -> tuple[float, float]:
     """The least and the greatest that the coverage at k can truly be, mean over the gold items."""
     if "chunk_spans" in truth:
-        share = coverage_of_spans(record, truth, k, places)
+        share = coverage_of_spans(record, truth, k, places, token)
         return share, share
     if "matched" in truth:
         carried = np.array(truth["matched"][:k], float).reshape(-1, len(record["gold"]))
@@ -96,34 +111,38 @@ def true_coverage(
     return float(least.mean()), float(greatest.mean())
 
 
-def coverage_of_spans(record: dict[str, Any], truth: dict[str, Any], k: int, places: bool) -> float:
+def coverage_of_spans(
+    record: dict[str, Any], truth: dict[str, Any], k: int, places: bool, token: re.Pattern[str]
+) -> float:
     """The share of gold tokens in the union of the top k spans, mean over the gold items."""
     union = union_of(truth["chunk_spans"][:k])
     shares = []
     for at, gold in enumerate(record["gold"]):
         standing = truth["gold_places"][at] if places else [truth["gold_spans"][at]]
-        words = words_of(gold["text"])
+        tokens = tokens_of(gold["text"], token)
         covered = sum(
             any(holds(union, source, start + first, start + last) for source, start, _ in standing)
-            for first, last in words
+            for first, last in tokens
         )
-        shares.append(covered / len(words))
+        shares.append(covered / len(tokens))
     return float(np.mean(shares))
 
 
 def true_density_and_iou(
-    record: dict[str, Any], truth: dict[str, Any], k: int
+    record: dict[str, Any], truth: dict[str, Any], k: int, token: re.Pattern[str]
 ) -> tuple[float, float]:
     """Gold tokens in the union over its tokens, and over those and the rest of the gold."""
     union = union_of(truth["chunk_spans"][:k])
     gold_spans = union_of(truth["gold_spans"])
     gold: set[Span] = set()
     for (source, start, _), each in zip(truth["gold_spans"], record["gold"], strict=True):
-        gold |= {(source, start + first, start + last) for first, last in words_of(each["text"])}
+        gold |= {
+            (source, start + first, start + last) for first, last in tokens_of(each["text"], token)
+        }
     retrieved: set[Span] = set()
     for (source, start, _), doc in zip(truth["chunk_spans"][:k], record["retrieved"]):
         retrieved |= {
-            (source, start + first, start + last) for first, last in words_of(doc["text"])
+            (source, start + first, start + last) for first, last in tokens_of(doc["text"], token)
         }
     # Where chunks overlap, one may have a part of a word that the other has whole.
     whole: list[Span] = []
@@ -145,12 +164,14 @@ def edited(
     records: list[dict[str, Any]], share: float, mixed: bool = False, seed: int = 5
 ) -> list[dict[str, Any]]:
     """The records with that share of the words of each gold text replaced, or edited in any way."""
-    draw = random.Random(seed)
+    draw, syllables = random.Random(seed), random.Random(seed)
 
     def word(found: re.Match[str]) -> str:
         if draw.random() >= share:
             return found[0]
         new = f"edit{draw.randrange(10**6)}"
+        if HANGUL.match(found[0]):
+            new = "".join(chr(syllables.randint(ord("가"), ord("힣"))) for _ in found[0])
         return draw.choice((new, "", f"{found[0]} {new}")) if mixed else new
 
     return [
@@ -230,6 +251,7 @@ def main() -> None:
     parser.add_argument("--edit", type=float, default=0.0, help="share of gold words to replace")
     parser.add_argument("--mixed", action="store_true", help="leave words out and put some in too")
     parser.add_argument("--seed", type=int, default=5, help="of the words that are edited")
+    parser.add_argument("--tokenizer", default="auto", choices=["auto", "unicode"])
     args = parser.parse_args()
     records, truths = by_query(args.results), by_query(args.truth)
     if unknown := [query_id for query_id in records if query_id not in truths]:
@@ -240,24 +262,28 @@ def main() -> None:
         parser.error(f"--chunks and --places need spans, which {args.truth} does not hold")
     if args.chunks:
         pairs = [cut_anew(*each, args.chunks, args.within_words) for each in pairs]
-    coverage = [np.array([true_coverage(*each, k, args.places) for each in pairs]) for k in KS]
+    kept = [record for record, _ in pairs]
+    token = counted(kept, args.tokenizer)
+    coverage = [
+        np.array([true_coverage(*each, k, args.places, token) for each in pairs]) for k in KS
+    ]
     true = {"coverage": coverage}
     if has_spans and not (args.places or args.edit):
-        both = [np.array([true_density_and_iou(*each, k) for each in pairs]) for k in KS]
+        both = [np.array([true_density_and_iou(*each, k, token) for each in pairs]) for k in KS]
         for at, name in enumerate(("density", "iou")):
             true[name] = [each[:, [at, at]] for each in both]
     least, greatest = np.array([each.mean(axis=0).round(4) for each in coverage]).T.tolist()
     at_most = "" if greatest == least else f" to {greatest}"
     print(f"true coverage at {KS}: {least}{at_most}")
     print("mean absolute error, worst error, bias at each k")
-    kept = [record for record, _ in pairs]
     changed = edited(kept, args.edit, args.mixed, args.seed) if args.edit else kept
     golds = {record["query_id"]: record["gold"] for record in changed}
     found = {record["query_id"]: record.get("retrieved") or [] for record in kept}
     for run in args.run:
         for bridge in (0, 2) if args.edit else (0,):
             chosen = f"(run={run}, bridge={bridge})"
-            metrics = [f"{name}@{k}{chosen}" for name in true for k in KS]
+            options = f"{chosen[:-1]}, tokenizer={args.tokenizer})"
+            metrics = [f"{name}@{k}{options}" for name in true for k in KS]
             result = evaluate(golds, found, match="span", metrics=metrics)
             for at, name in enumerate(true):
                 values = [each.values for each in result.scores[at * len(KS) : (at + 1) * len(KS)]]

@@ -26,14 +26,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import run_lengths
-from bridges import half, span
+from bridges import half
 from langchain_core.documents import Document
 
 from kragx import GoldDataset, Query, calibrate, read_corpus
@@ -61,7 +60,7 @@ class Chunks:
 
     def of(self, query: Query) -> Iterator[tuple[Document, bool]]:
         """Each once, with whether it shares half of the characters of the question's gold."""
-        gold = [span(item) for item in query.gold]
+        gold = [run_lengths.span(item) for item in query.gold]
         places = {
             doc.id: any(half(item, [doc.metadata["source"], *where(doc)]) for item in gold)
             for doc in self.chunks
@@ -144,8 +143,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--encoder", action="append", choices=ENCODERS)
     args = parser.parse_args()
-    # That siblings match is what the kind "another number" is for.
-    warnings.filterwarnings("ignore", "the texts seem to be made from templates")
     print("pairs, matches, threshold, precision, recall, F1 [95 %]")
     with TemporaryDirectory() as folder:
         matches: dict[str, dict[str, Any]] = {"overlap": {"method": "overlap"}}

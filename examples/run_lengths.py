@@ -3,9 +3,9 @@
     python examples/run_lengths.py
 
 The two corpora of the examples are cut into chunks of four sizes, with and without overlap. The
-chunks and the gold passages know where they stand, so exact coverage is known; the table has the
-mean absolute error of coverage without offsets, over all queries, sizes and k = 1, 3, 5, 10. Needs
-the extra `bm25`.
+chunks and the gold passages know where they stand, so the truth is known as `coverage_accuracy.py`
+has it for spans; the table has the mean absolute error of coverage without offsets, over all
+queries, sizes and k = 1, 3, 5, 10. Needs the extra `bm25`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import coverage_accuracy
 import numpy as np
 
 from kragx import GoldDataset, evaluate, read_gold, retrieve
@@ -45,9 +47,18 @@ def placed(name: str) -> GoldDataset:
     return GoldDataset(tuple(queries), name=name)
 
 
+def span(item: Any) -> list[Any]:
+    """Where a text stands."""
+    metadata = item.metadata
+    start = metadata["start_index"] if "start_index" in metadata else metadata["start"]
+    return [metadata["source"], start, start + len(item.text)]
+
+
 def errors(name: str) -> dict[int, float]:
     """For each least run the mean absolute error."""
     gold = placed(name)
+    records = [{"gold": [{"text": item.text} for item in query.gold]} for query in gold]
+    token = coverage_accuracy.counted(records, "auto")
     found: dict[int, list[np.ndarray]] = {run: [] for run in RUNS}
     for size in SIZES:
         for overlap in (0, size // 5):
@@ -55,19 +66,24 @@ def errors(name: str) -> dict[int, float]:
                 str(DATA / name / "corpus.jsonl"), chunk_size=size, chunk_overlap=overlap
             )
             answers = retrieve(retriever, gold, progress=False)
-            exact, *others = (
-                np.array([scores.values for scores in result.scores])
-                for result in [
-                    evaluate(
-                        gold,
-                        answers,
-                        match="text",
-                        metrics=[f"coverage@{k}({option})" for k in KS],
-                    )
-                    for option in ("offsets=only", *(f"offsets=off, run={run}" for run in RUNS))
+            truths = [
+                {
+                    "gold_spans": [*map(span, query.gold)],
+                    "chunk_spans": [*map(span, answers[query.id].documents)],
+                }
+                for query in gold
+            ]
+            exact = [
+                [
+                    coverage_accuracy.coverage_of_spans(record, truth, k, False, token)
+                    for record, truth in zip(records, truths, strict=True)
                 ]
-            )
-            for run, values in zip(RUNS, others, strict=True):
+                for k in KS
+            ]
+            for run in RUNS:
+                metrics = [f"coverage@{k}(offsets=off, run={run})" for k in KS]
+                result = evaluate(gold, answers, match="text", metrics=metrics)
+                values = np.array([scores.values for scores in result.scores])
                 found[run].append(np.abs(values - exact))
     return {run: float(np.mean(each)) for run, each in found.items()}
 

@@ -27,7 +27,7 @@ SIZES = ((150, 300), (300, 300), (600, 300), (1200, 500), (400, 1000))
 
 MATCHERS: dict[str, object] = {
     "overlap": "overlap",
-    "overlap, siblings apart": {"method": "overlap", "siblings": "apart"},
+    "overlap, siblings together": {"method": "overlap", "siblings": "together"},
     "span": "span",
     "text": "text",
 }
@@ -276,7 +276,7 @@ def main() -> None:
         else MATCHERS
     )
     warnings.simplefilter("ignore")
-    print(f"{'corpus':<28}{'matcher':<26}precision  recall     f1    mrr  true mrr")
+    print(f"{'corpus':<28}{'matcher':<28}precision  recall     f1    mrr  true mrr")
     for kind in CORPORA:
         corpora = {size: retrieval(kind, *size, seed=args.seed) for size in SIZES}
         for name, match in chosen.items():
@@ -290,7 +290,7 @@ def main() -> None:
                 pairs = [pair for a, t in zip(answers, truth) for pair in zip(a, t, strict=True)]
                 precision, recall, f1 = agreement(pairs)
                 print(
-                    f"{kind + label:<28}{name:<26}{precision:9.3f}{recall:8.3f}"
+                    f"{kind + label:<28}{name:<28}{precision:9.3f}{recall:8.3f}"
                     f"{f1:7.3f}{mrr(answers):7.3f}{mrr(truth):10.3f}"
                 )
 

@@ -78,7 +78,7 @@ def measure(case: Case, match: object) -> Measured:
 def lines(cases: Iterable[Case], matchers: dict[str, object]) -> Iterator[str]:
     """The card as a Markdown table: everything of the first matcher, F1 of the others.
 
-    Where a warning names an option, a row has everything with that option.
+    Where a case has an option, a row has everything with that option.
     """
     first, *others = matchers
     head = ["case", "language", "pairs", f"{first} P", "R", "F1", "recall@5", "MRR", *others]

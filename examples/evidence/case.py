@@ -32,7 +32,7 @@ class Case:
         name: what the gold text is, and what the documents are.
         language: its code.
         questions: of one gold text each.
-        option: what a warning names for such texts, and the match spec that has it; it gets a row
+        option: another option for such texts, and the match spec that has it; it gets a row
             of its own. None where there is none.
     """
 

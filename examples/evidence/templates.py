@@ -25,7 +25,7 @@ def corpus(kind: str) -> Case:
         f"template: {name or kind}",
         _LANGUAGES[language],
         tuple(questions),
-        option=("siblings: apart", {"method": "overlap", "siblings": "apart"}),
+        option=("siblings: together", {"method": "overlap", "siblings": "together"}),
     )
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.problems import DataWarning
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, inside, shorten
+from kragx.printing import joined, phrase
 from kragx.warned import warn
 
 __all__ = ["read_traces"]
@@ -37,13 +39,21 @@ _ERROR = (2, "STATUS_CODE_ERROR")
 
 @dataclass(frozen=True)
 class _Span:
-    """A retriever at work."""
+    """A piece of work.
+
+    Attributes:
+        question: what it was given, if it is a text.
+        retrieved: what came of it; None where it is no retriever's.
+        place, around: the trace and id of it and of the span around it.
+    """
 
     name: str
     started: int
-    question: str
-    retrieved: Retrieved
+    question: str | None
+    retrieved: Retrieved | None
     attributes: Mapping[str, Any]
+    place: tuple[str, str]
+    around: tuple[str, str]
 
 
 def read_traces(
@@ -52,9 +62,12 @@ def read_traces(
     """The runs that traces hold, by the name of their spans; ready for `kragx.evaluate`.
 
     A question of the gold set is known by its text (NFC, white space collapsed), or by an attribute
-    that says its id. Where it was asked more than once the last answer counts; a span that ended in
-    an error is a question that failed. Questions that are not in the gold set are left out, and
-    counted in a warning.
+    that says its id. Where it was asked in more than one trace the last one counts. Within a trace
+    an agent may search several times, in other words too: what is of no question of the gold set
+    is of that of the span around it, or else of the only one that the trace has. The documents of
+    all its searches count, in order and without scores, which are of one search each; a document
+    that comes again keeps its rank and is not relevant again. A question all of whose searches
+    ended in an error failed. Other questions are left out; a warning says all of this in numbers.
 
     Args:
         path: a file of OTLP as JSON.
@@ -67,22 +80,8 @@ def read_traces(
         UsageError: two questions of the gold set have the same text, and no attribute tells them.
     """
     ids = {query.id: query.id for query in gold} if query_id else _ids_by_text(gold)
-    runs: dict[str, dict[str, Retrieved]] = defaultdict(dict)
-    n_spans = n_again = 0
-    unknown: list[str] = []
-    # The start orders them: a file may hold the spans of several machines.
-    for span in sorted(_spans(path), key=lambda span: span.started):
-        n_spans += 1
-        if query_id is None:
-            known = ids.get(normalise(span.question))
-        else:
-            known = ids.get(str(span.attributes.get(query_id)))
-        if known is None:
-            unknown.append(span.question)
-            continue
-        n_again += known in runs[span.name]
-        runs[span.name][known] = span.retrieved
-    if not runs:
+    n_spans, searches, unknown = _searches(path, ids, query_id)
+    if not searches:
         raise DataError(
             f"none of its {n_spans} retriever spans is of a question of the gold set"
             if n_spans
@@ -92,15 +91,120 @@ def read_traces(
             if n_spans
             else "spans need openinference.span.kind RETRIEVER, or gen_ai.operation.name retrieval",
         )
-    said = [
-        f"{len(unknown)} spans are of other questions, as {shorten(unknown[0])}" if unknown else "",
-        f"{n_again} questions were asked again; the last answer counts" if n_again else "",
-    ]
-    if any(said):
-        text = f"{path}: {'; '.join(filter(None, said))}"
-        warn(text, DataWarning)
-    settings = {"traces": Path(path).name}
-    return {name: Run(own, name=name, settings=settings) for name, own in runs.items()}
+    last = {
+        name: {of: [*traces.values()][-1] for of, traces in by_question.items()}
+        for name, by_question in searches.items()
+    }
+    _say(path, searches, last, unknown)
+    return {
+        name: Run(
+            {of: _together(several) for of, several in by_question.items()},
+            name=name,
+            settings={
+                "traces": Path(path).name,
+                "questions_of_several_searches": _n_several(by_question),
+            },
+        )
+        for name, by_question in last.items()
+    }
+
+
+def _searches(
+    path: str | Path, ids: Mapping[str, str], query_id: str | None
+) -> tuple[int, dict[str, dict[str, dict[str, list[Retrieved]]]], list[str]]:
+    """What was searched for: by name, question and trace, the first search first.
+
+    Before it the number of all searches, behind it what others were for.
+    """
+    own: dict[tuple[str, str], str] = {}  # the question that a span says it is of
+    around: dict[tuple[str, str], tuple[str, str]] = {}
+    spans: list[tuple[_Span, Retrieved, str | None]] = []
+    of_trace: dict[str, set[str]] = defaultdict(set)
+    for span in _spans(path):
+        said = normalise(span.question or "") if query_id is None else span.attributes.get(query_id)
+        around[span.place] = span.around
+        if (known := ids.get(str(said))) is not None:
+            own[span.place] = known
+            of_trace[span.place[0]].add(known)
+        if span.retrieved is not None:
+            spans.append((span, span.retrieved, known))
+
+    def within(place: tuple[str, str]) -> str | None:
+        """The question of the innermost span around that is of one."""
+        for _ in around:  # at most so many, should they go round in a circle
+            if place in own or place not in around:
+                break
+            place = around[place]
+        return own.get(place)
+
+    searches: dict[str, dict[str, dict[str, list[Retrieved]]]] = {}
+    unknown: list[str] = []
+    # The start orders them: a file may hold the spans of several machines.
+    for span, retrieved, known in sorted(spans, key=lambda entry: entry[0].started):
+        only = of_trace[span.place[0]]
+        of = known or within(span.around) or (min(only) if len(only) == 1 else None)
+        if of is None:
+            unknown.append(span.question or "")
+            continue
+        traces = searches.setdefault(span.name, {}).setdefault(of, {})
+        traces.setdefault(span.place[0], []).append(retrieved)
+    return len(spans), searches, unknown
+
+
+def _together(searches: Sequence[Retrieved]) -> Retrieved:
+    """What a question got whose searches these are."""
+    if len(searches) == 1:
+        return searches[0]
+    good = [search for search in searches if search.error is None]
+    if not good:
+        return searches[-1]
+    documents = [doc for search in good for doc in search.documents]
+    seconds = [search.seconds for search in searches]
+    return Retrieved(
+        tuple(replace(doc, score=None) for doc in documents),
+        None if None in seconds else sum(filter(None, seconds)),
+    )
+
+
+def _n_several(by_question: Mapping[str, Sequence[Retrieved]]) -> int:
+    return sum(len(several) > 1 for several in by_question.values())
+
+
+def _say(
+    path: str | Path,
+    searches: Mapping[str, Mapping[str, Mapping[str, Sequence[Retrieved]]]],
+    last: Mapping[str, Mapping[str, Sequence[Retrieved]]],
+    unknown: Sequence[str],
+) -> None:
+    """Warn of what is not one search a question."""
+    n_again = sum(len(traces) - 1 for own in searches.values() for traces in own.values())
+    lists = [several for own in last.values() for several in own.values()]
+    n_failed = sum(len({search.error is None for search in several}) > 1 for several in lists)
+    said = (
+        (
+            len(unknown),
+            phrase(
+                "{n} spans are of other questions, as {text}",
+                n=len(unknown),
+                text=shorten(next(iter(unknown), "")),
+            ),
+        ),
+        (n_again, phrase("{n} questions were asked again; the last answer counts", n=n_again)),
+        (
+            n_several := sum(map(_n_several, last.values())),
+            phrase(
+                "for {n} questions several searches were made; the documents of all of them "
+                "count, one search after the other",
+                n=n_several,
+            ),
+        ),
+        (
+            n_failed,
+            phrase("of {n} questions some searches failed, and the others count", n=n_failed),
+        ),
+    )
+    if parts := [text for n, text in said if n]:
+        warn(joined(": ", (str(path), joined("; ", parts))), DataWarning)
 
 
 def _ids_by_text(gold: GoldDataset) -> dict[str, str]:
@@ -116,8 +220,8 @@ def _ids_by_text(gold: GoldDataset) -> dict[str, str]:
 
 
 def _spans(path: str | Path) -> Iterator[_Span]:
-    """The spans of retrievers, in the order of the file."""
-    mender = Mender()
+    """The spans, in the order of the file."""
+    mender, numbers = Mender(), count(1)
     for number, request in _requests(path):
         where = f"{path}:{number}"
         try:
@@ -136,7 +240,7 @@ def _spans(path: str | Path) -> Iterator[_Span]:
         for own in spans:
             with inside(path=where):
                 try:
-                    span = _retriever(own, mender)
+                    yield _span(own, mender, f"the {next(numbers)}th")
                 except (
                     LookupError,
                     TypeError,
@@ -147,8 +251,6 @@ def _spans(path: str | Path) -> Iterator[_Span]:
                     if isinstance(error, DataError):
                         raise
                     raise DataError(f"not a span as OTLP has it: {error!r}") from None
-            if span is not None:
-                yield span
 
 
 def _requests(path: str | Path) -> Iterator[tuple[int, Any]]:
@@ -168,16 +270,22 @@ def _json(text: str) -> Any:
     return foreign_json(text, strict=False)
 
 
-def _retriever(span: Mapping[str, Any], mender: Mender) -> _Span | None:
-    """A span of a retriever; None for any other.
+def _span(span: Mapping[str, Any], mender: Mender, otherwise: str) -> _Span:
+    """A span as it is read; what does not say of which trace it is, is one of its own.
 
     Raises:
-        DataError: what it retrieved is not all there.
+        DataError: what a retriever retrieved is not all there.
     """
     attributes = {own["key"]: _value(own.get("value")) for own in span.get("attributes", ())}
     kind = str(attributes.get("openinference.span.kind", "")).upper()
+    trace = str(span.get("traceId") or otherwise)
+    place = trace, str(span.get("spanId") or otherwise)
+    around = trace, str(span.get("parentSpanId") or "")
     if kind != "RETRIEVER" and attributes.get("gen_ai.operation.name") != "retrieval":
-        return None
+        question = None
+        with suppress(ValueError, AttributeError, RecursionError):  # of whatever is no search
+            question = _question(attributes)
+        return _Span(str(span.get("name")), 0, question, None, attributes, place, around)
     name, question = str(span["name"]), _question(attributes)
     if question is None:
         raise DataError(
@@ -200,7 +308,7 @@ def _retriever(span: Mapping[str, Any], mender: Mender) -> _Span | None:
             )
         documents = as_docs(_documents(attributes, name), mender, f"span {name!r}", strings=False)
         retrieved = Retrieved(documents, seconds)
-    return _Span(name, start, question, retrieved, attributes)
+    return _Span(name, start, question, retrieved, attributes, place, around)
 
 
 def _question(attributes: Mapping[str, Any]) -> str | None:

@@ -19,6 +19,7 @@ from kragx.data.documents import Doc, chunk_of
 from kragx.data.gold import Gold, Query, plain_gold_json, plain_query_hash, query_hash
 from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved
+from kragx.errors import DataError
 
 Row = tuple[int | None, Query, Retrieved | None]
 """The line on which a question begins, the question, and what was retrieved for it."""
@@ -188,3 +189,68 @@ def in_rows(stream: Iterable[Row | Block]) -> Iterator[Row]:
             yield from own.rows()
         else:
             yield own
+
+
+class Kept:
+    """A stream of which somebody looks at the beginning before it passes: that is kept.
+
+    Args:
+        stream: can be read once.
+
+    Attributes:
+        is_whole: whether all of it is kept.
+    """
+
+    def __init__(self, stream: Iterator[Row | Block]) -> None:
+        self._stream = stream
+        self._kept: list[Row | Block] = []
+        self._error: DataError | None = None
+        self.is_whole: bool = False
+
+    def ahead(self, n_whole: float, room: float) -> Iterator[Row | Block]:
+        """The stream, until what was kept of it has taken the room; a mistake is kept, too.
+
+        Args:
+            n_whole: so many questions are kept, whatever room they take.
+            room: for how many entries that are texts alone; another takes that of `_HEAVY`.
+        """
+        n, known = 0, set()
+        try:
+            for own in self._stream:
+                self._kept.append(own)
+                yield own
+                n += len(own) if isinstance(own, Block) else 1
+                room -= _room(own)
+                if isinstance(own, Block):  # other lists hold some ten million other characters
+                    known.add(id(own.docs.texts.known))
+                if n >= n_whole and (room <= 0 or len(known) > _MOST_KNOWN):
+                    return
+        except DataError as error:
+            self._error = error
+        self._stream, self.is_whole = iter(()), True
+
+    def blocks(self) -> Iterator[Row | Block]:
+        """All of it, with questions in blocks.
+
+        Raises:
+            DataError: what was kept ends with a mistake.
+        """
+        yield from self._kept
+        if self._error is not None:
+            raise self._error
+        yield from self._stream
+
+    def __iter__(self) -> Iterator[Row]:
+        return in_rows(self.blocks())
+
+
+_HEAVY, _MOST_KNOWN = 8, 2
+
+
+def _room(own: Row | Block) -> int:
+    """How much room some questions take, in entries that are texts alone."""
+    if isinstance(own, Block):
+        docs = own.docs
+        is_light = docs.ids is None and docs.metadata is None
+        return len(docs.texts.numbers) * (1 if is_light else _HEAVY)
+    return _HEAVY**2 * (1 if own[2] is None else 1 + len(own[2].documents))

@@ -457,6 +457,8 @@ def _item_changes(before: Gold, after: Gold, lacking: Sequence[str]) -> Iterator
             }
             for gold in (before, after)
         ]
+        if keys and not all(values) and before.id and _form(before.id) == _form(after.id):
+            continue  # of one chunk: where it stands is said by one of both alone
         if _canonical(values[0]) != _canonical(values[1]):
             yield FieldChange(what, name, values[0] or None, values[1] or None, kind)
 

@@ -12,6 +12,8 @@ from threading import local
 import numpy as np
 from numpy.typing import NDArray
 
+from kragx.data.stretches import distinct
+
 Ints = NDArray[np.int64]
 
 _MOST_CHARACTERS = 1 << 24
@@ -122,7 +124,7 @@ class OfTexts:
             self._values = np.concatenate((self._values, more))
         values = self._values[numbers]
         if (values < 0).any():
-            new = np.unique(numbers[values < 0])
+            new = distinct(numbers[values < 0])
             self._values[new] = self._make([known[number] for number in new.tolist()])
             values = self._values[numbers]
         return values

@@ -7,7 +7,7 @@ from typing import Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.stretches import Ints, starts
+from kragx.data.stretches import Ints, distinct, starts
 
 
 class Lists(Sequence[list[str]]):
@@ -55,7 +55,7 @@ class Lists(Sequence[list[str]]):
     def distinct(self, is_meant: NDArray[np.bool_] | None = None) -> list[str]:
         """The distinct texts, or those of them that are meant."""
         numbers = self.numbers if is_meant is None else self.numbers[is_meant]
-        return [self.known[number] for number in np.unique(numbers).tolist()]
+        return [self.known[number] for number in distinct(numbers).tolist()]
 
     def sums(self, of_number: Ints) -> Ints:
         """What the texts of each query come to, if there is so much of each number."""

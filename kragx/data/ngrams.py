@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data.lists import Lists
-from kragx.data.stretches import Ints, parts, ranges, starts
+from kragx.data.stretches import Ints, counted, parts, ranges, starts
 from kragx.data.tokens import HASH_BITS, TokenCorpus, Tokens
 
 # What is worked on at once: enough that numpy's calls take no time beside the work, few enough for
 # some ten megabytes.
-_MOST_TOKENS = 1 << 17
+_MOST_TOKENS = 1 << 18
 _MOST_QUERIES = 1 << 12
 
 _SLOTS_A_GRAM = 16
@@ -45,7 +45,7 @@ def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> It
     Args:
         docs: the documents of each query, by their rows in the corpus.
         golds: the gold texts of each query.
-        n: 1 for tokens, 2 for pairs of neighbouring tokens.
+        n: 1 for tokens, 2 for pairs of neighbouring tokens, 4 for twice as many.
         corpus: where they stand.
 
     Yields:
@@ -136,10 +136,10 @@ def _shared(doc: _Side, gold: _Side, pair_of_first: Ints, n_pairs: int) -> Ints:
         return shared
     v, n_golds = gold.size, len(gold.queries)
     # Each distinct n-gram of a document meets every gold text of its query that has it.
-    of_docs, n_in_doc = np.unique(doc.texts_at(at) * v + grams, return_counts=True)
+    of_docs, _, n_in_doc = counted(doc.texts_at(at) * v + grams)
     rows, grams = np.divmod(of_docs, v)
     of_golds = gold_grams * n_golds + gold.texts_at(gold_at)
-    of_golds, n_in_gold = np.unique(of_golds, return_counts=True)
+    of_golds, _, n_in_gold = counted(of_golds)
     grams_of_golds, gold_rows = np.divmod(of_golds, n_golds)
     n_having = np.bincount(grams_of_golds, minlength=v)
     first, n_meetings = starts(n_having)[grams], n_having[grams]

@@ -1,11 +1,12 @@
 """Short texts such as answers are looked for as phrases: which are short, where they stand."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.stretches import parts, ranges, starts
+from kragx.data.stretches import distinct, parts, ranges, starts
 from kragx.data.tokens import Ints, TokenCorpus, Tokens, joined
 
 SHORT = 5
@@ -102,7 +103,7 @@ def stand(
             row, own, begin, end = row[same], own[same], begin[same], end[same]
         ends = words[begins[own] + lengths[own] - 1].astype(np.int64) * n_words + tokens[end]
         stands = np.isin(ends, last_and_form)
-        found.append(np.unique(row[stands] * len(phrases) + own[stands]))
+        found.append(distinct(row[stands] * len(phrases) + own[stands]))
     return np.isin(doc * len(phrases) + phrase, np.concatenate(found))
 
 
@@ -137,3 +138,59 @@ def _is_form(word: str, of: str) -> bool:
     ``1919년`` are forms of ``15일`` and ``1919``.
     """
     return word.startswith(of) and (len(word) == len(of) or "가" <= word[len(of)] <= "힣")
+
+
+class Compounds:
+    """Phrases in Hangul whose words are written together or apart elsewhere: 손해배상, 손해 배상.
+
+    A phrase of `LETTERS` letters or more stands where its letters do, whatever the spaces, from the
+    beginning of a word on; the last word may go on in Hangul.
+
+    Args:
+        docs: the token numbers of each document.
+        phrases: those of each phrase.
+        corpus: where the numbers come from.
+
+    Attributes:
+        may_be: which phrases are long enough and have Hangul.
+    """
+
+    LETTERS = 4
+
+    def __init__(
+        self, docs: Sequence[Tokens], phrases: Sequence[Tokens], corpus: TokenCorpus
+    ) -> None:
+        self._docs, self._phrases, self._corpus = docs, phrases, corpus
+        self._letters = [corpus.letters(tokens) for tokens in phrases]
+        self._in_letters: dict[int, tuple[str, list[int], set[int]]] = {}
+        self.may_be: NDArray[np.bool_] = np.array(
+            [
+                len(letters) >= self.LETTERS and any("가" <= letter <= "힣" for letter in letters)
+                for letters in self._letters
+            ],
+            bool,
+        )
+
+    def stand(self, doc: int, phrase: int) -> bool:
+        """Whether a phrase stands in a document, by their places in the arguments."""
+        return any(True for _ in self.starts(doc, phrase))
+
+    def starts(self, doc: int, phrase: int) -> Iterator[int]:
+        """At which of a document's letters a phrase begins; of a short one as its words do."""
+        if doc not in self._in_letters:
+            words = [self._corpus.words[token] for token in self._docs[doc].tolist()]
+            places = [0, *accumulate(map(len, words))]
+            self._in_letters[doc] = "".join(words), places, {*places}
+        letters, places, begins = self._in_letters[doc]
+        if not self.may_be[phrase]:
+            found = phrase_starts(self._docs[doc], self._phrases[phrase], self._corpus)
+            yield from (places[word] for word in found.tolist())
+            return
+        own = self._letters[phrase]
+        place = letters.find(own)
+        while place >= 0:
+            end = place + len(own)
+            goes_on = end < len(letters) and "가" <= letters[end] <= "힣"
+            if place in begins and (end in begins or goes_on):
+                yield place
+            place = letters.find(own, place + 1)

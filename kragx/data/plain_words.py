@@ -1,4 +1,4 @@
-"""The words of many texts at once, where each character says by itself what it becomes.
+"""The words, or letters, of many texts at once, where each character says what it becomes.
 
 That is so in ASCII, and in most texts of scripts that `kragx.data.words` reads the short way. A
 table says of each character which letter it becomes, or that it parts words.
@@ -36,16 +36,19 @@ class Words(Iterator[list[str]]):
     Attributes:
         texts: the texts.
         casefold: ignore case.
+        are_tokens: whether the letters of the words are the tokens, and not the words.
     """
 
-    def __init__(self, texts: Iterable[str], *, casefold: bool) -> None:
+    def __init__(self, texts: Iterable[str], *, casefold: bool, are_tokens: bool = False) -> None:
         self.texts = texts
         self.casefold = casefold
-        self._lists = (words(text, casefold=casefold) for text in texts)
+        self.are_tokens = are_tokens
+        self._lists = (words(text, casefold=casefold, apart=not are_tokens) for text in texts)
 
     def __next__(self) -> list[str]:
-        """The words of the next text."""
-        return next(self._lists)
+        """The tokens of the next text."""
+        own = next(self._lists)
+        return [*"".join(own)] if self.are_tokens else own
 
     def letters(self) -> Iterator[Letters]:
         """Yield the same words as letters, of all texts whose characters are plain."""

@@ -13,7 +13,16 @@ from kragx.data.block import Block, Row
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.beir import Beir, beir_of
 from kragx.data.formats.format import Fields
-from kragx.data.formats.jsonl import Place, ending, file_name, first_line, read_records, read_whole
+from kragx.data.formats.jsonl import (
+    Place,
+    before,
+    ending,
+    file_name,
+    first_line,
+    raw_lines,
+    read_records,
+    read_whole,
+)
 from kragx.data.formats.located import files_of, is_located, located_name, shown
 from kragx.data.formats.parquet import Table
 from kragx.data.formats.passages import columns_hint
@@ -48,6 +57,8 @@ class Reading:
         lines: see below.
         of_documents: the fields of retrieved documents that are needed, as a Parquet file need not
             be read as a whole; None for all.
+        n_whole: of how many records at the beginning all is needed; of the others the gold alone,
+            and mistakes may be passed over. None for all.
 
     Attributes:
         name: of the source: its file's name.
@@ -73,6 +84,7 @@ class Reading:
         strict: bool = False,
         lines: Iterable[tuple[int, bytes]] | None = None,
         of_documents: tuple[str, ...] | None = None,
+        n_whole: int | None = None,
     ) -> None:
         if format is not None and format not in FORMATS:
             problem = phrase("unknown value {value!r}", value=format)
@@ -87,6 +99,8 @@ class Reading:
         self.path: str | Path | None = source if isinstance(source, (str, Path)) else None
         self.name: str = name_of(source)
         self.of_documents = of_documents
+        self._n_whole = n_whole
+        self._asked_format = format
         self.format = FORMATS.get(format or "")
         self.encoding = encoding
         self.problems: Problems = Problems(
@@ -98,6 +112,23 @@ class Reading:
         self.by_lines: bool = lines is not None
         self._is_json = lines is not None  # and so was mended
         self._lines: Mapping[Place, int] = {}  # of the parts of a file that is one record
+
+    @property
+    def is_read_once(self) -> bool:
+        """Whether it is gone once it was read, as standard input and pipes are."""
+        return self.path is not None and (str(self.path) == "-" or Path(self.path).is_fifo())
+
+    def anew(self, n_whole: int | None = None) -> "Reading":
+        """The same, to be read once more, with all of so many records at its beginning."""
+        return Reading(
+            self.source,
+            self._asked_format,
+            self.columns,
+            encoding=self.encoding,
+            strict=True,
+            of_documents=self.of_documents,
+            n_whole=n_whole,
+        )
 
     def __iter__(self) -> Iterator[Row]:
         for own in self.blocks():
@@ -264,12 +295,21 @@ class Reading:
         whole = read_whole(path, first, self.problems.mender) if first else None
         if whole is None:
             self.by_lines = not self.columns
-            return read_records(path, self.problems)
+            is_cut = self.by_lines and self._n_whole is not None
+            return read_records(path, self.problems, self._cut(path) if is_cut else None)
         value, lines = whole
         if isinstance(value, list):
             return self._objects((lines[number,], item) for number, item in enumerate(value))
         self._lines = lines
         return self._objects([(1, value)])
+
+    def _cut(self, path: str | Path) -> Iterator[tuple[int, bytes]]:
+        """The lines of a file, with gold alone in those of which no more is needed."""
+        n = 0
+        for number, raw in raw_lines(path, self.problems):
+            n += not raw.isspace()
+            is_whole = n <= (self._n_whole or 0) or self.format is not FORMATS["gold"]
+            yield number, raw if is_whole else before(raw, "retrieved", "gold")
 
     def _named(self, rows: _Rows) -> _Rows:
         return tabular.named(rows, self.columns, self.problems)

@@ -42,7 +42,13 @@ class Letters:
 
 @runtime_checkable
 class InLetters(Protocol):
-    """What a tokenizer's tokens may also be: letters of the texts, with the same words."""
+    """What a tokenizer's tokens may also be: letters of the texts, with the same words.
+
+    Attributes:
+        are_tokens: whether each letter is a token, wherever the words end.
+    """
+
+    are_tokens: bool
 
     def letters(self) -> Iterator[Letters]:
         """Yield those of most texts, each once at the most; the others have to be tokenised."""
@@ -64,6 +70,7 @@ class Spellings:
         self._pieces = Growing(np.zeros(2, np.uint64), 2)
         self._tokens = Growing(np.full(2, -1, np.int32), 2)
         self._slots = np.zeros(1 << 12, np.int32)  # a node, by the hash of parent and piece
+        self._of_letters = np.full(1 << 16, -1, np.int32)  # the token of a letter alone
 
     @property
     def n_nodes(self) -> int:
@@ -78,6 +85,18 @@ class Spellings:
         begins, ends = edges[::2], edges[1::2]
         n_tokens = np.diff(np.searchsorted(begins, letters.ends), prepend=0)
         return self._numbered(codes, begins, ends - begins), n_tokens
+
+    def letters(self, letters: Letters) -> tuple[Nodes, Ints]:
+        """The same where each letter is a token."""
+        is_letter = letters.codes != 0
+        codes = letters.codes[is_letter]
+        n_before = np.cumsum(is_letter)[letters.ends]
+        tokens: Nodes = self._of_letters.take(codes)
+        if (tokens < 0).any():
+            new = np.bincount(codes[tokens < 0]).nonzero()[0].tolist()
+            self._of_letters[new] = [self._number(chr(code)) for code in new]
+            tokens = self._of_letters.take(codes)
+        return tokens, np.diff(n_before, prepend=0)
 
     def _numbered(self, codes: NDArray[np.generic], begins: Ints, lengths: Ints) -> Nodes:
         """The token of each word."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from kragx.errors import DataError
 
-_WAIT = 60.0  # seconds to wait for another process that writes
+WAIT = 60.0  # seconds to wait for another process that writes
 _MOST_VALUES = 500  # in one SQL statement
 _STATE = "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
 
@@ -31,7 +31,7 @@ def connect(
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Whoever has several threads use a connection does so one at a time (`Database.do`).
-    db = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
     try:
         held, _ = db.execute(_STATE).fetchone()
         if held > version:
@@ -85,7 +85,7 @@ def rows_of(
 def _set(db: sqlite3.Connection, pragma: str) -> None:
     # Two processes that open a new file at once may find it locked for a moment, which changing
     # the journal mode reports without waiting.
-    until = time.monotonic() + _WAIT
+    until = time.monotonic() + WAIT
     while True:
         try:
             db.execute(f"PRAGMA {pragma}")

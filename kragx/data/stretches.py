@@ -1,4 +1,4 @@
-"""Stretches of arrays: where they begin, all the places in them, and some of them at a time."""
+"""Stretches of arrays: where they begin, all the places in them, some at a time, one of equals."""
 
 from collections.abc import Iterator
 
@@ -18,6 +18,27 @@ def starts(lengths: Ints) -> Ints:
 def ranges(firsts: Ints, lengths: Ints) -> Ints:
     """The numbers of all stretches from `firsts` on, so many of each."""
     return np.repeat(firsts - starts(lengths), lengths) + np.arange(lengths.sum())
+
+
+def distinct(values: Ints) -> Ints:
+    """The distinct numbers, in order.
+
+    `numpy.unique` hashes whole numbers from numpy 2.3 on: a hundred times the time of sorting them.
+    """
+    ordered = np.sort(values)
+    is_first = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
+
+
+def counted(values: Ints) -> tuple[Ints, Ints, Ints]:
+    """The distinct numbers, in order, where each stands first, and how often it stands."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    is_first = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    begins = is_first.nonzero()[0]
+    return ordered[begins], order[begins], np.diff(begins, append=len(ordered))
 
 
 def parts(lengths: Ints, most: int = _MOST_AT_ONCE) -> Iterator[slice]:

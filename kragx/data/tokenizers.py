@@ -2,7 +2,8 @@
 
 | name         | tokens                                                                         |
 |--------------|--------------------------------------------------------------------------------|
-| `unicode`    | words and numbers of any script, NFKC, case folded (the default); see `words`  |
+| `auto`       | `unicode`; passages of mostly Hangul by three characters, spaces ignored       |
+| `unicode`    | words and numbers of any script, NFKC, case folded; see `words`                |
 | `rouge`      | rouge-score's own: ASCII letters and digits only, optionally Porter-stemmed    |
 | `whitespace` | what stands between white space, as it is                                      |
 | `char`       | character n-grams of the same words; a word of n or less stays whole           |
@@ -60,6 +61,46 @@ class UnicodeTokenizer:
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
         return Words(texts, casefold=self.casefold)
+
+
+Passages = Literal["words", "characters"]
+
+# The reading stands before the bracket, so that what it holds says the same once more.
+_HANJA = re.compile(
+    r"(?<=[가-힣])[(（\[][\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\s·,]{1,40}[)）\]]"
+)
+
+
+@dataclass(frozen=True)
+class AutoTokenizer:
+    """The words of `unicode`, and what passages are compared by, which their script decides.
+
+    Korean compounds are written together or apart, so where gold is mostly Hangul passages are
+    compared by three characters, with spaces ignored. Hanja in brackets behind its reading is left
+    out: 원고(原告).
+
+    Attributes:
+        passages: ``words``, or ``characters``; None for what suits the gold of an evaluation.
+    """
+
+    passages: Passages | None = None
+    name: ClassVar[str] = "auto"
+    version: ClassVar[str] = f"1, words {UnicodeTokenizer.version}"
+
+    def __post_init__(self) -> None:
+        plugins.check_options(self)
+
+    def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the list of words of each text, in order."""
+        return Words([*map(without_hanja, texts)], casefold=True)
+
+
+def without_hanja(text: str) -> str:
+    """A text without Hanja in brackets behind its Hangul reading."""
+    # A search costs many times what looking for a bracket does, and most texts have none.
+    if text.isascii() or not ("(" in text or "（" in text or "[" in text):
+        return text
+    return _HANJA.sub("", text)
 
 
 @dataclass(frozen=True)
@@ -121,6 +162,8 @@ class CharTokenizer:
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of n-grams of each text, in order."""
         n = self.n
+        if self == LETTERS:
+            return Words(texts, casefold=True, are_tokens=True)
         return (
             [
                 word[start : start + n]
@@ -133,6 +176,10 @@ class CharTokenizer:
     def _words(self, text: str) -> list[str]:
         found = words(text, apart=False)
         return found if self.spaces == "kept" or not found else ["".join(found)]
+
+
+LETTERS = CharTokenizer(1, "ignored")
+"""A letter a token, with spaces ignored."""
 
 
 @dataclass(frozen=True)
@@ -262,6 +309,7 @@ class FunctionTokenizer:
 
 
 TOKENIZERS: Mapping[str, Callable[..., Tokenizer]] = {
+    "auto": AutoTokenizer,
     "unicode": UnicodeTokenizer,
     "rouge": RougeTokenizer,
     "whitespace": WhitespaceTokenizer,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kragx.data.growing import Growing
 from kragx.data.spellings import InLetters, Spellings
-from kragx.data.stretches import ranges, starts
+from kragx.data.stretches import distinct, ranges, starts
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced
 
@@ -19,7 +19,8 @@ Tokens = NDArray[np.int32]
 Ints = NDArray[np.int64]
 
 HASH_BITS = 16
-_ODD = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)  # Knuth's multiplier, and another odd number
+# Knuth's multiplier, and other odd numbers.
+_ODD = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint32)
 
 PIECE = 4
 """So many characters of a script that writes without spaces are compared as one token is."""
@@ -42,10 +43,12 @@ class TokenCorpus:
     Attributes:
         texts: by row.
         age: how often texts were forgotten.
+        in_letters: whether its tokens are letters, of which three count as a word in any script.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, in_letters: bool = False) -> None:
         self.tokenizer = tokenizer
+        self.in_letters = in_letters
         self.age: int = 0
         self._begin()
 
@@ -54,7 +57,7 @@ class TokenCorpus:
         self.texts: list[str] = []
         self._tokens = Growing(np.empty(0, np.int32))  # of all rows
         self._starts, self._lengths = (Growing(np.empty(0, np.int64)) for _ in range(2))
-        self._hashes = {n: Growing(np.empty(0, np.uint16)) for n in (1, 2)}
+        self._hashes = {n: Growing(np.empty(0, np.uint16)) for n in (1, 2, 4)}
         # Looking a new token up makes it the next number.
         self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
         self._spellings = Spellings(self._numbers.__getitem__)
@@ -98,7 +101,9 @@ class TokenCorpus:
         Longer tokens of such scripts, as other tokenizers give them, are words.
         """
         new = self.words[len(self._unspaced) :]
-        if new:
+        if new and self.in_letters:
+            self._unspaced = np.ones(len(self.words), bool)
+        elif new:
             more = [
                 # Most words are known by their first letter to be of another script.
                 word[:1] >= "\u0e00"
@@ -148,7 +153,7 @@ class TokenCorpus:
         pieces = sliding_window_view(tokens, PIECE)[begins[:behind]]
         keys = pieces.view(f"V{pieces.itemsize * PIECE}").ravel().tolist()
         tokens[begins] = np.fromiter(map(self._of_pieces.__getitem__, keys), np.int32, len(keys))
-        cut = np.unique(rows[begins])
+        cut = distinct(rows[begins])
         units = (begins | ~covered) & np.isin(rows, cut)
         n_units = np.bincount(rows[units], minlength=len(lengths))[cut]
         self._in_pieces.values[first + cut] = np.arange(len(cut)) + len(self.texts)
@@ -176,10 +181,11 @@ class TokenCorpus:
         if self.make_room():
             new = [*dict.fromkeys(texts)]
         found = self.tokenizer.tokens(new)
-        many = _MANY_LETTERS if self._spellings.n_nodes else _MANY_AT_FIRST
-        if isinstance(found, InLetters) and sum(map(len, new)) > many:
-            new = self._add_by_letters(new, found)
-            found = self.tokenizer.tokens(new)
+        if isinstance(found, InLetters):
+            many = _MANY_LETTERS if self._spellings.n_nodes else _MANY_AT_FIRST
+            if found.are_tokens or sum(map(len, new)) > many:
+                new = self._add_by_letters(new, found)
+                found = self.tokenizer.tokens(new)
         lengths: list[int] = []
 
         def counted() -> Iterator[list[str]]:
@@ -194,9 +200,10 @@ class TokenCorpus:
     def _add_by_letters(self, texts: Sequence[str], tokens: InLetters) -> list[str]:
         """Add rows for those texts that come in letters; returns the others."""
         is_left = np.ones(len(texts), bool)
+        numbered = self._spellings.letters if tokens.are_tokens else self._spellings.tokens
         for letters in tokens.letters():
             own = [texts[text] for text in letters.texts.tolist()]
-            self._add(own, *self._spellings.tokens(letters))
+            self._add(own, *numbered(letters))
             is_left[letters.texts] = False
         return [*itertools.compress(texts, is_left.tolist())]
 
@@ -222,16 +229,16 @@ class TokenCorpus:
         return self._tokens.values
 
     def hashes(self, n: int) -> NDArray[np.uint16]:
-        """A hash of the n tokens (1 or 2) that begin at each of `tokens`, made once.
+        """A hash of the n tokens (1, 2 or 4) that begin at each of `tokens`, made once.
 
-        With two of them that of a row's last token means nothing.
+        Those of a row's last n - 1 tokens mean nothing.
         """
         hashes, tokens = self._hashes[n], self.tokens.view(np.uint32)
         hashes.size = max(0, hashes.size - n + 1)  # what follows the last one was not known
         new = tokens[hashes.size :]
         mixed = new * _ODD[0]
-        if n == 2:
-            mixed[:-1] += new[1:] * _ODD[1]
+        for place in range(1, n):
+            mixed[:-place] += new[place:] * _ODD[place]
         hashes.extend((mixed >> np.uint32(32 - HASH_BITS)).astype(np.uint16))
         return hashes.values
 

@@ -45,6 +45,13 @@ class Loader(yaml.SafeLoader):
             problem = f"{shorten(node.value)} is no {kind} ({error}); a text needs quotes"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
 
+    def construct_scalar(self, node: Any) -> Any:
+        """A text; an error where it holds NUL, which neither files nor databases take."""
+        if isinstance(node, yaml.ScalarNode) and "\0" in node.value:
+            problem = f"{shorten(node.value)} holds the character NUL; remove it"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return super().construct_scalar(node)
+
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Refuse keys that stand twice."""
         # Called before merge keys (<<) bring in keys that a mapping may well override.

@@ -1,14 +1,21 @@
 """Whether a retriever's store was filled twice, and so gives texts twice under different ids."""
 
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kragx.data import Retrieved
+from kragx.data import Doc, Retrieved
 from kragx.printing import phrase, visible
 from kragx.warned import outside
 
 _ENOUGH, _LONG = 3, 4
 """In fewer answers, or in shorter ones, it may be chance: some texts do stand in several places."""
+
+_PART = re.compile(r"(.+)[:#/_-]", re.DOTALL)
+"""The document in the id of a part of one, as in ``terms:120-310`` and ``faq-3``."""
+
+Mark = tuple[str, str]
+"""A field with its value that says where a document is from."""
 
 
 class CopiesWarning(UserWarning):
@@ -16,16 +23,24 @@ class CopiesWarning(UserWarning):
 
 
 def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
-    """Warn if most answers have two texts or more twice, each time with another id.
+    """Warn if in most answers most texts stand twice, each time with another id.
 
     Such copies are documents of their own, as nobody knows which of them is meant; so a relevant
     one counts twice in precision, and takes the place of another document in everything else.
-    Answers of fewer than four documents are too short to tell.
+    Answers of fewer than four documents are too short to tell. Where metadata or ids say that the
+    two are from different places, the text stands in both, as banners and quotations do.
     """
-    long = [of for of in answers.values() if len(of.documents) >= _LONG]
-    copies = [pairs[0] for pairs in map(_copies, long) if len(pairs) > 1]
-    if len(copies) >= _ENOUGH and len(copies) > len(long) / 2:
-        one, other = copies[0]
+    long = [of.documents for of in answers.values() if len(of.documents) >= _LONG]
+    if not _is_most([docs for docs in long if any(_copies(docs, frozenset()))], long):
+        return
+    shared = _shared(doc for docs in long for doc in docs)
+    doubled = []
+    for docs in long:
+        copies = list(_copies(docs, shared))
+        if len(copies) > 1 and len(copies) >= len({doc.text for doc in docs}) / 2:
+            doubled.append(copies[0])
+    if _is_most(doubled, long):
+        one, other = doubled[0]
         warnings.warn(
             phrase(
                 "{name}: in {n} of {of} answers texts stand twice under two ids ({one!r} and "
@@ -33,7 +48,7 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
                 "document: precision is too high, recall and nDCG too low. Fill it anew, with ids "
                 "of your own, so that adding a document again replaces it",
                 name=visible(name),
-                n=len(copies),
+                n=len(doubled),
                 of=len(long),
                 one=one,
                 other=other,
@@ -43,10 +58,32 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
         )
 
 
-def _copies(answer: Retrieved) -> list[tuple[str, str]]:
-    """For each text that stands under several ids the first two of them."""
-    ids: dict[str, dict[str, None]] = {}
-    for doc in answer.documents:
+def _is_most(some: Sequence[object], every: Sequence[object]) -> bool:
+    return len(some) >= _ENOUGH and len(some) > len(every) / 2
+
+
+def _copies(docs: Iterable[Doc], shared: frozenset[Mark]) -> Iterator[tuple[str, str]]:
+    """For each text that stands under several ids in one place the first two of them."""
+    ids: dict[tuple[str, frozenset[Mark]], dict[str, None]] = {}
+    for doc in docs:
         if doc.text is not None and doc.id is not None:
-            ids.setdefault(doc.text, {})[doc.id] = None
-    return [(one, other) for own in ids.values() if len(own) > 1 for one, other, *_ in [own]]
+            place = shared.intersection(_marks(doc)) if shared else shared
+            ids.setdefault((doc.text, place), {})[doc.id] = None
+    yield from ((one, other) for own in ids.values() if len(own) > 1 for one, other, *_ in [own])
+
+
+def _marks(doc: Doc) -> Iterator[Mark]:
+    yield from ((key, repr(value)) for key, value in doc.metadata.items())
+    if part := _PART.match(doc.id or ""):
+        yield "", part[1]
+
+
+def _shared(docs: Iterable[Doc]) -> frozenset[Mark]:
+    """The marks that documents of different texts have: one that was made anew has none of them."""
+    texts: dict[Mark, str | None] = {}
+    shared = set()
+    for doc in docs:
+        for mark in _marks(doc):
+            if texts.setdefault(mark, doc.text) != doc.text:
+                shared.add(mark)
+    return frozenset(shared)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from kragx import matchers
 from kragx.data import Tokenizer, UnicodeTokenizer, describe, tokenizer
+from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import check_depth
 from kragx.evaluation.evidence import (
@@ -21,7 +23,15 @@ from kragx.evaluation.evidence import (
 )
 from kragx.evaluation.inputs import NO_TEXTS, Texts
 from kragx.evaluation.parts.matched import Plan
+from kragx.evaluation.wording import siblings_remarks
 from kragx.matchers.batches import ALL_LOST, GOLD_LOST
+from kragx.matchers.gold_siblings import (
+    GoldSample,
+    GoldSiblings,
+    compares_gold,
+    gold_siblings,
+)
+from kragx.matchers.siblings import are_misread
 from kragx.metrics import (
     KRAGX,
     NO_GOLD,
@@ -36,10 +46,12 @@ from kragx.metrics import (
 )
 from kragx.metrics.evidence import Relevance
 from kragx.printing import phrase
+from kragx.warned import outside
 
 if TYPE_CHECKING:
     from kragx.judging import Judge
     from kragx.judging.pool import Pool
+    from kragx.matchers.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,10 @@ class Criteria:
         facts_follow: whether that is what matches the gold.
         relevance_by: judges relevance; None where no metric reads it.
         tokenizer: says what a token is in budgets.
+        passages: what spans are compared by where their tokenizer is chosen by the gold's script;
+            None before the gold was looked at.
+        recorded: what the matcher made of the gold of other questions in a run whose scores are
+            read; None to compare the gold.
     """
 
     label: str
@@ -67,6 +83,9 @@ class Criteria:
     facts_follow: bool = True
     relevance_by: matchers.BaseMatcher | None = None
     tokenizer: Tokenizer = field(default_factory=UnicodeTokenizer)
+    passages: Passages | None = None
+    recorded: GoldSiblings | None = None
+    _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -111,6 +130,7 @@ class Criteria:
             facts_by=facts_matcher(specs, facts_match, matcher, named),
             facts_follow=facts_match is None,
             relevance_by=relevance_matcher(specs, relevance_match, matcher, named),
+            passages=None if matcher.vocabulary is None else matcher.vocabulary.passages,
             tokenizer=(
                 UnicodeTokenizer()
                 if budget_tokenizer is None
@@ -149,9 +169,37 @@ class Criteria:
             self.profile,
             texts,
             leave_out_missing=self.leaves_out_missing,
-            spans=span_options(self.specs),
+            spans=span_options(self.specs, self.passages),
             keep=keep,
         )
+
+    def siblings(self, sample: GoldSample) -> GoldSiblings | None:
+        """What the matcher makes of the gold of other questions; looked at, and said, once.
+
+        None of a matcher that cannot tell without asking somebody (`compares_gold`).
+        """
+        if self.recorded is None and not compares_gold(self.matcher):
+            return None
+        key = hash((sample.n, *sample.looked_at()))
+        if key not in self._siblings:
+            known = self.recorded or gold_siblings(sample, self.matcher)
+            self._siblings[key] = known = replace(known, misread=False)
+            self._warn(known)
+        return self._siblings[key]
+
+    def found(self, siblings: GoldSiblings | None, notes: matchers.Notes) -> GoldSiblings | None:
+        """The same once all was matched: where texts are misread, too, that is said."""
+        misread = are_misread(notes) if self.recorded is None else self.recorded.misread
+        if siblings is None or not misread:
+            return siblings
+        known = replace(siblings, misread=True)
+        if known.at(self.matcher.threshold) != siblings.at(self.matcher.threshold):
+            self._warn(known)
+        return known
+
+    def _warn(self, siblings: GoldSiblings) -> None:
+        for problem in siblings_remarks(siblings.at(self.matcher.threshold), self.label):
+            warnings.warn(problem, matchers.MatchWarning, stacklevel=outside())
 
     def measured(self, metrics: Iterable[str]) -> Self:
         """The same matcher and profile with metrics of matches alone."""
@@ -164,6 +212,23 @@ class Criteria:
             self,
             matcher=self.matcher.for_run(name),
             facts_by=None if self.facts_by is None else self.facts_by.for_run(name),
+        )
+
+    @property
+    def needs_vocabulary(self) -> bool:
+        """Whether matchers or spans look at the words of all texts, and nobody has said them."""
+        by_script = any(how.tokenizer == "auto" for how in span_options(self.specs))
+        return (self.passages is None and by_script) or any(
+            own.needs_vocabulary for own in (self.matcher, self.facts_by) if own is not None
+        )
+
+    def knowing(self, vocabulary: Vocabulary) -> Self:
+        """The same with matchers and spans that know the words of all texts."""
+        return replace(
+            self,
+            passages=vocabulary.passages,
+            matcher=self.matcher.knowing(vocabulary),
+            facts_by=None if self.facts_by is None else self.facts_by.knowing(vocabulary),
         )
 
     @property
@@ -236,7 +301,7 @@ class Criteria:
             )
         if self.relevance_by is not None:
             relevance = judged_relevance(lists, self.specs, self.relevance_by, heard_relevance)
-        return GatheredEvidence(lists, table, concurrency, facts, sizes, relevance)
+        return GatheredEvidence(lists, table, concurrency, facts, sizes, relevance, self.passages)
 
     def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:
         """Refuse a result in which no question can match.
@@ -260,7 +325,7 @@ class Criteria:
         relevance: Relevance | None = None,
     ) -> dict[str, Any]:
         """What a result records, but for the metrics and the versions."""
-        facts_by, pool = self.facts_by, self.matcher.pool
+        facts_by, pool, known = self.facts_by, self.matcher.pool, self.matcher.vocabulary
         return {
             "profile": asdict(self.named),
             "deviations": {},
@@ -271,6 +336,7 @@ class Criteria:
             **({} if relevance is None else {"relevance": relevance.settings}),
             "run": run,
             **({} if pool is None else {"pool": pool.settings}),
+            **({} if known is None else {"vocabulary": known.settings}),
         }
 
     def __getstate__(self) -> dict[str, Any]:

@@ -26,7 +26,9 @@ from kragx.evaluation.inputs import (
 from kragx.evaluation.parts.engines import engine_of
 from kragx.evaluation.parts.matched import Matched, Plan, itself, match_all
 from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.matchers import matching
+from kragx.matchers.gold_siblings import GoldSample, compares_gold
 from kragx.metrics import MetricSpec, NoGold, Profile, profile_for
 from kragx.metrics.threshold import matches
 
@@ -68,7 +70,7 @@ def evaluate(
         relevance_match=relevance_match,
         budget_tokenizer=budget_tokenizer,
     )
-    ask = partial(_retrieve, name=name, **asking)
+    ask = partial(retrieve, name=name, **asking)
     evaluation = evaluate_run(
         dataset, run, criteria, corpus=corpus, workers=workers, name=name, ask=ask
     )
@@ -88,10 +90,11 @@ def refuse_asking(asking: Mapping[str, object]) -> None:
             )
 
 
-def _retrieve(retriever: object, dataset: GoldDataset, **options: Any) -> Run:
-    from kragx.evaluation.retrieve import retrieve  # which most evaluations do without
+def retrieve(retriever: object, dataset: GoldDataset, **options: Any) -> Run:
+    """As `kragx.evaluation.retrieve.retrieve`, which most evaluations do without."""
+    from kragx.evaluation.retrieve import retrieve as asked
 
-    return retrieve(retriever, dataset, **options)
+    return asked(retriever, dataset, **options)
 
 
 def evaluate_run(
@@ -113,6 +116,12 @@ def evaluate_run(
     `heard_relevance` the same of the judge of relevance.
     """
     looks = criteria.looks
+    siblings_in = criteria.siblings
+
+    def ask_then(retriever: object, gold: GoldDataset) -> Run:
+        siblings_in(GoldSample.of(gold))  # said before it is asked
+        return (ask or retrieve)(retriever, gold)
+
     source = source_of(
         dataset,
         run,
@@ -120,17 +129,23 @@ def evaluate_run(
         by_id=criteria.matcher == matchers.IdMatcher() and not looks,
         texts=Texts.of(corpus, criteria.matcher, looks=looks),
         of_documents=None if looks else looked_at(criteria.matcher, criteria.profile),
-        ask=ask,
+        ask=ask_then,
     )
+    if source.gold is None and compares_gold(criteria.matcher):
+        source.passed.golds = GoldSample()
     source.name = name or source.name
     criteria = criteria.for_run(source.name)
     engine = engine_of(workers, criteria.matcher)
+    if criteria.needs_vocabulary:
+        criteria = criteria.knowing(vocabulary_of(source, keep=engine is None))
     notes = matchers.Notes()
     if criteria.matcher.judges:
         criteria, known = _judged(source, criteria, notes, heard)
     else:
         plan = criteria.plan(keep=itself if looks else None)
         known = match_all(source, plan, notes, engine, heard)
+    # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
+    siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
     sums = table_counts(known.table)
     criteria.check_lost(notes, sums["n_with_any_gold"])
     counts = source.counts(sums, criteria.profile, notes)
@@ -161,6 +176,8 @@ def evaluate_run(
         evidence=evidence,
         dataset=source.gold,
         failures=source.passed.failures,
+        seconds=np.asarray(source.passed.seconds),
+        siblings=criteria.found(siblings, notes),
     ).measured(criteria.specs)
 
 
@@ -279,8 +296,11 @@ def match_pairs(
     if not matcher.uses_gold:
         raise UsageError("match: a judge of relevance uses no gold, so there are no pairs with it")
     source = source_of(dataset, run, meant, texts=Texts.of(corpus, matcher, looks=texts))
+    engine = engine_of(workers, matcher)
+    if matcher.needs_vocabulary:
+        matcher = matcher.knowing(vocabulary_of(source, keep=engine is None))
     plan = Plan(matcher, meant, keep=_Shown(texts))
-    table = match_all(source, plan, matchers.Notes(), engine_of(workers, matcher)).table
+    table = match_all(source, plan, matchers.Notes(), engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, (ids, of_texts) in enumerate(source.passed.kept or ()):
         scores = table.dense(row)

@@ -24,9 +24,12 @@ from kragx.evaluation.wording import (
     further_remarks,
     match_label,
     short_remarks,
+    siblings_remarks,
 )
 from kragx.matchers import check_threshold
+from kragx.matchers.gold_siblings import SIBLINGS, GoldSiblings
 from kragx.metrics import (
+    Floats,
     MatchTable,
     MetricScores,
     MetricSpec,
@@ -63,7 +66,9 @@ class Evaluation(Result):
         evidence: what metrics look at beside the matches; None if none was asked for that does.
         dataset: the gold set; None where it was read as a stream, or was a plain mapping.
         failures: by query id, why the retriever failed; each is scored as an empty list.
+        seconds: (q) how long each answer took, NaN where nobody says; None if that was not kept.
         longest: how many documents the longest list has; None if it is one of the table.
+        siblings: what the matcher makes of the gold of other questions; None if it was not asked.
 
     Examples:
         >>> from kragx import evaluate
@@ -85,7 +90,15 @@ class Evaluation(Result):
     evidence: GatheredEvidence | None = field(default=None, repr=False, compare=False)
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
     failures: Mapping[str, str] = field(default_factory=dict, repr=False)
+    seconds: Floats | None = field(default=None, repr=False)
     longest: int | None = field(default=None, repr=False)
+    siblings: GoldSiblings | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.siblings is not None:
+            rest = {name: own for name, own in self.counts.items() if name != SIBLINGS}
+            counts = {**rest, **self.siblings.at(self.table.threshold)}
+            object.__setattr__(self, "counts", counts)
 
     @property
     def unanswered(self) -> bool:
@@ -328,11 +341,12 @@ class Evaluation(Result):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before trusting the numbers: everything that was left out."""
-        return (*failure_remarks(self.counts), *self.further_remarks)
+        known = siblings_remarks(self.counts, self.match_name)
+        return (*failure_remarks(self.counts), *known, *self.further_remarks)
 
     @property
     def further_remarks(self) -> tuple[str, ...]:
-        """The same but for failures, where a comparison says what these mean."""
+        """The same but for failures and siblings, where a verdict says what these mean."""
         counts, settings = self.counts, self.settings
         return (
             *further_remarks(counts, settings, self.profile, self.vote_bounds),

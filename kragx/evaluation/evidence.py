@@ -10,6 +10,7 @@ import numpy as np
 
 from kragx import matchers
 from kragx.data import Doc, Gold, Query, Tokenizer, UnicodeTokenizer, describe, facts_of, unreviewed
+from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, matching
@@ -80,15 +81,20 @@ class Sizes:
         ]
         lengths = self._lengths[budget.unit]
         rests = [budget.n - int(lengths[row][:cut_at].sum()) for row, cut_at in crossing]
+        texts = [_read(lists[row].docs[cut_at].text or "") for row, cut_at in crossing]
+        wholes = [*self.tokenizer.tokens(texts)]
         if budget.unit == "tokens":
-            parts, wholes = rests, [int(lengths[row][cut_at]) for row, cut_at in crossing]
+            parts = [tokens[:rest] for tokens, rest in zip(wholes, rests)]
         else:
-            texts = [_read(lists[row].docs[cut_at].text or "") for row, cut_at in crossing]
-            parts, wholes = self._counted(map(_whole_words, texts, rests)), self._counted(texts)
+            parts = [*self.tokenizer.tokens(map(_whole_words, texts, rests))]
         for (row, cut_at), part, whole in zip(crossing, parts, wholes):
             doc = int(spread.ends[row][cut_at + 1] - spread.ends[row][cut_at])
-            # Another tokenizer, or wrappers: the same share of the document.
-            cut[row] += part if doc == whole else doc * part // max(whole, 1)
+            if doc == len(whole):
+                cut[row] += len(part)
+            elif doc == _n_letters(whole):
+                cut[row] += _n_letters(part)
+            else:  # another tokenizer, or wrappers: the same share of the document
+                cut[row] += doc * len(part) // max(len(whole), 1)
         return cut
 
     def _counted(self, texts: Iterable[str]) -> list[int]:
@@ -118,6 +124,10 @@ def _text(ranked: RankedList, rank: int, doc: Doc) -> str:
 
 def _read(text: str) -> str:
     return reading(text, markup=True).strip()
+
+
+def _n_letters(tokens: Iterable[str]) -> int:
+    return sum(map(len, tokens))
 
 
 def _whole_words(text: str, size: int) -> str:
@@ -354,11 +364,13 @@ def read_spans(
     return Spread.of(reader.parts()), reader
 
 
-def span_options(specs: Iterable[MetricSpec]) -> tuple[SpanOptions, ...]:
+def span_options(
+    specs: Iterable[MetricSpec], passages: Passages | None = None
+) -> tuple[SpanOptions, ...]:
     """The ways in which metrics read texts for spans, each once."""
     # What reads spans cuts budgets itself, amid a document; nothing else does.
     options: list[dict[str, Any]] = [dict(own.options) for own in specs if own.metric.cuts_budgets]
-    return tuple(dict.fromkeys(SpanOptions(**own) for own in options))
+    return tuple(dict.fromkeys(SpanOptions(**own).by(passages) for own in options))
 
 
 def reading_settings(
@@ -383,6 +395,7 @@ class GatheredEvidence:
         matched_facts: the facts that were found; None if no metric reads them.
         sizes: the lengths of the documents, for budgets.
         relevance: of documents to their questions, as judged; None if no metric reads it.
+        passages: what spans are compared by where their tokenizer is chosen by the gold's script.
     """
 
     lists: Sequence[RankedList]
@@ -391,6 +404,7 @@ class GatheredEvidence:
     matched_facts: Facts | None = None
     sizes: Sizes = field(default_factory=Sizes, repr=False, compare=False)
     relevance: Relevance | None = None
+    passages: Passages | None = None
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
         default_factory=dict, repr=False, compare=False
@@ -419,6 +433,7 @@ class GatheredEvidence:
 
     def spread(self, options: SpanOptions) -> Spread:
         """Where the gold of every query stands in what was retrieved."""
+        options = options.by(self.passages)
         if options not in self._spreads:
             self.know({options: read_spans(self.lists, self.table, options)})
         return self._spreads[options][0]

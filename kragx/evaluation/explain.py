@@ -26,6 +26,7 @@ from kragx.evaluation.explanation import (
     merged,
 )
 from kragx.evaluation.inputs import Source, Texts, arranged, source_of
+from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.matchers.repeats import repeats
@@ -108,6 +109,10 @@ def explain(
     others = {
         name: matchers.matcher(spec, defaults).for_run(source.name) for name, spec in specs.items()
     }
+    if any(own.needs_vocabulary for own in (matcher, *others.values())):
+        vocabulary = vocabulary_of(source)
+        matcher = matcher.knowing(vocabulary)
+        others = {name: own.knowing(vocabulary) for name, own in others.items()}
     pairs = _pairs(item, matcher, others, near)
     found = _found(item, pairs)
     return Explanation(*query, matcher.settings, *found, pairs, item.query.answerable)

@@ -1,10 +1,12 @@
 """What is evaluated: a gold set and what was retrieved, joined query by query as a stream."""
 
 import warnings
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import nan
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -30,8 +32,9 @@ from kragx.data import (
     read_run,
     told_apart,
 )
-from kragx.data.block import Block, Row
+from kragx.data.block import Block, Kept, Row
 from kragx.data.listed import Listed
+from kragx.data.stretches import distinct
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import (
@@ -41,6 +44,7 @@ from kragx.matchers import (
     Notes,
     is_built_in,
 )
+from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.ids import IdArrays, match_id_arrays, note_apart, read_id_arrays
 from kragx.matchers.repeats import repeats
 from kragx.metrics import Floats, Ints, MatchTable, Profile
@@ -52,6 +56,9 @@ _Block = TypeVar("_Block", bound=Block)  # in a stream that has any
 
 _ENOUGH = 3
 """So many lists down which scores rise, and none down which they do not, are no accident."""
+
+_ROOM = 1 << 22
+"""So many retrieved texts of a file are kept by number until it passes: some thirty megabytes."""
 
 Ask = Callable[[object, GoldDataset], Run]
 """Asks a retriever every question of a gold set."""
@@ -127,8 +134,8 @@ def table_counts(table: MatchTable) -> dict[str, int]:
     looked_at = table.judged[~np.repeat(rows, n_docs)]
     counts = {
         "n_queries": table.n_queries,
-        "n_with_gold": len(np.unique(table.gold_query[table.grade > 0])),
-        "n_with_any_gold": len(np.unique(table.gold_query)),
+        "n_with_gold": len(distinct(table.gold_query[table.grade > 0])),
+        "n_with_any_gold": len(distinct(table.gold_query)),
         "n_duplicates": int(table.repeated.sum()),
         "n_judged": int(looked_at.sum()),
         "n_to_judge": looked_at.size,
@@ -209,10 +216,12 @@ class Passed:
         statuses: how many were answered, missing and failed.
         orders: of lists that a profile ranks by score, down how many scores rise, and do not.
         n_empty: how many were answered with nothing.
+        seconds: how long each answer took; NaN where nobody says.
         failures: by query id, why the retriever failed.
         hashes: of their gold; None where the whole gold set is known.
         kept: what is made of each of them; None where nothing is.
         mender: has counted the surrogates that were replaced.
+        golds: of their gold what is compared with each other; None where that is done elsewhere.
     """
 
     query_ids: list[str] = field(default_factory=list)
@@ -221,10 +230,12 @@ class Passed:
     statuses: Counter[str] = field(default_factory=Counter)
     orders: Counter[str] = field(default_factory=Counter)
     n_empty: int = 0
+    seconds: "array[float]" = field(default_factory=lambda: array("d"))
     failures: dict[str, str] = field(default_factory=dict)
     hashes: list[bytes] | None = None
     kept: list[Any] | None = None
     mender: Mender = field(default_factory=Mender)
+    golds: GoldSample | None = None
 
     def noted(self, rows: Iterable[Row | _Block]) -> Iterator[_Pair | _Block]:
         """Queries and what was retrieved as they are read, noted."""
@@ -265,8 +276,11 @@ class Passed:
                     self.statuses.update(missing=n_missing)
                 self.query_ids += pair.query_ids
                 self.n_empty += int(n_empty) - n_missing
+                self.seconds.extend([nan if own is None else own for own in pair.seconds])
                 if self.hashes is not None:
                     self.hashes += pair.hashes()
+                if self.golds is not None:
+                    self.golds.see_block(pair)
                 yield pair
                 continue
             query, retrieved = pair
@@ -281,8 +295,11 @@ class Passed:
                 self.failures[query.id] = item.error
             self.query_ids.append(query.id)
             self.n_empty += item.status == "answered" and not item.docs
+            self.seconds.append(nan if item.seconds is None else item.seconds)
             if self.hashes is not None:
                 self.hashes.append(query_hash(query))
+            if self.golds is not None:
+                self.golds.see(query)
             if self.kept is not None:  # rows of the table, in its order
                 self.kept.append(keep(item))
             yield item
@@ -295,10 +312,13 @@ class Passed:
         self.statuses.update(later.statuses)
         self.orders.update(later.orders)
         self.n_empty += later.n_empty
+        self.seconds += later.seconds
         self.failures |= later.failures
         self.mender.surrogates += later.mender.surrogates
         if self.hashes is not None and later.hashes is not None:
             self.hashes += later.hashes
+        if self.golds is not None and later.golds is not None:
+            self.golds.merge(later.golds)
         if self.kept is not None and later.kept is not None:
             self.kept += later.kept
 
@@ -341,6 +361,29 @@ class Source:
         """`Passed.items` of all of it."""
         pairs = self.texts.filled(self._read())
         yield from self.passed.items(pairs, profile, leave_out_missing=leave_out_missing)
+
+    def ahead(self, n_whole: int, *, keep: bool) -> Iterator[Row | Block]:
+        """The stream for whoever looks at it before it passes: gold, and the first documents.
+
+        A file may be read without its mistakes, which are said where it passes. Gold may come
+        twice.
+
+        Args:
+            n_whole: of so many questions, the first ones at least, there are documents.
+            keep: whether the stream will pass here, and not in parts of a file, so that what was
+                read of it is kept, as far as there is room.
+        """
+        if self.reading is not None and (keep or self.reading.is_read_once):
+            self.rows = kept = Kept(self.reading.blocks())
+            is_read_once = self.reading.is_read_once
+            yield from kept.ahead(*((np.inf, np.inf) if is_read_once else (n_whole, _ROOM)))
+            n_whole = 0
+            if kept.is_whole:
+                return
+        if self.reading is not None:
+            yield from self.reading.anew(n_whole).blocks()
+        else:
+            yield from self.rows.blocks() if isinstance(self.rows, Listed) else self.rows
 
     def _read(self) -> Iterator[_Pair]:
         yield from self.passed.noted(self.rows)
@@ -542,6 +585,18 @@ def source_of(
     return Source(reading, reading.name, reading.name, texts, reading=reading)
 
 
+@dataclass(frozen=True)
+class _Joined:
+    """The questions of a gold set with what a run has of them."""
+
+    gold: GoldDataset
+    run: Run
+
+    def __iter__(self) -> Iterator[Row]:
+        results = self.run.results
+        return ((None, query, results.get(query.id)) for query in self.gold)
+
+
 def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Source:
     extra = [query_id for query_id in run if query_id not in gold]
     if extra and profile.missing == "left_out":
@@ -576,7 +631,7 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Sour
         )
         warnings.warn(problem, MatchWarning, stacklevel=outside())
     source = Source(
-        ((None, query, run.results.get(query.id)) for query in gold),
+        _Joined(gold, run),
         run.name,
         gold.name,
         texts,

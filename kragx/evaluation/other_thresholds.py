@@ -66,12 +66,11 @@ class Nearby:
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Nearby:
         """From its plain values."""
-        return cls(
-            plain["chosen"],
-            plain["neighbourhood"],
-            tuple(plain["thresholds"]),
-            {name: tuple(values) for name, values in plain["means"].items()},
-        )
+        thresholds = tuple(plain["thresholds"])
+        means = {name: tuple(values) for name, values in plain["means"].items()}
+        if any(len(values) != len(thresholds) for values in means.values()):
+            raise ValueError("there is not a mean at each threshold")
+        return cls(plain["chosen"], plain["neighbourhood"], thresholds, means)
 
 
 def neighbours(chosen: float, neighbourhood: float, top: float | None) -> tuple[float, ...]:

@@ -1,27 +1,28 @@
 """Reads the texts of an evaluation as spans, batch by batch."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import chain, pairwise
 from typing import Any, Self
 
 import numpy as np
 
-from kragx.data import Doc, Gold, TokenCorpus, describe, tokenizer
+from kragx.data import Doc, Gold, TokenCorpus, Tokenizer, describe, tokenizer
+from kragx.data.phrases import Compounds, is_short
+from kragx.data.tokenizers import LETTERS, AutoTokenizer, without_hanja
 from kragx.errors import DataError
 from kragx.matchers import MatchWarning
 from kragx.metrics import Ints, MatchTable, RankedList
-from kragx.metrics.spans.align import align
+from kragx.metrics.spans.align import Cells, align
 from kragx.metrics.spans.cover import Part
 from kragx.metrics.spans.grams import repetitions, twins
 from kragx.metrics.spans.offsets import Placed, locate, placed
 from kragx.metrics.spans.reading import SpanOptions, reading
-from kragx.metrics.spans.rows import Rows
+from kragx.metrics.spans.rows import Rows, ranges
 from kragx.printing import phrase
 from kragx.warned import warn
 
 _BATCH = 256  # queries whose tokens are compared at once
-_HELD = ("_lists", "_repeated", "_corpus")  # by a reader, while it reads
+_HELD = ("_lists", "_repeated", "_corpus", "_words")  # by a reader, while it reads
 _NO_TOKENS = np.empty(0, np.int32)
 
 
@@ -39,10 +40,20 @@ class Reader:
         self._lists = lists
         self._repeated = [table.repeated[a:b] for a, b in pairwise(table.doc_start)]
         self._how = how
-        self._corpus = TokenCorpus(tokenizer(how.tokenizer))
+        self._words = TokenCorpus(self._tokenizer)
+        self._corpus = TokenCorpus(LETTERS, in_letters=True) if self._by_letters else self._words
         self._n_offsets = self._n_texts = 0
         self._without: dict[str, None] = {}
         self._sources: tuple[dict[str, None], dict[str, None]] = ({}, {})
+
+    @property
+    def _by_letters(self) -> bool:
+        return self._how.tokenizer == "auto" and self._how.passages == "characters"
+
+    @property
+    def _tokenizer(self) -> Tokenizer:
+        how = self._how
+        return AutoTokenizer(how.passages) if how.tokenizer == "auto" else tokenizer(how.tokenizer)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in _HELD}
@@ -63,7 +74,7 @@ class Reader:
             "bridge": how.bridge,
             "short": how.short,
             "wrappers": how.wrappers,
-            "tokenizer": describe(tokenizer(how.tokenizer)),
+            "tokenizer": describe(self._tokenizer),
             "offsets": how.offsets,
             "keys": [how.source, how.start, how.end],
             "n_queries_by_offsets": self._n_offsets,
@@ -141,7 +152,10 @@ class Reader:
         return None
 
     def _aligned(self, batch: Sequence[tuple[GoldTexts, list[str]]]) -> Part:
-        read = partial(reading, wrappers=self._how.wrappers == "removed")
+        def read(text: str) -> str:
+            as_read = reading(text, wrappers=self._how.wrappers == "removed")
+            return without_hanja(as_read) if self._by_letters else as_read
+
         golds = [[read(gold.text or "") for gold in chain(*golds)] for golds, _ in batch]
         docs = [[read(text) for text in texts] for _, texts in batch]
         corpus = self._corpus
@@ -163,10 +177,51 @@ class Reader:
             bridge=self._how.bridge,
             short=self._how.short,
         )
+        if self._by_letters:
+            cells = self._short_by_words(
+                cells, [*chain(*golds)], docs, gold_rows, streams, stream_of
+            )
         lengths = [np.fromiter(map(len, of), np.int64, len(of)) for of in doc_tokens]
         repeats = repetitions(streams, self._how.run, corpus)
         twin = twins(gold_rows, stream_of, self._how.run, corpus)
         return Part(cells, repeats, twin, gold_rows.lengths, text_item, item_query, lengths)
+
+    def _short_by_words(
+        self,
+        cells: Cells,
+        golds: Sequence[str],
+        docs: Sequence[Sequence[str]],
+        gold_rows: Rows,
+        streams: Rows,
+        stream_of: Ints,
+    ) -> Cells:
+        """Cells of letters, those of short gold where it begins and ends as words do."""
+        words = self._words
+        words.add([*golds, *chain(*docs)])
+        phrases = words.of(golds)
+        short = [is_short(tokens, words, self._how.short) for tokens in phrases]
+        rows = np.flatnonzero(short)
+        if not rows.size:
+            return cells
+        of_streams = [np.concatenate((_NO_TOKENS, *words.of(texts))) for texts in docs]
+        compounds = Compounds(of_streams, phrases, words)
+        first, size = gold_rows.start, gold_rows.lengths
+        found = [
+            (first[row], streams.start[stream_of[row]] + place, size[row])
+            for row in rows.tolist()
+            for place in compounds.starts(int(stream_of[row]), row)
+        ]
+        begin, place, length = np.array(found, np.int64).reshape(-1, 3).T
+        step = ranges(length)
+        stays = ~np.array(short)[gold_rows.row[cells.gold]]
+        columns = (
+            (cells.gold, np.repeat(begin, length) + step),
+            (cells.stream, np.repeat(place, length) + step),
+            (cells.known, np.repeat(place + length - 1, length)),
+        )
+        gold, stream, known = (np.concatenate((own[stays], more)) for own, more in columns)
+        equal = np.concatenate((cells.equal[stays], np.ones(len(step), bool)))
+        return Cells(gold, stream, known, equal)
 
     def _located(self, golds: GoldTexts, of_gold: Sequence[Placed], docs: Sequence[Placed]) -> Part:
         # Repeated documents need no care: the same place counts once, another is another.

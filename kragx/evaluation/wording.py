@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
+from kragx.matchers.gold_siblings import SIBLINGS
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
 from kragx.metrics import Evidence, MetricSpec, Profile, known_metric
 from kragx.metrics.abstention import ABSTENTION, price
 from kragx.metrics.ranking_metrics import PRECISION
-from kragx.printing import joined, listed, number, percent, phrase
+from kragx.printing import joined, listed, number, percent, phrase, visible
 
 _NO_GOLD = {
     "skip": phrase("left out"),
@@ -51,7 +52,9 @@ def _is_combination(match: Mapping[str, Any]) -> bool:
 def _shown(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return " ".join(str(value[key]) for key in ("name", "version") if key in value)
+    if "passages" in value:
+        value = {**value, "name": f"{value['name']}:"}
+    return " ".join(str(value[key]) for key in ("name", "passages", "version") if key in value)
 
 
 def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
@@ -59,6 +62,44 @@ def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
     if counts["n_failed"]:
         yield phrase("queries that failed: {n} (scored as empty lists)", n=counts["n_failed"])
         yield phrase("the first failure: {failure}", failure=counts["first_failure"])
+
+
+def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
+    """That the gold of questions is taken for that of others; nothing where it is not.
+
+    Args:
+        counts: of an evaluation.
+        match: names the matcher.
+    """
+    known = counts.get(SIBLINGS)
+    if known is None:
+        return
+    of = phrase(
+        "{of} questions"
+        if known["of"] == known["n_questions"]
+        else "{of} questions looked at, of {all:,}",
+        of=known["of"],
+        all=known["n_questions"],
+    )
+    values = {name: visible(str(value)) for name, value in known["example"].items()}
+    example = phrase("{query_id!r}: {text!r}, {other_id!r}: {other_text!r}", **values)
+    yield phrase(
+        "gold of one template: in {n} of {of} {match!r} takes the gold text of another question "
+        "for the right one ({example}). What finds only such texts scores as if it found the right "
+        "ones; match: overlap tells them apart by what differs"
+        if known["cause"] == "taken"
+        else "gold of one template: in {n} of {of} {match!r} cannot tell the gold text from that "
+        "of another question ({example}). What finds only such texts scores as if it found the "
+        "right ones; compare ids, or have a judge look"
+        if known["cause"] == "untold"
+        else "texts of one template, and words in place of the gold's that may be misread or "
+        "another text's own: in {n} of {of} they cannot be told from each other for sure "
+        "({example}); compare ids, or have a judge look",
+        n=known["n"],
+        of=of,
+        match=match,
+        example=example,
+    )
 
 
 def further_remarks(

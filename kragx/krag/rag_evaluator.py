@@ -24,6 +24,7 @@ from kragx.plugins import check_options, one_of
 from kragx.printing import Line, Part, Shown, phrase
 
 METHODS: Final = ("text", "exact", "contains", "id", *ROUGE_METHODS, "overlap", "llm")
+_WITH_THRESHOLD: Final = (*ROUGE_METHODS, "overlap", "llm")
 
 
 @dataclass(eq=False, repr=False)
@@ -33,7 +34,7 @@ class RAGEvaluator(Shown):
     Args:
         match_method: ``text``, ``exact``, ``contains``, ``id``, ``rouge1``, ``rouge2``, ``rougeL``,
             ``overlap``, or ``llm`` for an LLM judge (docs/judging.md).
-        rouge_threshold: the least ROUGE score that is a match.
+        rouge_threshold: the least ROUGE score that is a match, as K-RAG calls it.
         tokenizer: for the ROUGE methods; None for the profile's (``unicode`` under kragx, Kiwi
             under krag).
         measure: for rouge1, rouge2 and rougeL.
@@ -46,6 +47,9 @@ class RAGEvaluator(Shown):
             for support where there is gold.
         corpus: has the texts of documents that are named by id alone, as for
             `OfflineRetrievalEvaluators`.
+        threshold: `rouge_threshold` by the name that it has in `RougeOfflineRetrievalEvaluators`;
+            with ``llm`` the least grade that is a match. None for `rouge_threshold`, or the
+            judge's usual one.
 
     Raises:
         UsageError: an argument is wrong.
@@ -68,6 +72,7 @@ class RAGEvaluator(Shown):
     judge: Any = None
     mode: str | None = None
     corpus: Any = None
+    threshold: float | None = None
     _matcher: Any = field(default=None, init=False)
     _evaluator: OfflineRetrievalEvaluators | None = field(default=None, init=False)
 
@@ -79,8 +84,11 @@ class RAGEvaluator(Shown):
                 f"match_method: K-RAG has no {self.match_method!r}; use one of "
                 f"{', '.join(of_krag)}, or profile='kragx'"
             )
+        if self.threshold is not None:
+            self._check_threshold()
         if self.match_method == "llm":
-            spec = {"method": "llm", "judge": self.judge, "mode": self.mode or "auto"}
+            limit = {} if self.threshold is None else {"threshold": self.threshold}
+            spec = {"method": "llm", "judge": self.judge, "mode": self.mode or "auto", **limit}
             self._matcher = matcher(spec)
         elif self.judge is not None or self.mode is not None:
             raise UsageError(
@@ -148,12 +156,31 @@ class RAGEvaluator(Shown):
         if self.match_method == "llm":
             return self._matcher
         tokens = {} if self.tokenizer is None else {"tokenizer": self.tokenizer}
-        spec = {"method": self.match_method, "threshold": self.rouge_threshold}
+        spec = {"method": self.match_method, "threshold": self._limit}
         if self.match_method == "overlap":
             return {**spec, **tokens}
         if self.match_method in ROUGE_METHODS:
             return {**spec, "measure": self.measure, **tokens}
         return self.match_method
+
+    @property
+    def _limit(self) -> float:
+        """The least score that is a match, by whichever name it was given."""
+        return self.rouge_threshold if self.threshold is None else self.threshold
+
+    def _check_threshold(self) -> None:
+        """Refuse a threshold that the method has not, or that `rouge_threshold` contradicts."""
+        if self.match_method not in _WITH_THRESHOLD:
+            raise UsageError(
+                f"threshold: {self.match_method!r} is yes or no; methods with one are "
+                f"{', '.join(_WITH_THRESHOLD)}"
+            )
+        usual = type(self).rouge_threshold
+        if self.rouge_threshold not in (usual, self.threshold):
+            raise UsageError(
+                f"threshold: {self.threshold!r} and rouge_threshold={self.rouge_threshold!r} are "
+                "one setting; give one of them"
+            )
 
     def _evaluator_of(
         self, actual_docs: Docs | None, predicted_docs: Docs, queries: Sequence[str] | None
@@ -178,7 +205,7 @@ class RAGEvaluator(Shown):
             actual_docs,
             predicted_docs,
             self.match_method,
-            threshold=self.rouge_threshold,
+            threshold=self._limit,
             tokenizer=self.tokenizer,
             measure=self.measure,
             **common,

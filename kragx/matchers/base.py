@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, runtime_checkable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kragx.judging.budget import Plan
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
+    from kragx.matchers.vocabulary import Vocabulary
 
 
 class TextlessError(DataError):
@@ -239,11 +240,13 @@ class BaseMatcher:
         judges: whether its scores are judgements that are paid for: `scores_where` asks for the
             pairs of the mask alone, combinations ask it last, and results tell what it took.
         votes: whether several judges decide its scores, so that `traces` tell how far they differ.
+        tells_siblings: whether texts made from one template are told apart by what differs.
         uses_gold: whether the gold is what documents are matched with.
         of_context: whether what it is given as a document is a whole context, all that was
             retrieved down to a cut-off: then it decides about facts alone.
         pool: the judged documents that are the gold instead.
         tokenizer: what cuts texts into tokens, if anything does.
+        vocabulary: the words of the evaluation's texts; None where nobody has said them.
         members: of a combination, in the order in which they are asked.
         places: of a combination: where each of them stands in the spec, from 0.
         inner: the object that this one adapts.
@@ -260,10 +263,12 @@ class BaseMatcher:
     asks: bool = False
     judges: bool = False
     votes: bool = False
+    tells_siblings: bool = False
     uses_gold: bool = True
     of_context: bool = False
     pool: Pool | None = None
     tokenizer: Tokenizer | None = None
+    vocabulary: Vocabulary | None = None
     members: tuple[BaseMatcher, ...] = ()
     places: tuple[int, ...] = ()
     inner: Any = None
@@ -288,6 +293,17 @@ class BaseMatcher:
     ) -> Iterator[ArrayLike]:
         """`scores` of the pairs that a mask (n x t) asks for; the others may be anything."""
         return self.scores((item for item, _ in items), notes)
+
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
+        """(n) what each of n documents scores with the gold text beside it, by their texts alone.
+
+        None where that asks somebody who is paid, or where it is not known.
+        """
+        return None
+
+    def siblings_together(self) -> BaseMatcher:
+        """This matcher without the rule by which it tells siblings; itself if it has none."""
+        return self
 
     def traces(
         self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
@@ -322,6 +338,15 @@ class BaseMatcher:
         """This matcher for what one run retrieved; recorded scores differ from run to run."""
         return self
 
+    @property
+    def needs_vocabulary(self) -> bool:
+        """Whether its scores depend on the words of the evaluation's texts, not yet said."""
+        return False
+
+    def knowing(self, vocabulary: Vocabulary) -> Self:
+        """This matcher with the words of the evaluation's texts, where it looks at them."""
+        return self
+
     def sharing(self, corpora: dict[Tokenizer, TokenCorpus]) -> Self:
         """This matcher with the tokens of another one with the same tokenizer, where it can."""
         return self
@@ -332,6 +357,10 @@ class BaseMatcher:
 
     def remark(self, gold: str) -> str:
         """What is special about how a gold text is compared; empty for nothing."""
+        return ""
+
+    def why_not(self, doc: str, gold: str) -> str:
+        """What makes a document no match that its score does not tell; empty for nothing."""
         return ""
 
     # -- judging -----------------------------------------------------------------------------
@@ -438,6 +467,10 @@ class IdsMatcher(BaseMatcher):
     """A matcher that compares ids, so that nobody looks for the texts of gold that has none."""
 
     reads: Reads = "ids"
+
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
+        """0: what has another text has another id."""
+        return np.zeros(len(docs))
 
 
 def _is_cached(kind: type, name: str) -> bool:

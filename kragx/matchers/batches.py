@@ -16,6 +16,7 @@ from kragx.data.documents import Remembered
 from kragx.data.known import OfTexts, known_texts
 from kragx.data.lists import Lists
 from kragx.data.phrases import are_short, is_short
+from kragx.data.stretches import distinct
 from kragx.data.words import words
 from kragx.errors import shorten
 from kragx.matchers.base import ID_AND_TEXT, BaseMatcher, MatchItem
@@ -203,6 +204,10 @@ class BatchMatcher(BaseMatcher):
         """The same scores one behind the other, query by query, row by row."""
         return np.concatenate([*map(np.ravel, self.compare(docs, golds)), np.empty(0)])
 
+    def _told_apart(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes) -> Floats:
+        """The scores of `compare_all`, where other texts of the evaluation say more of a pair."""
+        return scores
+
     def watchers(self, notes: Notes) -> Sequence[Watcher]:
         """What looks at the scores of an evaluation, for findings in its notes."""
         return ()
@@ -231,7 +236,7 @@ class BatchMatcher(BaseMatcher):
         """The scores of all documents and gold texts of a batch, as of `compare_all`."""
         docs, golds = self.numbered(batch.docs, batch.golds)
         self._note(batch, docs, golds, notes)
-        scores = self.compare_all(docs, golds)
+        scores = self._told_apart(docs, golds, self.compare_all(docs, golds), notes)
         n_pairs = docs.n_texts * golds.n_texts
         starts = np.cumsum(n_pairs) - n_pairs
         for watcher in self.watchers(notes):
@@ -241,6 +246,17 @@ class BatchMatcher(BaseMatcher):
                     shape = docs.n_texts[query], golds.n_texts[query]
                     watcher.see(query_id, docs[query], golds[query], own.reshape(shape))
         return scores
+
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
+        """Those of `_told_apart`, as if each pair were a question."""
+        if not len(docs):
+            return np.empty(0)
+        known = known_texts()
+        known.make_room()
+        ones = np.ones(len(docs), np.int64)
+        numbers = (np.array(known.numbers(texts), np.int64) for texts in (docs, golds))
+        pairs = [*self.numbered(*(Lists(known.texts, own, ones) for own in numbers))]
+        return self._told_apart(pairs[0], pairs[1], self.compare_all(*pairs), Notes())
 
     def _note(self, batch: Batch, docs: Lists, golds: Lists, notes: Notes) -> None:
         """Count the questions some of whose texts are special, for each of these things once.
@@ -267,7 +283,7 @@ class BatchMatcher(BaseMatcher):
             if not is_special.any():  # as a rule
                 continue
             queries = texts.of_text[is_special]
-            n_queries = len(np.unique(queries))
+            n_queries = len(distinct(queries))
             notes[count] += n_queries
             if count in (DOCS_LOST, GOLD_LOST):
                 lost = notes.finding(self.settings, count, Unmatchable)

@@ -18,9 +18,11 @@ import numpy as np
 from kragx.matchers.base import BaseMatcher, MatchItem, Trace
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
+from kragx.metrics.threshold import matches
 
 if TYPE_CHECKING:
     from kragx.judging.tally import Tally
+    from kragx.matchers.vocabulary import Vocabulary
 
 Kind = Literal["any", "all", "cascade"]
 KINDS: tuple[Kind, ...] = ("any", "all", "cascade")
@@ -74,8 +76,10 @@ class CombinedMatcher(BaseMatcher):
             places=tuple(step.place for step in self.steps),
             judges=any(member.judges for member in members),
             votes=any(member.votes for member in members),
+            vocabulary=next((own.vocabulary for own in members if own.vocabulary), None),
             reads="texts" if any(member.reads == "texts" for member in members) else "ids",
             yes_or_no=not filters,
+            tells_siblings=any(member.tells_siblings for member in members),
             threshold=members[-1].threshold if filters else 1.0,
         )
 
@@ -104,6 +108,21 @@ class CombinedMatcher(BaseMatcher):
         steps = (replace(step, matcher=step.matcher.for_run(name)) for step in self.steps)
         return replace(self, steps=tuple(steps))
 
+    def siblings_together(self) -> Self:
+        """The same with every member's rule switched off."""
+        steps = (replace(own, matcher=own.matcher.siblings_together()) for own in self.steps)
+        return replace(self, steps=tuple(steps))
+
+    @property
+    def needs_vocabulary(self) -> bool:
+        """Whether a member does."""
+        return any(member.needs_vocabulary for member in self.members)
+
+    def knowing(self, vocabulary: Vocabulary) -> Self:
+        """The same with every member's."""
+        steps = (replace(step, matcher=step.matcher.knowing(vocabulary)) for step in self.steps)
+        return replace(self, steps=tuple(steps))
+
     def profile_for(self, profile: Profile) -> Profile:
         """A cascade that filters has scores; what the others give is yes or no."""
         return profile if self.yes_or_no else profile.for_scores(filtered=True)
@@ -123,6 +142,29 @@ class CombinedMatcher(BaseMatcher):
             for member in reversed(self.members)
             for pair, grade in member.said(items, relevance=relevance).items()
         }
+
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
+        """What the members say by texts alone; what is left to another one is no match."""
+        of_members = [step.matcher.pair_scores(docs, golds) for step in self.steps]
+        known = [own for own in of_members if own is not None]
+        if not known or (self.kind == "all" and len(known) < len(of_members)):
+            return None
+        scores, is_open = np.zeros(len(docs)), np.ones(len(docs), bool)
+        for step, own in zip(self.steps, of_members):
+            if own is None:
+                if self.kind == "cascade":  # whoever is asked here decides all that is open
+                    break
+                continue
+            last = step is self.steps[-1]
+            accept = step.matcher.threshold if last else step.accept
+            if last and not self.yes_or_no:
+                scores[is_open] = own[is_open]
+            elif accept is not None:
+                scores[is_open & matches(own, accept)] = 1.0
+            is_open &= scores == 0
+            if step.reject is not None:
+                is_open &= own >= step.reject
+        return scores
 
     def scores_where(
         self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes

@@ -19,7 +19,7 @@ import numpy as np
 
 from kragx.data import Doc, look_alikes, told_apart, value_at
 from kragx.errors import DataError
-from kragx.matchers.base import IdsMatcher, MatchItem, Target
+from kragx.matchers.base import ID_AND_METADATA, IdsMatcher, MatchItem, Target
 from kragx.matchers.matching import starts
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Ints, MatchTable
@@ -162,11 +162,7 @@ class IdMatcher(IdsMatcher):
     gold_id_key: IdKey = None
     name = "id"
     yes_or_no = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.id_key in (None, "id"):  # where a document has one; else all of it is read
-            self._set(looks_at=("id",))
+    looks_at = ID_AND_METADATA
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 where the ids are equal, else 0; note those that only look so, or none are."""
@@ -198,7 +194,10 @@ class IdMatcher(IdsMatcher):
         paths = _OWN if self.id_key is None else (self.id_key,)
         ids: list[str] = []
         for rank, doc in enumerate(item.docs, start=1):
-            doc_id = _lookup(doc, paths)
+            try:
+                doc_id = _lookup(doc, paths)
+            except DataError as error:
+                raise error.within(path=f"query {item.query.id!r}, rank {rank}") from None
             if doc_id is None:
                 names = _names(doc)
                 raise DataError(
@@ -223,7 +222,13 @@ class IdMatcher(IdsMatcher):
         key = self.gold_id_key or self.id_key
         own = _OWN if self.gold_id_key is None else ()
         paths = own if key is None else (key, *own)
-        ids = [_lookup(target, paths) for target in item.targets]
+        ids: list[str | None] = []
+        for target in item.targets:
+            try:
+                ids.append(_lookup(target, paths))
+            except DataError as error:
+                place = f"query {item.query.id!r}, gold {target.gold + 1}"
+                raise error.within(path=place) from None
         with_id = {target.gold for target, id_ in zip(item.targets, ids) if id_ is not None}
         for position in range(len(item.query.gold)):
             if position not in with_id:
@@ -288,6 +293,8 @@ def _lookup(source: Doc | Target, paths: tuple[str, ...]) -> str | None:
     """
     for path in paths:
         value = source.id if path == "id" else value_at(source.metadata, path)
+        if isinstance(value, str) and not value.strip():  # all such would be one document
+            raise DataError(f"id_key {path!r}: the id is empty; remove it or fill it in")
         if not isinstance(value, bool) and isinstance(value, (str, Integral)):
             return str(value)
         if value is not None:

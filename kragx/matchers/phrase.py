@@ -5,7 +5,7 @@ pair. So gold of a few tokens either stands in a document as it is, or does not 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
@@ -13,18 +13,20 @@ import numpy as np
 from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
 from kragx.data.ngrams import ngram_overlaps, of_pairs
-from kragx.data.phrases import SHORT, are_short, stand
+from kragx.data.phrases import SHORT, Compounds, are_short, stand
+from kragx.data.tokenizers import AutoTokenizer
 from kragx.errors import UsageError
+from kragx.matchers.answers import ANSWER, wholes
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher, Watcher
 from kragx.matchers.broken import BrokenTexts, Gaps
 from kragx.matchers.notes import Notes
+from kragx.matchers.passages import PAIR, PassageMatcher
 from kragx.matchers.rouge import shares
-from kragx.matchers.siblings import Look, Lookout, agreeing, differ
+from kragx.matchers.siblings import Siblings
 from kragx.metrics import Bools, Floats, Profile
 from kragx.metrics.spans.reading import plain
-from kragx.metrics.threshold import matches
-from kragx.plugins import one_of, optional, whole
+from kragx.plugins import one_of, whole
 
 
 def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
@@ -43,9 +45,14 @@ def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
     """
     doc, gold = of_pairs(docs.n_texts, golds.n_texts)
     (texts, of_doc), (short, of_gold) = (
-        np.unique(own.numbers, return_inverse=True) for own in (docs, golds)
+        np.unique(lists.numbers, return_inverse=True) for lists in (docs, golds)
     )
-    stands = stand(corpus.of_rows(texts), corpus.of_rows(short), of_doc[doc], of_gold[gold], corpus)
+    in_docs, in_golds = corpus.of_rows(texts), corpus.of_rows(short)
+    stands = stand(in_docs, in_golds, of_doc[doc], of_gold[gold], corpus)
+    if isinstance(corpus.tokenizer, AutoTokenizer):
+        compounds = Compounds(in_docs, in_golds, corpus)
+        for pair in np.flatnonzero(~stands & compounds.may_be[of_gold[gold]]).tolist():
+            stands[pair] = compounds.stand(int(of_doc[doc[pair]]), int(of_gold[gold[pair]]))
     return stands.astype(np.float64)
 
 
@@ -55,6 +62,7 @@ class PhraseMatcher(TokenMatcher):
 
     They begin and end where words do: ``1919`` is not in ``11919`` nor ``19190``. The last may go
     on in Hangul (``3월 15일`` in ``3월 15일에``). Without spaces between words anything may follow.
+    A Korean compound may be written together or apart (`kragx.data.phrases.Compounds`).
 
     Attributes:
         casefold: ignore case; False only with the tokenizer `unicode`.
@@ -62,19 +70,19 @@ class PhraseMatcher(TokenMatcher):
     """
 
     casefold: bool = True
-    tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
+    tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
     name = "phrase"
     yes_or_no = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.casefold:
-            if not isinstance(self.tokenizer, UnicodeTokenizer):
+            if not isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer)):
                 raise UsageError(
                     "casefold: false needs the tokenizer 'unicode'; choose another tokenizer's own "
                     "option"
                 )
-            self._set(tokenizer=replace(self.tokenizer, casefold=False))
+            self._set(tokenizer=UnicodeTokenizer(casefold=False))
 
     def read(self, text: str) -> str:
         """A text without its markup."""
@@ -86,22 +94,23 @@ class PhraseMatcher(TokenMatcher):
 
 
 @dataclass(frozen=True)
-class OverlapMatcher(TokenMatcher):
-    """The overlap coefficient of pairs of tokens (ROUGE-2); of short gold, whether it stands there.
+class OverlapMatcher(PassageMatcher):
+    """The overlap coefficient of pairs of tokens (ROUGE-2); short gold is looked for as a whole.
 
     Attributes:
         threshold: the least share of the pairs of the shorter text that is a match, in (0, 1].
-        short: gold of at most so many tokens is looked for as a phrase, 1 or 0; three characters
-            are a token in scripts that write without spaces. 0 for none.
-        siblings: ``apart`` counts no pairs where both texts have other words between words that
-            are the same, as texts made from one template have (`kragx.matchers.siblings`).
+        short: gold of at most so many words is looked for as a phrase, 1 or 0; three characters
+            are a word in scripts that write without spaces. Gold of up to `ANSWER` words is looked
+            for as a whole, with letters misread (`kragx.matchers.answers`). 0 for neither.
+        siblings: ``apart`` makes a document no match that has other known words between the words
+            of the gold text, as texts made from one template have (`kragx.matchers.siblings`).
         tokenizer: a name, mapping, import path or `Tokenizer`.
     """
 
     threshold: Threshold = 0.5
     short: Annotated[int, whole(0, 1000)] = SHORT
-    siblings: Annotated[str | None, optional(one_of("apart"))] = None
-    tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
+    siblings: Annotated[Siblings, one_of("apart", "together")] = "apart"
+    tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
     name = "overlap"
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
@@ -116,85 +125,48 @@ class OverlapMatcher(TokenMatcher):
         return plain(text)
 
     def watchers(self, notes: Notes) -> Sequence[Watcher]:
-        """Texts whose words are broken, or that were made from templates, are warned of.
-
-        With `siblings` the scores are lower where words differ, whatever the reason.
-        """
-        if not isinstance(self.tokenizer, UnicodeTokenizer) or self.siblings is not None:
+        """Texts whose words are broken are warned of, where words are compared."""
+        if not isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer)) or self._by_characters:
             return ()
-        gaps = notes.finding(self.settings, "broken", Gaps)
-        lookout = notes.finding(self.settings, "siblings", Lookout)
-        return BrokenTexts(self.corpus, gaps), SiblingWatcher(self, lookout)
+        return (BrokenTexts(self.corpus, notes.finding(self.settings, "broken", Gaps)),)
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""
         return profile.for_scores()
 
     def compare_all(self, docs: Lists, golds: Lists) -> Floats:
-        """Shares of pairs, and 1 or 0 for short gold, one query after another."""
+        """Shares of pairs, and how far short gold stands there, one query after another."""
         is_short = are_short(golds.numbers, self.corpus, self.short)
-        if not is_short.any():
+        is_answer = are_short(golds.numbers, self.corpus, ANSWER if self.short else 0) & ~is_short
+        if not (is_short.any() or is_answer.any()):
             return self._of_passages(docs, golds)
         _, gold = of_pairs(docs.n_texts, golds.n_texts)
         scores = np.zeros(len(gold))
-        for is_meant, score in ((is_short, self._of_answers), (~is_short, self._of_passages)):
-            own = golds.those(is_meant)
+        kinds = (
+            (is_short, self._of_phrases),
+            (is_answer, self._of_answers),
+            (~(is_short | is_answer), self._of_passages),
+        )
+        for is_meant, score in kinds:
+            those = golds.those(is_meant)
             # Nothing is looked for in the documents of queries that have none.
-            own_docs = docs.those((own.n_texts > 0)[docs.of_text])
-            scores[is_meant[gold]] = score(own_docs, own)
+            in_docs = docs.those((those.n_texts > 0)[docs.of_text])
+            scores[is_meant[gold]] = score(in_docs, those)
         return scores
 
-    def _of_answers(self, docs: Lists, golds: Lists) -> Floats:
+    def _of_phrases(self, docs: Lists, golds: Lists) -> Floats:
         """1 or 0 of each document and short gold text."""
         return phrases(docs, golds, self.corpus)
 
+    def _of_answers(self, docs: Lists, golds: Lists) -> Floats:
+        """How much of each gold text of some words stands in each document."""
+        return wholes(docs, golds, self._of_passages(docs, golds), self.corpus)
+
     def _of_passages(self, docs: Lists, golds: Lists) -> Floats:
         """The share of pairs of each document and gold text."""
+        if self._by_characters:
+            of_docs, of_golds = self._rows_of_passages(docs, golds)
+            return shares("overlap", ngram_overlaps(of_docs, of_golds, PAIR, self._letters))
         corpus = self.corpus
-        of_docs, of_golds = (own.by(corpus.pieces(own.numbers)) for own in (docs, golds))
-        scores = shares("overlap", ngram_overlaps(of_docs, of_golds, 2, corpus))
-        if self.siblings is not None:
-            of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
-            for pair in scores.nonzero()[0].tolist():
-                rows = docs.numbers[of_doc[pair]], golds.numbers[of_gold[pair]]
-                doc, gold = corpus.of_rows(np.array(rows))
-                scores[pair] = agreeing(doc, gold, corpus)
-        return scores
-
-
-@dataclass
-class SiblingWatcher:
-    """Looks at the gold text that the last matching document matches best, for a `Lookout`."""
-
-    matcher: OverlapMatcher
-    lookout: Lookout
-
-    def wants(self, query_id: str) -> bool:
-        """Whether the lookout looks at the question."""
-        return self.lookout.wants(query_id)
-
-    def see(self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats) -> None:
-        """Look at the documents of a question that match one gold text."""
-        self.lookout.take(query_id, self._look(query_id, docs, golds, scores))
-
-    def _look(
-        self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats
-    ) -> Look:
-        matched = matches(scores, self.matcher.threshold)
-        rows = matched.any(axis=1).nonzero()[0]
-        if not rows.size:
-            return Look()
-        column = int(scores[rows[-1]].argmax())
-        if self.matcher.is_phrase(golds[column]):
-            return Look()
-        rows = matched[:, column].nonzero()[0]
-        last, best = int(rows[-1]), int(rows[scores[rows, column].argmax()])
-        if docs[last] == docs[best]:
-            return Look(1)
-        overlap, corpus = scores[:, column], self.matcher.corpus
-        gold = golds[column]
-        if differ(docs[last], gold, overlap[last], corpus) and not differ(
-            docs[best], gold, overlap[best], corpus
-        ):
-            return Look(1, 1, query_id)
-        return Look(1)
+        of_docs, of_golds = (texts.by(corpus.pieces(texts.numbers)) for texts in (docs, golds))
+        return shares("overlap", ngram_overlaps(of_docs, of_golds, 2, corpus))

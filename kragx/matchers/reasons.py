@@ -109,13 +109,16 @@ def explained(trace: Trace, item: MatchItem) -> Because:
         verdict = _verdict(trace, score)
         parts = [member(row, column) for member, open_ in members if open_[row, column]]
         deciding = _deciding(str(settings["method"]), parts, verdict)
+        said = words.get((row, column)) or remarks[column]
+        if not said and not parts and score == 0:
+            said = matcher.why_not(item.docs[row].text or "", item.targets[column].text or "")
         return Reason(
             str(settings["method"]),
             settings,
             None if np.isnan(score) else score,
             verdict,
             *limits,
-            text=words.get((row, column)) or remarks[column] or None,
+            text=said or None,
             parts=tuple(
                 replace(part, decides=position in deciding) for position, part in enumerate(parts)
             ),

@@ -19,6 +19,7 @@ from kragx.plugins import above_zero, check_options, optional
 
 if TYPE_CHECKING:
     from kragx.judging.pool import Pool
+    from kragx.matchers.vocabulary import Vocabulary
 
 Key = tuple[str, tuple[tuple[str | None, str | None], ...]]
 """A query's id, with id and text of each target."""
@@ -36,6 +37,7 @@ class Contract:
     Attributes:
         graded: whether a profile's numbers mean another thing for it (`BaseMatcher.profile_for`).
         votes: whether several judges decided; no earlier version wrote that.
+        by_vocabulary: whether it looked at the words of all texts.
     """
 
     settings: Mapping[str, Any]
@@ -48,6 +50,7 @@ class Contract:
     graded: bool
     votes: bool = False
     of_context: bool = False
+    by_vocabulary: bool = False
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -66,6 +69,7 @@ class Contract:
             graded=matcher.profile_for(profile) != profile,
             votes=matcher.votes,
             of_context=matcher.of_context,
+            by_vocabulary=matcher.vocabulary is not None,
         )
 
 
@@ -95,6 +99,7 @@ class RecordedMatcher(BaseMatcher):
         remarks: by gold text what `BaseMatcher.remark` said.
         judged: the pool, where relevance was judged.
         run: whose answers are given.
+        vocabulary: the words of the texts, of which the scores are.
     """
 
     contract: Contract
@@ -103,6 +108,7 @@ class RecordedMatcher(BaseMatcher):
     remarks: Mapping[str, str] = field(default_factory=dict, repr=False)
     judged: Pool | None = field(default=None, repr=False)
     run: str = ""
+    vocabulary: Vocabulary | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         own = self.contract
@@ -115,6 +121,15 @@ class RecordedMatcher(BaseMatcher):
     def settings(self) -> dict[str, Any]:
         """As they were."""
         return dict(self.contract.settings)
+
+    @property
+    def needs_vocabulary(self) -> bool:
+        """Whether it is to be recorded of which words the scores are."""
+        return self.contract.by_vocabulary and self.vocabulary is None
+
+    def knowing(self, vocabulary: Vocabulary) -> Self:
+        """The same, which says of which words the scores are."""
+        return replace(self, vocabulary=vocabulary) if self.contract.by_vocabulary else self
 
     def for_run(self, name: str) -> Self:
         """The same with the answers for this run."""

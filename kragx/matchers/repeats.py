@@ -10,6 +10,7 @@ from kragx.data import Doc
 from kragx.data.documents import normal_form
 from kragx.data.known import KnownTexts, OfTexts, known_texts
 from kragx.data.lists import Lists
+from kragx.data.stretches import distinct
 from kragx.matchers.shares import lengths
 from kragx.metrics import Bools, Ints
 
@@ -84,7 +85,7 @@ class Repeats:
         if ids is None:
             n = int(numbers.max(initial=0)) + 1
             in_order = np.sort(docs.of_text * n + numbers)
-            return np.unique(in_order[1:][in_order[1:] == in_order[:-1]] // n).tolist()  # type: ignore[no-any-return]
+            return distinct(in_order[1:][in_order[1:] == in_order[:-1]] // n).tolist()  # type: ignore[no-any-return]
         stream = iter(ids)
         own = ([*islice(stream, n)] for n in docs.n_texts.tolist())
         return [

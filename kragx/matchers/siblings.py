@@ -1,224 +1,472 @@
-"""Texts made from one template, and what tells them apart: other words in the midst of the same.
+"""Texts made from one template, told apart by what stands between the same words.
 
-A policy and its sibling for another company share nearly all pairs of tokens, so their overlap is
-high. But a chunk that was cut from where the gold text was cut agrees with it from one end of what
-they share to the other, and a sibling has another name or number there. So the two texts are laid
-side by side where most of their pairs of tokens meet. Other words in both, between words that are
-the same, make them *differ* there, and what they share counts only where they do not.
-
-Nothing is asked about other texts: the score of a pair depends on no company and no order.
+A policy and its sibling for another company share nearly all pairs of words. Laid side by side,
+they have other words between the same ones: another name, another number. So has a text that was
+misread. The difference is whether the other word is known: in the gold of another question, or in
+two texts that are not one where they overlap. What nobody else has is a misreading, what resembles
+the word in its place is a spelling of it, and what many texts have tells nothing.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import reduce
-from itertools import pairwise
-from typing import NamedTuple, Self
-from zlib import crc32
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise, zip_longest
+from typing import Literal, Self
 
 import numpy as np
 
 from kragx.data import TokenCorpus
+from kragx.data.korean import all_spaced_alike, stem
+from kragx.data.lists import Lists
+from kragx.data.ngrams import of_pairs
+from kragx.data.tokenizers import without_hanja
 from kragx.data.tokens import Tokens
-from kragx.printing import phrase
+from kragx.data.words import unspaced, words
+from kragx.matchers.gold_siblings import LEAST_QUESTIONS, LEAST_SHARE
+from kragx.matchers.laid import Offsets, best_offsets
+from kragx.matchers.notes import Notes
+from kragx.matchers.vocabulary import Vocabulary
+from kragx.metrics import Bools, Floats
+from kragx.metrics.threshold import matches
 
-_OFFSETS = 3
-"""At how many offsets two texts are laid side by side: those at which most pairs meet."""
+Siblings = Literal["apart", "together"]
 
-_OTHER_TEXT = 4
-"""From so many tokens on, what differs at an end is no other word for the same: a heading, say."""
+FINDING = "siblings"
+"""Under this kind `SiblingCounts` stand in notes."""
+
+FLOOR = 0.25
+"""Pairs that score less are no match at any threshold that anybody uses, and stay as they are."""
+
+_LESS = 0.5
+"""Another offset is looked at where it has at least so much of what the best one has."""
 
 _DRIFT = 8
-"""So many tokens more are read at either end: what one text has more shifts what comes after it."""
+"""So many words more are read at either end: what one text has more shifts what comes after it."""
 
-_MOST_PLACES = 32
-"""So many places of a pair of tokens in the gold text are looked at, so that a sentence repeated a
-thousand times does not meet itself a million times."""
+_AT_END = 3
+"""So many words beside what is shared are looked at where one of the texts ends."""
 
-# Of texts that nobody made from templates hardly any question has such a pair; over templates it is
-# 20 to 80 in a hundred wherever it matters (examples/template_corpora.py).
-_MANY = 0.15
-_AT_LEAST = 5
+# Letters of which two words agree, of all of both: measured on texts of which 3 and 10 % of the
+# letters were misread, in English and Korean (docs/matchers-texts.md).
+_RESPELT_KNOWN, _RESPELT, _RESPELT_TOGETHER = 0.8, 0.5, 0.75
+_SHORT = 4  # letters of a word of which one may be misread
 
-# A look costs as much as matching the question does. After the first ones a question's id says
-# whether it is looked at, so that it is the same whatever parts questions come in.
-_ALL_OF_FIRST = 32
-_THEN_ONE_OF = 32
-
-
-def agreeing(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> float:
-    """The share of the shorter text's pairs of tokens that both have where they do not differ.
-
-    Args:
-        doc: the token numbers of a document.
-        gold: those of a gold text.
-        corpus: where the numbers come from.
-
-    Returns:
-        In [0, 1], never above the overlap coefficient of pairs.
-    """
-    pairs = min(len(doc), len(gold)) - 1
-    best = 0
-    for offset in _offsets(doc, gold):
-        start, end = max(0, -offset), min(len(gold), len(doc) - offset)
-        if end - start - 1 > best:
-            side, other = doc[start + offset : end + offset], gold[start:end]
-            if len(side) > 2 and np.array_equal(side[1:-1], other[1:-1]):
-                shared = _agreeing_but_for_ends(side, other, corpus)
-            else:
-                start, end = max(0, start - _DRIFT), end + _DRIFT
-                side = doc[max(0, start + offset) : end + offset]
-                shared = _agreeing(side, gold[start:end], corpus)
-            best = max(best, shared)
-    return best / pairs if best else 0.0
+# With its unit, or as an article (14일, 5kg, 제14조제2항).
+_NUMBER = re.compile(r"제?\d[\d.]*(?:[가-힣]+\d[\d.]*)*(?:[가-힣]*|\D{0,3})")
+_OF_NUMBER = re.compile(r"\d[\d.]*[십백천만억조]*")
+_ROUND = str.maketrans(dict.fromkeys("035689", "0"))
+_SYLLABLES = re.compile("[가-힣]+")
+_DIGITS = re.compile(r"\d+")
+# Or a tag that a chunk's end has cut.
+_SENTENCE_END = re.compile(r"[.!?。:;|]+(?:\s|$)|[<>&\]]|\n|\\n")
+_PARTING = " qzxqzx "  # a word that nobody writes in place of each, so that words are cut once
 
 
-def _offsets(doc: Tokens, gold: Tokens) -> list[int]:
-    """Where the gold text's first token comes to stand in the document, the best places first."""
-    in_doc, in_gold = doc.tolist(), gold.tolist()
-    places: dict[tuple[int, int], list[int]] = {}
-    for place, pair in enumerate(pairwise(in_gold)):
-        of_pair = places.setdefault(pair, [])
-        if len(of_pair) < _MOST_PLACES:
-            of_pair.append(place)
-    meetings = Counter(
-        place - there
-        for place, pair in enumerate(pairwise(in_doc))
-        if pair in places
-        for there in places[pair]
-    )
-    return [offset for offset, _ in meetings.most_common(_OFFSETS)]
-
-
-def _agreeing_but_for_ends(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> int:
-    """`_agreeing` of texts of one length that have all but the first and last token in common."""
-    first, last = bool(doc[0] == gold[0]), bool(doc[-1] == gold[-1])
-    if not first and not _cut(doc[:1], gold[:1], corpus, at_end=False):
-        return 0
-    if not last and not _cut(doc[-1:], gold[-1:], corpus, at_end=True):
-        return 0
-    return len(doc) - 3 + first + last
-
-
-def _agreeing(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> int:
-    """How many pairs of tokens two sides have in common in order; 0 if they differ."""
-    shared = at_doc = at_gold = 0
-    for in_doc, in_gold, length in _runs(doc, gold, corpus):
-        gap = doc[at_doc:in_doc], gold[at_gold:in_gold]
-        if at_doc == at_gold == 0 and not shared:
-            if not _may_begin_or_end(*gap, corpus, at_end=False):
-                return 0
-        elif min(map(len, gap)) and corpus.letters(gap[0]) != corpus.letters(gap[1]):
-            return 0
-        shared += length - 1
-        at_doc, at_gold = in_doc + length, in_gold + length
-    if not _may_begin_or_end(doc[at_doc:], gold[at_gold:], corpus, at_end=True):
-        return 0
-    return shared
-
-
-def _runs(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> Iterator[tuple[int, int, int]]:
-    """Where both have the same two or more tokens in a row: in document, in gold, how many."""
-    from rapidfuzz.distance import LCSseq
-
-    blocks = LCSseq.opcodes(corpus.string(doc), corpus.string(gold)).as_matching_blocks()
-    return ((block.a, block.b, block.size) for block in blocks if block.size > 1)
-
-
-def _may_begin_or_end(doc: Tokens, gold: Tokens, corpus: TokenCorpus, *, at_end: bool) -> bool:
-    """Whether what differs at an end is nothing, a word that a chunk's end cut, or other text."""
-    least = min(len(doc), len(gold))
-    return not 0 < least < _OTHER_TEXT or _cut(doc, gold, corpus, at_end=at_end)
-
-
-def _cut(doc: Tokens, gold: Tokens, corpus: TokenCorpus, *, at_end: bool) -> bool:
-    """Whether one is what is left of the other where a chunk begins, or ends."""
-    one, other = corpus.letters(doc), corpus.letters(gold)
-    if at_end:
-        return one.startswith(other) or other.startswith(one)
-    return one.endswith(other) or other.endswith(one)
-
-
-def differ(doc: str, gold: str, score: float, corpus: TokenCorpus) -> bool:
-    """Whether two texts with this overlap, tokenised before, have other words amid the same."""
-    of_doc, of_gold = corpus.of([doc, gold])
-    return agreeing(of_doc, of_gold, corpus) < score / 2
-
-
-class Look(NamedTuple):
-    """What looking at a question, or at several, came to.
+@dataclass(frozen=True)
+class Difference:
+    """What two texts have between the same words.
 
     Attributes:
-        n: how many of them have a match.
-        n_siblings: in how many of these a sibling matched.
-        example: the id of the first of those.
+        doc, gold: the words of either.
+        word: the document's word that tells it from the gold; empty for a misreading.
     """
 
-    n: int = 0
-    n_siblings: int = 0
-    example: str = ""
-
-    def and_(self, later: Look) -> Look:
-        """This and what a later one came to."""
-        example = self.example or later.example
-        return Look(self.n + later.n, self.n_siblings + later.n_siblings, example)
+    doc: tuple[str, ...]
+    gold: tuple[str, ...]
+    word: str = ""
 
 
-def _is_drawn(query_id: str) -> bool:
-    return crc32(query_id.encode("utf-8", "surrogatepass")) % _THEN_ONE_OF == 0
+def differences(
+    docs: Sequence[str], golds: Sequence[str], corpus: TokenCorpus, vocabulary: Vocabulary
+) -> Iterator[Difference | None]:
+    """In what documents and gold texts differ although they share much.
+
+    Args:
+        docs: (n) documents as they are read.
+        golds: (n) the gold text beside each.
+        corpus: numbers their words.
+        vocabulary: which words are known.
+
+    Yields:
+        Of each two a difference with a `word`: they are siblings. One without: words that tell gold
+        apart were misread, or are those of another text, so nobody can say. None: neither.
+    """
+    if vocabulary.passages == "characters":
+        docs, golds = all_spaced_alike(docs, golds)
+    # Together, as a corpus that forgets forgets all but what it is given last.
+    corpus.add([*docs, *golds])
+    of_docs, of_golds = corpus.rows(docs), corpus.rows(golds)
+    strings = zip(corpus.strings(of_docs), corpus.strings(of_golds))
+    tokens = zip(corpus.of_rows(of_docs), corpus.of_rows(of_golds))
+    offsets = best_offsets(of_docs, of_golds, corpus)
+    words = corpus.words
+    for texts, own, numbers, places in zip(zip(docs, golds), strings, tokens, offsets):
+        yield _Pair(texts, own, numbers, words, vocabulary).difference(places)
+
+
+def without_siblings(
+    docs: Lists,
+    golds: Lists,
+    scores: Floats,
+    corpus: TokenCorpus,
+    vocabulary: Vocabulary,
+    threshold: float,
+    counts: SiblingCounts,
+) -> Floats:
+    """Scores in which siblings of the gold have 0.
+
+    Args:
+        docs: the documents of each question, as they are read.
+        golds: its gold texts.
+        scores: of all pairs, question after question, documents down, gold texts across.
+        corpus: numbers the words of both.
+        vocabulary: which words are known.
+        threshold: from which score on a pair is a match.
+        counts: of the questions with siblings.
+    """
+    of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
+    doc, gold = docs.numbers[of_doc], golds.numbers[of_gold]
+    told = scores.copy()
+    is_sibling, is_misread = np.zeros((2, len(docs)), bool)
+    open_pairs = ((scores >= FLOOR) & (scores < 1)).nonzero()[0]
+    rows = [*zip(doc[open_pairs].tolist(), gold[open_pairs].tolist())]
+    each = dict.fromkeys(rows)
+    of_docs = [docs.known[row] for row, _ in each]
+    of_golds = [golds.known[row] for _, row in each]
+    seen = dict(zip(each, differences(of_docs, of_golds, corpus, vocabulary)))
+    for pair, own in zip(open_pairs.tolist(), rows):
+        differing, query = seen[own], docs.of_text[of_doc[pair]]
+        if differing is not None and differing.word:
+            told[pair] = 0.0
+            is_sibling[query] = True
+        elif differing is not None and matches(scores[pair], threshold):
+            is_misread[query] = True
+    of_matches = docs.of_text[of_doc[matches(told, threshold)]]
+    has_match = np.bincount(of_matches, minlength=len(docs)) > 0
+    counts.add(has_match, is_sibling, is_misread)
+    return told
+
+
+class _Pair:
+    """A document and a gold text, laid side by side."""
+
+    def __init__(
+        self,
+        texts: tuple[str, str],
+        strings: tuple[str | list[int], str | list[int]],
+        tokens: tuple[Tokens, Tokens],
+        words: Sequence[str],
+        vocabulary: Vocabulary,
+    ) -> None:
+        self._texts, self._strings, self._tokens = texts, strings, tokens
+        self._words_by_token = words
+        self._vocabulary = vocabulary
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        """The words of the gold text."""
+        return frozenset(map(stem, _units(self._words(self._tokens[1]))))
+
+    def difference(self, offsets: Offsets) -> Difference | None:
+        """In what they differ where most pairs of words meet, and where nearly as many do."""
+        first: Difference | None = None
+        most = 0
+        for offset, meetings in offsets:
+            most = most or meetings
+            if meetings >= _LESS * most:
+                differing = self._at(offset)
+                if differing is None or not differing.word:
+                    return differing
+                first = first or differing
+        return first
+
+    def _at(self, offset: int) -> Difference | None:
+        misread: Difference | None = None
+        for differing in self._differences(offset):
+            if differing is not None and differing.word:
+                return differing
+            misread = misread or differing
+        return misread
+
+    def _differences(self, offset: int) -> Iterator[Difference | None]:
+        """Between the runs that both have, before the first one and behind the last."""
+        from rapidfuzz.distance import LCSseq
+
+        (doc, gold), (of_doc, of_gold) = self._strings, self._tokens
+        start = max(0, -offset)
+        end = min(len(gold), len(doc) - offset)
+        before_gold, before_doc = max(0, start - _DRIFT), max(0, start + offset - _DRIFT)
+        behind_gold, behind_doc = end + _DRIFT, end + offset + _DRIFT
+        blocks = LCSseq.opcodes(doc[before_doc:behind_doc], gold[before_gold:behind_gold])
+        runs = [run for run in blocks.as_matching_blocks() if run.size > 1]
+        if not runs:
+            return
+        in_doc, in_gold = of_doc[before_doc:behind_doc], of_gold[before_gold:behind_gold]
+        for before, after in pairwise(runs):
+            gap = slice(before.a + before.size, after.a), slice(before.b + before.size, after.b)
+            yield self._between(self._words(in_doc[gap[0]]), self._words(in_gold[gap[1]]))
+        first, last = runs[0], runs[-1]
+        n_doc, n_gold = before_doc + first.a, before_gold + first.b
+        # A heading that a pipeline put before a chunk stands before the midst of the gold.
+        if not n_doc <= _AT_END < n_gold:
+            yield self._before(in_doc[: first.a], in_gold[: first.b], in_doc[first.a])
+        rest = in_doc[last.a + last.size :], in_gold[last.b + last.size :]
+        yield self._behind(*rest, in_doc[last.a + last.size - 1])
+
+    def _words(self, tokens: Tokens) -> list[str]:
+        return [*map(self._words_by_token.__getitem__, tokens.tolist())]
+
+    def _before(self, in_doc: Tokens, in_gold: Tokens, behind: int) -> Difference | None:
+        """Other words in the sentence that begins in one of the texts, and what is behind them."""
+        if not (len(in_doc) and len(in_gold)):
+            return None
+        doc, gold = self._words(in_doc[-_AT_END:])[::-1], self._words(in_gold[-_AT_END:])[::-1]
+        return self._at_end(doc, gold, self._words_by_token[behind], -1)
+
+    def _behind(self, in_doc: Tokens, in_gold: Tokens, before: int) -> Difference | None:
+        """Other words in the sentence that ends in one of the texts, and what is before them."""
+        if not (len(in_doc) and len(in_gold)):
+            return None
+        doc, gold = self._words(in_doc[:_AT_END]), self._words(in_gold[:_AT_END])
+        return self._at_end(doc, gold, self._words_by_token[before], 1)
+
+    def _at_end(
+        self, doc: Sequence[str], gold: Sequence[str], edge: str, step: Literal[-1, 1]
+    ) -> Difference | None:
+        """Other words beside what is shared, the next ones first, in a sentence with it."""
+        gold = _in_sentence(gold, edge, self._texts[1], step)
+        # Sentences of the document, which is long, are looked at where it matters.
+        if self._beside(doc, gold, step) is None:
+            return None
+        return self._beside(_in_sentence(doc, edge, self._texts[0], step), gold, step)
+
+    def _beside(
+        self, doc: Sequence[str], gold: Sequence[str], step: Literal[-1, 1]
+    ) -> Difference | None:
+        n = min(len(doc), len(gold))
+        if not n or _is_cut(doc, gold[0], step) or _is_cut(gold, doc[0], step):
+            return None
+        return self._between(doc[: _as_long(doc, gold[:n])][::step], gold[:n][::step])
+
+    def _between(self, doc: Sequence[str], gold: Sequence[str]) -> Difference | None:
+        """What stands in either text beside the same words."""
+        in_doc = [word for word in doc if word not in gold]
+        in_gold = [word for word in gold if word not in doc]
+        if not in_doc or not in_gold or "".join(in_doc) == "".join(in_gold):
+            return None
+        telling = self._number(in_doc, in_gold)
+        if telling is None:
+            telling = self._word(_units(in_doc), _units(in_gold), "".join(in_gold))
+        if telling is None:
+            return None
+        return Difference(tuple(doc), tuple(gold), telling)
+
+    def _number(self, doc: Sequence[str], gold: Sequence[str]) -> str | None:
+        """Another number than any of the gold's; None where there is none on either side."""
+        there = [number for word in gold if (number := _number_of(word))]
+        # Where a space was put in or lost, a part of a number, or two as one, is no other one.
+        same = there if len(doc) == len(gold) else _joined(gold)
+        for word in doc if there else ():
+            number = _number_of(word)
+            is_same = (number if same is there else _joined([number])) in same
+            if (
+                number
+                and not is_same
+                and (self._is_known(word) or not any(_may_be(number, other) for other in there))
+            ):
+                return word
+        return None
+
+    def _word(self, doc: Sequence[str], gold: Sequence[str], letters: str) -> str | None:
+        """A word that tells the document from the gold; empty where nobody can say."""
+        if not any(map(self._tells, gold)):
+            is_other = any(self._tells(own) and not _is_respelt(own, gold, _RESPELT) for own in doc)
+            return "" if is_other else None
+        is_misread: bool | None = None  # found out where it is asked
+        is_forgiven = False
+        for word in doc:
+            if word in letters and (len(doc) != len(gold) or not _DIGITS.search(word)):
+                continue
+            is_in_gold = self._vocabulary.is_in_gold(word, self._own)
+            if is_in_gold and not _number_of(word) and self._tells(word):
+                if not _is_respelt(word, gold, _RESPELT_KNOWN):
+                    return word
+                is_forgiven = True
+                continue
+            if is_misread is None:
+                is_misread = _is_respelt("".join(doc), ["".join(gold)], _RESPELT_TOGETHER)
+            if is_misread or _is_respelt(word, gold, _RESPELT) or _is_part(word, letters):
+                is_forgiven = True
+                continue
+            is_known = is_in_gold or self._vocabulary.is_in_docs(word)
+            if is_known and not _number_of(word) and self._tells(word):
+                return word
+            is_forgiven = is_forgiven or not is_known
+        return "" if is_forgiven else None
+
+    def _is_known(self, word: str) -> bool:
+        known = self._vocabulary
+        return known.is_in_gold(word, self._own) or known.is_in_docs(word)
+
+    def _tells(self, word: str) -> bool:
+        """Whether a word, by its length and how often it stands anywhere, tells texts apart."""
+        if _number_of(word):
+            return True
+        return len(word) >= (2 if word >= "\u0e00" else 3) and self._vocabulary.is_rare(word)
+
+
+def _in_sentence(words: Sequence[str], edge: str, text: str, step: Literal[-1, 1]) -> Sequence[str]:
+    """Those of some words, the next ones to another word first, that are in a sentence with it."""
+    pairs = _within_sentences(text)
+    if pairs is None:
+        return words
+    for number, word in enumerate(words):
+        if (edge, word)[::step] not in pairs:
+            return words[:number]
+        edge = word
+    return words
+
+
+def _is_cut(words: Sequence[str], other: str, step: Literal[-1, 1]) -> bool:
+    """Whether one word alone is left of a text, a part of the other text's word."""
+    if len(words) != 1:
+        return False
+    return other.startswith(words[0]) if step > 0 else other.endswith(words[0])
+
+
+def _as_long(words: Sequence[str], others: Sequence[str]) -> int:
+    """How many words have no more letters than the others; one at least.
+
+    What is misread has more words, or fewer, so that words behind them face nothing.
+    """
+    n_letters = len("".join(others))
+    ends = accumulate(map(len, words[:_AT_END]))
+    return max(1, sum(end <= n_letters for end in ends))
+
+
+def _units(found: Sequence[str]) -> list[str]:
+    """Words, and of characters of scripts that write without spaces each two in a row.
+
+    One such character alone tells nothing: that much is misread.
+    """
+    is_character = [len(word) == 1 and unspaced(word) for word in found]
+    if not any(is_character):
+        return [*found]
+    pairs = [
+        one + other
+        for (one, first), (other, second) in pairwise(zip(found, is_character))
+        if first and second
+    ]
+    return [word for word, alone in zip(found, is_character) if not alone] + pairs
+
+
+def _number_of(word: str) -> str:
+    """The digits of a number with its unit; empty for any other word."""
+    if _NUMBER.fullmatch(word) is None:
+        return ""
+    return " ".join(_OF_NUMBER.findall(word))
+
+
+def _joined(words: Sequence[str]) -> str:
+    return "".join(words).replace(".", "")
+
+
+def _may_be(number: str, other: str) -> bool:
+    """Whether a number may be another one of which a figure is lost, or read as one as round.
+
+    A comma of thousands is read as a point.
+    """
+    from rapidfuzz.distance.Indel import distance
+
+    figures, others = number.replace(".", ""), other.replace(".", "")
+    return distance(figures, others) <= 1 or number.translate(_ROUND) == other.translate(_ROUND)
+
+
+@lru_cache(1 << 12)
+def _in_letters(word: str) -> str:
+    """A word in letters: of a Hangul syllable, as a rule, one letter is misread."""
+    return unicodedata.normalize("NFD", word)
+
+
+def _alike(one: str, other: str) -> float:
+    from rapidfuzz.distance import Indel
+
+    return Indel.normalized_similarity(_in_letters(one), _in_letters(other))
+
+
+def _has_like_syllables(word: str, other: str) -> bool:
+    """Whether Hangul words of as many syllables differ in one letter of each syllable at most."""
+    if len(word) != len(other) or not _SYLLABLES.fullmatch(word + other):
+        return True
+    pairs = (zip_longest(*map(_in_letters, pair)) for pair in zip(word, other))
+    return all(sum(a != b for a, b in pair) <= 1 for pair in pairs)
+
+
+def _is_respelt(word: str, others: Sequence[str], least: float) -> bool:
+    """Whether a word is much like one of some others, which has no other number in it."""
+    number = _DIGITS.findall(word)
+    if len(_in_letters(word)) == _SHORT:
+        least = min(least, 1 - 1 / _SHORT)
+    likely = (
+        other
+        for other in others
+        if _alike(word, other) >= least
+        and (least < _RESPELT_KNOWN or _has_like_syllables(word, other))
+    )
+    return any(not number or _DIGITS.findall(other) in ([], number) for other in likely)
+
+
+def _is_part(word: str, letters: str) -> bool:
+    """Whether letters much like a word's stand in others, as where a space was put in or lost."""
+    from rapidfuzz.fuzz import partial_ratio
+
+    return len(word) > 1 and partial_ratio(_in_letters(word), _in_letters(letters)) >= 80
+
+
+@lru_cache(1 << 10)
+def _within_sentences(text: str) -> frozenset[tuple[str, str]] | None:
+    """The pairs of neighbouring words that no end of a sentence or line parts; None without any."""
+    text, n_ends = _SENTENCE_END.subn(_PARTING, without_hanja(text).rstrip(" .!?。"))
+    return frozenset(pairwise(words(text))) if n_ends else None
 
 
 @dataclass
-class Lookout:
-    """Finds out whether an evaluation's texts were made from templates.
-
-    It looks at the first 32 questions and at one of 32 after them: whether the last document that
-    matches a gold text differs from it amid what they share, and the best one does not. Where the
-    best one does too, the texts were edited or badly read, and other things help.
+class SiblingCounts:
+    """Counts questions, and those where nobody can say whether the gold came or a sibling.
 
     Attributes:
-        first: what looking at each of the first questions came to, and whether its id says that it
-            is looked at wherever it stands.
-        rest: the same of those after them together.
+        n: questions with a match or a sibling.
+        n_misread: those with a match whose telling words are misread, or another text's own.
     """
 
-    first: list[tuple[Look, bool]] = field(default_factory=list)
-    rest: Look = field(default_factory=Look)
+    n: int = 0
+    n_misread: int = 0
 
-    def wants(self, query_id: str) -> bool:
-        """Whether it looks at the next question."""
-        return len(self.first) < _ALL_OF_FIRST or _is_drawn(query_id)
-
-    def take(self, query_id: str, look: Look) -> None:
-        """What looking at the next question came to."""
-        self._take(look, _is_drawn(query_id))
-
-    def _take(self, look: Look, drawn: bool) -> None:
-        if len(self.first) < _ALL_OF_FIRST:
-            self.first.append((look, drawn))
-        elif drawn:
-            self.rest = self.rest.and_(look)
+    def add(self, has_match: Bools, is_sibling: Bools, is_misread: Bools) -> None:
+        """Add questions: which have a match, a sibling, a match that nobody can tell."""
+        self.n += int((has_match | is_sibling).sum())
+        self.n_misread += int(is_misread.sum())
 
     def merge(self, later: Self) -> None:
-        """Add what looking at the questions after these came to."""
-        for look, drawn in later.first:
-            self._take(look, drawn)
-        self.rest = self.rest.and_(later.rest)
+        """Add the questions after these."""
+        self.n += later.n
+        self.n_misread += later.n_misread
+
+    @property
+    def are_misread(self) -> bool:
+        """Whether many questions have a match whose telling words are not the gold's."""
+        return self.n_misread >= max(LEAST_QUESTIONS, LEAST_SHARE * self.n)
 
     def problem(self) -> str:
-        """That the texts are from templates, where there is too much of it for chance."""
-        total = reduce(Look.and_, (look for look, _ in self.first), Look()).and_(self.rest)
-        if total.n_siblings < max(_AT_LEAST, _MANY * total.n):
-            return ""
-        return phrase(
-            "the texts seem to be made from templates: in {n} of {of} questions looked at (for "
-            "example {example!r}) a document matches beside the right one that has other words, "
-            "such as names or numbers, amid those of the gold text; match: {{method: overlap, "
-            "siblings: apart}} counts these as no match",
-            n=total.n_siblings,
-            of=total.n,
-            example=total.example,
-        )
+        """Nothing: it is said with the gold that is alike (`kragx.matchers.gold_siblings`)."""
+        return ""
+
+
+def are_misread(notes: Notes) -> bool:
+    """Whether so much was misread that texts of one template could not be told apart."""
+    counts = (found for (kind, _), found in notes.findings.items() if kind == FINDING)
+    return any(isinstance(own, SiblingCounts) and own.are_misread for own in counts)

@@ -1,6 +1,6 @@
 """Matchers that say yes or no of two texts: equal, or one stands inside the other."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
@@ -52,6 +52,11 @@ class YesOrNo(BaseMatcher):
                     )
                 scores[:, column] = [self.matches(gold, doc) for doc in docs]
             yield scores
+
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
+        """1 or 0."""
+        pairs = zip(map(self._read, golds), map(self._read, docs))
+        return np.array([float(self.matches(*pair)) for pair in pairs])
 
     @cached_property
     def _as_read(self) -> Mapping[str, str]:

@@ -15,8 +15,9 @@ from kragx.errors import DataError, KragxError, RetrieverError, UsageError
 from kragx.evaluation import evaluate as of_one
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.inputs import first_failure
+from kragx.evaluation.inputs import Texts, first_failure
 from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.metrics import MetricSpec, NoGold, Profile
 from kragx.plugins import check_arguments
 from kragx.warned import about
@@ -132,9 +133,7 @@ def evaluate(
         >>> results["other"]["mrr@5"]
         0.0
     """
-    from kragx.evaluation.retrieve import retrieve
-
-    return _evaluated(dataset, run, options, retrieve)
+    return _evaluated(dataset, run, options, of_one.retrieve)
 
 
 @overload
@@ -290,8 +289,10 @@ def _together(
     retrieve: Callable[..., Run],
 ) -> "Evaluations":
     """Several retrievers evaluated alike and compared; each is asked once."""
+    from kragx.report.record import Clock
     from kragx.together.evaluations import Evaluations
 
+    clock = Clock()
     _refuse_name(options)
     options.pop("name", None)
     names = list(map(str, sources))
@@ -320,6 +321,15 @@ def _together(
         judge, profile = criteria.matcher, criteria.named
         pool = of_one.pooled(gold, runs.values(), match=judge, profile=profile, corpus=corpus)
         criteria = replace(criteria, matcher=pool)
+    if criteria.needs_vocabulary:
+        # Of all of them, so that a pair scores alike whoever retrieved it.
+        texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
+        filled = texts.gold(gold)  # what lacks a text is found before anybody is asked
+        for name, own in retrievers.items():
+            if name not in runs:
+                ask(own, gold, name)
+        every = [runs[name] for name in names]
+        criteria = criteria.knowing(vocabulary_of_runs(filled, every, texts.corpus))
     evaluations = []
     for name in names:
         run = runs[name] if name in runs else retrievers[name]
@@ -336,7 +346,8 @@ def _together(
     if all(evaluation.unanswered for evaluation in evaluations):
         firsts = (f"{own.name}: {first_failure(own.failures)}" for own in evaluations)
         raise RetrieverError(f"every retriever failed on every question; {'; '.join(firsts)}")
-    return Evaluations.of(evaluations, runs=runs, corpus=corpus, criteria=criteria)
+    record = clock.record()
+    return Evaluations.of(evaluations, runs=runs, corpus=corpus, criteria=criteria, record=record)
 
 
 def _read(source: object, gold: GoldDataset, name: str) -> Run:

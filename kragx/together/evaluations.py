@@ -17,7 +17,7 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.metrics import parse
-from kragx.plain import HIDDEN
+from kragx.plain import HIDDEN, plain
 from kragx.printing import (
     Dot,
     Line,
@@ -33,6 +33,7 @@ from kragx.printing import (
 from kragx.report.html_page.cells import Reasons
 from kragx.report.html_page.judged import judged
 from kragx.report.html_page.page import write_html
+from kragx.report.record import Record, checkout
 
 
 # Compared by identity, as evaluations are.
@@ -50,6 +51,7 @@ class Evaluations(Result):
         losses: of each retriever that was asked with `stages` and has some, which of them loses the
             gold.
         criteria: by which they were evaluated; None where that was not kept.
+        record: when they were evaluated, and how long it took; None where that was not kept.
 
     Examples:
         >>> from kragx import evaluate
@@ -69,6 +71,7 @@ class Evaluations(Result):
     options: Mapping[str, Any] = field(default_factory=dict, repr=False, metadata=HIDDEN)
     losses: Sequence[StageLosses] = field(default=(), repr=False)
     criteria: Criteria | None = field(default=None, repr=False, metadata=HIDDEN)
+    record: Record | None = field(default=None, repr=False, metadata=HIDDEN)
 
     @classmethod
     def of(
@@ -78,6 +81,7 @@ class Evaluations(Result):
         runs: Mapping[str, Run] | None = None,
         corpus: Corpus = NO_CORPUS,
         criteria: Criteria | None = None,
+        record: Record | None = None,
         **options: Any,
     ) -> Self:
         """Compare evaluations that have names of their own; arguments as of the class.
@@ -91,7 +95,7 @@ class Evaluations(Result):
         comparison, runs = compare(several, **options), runs or {}
         by_name = {evaluation.name: evaluation for evaluation in several}
         losses = [] if criteria is None else _losses(by_name.values(), runs, criteria, corpus)
-        return cls(by_name, comparison, runs, corpus, options, losses, criteria)
+        return cls(by_name, comparison, runs, corpus, options, losses, criteria, record)
 
     def compared(self, **options: Any) -> Self:
         """The same numbers compared in another way; nothing is asked or matched again.
@@ -125,7 +129,7 @@ class Evaluations(Result):
 
         In the language that results are shown in (KRAGX_LANG).
         """
-        return in_language(self.comparison.recommendations[0].text)
+        return in_language(self.comparison.recommendations[0].said)
 
     @property
     def table(self) -> dict[str, dict[str, float | None]]:
@@ -178,14 +182,20 @@ class Evaluations(Result):
         """
         decided = (own.at_threshold(threshold) for own in self.evaluations.values())
         return self.of(
-            decided, runs=self.runs, corpus=self.corpus, criteria=self.criteria, **self.options
+            decided,
+            runs=self.runs,
+            corpus=self.corpus,
+            criteria=self.criteria,
+            record=self.record,
+            **self.options,
         )
 
     def report(self, path: str | Path, **options: Any) -> None:
         """Write the HTML page, which opens offline; `options` are those of `kragx.write_html`.
 
-        With what judges said, from their stores. It begins in the language that results are shown
-        in (KRAGX_LANG, or ``language="ko"``), else in the browser's.
+        With what judges said, from their stores, when these were evaluated, and the commit of the
+        repository in which the current folder stands. It begins in the language that results are
+        shown in (KRAGX_LANG, or ``language="ko"``), else in the browser's.
         """
         known: dict[str, Any] = {
             "runs": self.runs,
@@ -193,6 +203,9 @@ class Evaluations(Result):
             "corpus": self.corpus.docs,
             "losses": self.losses,
         }
+        if self.record is not None:
+            git = checkout(Path.cwd(), Path(path))
+            known["record"] = plain(replace(self.record, git=git))
         first = next(iter(self.evaluations.values()))
         if self.criteria is not None:
             known["matchers"] = {first.match_name: self.criteria.matcher}
@@ -228,7 +241,7 @@ class Evaluations(Result):
         yield from (
             Line(joined(": ", [visible(own.retriever), own.summary])) for own in self.losses
         )
-        yield from map(warning, comparison.cautions)
+        yield from map(warning, comparison.further_cautions)
         yield from remarks_on(evaluations, failures=False)
         if self.of_all:
             yield evaluations[0].size

@@ -7,6 +7,7 @@ from kragx.data import as_corpus, names_apart, read_rows
 from kragx.errors import DataError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
+from kragx.report.record import Clock
 from kragx.together.evaluations import Evaluations
 from kragx.warned import about
 
@@ -37,6 +38,7 @@ def evaluate_files(
         DataError: a file has mistakes, or lacks gold, or what was retrieved.
         UsageError: a file is named twice; or no question is the same in all of them.
     """
+    clock = Clock()
     known, evaluations, runs = as_corpus(corpus), [], {}
     for path, name in zip(paths, names_apart(paths)):
         dataset, run = read_rows(path)
@@ -57,6 +59,7 @@ def evaluate_files(
         runs=runs,
         corpus=known,
         criteria=criteria,
+        record=clock.record(),
         max_failed=max_failed,
         anyway=anyway,
     )

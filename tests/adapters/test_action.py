@@ -157,7 +157,7 @@ def test_a_gate_that_fails(runner, tmp_path):
     assert (done.code, done.outputs["evaluate"]["code"]) == (1, "1"), done.log
     assert "::error title=kragx::kragx run ended with 1" in done.log
     assert "1 of 1 gates failed" in (tmp_path / "summary.md").read_text()
-    assert "now against earlier" in (tmp_path / "summary.md").read_text()
+    assert "nothing changed" in (tmp_path / "summary.md").read_text()
     assert len(done.uploaded) == 1
 
 

@@ -41,8 +41,8 @@ def span(question, texts=(), *, name="bm25", start=1_000_000_000, kind="RETRIEVE
     times = {"startTimeUnixNano": str(start), "endTimeUnixNano": str(start + 250_000_000)}
     return {
         "name": name,
-        "traceId": "ab",
-        "spanId": "cd",
+        "traceId": f"trace of {start}",
+        "spanId": f"{name} {question}",
         **times,
         "attributes": attributes,
         **more,
@@ -122,6 +122,85 @@ def test_failed_and_again(traces):
     assert said[0].filename == __file__
     assert run.failures == {"q1": "Timeout: too slow"}
     assert run["q2"].documents[0].text == "gold two"
+
+
+def search(question, texts=(), **more):
+    """A search of one agent, its documents called by their texts."""
+    made = span(question, texts, **{"traceId": "one", "parentSpanId": "agent", **more})
+    for own in made["attributes"]:
+        if own["key"].endswith("document.id"):
+            rank = int(own["value"]["stringValue" if "stringValue" in own["value"] else "intValue"])
+            own["value"] = {"stringValue": texts[rank]}
+    return made
+
+
+def test_several_searches(traces):
+    """All documents of an agent's searches count, in order, whatever its words; and it is said.
+
+    A document that comes again keeps its rank, and is not relevant again.
+    """
+    path = traces(
+        [
+            search("and the other part?", ["gold one", "y"], start=30),
+            search("첫 질문은?", ["x", "gold one"], start=10),
+            search("reworded", ["x", "z"], start=20),
+            search("gone", start=25, status={"code": 2, "message": "no index"}),
+        ],
+        [span("second question", ["gold two"], start=40)],
+    )
+    with pytest.warns(DataWarning) as said:
+        run = read_traces(path, GOLD)["bm25"]
+    assert len(said) == 1
+    assert str(said[0].message).endswith(
+        "traces.jsonl: for 1 questions several searches were made; the documents of all of them "
+        "count, one search after the other; of 1 questions some searches failed, and the others "
+        "count"
+    )
+    several = run["q1"]
+    assert [doc.text for doc in several.documents] == ["x", "gold one", "x", "z", "gold one", "y"]
+    assert {doc.score for doc in several.documents} == {None}
+    assert several.seconds == pytest.approx(4 * 0.25)
+    assert several.error is None
+    assert run.settings["questions_of_several_searches"] == 1
+    result = evaluate(GOLD, run, match="exact", metrics=["mrr", "precision"])
+    assert result["mrr"] == (1 / 2 + 1) / 2
+    assert result["precision"] == (1 / 6 + 1) / 2
+
+
+def test_searches_of_the_span_around(traces):
+    """Searches in other words alone belong to the question of the agent around them."""
+    about = [attribute("input.value", "첫 질문은?")]
+    agent = {"name": "agent", "traceId": "one", "spanId": "agent", "attributes": about}
+    chain = {"name": "chain", "traceId": "one", "spanId": "chain", "parentSpanId": "agent"}
+    other = {"name": "x", "traceId": "one", "spanId": "other", "parentSpanId": "other"}
+    path = traces(
+        [
+            search("in other words", ["x"], start=10, parentSpanId="chain"),
+            search("in others still", ["gold one"], start=20),
+            search("second question", ["gold two"], start=30),
+            search("of nothing", ["y"], start=40, parentSpanId="other"),
+        ],
+        [agent, chain, other],
+    )
+    with pytest.warns(DataWarning, match="1 spans are of other questions, as 'of nothing'"):
+        run = read_traces(path, GOLD)["bm25"]
+    assert [doc.text for doc in run["q1"].documents] == ["x", "gold one"]
+    assert [doc.text for doc in run["q2"].documents] == ["gold two"]
+
+
+def test_searches_by_id(traces):
+    """The id that the span around says is that of all searches in it; all failed is a failure."""
+    about = [attribute("app.query", "q2")]
+    agent = {"name": "agent", "traceId": "one", "spanId": "agent", "attributes": about}
+    failed = {"status": {"code": 2, "message": "no index"}}
+    searches = [search(str(n), ["a"], start=n) for n in range(3)]
+    with pytest.warns(DataWarning, match="for 1 questions several searches"):
+        run = read_traces(traces([agent, *searches]), GOLD, query_id="app.query")["bm25"]
+    assert len(run["q2"].documents) == 3
+    searches = [own | failed for own in searches]
+    with pytest.warns(DataWarning, match="for 1 questions several searches"):
+        run = read_traces(traces([agent, *searches]), GOLD, query_id="app.query")["bm25"]
+    assert run.failures == {"q2": "no index"}
 
 
 def test_ids(traces):

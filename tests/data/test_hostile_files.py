@@ -187,7 +187,12 @@ JSON_LINES: dict[str, tuple[bytes, str | None]] = {
 }
 CSV: dict[str, tuple[bytes, str | None]] = {
     "good": (table(CELLS), None),
-    "semicolons": (table(CELLS).replace(b",", b";"), "the columns are not separated by commas"),
+    "semicolons": (table(CELLS).replace(b",", b";"), None),
+    "semicolons, and a comma in the header": (
+        table(f"{CELLS},x", ";metadata.a"),
+        "6 cells, the header has 5",
+    ),
+    "tabs": (table(CELLS).replace(b",", b"\t"), "the columns are separated by tabs"),
     "no closing quote": (table('q1,"how?,a,c1,c1'), "not valid CSV"),
     "a column twice": (table(f"{CELLS},c2", ", query"), "the column 'query' stands twice"),
     "a header alone": (table(""), "the file holds no query"),

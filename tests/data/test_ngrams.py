@@ -57,7 +57,7 @@ def of(
 @examples(150)
 @given(
     queries=st.lists(QUERY, min_size=1, max_size=5),
-    n=st.sampled_from([1, 2]),
+    n=st.sampled_from([1, 2, 4]),
     most=st.sampled_from([1, 10, 1 << 20]),
     bits=st.sampled_from([1, 3, 16]),
 )

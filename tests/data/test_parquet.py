@@ -349,7 +349,7 @@ def test_a_file_of_another_kind_is_told(
 
 
 def test_only_what_is_needed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Texts and metadata of documents are not read where ids are matched, scores where no rank."""
+    """Texts are not read where ids are matched, metadata where texts are, scores where no rank."""
     rows = [
         {
             "query_id": f"q{n}",
@@ -374,7 +374,8 @@ def test_only_what_is_needed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     evaluate(path, match={"method": "id", "id_key": "metadata.page", "gold_id_key": "id"})
     evaluate(path, match="id", metrics=["source_diversity@10"])
     everything = {"id", "text", "score", "metadata"}
-    assert read_fields == [{"id"}, {"id", "text"}, {"id", "score"}, everything, everything]
+    ids = {"id", "metadata"}  # where the id of a document may stand
+    assert read_fields == [ids, {"id", "text"}, ids | {"score"}, ids, everything]
 
 
 def test_fields_of_metadata_may_be_called_as_those_of_documents(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import example, given, strategies as st
 from kragx.data import spellings, tokens
 from kragx.data.growing import Growing
 from kragx.data.plain_words import Words, _table
-from kragx.data.tokenizers import UnicodeTokenizer
+from kragx.data.tokenizers import LETTERS, Tokenizer, UnicodeTokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.data.words import words
 from tests.thoroughness import examples
@@ -24,9 +24,11 @@ def any_text_comes_in_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_MANY_AT_FIRST", -1)
 
 
-def by_letters(*batches: Sequence[str], casefold: bool = True) -> dict[str, list[str]]:
+def by_letters(
+    *batches: Sequence[str], casefold: bool = True, tokenizer: Tokenizer | None = None
+) -> dict[str, list[str]]:
     """The words of each text, as a corpus numbers them that gets batches."""
-    corpus = TokenCorpus(UnicodeTokenizer(casefold))
+    corpus = TokenCorpus(tokenizer or UnicodeTokenizer(casefold))
     for batch in batches:
         corpus.add(batch)
     rows = corpus.of_rows(np.arange(len(corpus.texts)))
@@ -68,6 +70,17 @@ def test_words_by_letters_are_those_of_the_tokenizer(
     """Every text has the words that the tokenizer gives, in whatever batches they come."""
     found = by_letters(*batches, casefold=casefold)
     assert found == expected(*batches, casefold=casefold)
+
+
+@examples(300)
+@given(st.lists(st.lists(TEXT, max_size=6), max_size=3))
+@example([["", "\n", "a\x01b", "é 3.5 C++", "1,000", "한 글 東京 e\u0301"], ["한 글", "글 é"]])
+def test_letters_are_those_of_the_words(batches: list[list[str]]) -> None:
+    """Where letters are the tokens every text has those of its words, one after the other."""
+    found = by_letters(*batches, tokenizer=LETTERS)
+    assert found == {
+        text: [*"".join(words(text, apart=False))] for batch in batches for text in batch
+    }
 
 
 @pytest.mark.integration

@@ -145,7 +145,7 @@ def test_import_paths_name_functions_and_classes() -> None:
     ("spec", "message"),
     [
         ("unicod", "unknown name 'unicod'; perhaps you meant 'unicode'"),
-        ("xyz", "unknown name 'xyz'; valid: unicode, rouge, whitespace, char, kiwi"),
+        ("xyz", "unknown name 'xyz'; valid: auto, unicode, rouge, whitespace, char, kiwi"),
         ({"name": "char", "m": 3}, "unknown argument 'm'"),
         ({"name": "rouge", "stemer": True}, "perhaps you meant 'stemmer'"),
         ({"name": "unicode", "n": 2}, "unknown argument 'n'"),

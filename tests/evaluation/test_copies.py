@@ -61,14 +61,65 @@ def without_ids(question):
     return [{"text": doc["text"]} for doc in twice(question)]
 
 
+def quoted(question):
+    """Each text stands in the terms and in the FAQ, which their ids say."""
+    return [
+        {**doc, "id": f"{source}-{doc['id'][1:]}"}
+        for doc in once(question)
+        for source in ("terms", "faq")
+    ]
+
+
+def of_sources(question):
+    """The same where metadata say it, and ids nothing."""
+    return [
+        {**doc, "id": f"{number}{doc['id']}", "metadata": {"source": source, "chunk": number}}
+        for doc in once(question)
+        for number, source in enumerate(("terms.pdf", "faq.pdf"))
+    ]
+
+
+def banners(question):
+    """Two of a list's eight texts stand under two ids, which say nothing."""
+    others = [{"id": f"x{at}", "text": f"{question} {at}"} for at in range(2)]
+    return [*once(question), *others, *twice(question)[:4]]
+
+
 @pytest.mark.parametrize(
-    "retriever", [some(3), filler, without_ids, lambda question: twice(question)[:3]]
+    "retriever",
+    [
+        some(3),
+        filler,
+        without_ids,
+        lambda question: twice(question)[:3],
+        quoted,
+        of_sources,
+        banners,
+    ],
 )
 def test_what_is_no_sign_of_it(retriever):
     """Texts that stand in several places, repeats that are known as such, short lists."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         retrieve(retriever, GOLD)
+
+
+def test_copies_with_metadata():
+    """Whatever was made anew with the second filling, source and page are the same in both."""
+
+    def filled(question):
+        return [
+            {
+                "id": f"{doc['id']}{copy}",
+                "text": doc["text"],
+                "metadata": {"source": "terms.pdf", "page": int(doc["id"][1:]) // 2, "uid": copy},
+            }
+            for doc in once(question)
+            for copy in (f"{doc['id']}x", f"{doc['id']}y")
+        ]
+
+    with pytest.warns(CopiesWarning):
+        retrieve(filled, GOLD)
 
 
 def test_few_questions():

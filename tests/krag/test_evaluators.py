@@ -10,6 +10,7 @@ import pytest
 
 from kragx import UsageError, evaluate
 from kragx.document import KragDocument
+from kragx.judging import Judge
 from kragx.krag import embedding_evaluator, evaluators, rag_evaluator
 from kragx.krag.evaluators import (
     AveragingMethod,
@@ -19,6 +20,7 @@ from kragx.krag.evaluators import (
     TokenizerType,
 )
 from kragx.krag.rag_evaluator import RAGEvaluator
+from kragx.testing import ScriptedClient
 from tests.evaluation.profiles.support import TINY, Words
 
 GOLD = [["alpha", "beta"], ["gamma"]]
@@ -314,6 +316,23 @@ def test_the_threshold_and_the_measure_are_used():
     assert (mrr(0.5, "overlap"), mrr(0.51, "overlap")) == (1.0, 0.0)
 
 
+def test_the_threshold_has_one_name_in_every_class(tmp_path):
+    """`threshold` does in RAGEvaluator what it does in the class it makes, as rouge_threshold."""
+    gold, docs = [["alpha beta"]], [["alpha x y"]]
+    for threshold in (0.4, 0.41):
+        made = RougeOfflineRetrievalEvaluators(gold, docs, "rouge1", threshold=threshold)
+        for option in ({"threshold": threshold}, {"rouge_threshold": threshold}):
+            rag = RAGEvaluator("rouge1", **option)
+            assert rag.evaluate_all(gold, docs) == made.evaluate_all(10)
+    overlap = RAGEvaluator("overlap", threshold=1.0)
+    overlap.evaluate_all(gold, docs)
+    assert overlap.get_evaluator().evaluation.settings["match"]["threshold"] == 1.0
+    judge = Judge(ScriptedClient([2]), store=tmp_path / "judgements.sqlite")
+    for grade, mrr in ((2, 1.0), (3, 0.0)):
+        judged = RAGEvaluator("llm", judge=judge, threshold=grade)
+        assert judged.evaluate_all(gold, docs)["mrr"]["mrr"] == mrr
+
+
 def whole(text: str) -> list[str]:
     """A tokenizer for which a text is one token."""
     return [text]
@@ -364,6 +383,12 @@ def test_the_krag_members_mean_krags_tokenizers_under_its_profile():
         ({"match_method": "rouge1", "measure": "recal"}, "match.measure: .*'recal'.*'recall'"),
         ({"match_method": "rouge1", "rouge_threshold": 0}, "threshold: 0 is out of range"),
         ({"match_method": "rouge1", "rouge_threshold": 1.5}, "threshold: 1.5 is out of range"),
+        ({"match_method": "rouge1", "threshold": 1.5}, "threshold: 1.5 is out of range"),
+        ({"threshold": 0.7}, "threshold: 'text' is yes or no; methods with one are rouge1, rouge2"),
+        (
+            {"match_method": "rouge1", "threshold": 0.7, "rouge_threshold": 0.6},
+            "threshold: 0.7 and rouge_threshold=0.6 are one setting; give one of them",
+        ),
         ({"profile": "krg"}, "profile: unknown value 'krg'.*'krag'"),
         ({"profile": "trec"}, "profile: unknown value 'trec'; valid: kragx, krag"),
         ({"profile": "krag", "match_method": "overlap"}, "K-RAG has no 'overlap'.*profile='kragx'"),

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from langchain_core.documents import Document
 
-from kragx import DataError, Doc, Gold, GoldDataset, Run, UsageError, evaluate, matcher
+from kragx import (
+    DataError,
+    Doc,
+    Gold,
+    GoldDataset,
+    Query,
+    RAGEvaluator,
+    Retrieved,
+    Run,
+    UsageError,
+    evaluate,
+    matcher,
+)
+from kragx.data.formats.parquet_written import write_questions
 from kragx.matchers import MatchWarning
 
 from .support import decided, scored
+
+CASCADE = {"cascade": [{"method": "exact", "accept": 1.0, "reject": 1.0}, "id"]}
 
 
 def doc(**metadata: object) -> dict[str, object]:
@@ -214,8 +230,17 @@ class TestId:
     @pytest.mark.parametrize("bad", [1.5, True, ["p1"], {"id": "p1"}])
     def test_what_is_no_id_is_an_error(self, bad: object) -> None:
         """A metadata value that is neither a string nor a whole number is not taken as an id."""
-        with pytest.raises(DataError, match="is not an id"):
+        with pytest.raises(DataError, match=r"query 'q1', rank 1: .*is not an id"):
             scored(matcher({"method": "id", "id_key": "page"}), [doc(page=bad)], [{"id": "p1"}])
+
+    @pytest.mark.parametrize("empty", ["", " "])
+    def test_an_empty_id_in_metadata_is_an_error(self, empty: str) -> None:
+        """Documents and gold whose ids are empty are not each other; the message says where."""
+        golds, lists = [[{"text": "a", "metadata": {"id": empty}}]], [[{"id": "a", "text": "b"}]]
+        with pytest.raises(DataError, match=r"query 'q1', gold 1: .*the id is empty"):
+            evaluate(golds, lists, match="id")
+        with pytest.raises(DataError, match=r"query 'q1', rank 1: .*the id is empty"):
+            evaluate(lists, golds, match="id")
 
     def test_any_alternative_serves(self) -> None:
         """A gold item is matched by its own id or by that of any alternative."""
@@ -231,6 +256,35 @@ class TestId:
         """A gold item without an id of its own is matched through an alternative's id."""
         gold = Gold(text="글", alternatives=(Doc(id="b"),))
         assert decided("id", [{"id": "b"}], [gold]) == [[True]]
+
+    @pytest.mark.parametrize(
+        "match", ["id", {"any": ["id", "exact"]}, {"all": ["id", "exact"]}, CASCADE]
+    )
+    @pytest.mark.parametrize("form", [Document, lambda text, **own: {"text": text, **own}])
+    def test_ids_in_metadata_of_lists(self, form: Any, match: Any) -> None:
+        """Lists of documents whose ids stand in their metadata alone, alone and in combinations."""
+        first, second = ([form(text, metadata={"id": text})] for text in ("a door", "a sea"))
+        golds, lists = [first, second], [[*second, *first], second]
+        assert evaluate(golds, lists, match=match, metrics=["mrr@5"])["mrr@5"] == 0.75
+        if match == "id":
+            krag = RAGEvaluator(match_method="id").evaluate_all(golds, lists)
+            assert krag["mrr"] == {"mrr": 0.75}
+
+    @pytest.mark.parametrize("match", ["id", {"method": "id", "id_key": "id"}])
+    def test_a_missing_id_in_lists_names_what_is_there(self, match: Any) -> None:
+        """The message about lists of plain documents has their keys too."""
+        with pytest.raises(DataError, match=r"'q1', rank 1: .*it has: page"):
+            evaluate([[{"id": "a", "text": "a"}]], [[doc(page=3)]], match=match)
+
+    def test_some_ids_in_metadata_in_a_parquet_file(self, tmp_path: Path) -> None:
+        """Metadata of a Parquet file are read where `id` is a member, as of lists."""
+        pytest.importorskip("pyarrow")
+        found = (Doc("x", "a"), Doc(text="b", metadata={"id": "g"}))
+        row = (Query("q1", gold=(Gold("g", "c"),)), Retrieved(found))
+        write_questions([row], tmp_path / "found.parquet")
+        for match in ("id", {"any": ["id", "exact"]}):
+            result = evaluate(tmp_path / "found.parquet", match=match, metrics=["mrr@5"])
+            assert result["mrr@5"] == 0.5
 
 
 class TestExact:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kragx import UsageError, matcher
-from kragx.data.tokenizers import CharTokenizer, UnicodeTokenizer
+from kragx.data.tokenizers import AutoTokenizer, CharTokenizer, UnicodeTokenizer
 from kragx.matchers import (
     METHODS,
     ContainsMatcher,
@@ -19,6 +19,7 @@ from kragx.matchers import (
 from kragx.matchers.phrase import OverlapMatcher
 
 UNICODE = {"name": "unicode", "version": UnicodeTokenizer().version, "casefold": True}
+AUTO = {"name": "auto", "version": AutoTokenizer.version}
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,13 @@ def test_every_threshold_in_range_is_taken(threshold: float) -> None:
         ("contains", {"method": "contains", "direction": "either", "casefold": False}),
         (
             "overlap",
-            {"method": "overlap", "threshold": 0.5, "short": 5, "tokenizer": UNICODE},
+            {
+                "method": "overlap",
+                "threshold": 0.5,
+                "short": 5,
+                "siblings": "apart",
+                "tokenizer": AUTO,
+            },
         ),
         (
             {"method": "rougeL", "threshold": 0.7, "tokenizer": {"name": "char", "n": 3}},

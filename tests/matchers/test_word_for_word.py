@@ -21,7 +21,8 @@ BEFORE = ["", " ", "\n", "\t", "(", "[", "{", '"', "'", "“", "‘", "«", "「
 BEFORE += ["|", "`", ": ", "/", "…", "—", "**", "\u3000", "\u00a0", "~", "=", "•"]
 AFTER = ["", " ", "\n", "\r\n", ")", "]", "}", '"', "'", "”", "’", "»", "」", "』", "*", ".", ". "]
 AFTER += [",", ", ", ";", ":", "!", "?", "…", "—", "|", "`", "/", "。", "、", "؟", "،", "।", "**"]
-WHITE = [" ", "  ", "\n", "\t", "\r\n", "\u00a0", "\u3000", "\u2009", " \n\t "]
+BLANKS = [" ", "  ", "\t", "\u00a0", "\u3000", "\u2009", " \t "]
+LINES = ["\n", "\r\n", " \n\t "]
 FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
 
 
@@ -69,13 +70,18 @@ def test_what_stands_word_for_word_matches(
     st.sampled_from(FORMS),
     st.sampled_from(FORMS),
     st.sampled_from([str.upper, str.lower, str.casefold, str.title]),
-    st.sampled_from(WHITE),
-    st.booleans(),
+    st.tuples(st.sampled_from(BLANKS + LINES), st.just(True))
+    | st.tuples(st.sampled_from(BLANKS), st.just(False)),
 )
 def test_how_it_is_written_changes_nothing(
-    drawn: tuple[str, str, str], form: str, other: str, case: object, white: str, inside: bool
+    drawn: tuple[str, str, str], form: str, other: str, case: object, drawn_white: tuple[str, bool]
 ) -> None:
-    """Normal forms, case, and the kind and amount of white space, in either text."""
+    """Normal forms, case, and the kind and amount of white space, in either text.
+
+    Where only a part of the gold is inside, the end of a line may be that of a heading, behind
+    which other words tell nothing.
+    """
+    white, inside = drawn_white
     gold, left, right = drawn
     document = f"{left} {gold if inside else gold[: len(gold) // 2]} {right}"
     expected = matches(gold, document)

@@ -165,6 +165,7 @@ def test_queries_that_differ_come_first() -> None:
         result.queries_by("map@5")
 
 
+@pytest.mark.filterwarnings("ignore:gold of one template")
 def test_at_threshold() -> None:
     """Another threshold gives what evaluating at it gives, verdict included."""
     sources = {"good": good, "fair": fair}
@@ -388,6 +389,7 @@ def test_stages_say_where_each_chain_loses_the_gold(ask, tmp_path):
     assert "search" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.filterwarnings("ignore:gold of one template")
 def test_stages_at_another_threshold():
     """What stages lose is what they lose at that threshold, as if it had been named at first."""
     first = RunnableLambda(lambda question: answer(question, 1), name="search")

@@ -4,6 +4,12 @@
 `database` has the statements. The last three load SQLAlchemy.
 """
 
-from kragx.data.databases.address import Address, NoStoreError, StoreFailedError, is_url
+from kragx.data.databases.address import (
+    Address,
+    NoStoreError,
+    StoreFailedError,
+    answering,
+    is_url,
+)
 
-__all__ = ["Address", "NoStoreError", "StoreFailedError", "is_url"]
+__all__ = ["Address", "NoStoreError", "StoreFailedError", "answering", "is_url"]

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +24,25 @@ class NoStoreError(DataError):
 
 class StoreFailedError(DataError):
     """A database cannot be read or takes nothing: a full disk, a server that does not answer."""
+
+
+_ANSWER_BY: ContextVar[float | None] = ContextVar("answer_by", default=None)
+
+
+@contextmanager
+def answering(*, within: float) -> Iterator[None]:
+    """Let databases that others hold fail so many seconds after this began, as somebody waits."""
+    token = _ANSWER_BY.set(time.monotonic() + within)
+    try:
+        yield
+    finally:
+        _ANSWER_BY.reset(token)
+
+
+def seconds_left() -> float | None:
+    """How long a database may still be waited for; None: as long as it takes."""
+    by = _ANSWER_BY.get()
+    return None if by is None else max(0.0, by - time.monotonic())
 
 
 @dataclass(frozen=True)

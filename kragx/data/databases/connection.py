@@ -11,9 +11,9 @@ from sqlalchemy import Connection, create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from kragx.data.databases.address import Address, NoStoreError
+from kragx.data.databases.address import Address, NoStoreError, seconds_left
 from kragx.data.databases.schema import Schema
-from kragx.data.sqlite import connect
+from kragx.data.sqlite import WAIT, connect
 from kragx.errors import DataError, needing
 
 # With a write-ahead log a killed process loses nothing; a power cut, the last moments.
@@ -63,8 +63,14 @@ def reason(error: BaseException) -> str:
 
 @contextmanager
 def transaction(connection: Connection, *, write: bool = False) -> Iterator[Connection]:
-    """All that is written within, or nothing of it."""
+    """All that is written within, or nothing of it; others are waited for while `answering`."""
+    left = seconds_left()
     with connection.begin():
+        if connection.dialect.name == "sqlite":
+            wait = WAIT if left is None else left
+            connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * wait)}")
+        elif left is not None:  # 0 would be for ever
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * left))}")
         if write and connection.dialect.name == "sqlite":
             # Taking the write lock at once waits for other writers; taking it half-way would fail.
             connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -10,7 +10,7 @@ from sqlalchemy import Column, Connection, Row, Select, Table, func, null, selec
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from kragx.data.databases.address import Address, StoreFailedError
+from kragx.data.databases.address import Address, StoreFailedError, seconds_left
 from kragx.data.databases.connection import opened, reason, transaction
 from kragx.data.databases.schema import Schema
 from kragx.errors import DataError
@@ -87,7 +87,8 @@ class Database:
                     return work(self._connection)
             except SQLAlchemyError as error:
                 wait = next(left, None) if isinstance(error, OperationalError) else None
-                if wait is None:
+                most = seconds_left()
+                if wait is None or (most is not None and wait > most):
                     problem = f"the {self._schema.what} failed: {reason(error)}"
                     raise StoreFailedError(problem, path=str(self._address)) from None
             time.sleep(wait)

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from itertools import count
+from math import isinf
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -66,7 +67,7 @@ def read_records(
         DataError: the file cannot be read; or, without `problems`, a line is broken.
     """
     problems = problems or Problems(str(path), strict=True)
-    for number, raw in _raw_lines(path, problems, lines):
+    for number, raw in raw_lines(path, problems, lines):
         record = _plain_json(raw)
         # Surrogates encoded as bytes are let through, to be replaced and counted.
         line = _decoded(number, raw, problems, "surrogatepass") if record is None else raw
@@ -96,13 +97,13 @@ def read_lines(path: str | Path, problems: Problems) -> Iterator[tuple[int, str]
     Raises:
         DataError: the file cannot be read.
     """
-    for number, raw in _raw_lines(path, problems):
+    for number, raw in raw_lines(path, problems):
         line = _decoded(number, raw, problems)
         if line is not None:
             yield number, line
 
 
-def _raw_lines(
+def raw_lines(
     path: str | Path, problems: Problems, lines: Iterable[tuple[int, bytes]] | None = None
 ) -> Iterator[tuple[int, bytes]]:
     """Each line as bytes; none of a file that begins as no UTF-8 does, which is reported."""
@@ -114,6 +115,25 @@ def _raw_lines(
                 problems.add(1, None, f"{name.upper()}; save the file as UTF-8")
                 return
             yield number, raw
+
+
+def before(raw: bytes, name: str, wanted: str) -> bytes:
+    """The object of a line without a field and all that stands behind it; the line, where unsure.
+
+    Args:
+        raw: the line.
+        name: of the field.
+        wanted: a field that has to stand before it.
+    """
+    # Within a string the second quote would be escaped. What is an object as soon as it is closed
+    # had nothing open, so that the name stands at its top.
+    head = raw[: max(0, raw.find(b'"%s"' % name.encode()))].rstrip()
+    if head.endswith(b","):
+        head = head[:-1] + b"}"
+        record = _plain_json(head)
+        if isinstance(record, dict) and wanted in record:
+            return head
+    return raw
 
 
 def _decoded(number: int, raw: bytes, problems: Problems, errors: str = "strict") -> str | None:
@@ -253,7 +273,8 @@ def foreign_json(text: str, *, strict: bool) -> Any:
 
     Args:
         text: the whole of it.
-        strict: whether keys must be unique and numbers JSON's, which NaN is not.
+        strict: whether keys must be unique and numbers finite: NaN is none of JSON's, and what
+            is too large for one (1e999) would become infinite.
 
     Raises:
         ValueError: it is none (a `DataError` where a key stands twice).
@@ -275,7 +296,15 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON's")
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_no_number)
+def _finite(text: str) -> float:
+    if isinf(number := float(text)):
+        raise ValueError(f"{text} is too large a number")
+    return number
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=unique_keys, parse_constant=_no_number, parse_float=_finite
+)
 
 
 def _parts(value: Any) -> Iterable[Any]:
@@ -328,7 +357,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         file: IO[bytes] = Path(path).open("rb", BUFFER)  # noqa: SIM115
         if str(path).endswith(".gz"):
             file = io.BufferedReader(_Unpacked(file, path), BUFFER)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # of a name that holds NUL
         problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
         raise DataError(problem) from None
     try:
@@ -338,10 +367,10 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         raise DataError(f"{path}: not a whole gzip file: {error}") from None
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, FileNotFoundError):
         return phrase("No such file or directory")
-    return error.strerror or str(error)
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def read_text(path: str | Path) -> str:

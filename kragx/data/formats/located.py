@@ -160,7 +160,7 @@ def readable(name: str) -> Iterator[None]:
         from pyarrow import ArrowException
     try:
         yield
-    except (OSError, ArrowException) as error:
+    except (OSError, ArrowException, UnicodeDecodeError) as error:  # names of columns are texts
         number = getattr(error, "errno", None)
         text = " ".join((os.strerror(number) if number else str(error)).split())
         problem = f"cannot be read{'' if number else ' as Parquet'}: {text[:_LONGEST]}"

@@ -43,6 +43,8 @@ _BATCH_ROWS = 4096
 _DOCUMENT = ("id", "text", "score", "metadata")
 _JSON = ("metadata", "stages", "history")
 _NUMBERED = ("id", "text", "metadata")
+_UNREADABLE = (ValueError, OverflowError, IndexError)
+"""What pyarrow raises over values that a file does not hold as it says."""
 _ITEM = ("id", "text", "grade", "alternatives", "metadata")
 
 
@@ -403,6 +405,8 @@ def _coded(array: pa.Array | None, n: int) -> tuple[list[Any], np.ndarray[Any, n
             raise _Other
         array = array.dictionary_encode()
     of_row = array.indices.cast("int64").fill_null(len(array.dictionary)).to_numpy()
+    if len(of_row) and not 0 <= of_row.min() <= of_row.max() <= len(array.dictionary):
+        raise _Other  # of a broken file
     is_used = np.zeros(len(array.dictionary) + 1, bool)
     is_used[of_row] = True
     try:
@@ -498,7 +502,7 @@ def _records(
     for offset in range(batch.num_rows):
         try:
             (values,) = batch.slice(offset, 1).to_pylist()
-        except (ValueError, OverflowError) as error:
+        except _UNREADABLE as error:
             problems.add(first + offset, None, _unreadable(batch, offset, error))
             continue
         values = {name: value for name, value in values.items() if not _is_index(name)}
@@ -510,7 +514,7 @@ def _unreadable(batch: pa.RecordBatch, offset: int, error: Exception) -> str:
     for name, column in zip(batch.schema.names, batch.columns):
         try:
             column.slice(offset, 1).to_pylist()
-        except (ValueError, OverflowError) as of_column:
+        except _UNREADABLE as of_column:
             is_text = isinstance(of_column, UnicodeDecodeError)
             reason = "not UTF-8; write it as UTF-8" if is_text else str(of_column)
             return f"the column {name!r} cannot be read: {reason}"

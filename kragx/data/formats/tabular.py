@@ -34,6 +34,8 @@ FIELDS: Mapping[str, Kind] = {
 """Every field of every format, and what it holds."""
 
 _SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
+_IN_QUOTES = re.compile('"[^"]*"')
+_SEPARATES = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 _MOST_TIMES = 20  # that a table with quotes that are never closed is read
 _QUESTIONS = ("query", "question", "user_input")  # what formats call the question's text
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -43,6 +45,9 @@ def read_csv(
     path: str | Path, problems: Problems | None = None, encoding: str | None = None
 ) -> Iterator[Row]:
     """The rows of a CSV file (tabs in ``.tsv``), each with the line on which it begins.
+
+    Cells are separated by ``;`` where the header has no comma outside of quotes: so do
+    spreadsheets write it where a comma stands in numbers.
 
     A row with a misplaced quote or with other columns than the header is reported to `problems`;
     reading goes on with the next line.
@@ -58,8 +63,8 @@ def read_csv(
         text, name = decoded(raw, encoding)
     if name == GUESSED and encoding is None:
         problems.guessed(name)
-    separator = "\t" if ending(path) == ".tsv" else ","
     lines = io.StringIO(text, newline="").readlines()
+    separator = "\t" if ending(path) == ".tsv" else _separator(lines)
     header: list[str] = []
     line, n_read_again, n_columns = 1, 0, 0
     while line <= len(lines):
@@ -79,7 +84,7 @@ def read_csv(
                 elif any(map(str.strip, cells)):  # no blank line
                     message = (
                         f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
-                        "a comma or line break needs double quotes around it"
+                        f"{_SEPARATES[separator]} or line break needs double quotes around it"
                     )
                     if len(header) == 1:
                         message += f", and line 1 must name the columns: it is {header[0]!r}"
@@ -100,6 +105,13 @@ def read_csv(
         raise DataError(f"{path}: the file is empty; a header with the fields' names is expected")
 
 
+def _separator(lines: Iterable[str]) -> str:
+    """What the first line that is not blank separates cells by: commas, or else semicolons."""
+    header = next(filter(str.strip, lines), "")
+    bare = _IN_QUOTES.sub("", header)
+    return ";" if ";" in bare and "," not in bare else ","
+
+
 def _header(cells: list[str], path: str | Path) -> list[str]:
     # Spreadsheets write columns at the end in which nothing stands, or no longer.
     n_named = max((n for n, cell in enumerate(cells, start=1) if cell.strip()), default=0)
@@ -107,10 +119,9 @@ def _header(cells: list[str], path: str | Path) -> list[str]:
         names = unique_names(cell.strip() for cell in cells[:n_named])
     if not all(names[1:]) or names == [""]:
         raise DataError(f"{path}:1: a column has no name; the first line names the fields")
-    if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
+    if len(names) == 1 and "\t" in names[0]:
         raise DataError(
-            f"{path}:1: the columns are not separated by commas; save it as CSV with commas, or "
-            "as .tsv with tabs"
+            f"{path}:1: the columns are separated by tabs; save it as .tsv, or as CSV with commas"
         )
     return names
 

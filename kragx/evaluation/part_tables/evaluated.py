@@ -25,7 +25,9 @@ from kragx.evaluation.part_tables.asking import sharing
 from kragx.evaluation.part_tables.scored import FACTS, Findings, ScoredPart, Work, most, scored
 from kragx.evaluation.parts.matched import MatchedPart, sound
 from kragx.evaluation.parts.part import parts_of
+from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.matchers import Notes, matching
+from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import (
     Floats,
     MatchTable,
@@ -130,6 +132,8 @@ def evaluate_in_parts(
     fields = None if looks else looked_at(matcher, meant)
     of = source_of(source, None, meant, texts=texts, of_documents=fields)
     criteria = criteria.for_run(of.name).against_gold()
+    if criteria.needs_vocabulary:
+        criteria = criteria.knowing(vocabulary_of(of))
     tables = Path(folder).absolute() / TABLES
     make_folder(tables)
     work = Work.of(criteria, texts, tables)
@@ -195,6 +199,7 @@ def _joined(parts: Iterable[ScoredPart], source: Source, advance: Callable[[], N
     """All parts, in order; `advance` is told of each."""
     result = _All()
     source.passed.hashes = []
+    source.passed.golds = GoldSample()
 
     def matched_parts() -> Iterator[MatchedPart]:
         for part in parts:
@@ -222,6 +227,7 @@ def _evaluation(result: _All, source: Source, criteria: Criteria) -> Evaluation:
     sums, findings = result.sums, result.findings
     specs, profile, matcher = criteria.specs, criteria.profile, criteria.matcher
     matching.conclude(matcher, findings.notes)
+    golds = source.passed.golds or GoldSample()
     facts = {}
     if criteria.facts_by is not None:
         facts = Facts.concluded(result.counts(FACTS), findings.facts, criteria.facts_by)
@@ -262,6 +268,7 @@ def _evaluation(result: _All, source: Source, criteria: Criteria) -> Evaluation:
         table=_questions(sums["n_queries"], source.passed.statuses["answered"], matcher.threshold),
         profile=profile,
         longest=result.longest,
+        siblings=criteria.found(criteria.siblings(golds), findings.notes),
         failures=source.passed.failures,
     )
 

@@ -28,11 +28,12 @@ from kragx.evaluation.parts.part import Part
 from kragx.evaluation.parts.places import place_of_part
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
+from kragx.matchers.gold_siblings import GoldSample, compares_gold
 from kragx.metrics import Floats, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
-VERSION = 4
+VERSION = 5
 """Of the form of tables; a table of another one is not taken."""
 
 FACTS = "facts "
@@ -41,7 +42,7 @@ FACTS = "facts "
 _LONGEST = 200  # characters of a value to slice by
 _READ = {
     "kragx.matchers.": {
-        *("Notes", "Unmatchable", "Gaps", "Gap", "Lookout", "Look", "Alike", "Apart", "Shift"),
+        *("Notes", "Unmatchable", "Gaps", "Gap", "SiblingCounts", "Alike", "Apart", "Shift"),
     },
     "kragx.evaluation.spans": {"Reader"},
     "kragx.metrics.spans.reading": {"SpanOptions"},
@@ -163,6 +164,10 @@ def _settings_hash(criteria: Criteria, texts: Texts) -> str:
         "version": VERSION,
         "match": criteria.matcher.settings,
         "facts": None if criteria.facts_by is None else criteria.facts_by.settings,
+        "vocabulary": [
+            own.vocabulary.key for own in members if own.vocabulary and own.tells_siblings
+        ],
+        "passages": criteria.passages,
         "judges": [judge.decides_by for judge in criteria.judges],
         "code": [
             *(
@@ -200,7 +205,8 @@ def scored(part: Part, work: Work) -> ScoredPart:
     if path.exists() and _read(of_part, criteria.metrics):
         return of_part
     plan = criteria.plan(itself if criteria.looks else _groups, work.texts)
-    found = matched(part, replace(plan, hashes=True))
+    golds = compares_gold(criteria.matcher)
+    found = matched(part, replace(plan, hashes=True, golds=golds))
     of_part.passed, of_part.findings.notes, of_part.error = found.passed, found.notes, found.error
     kept, of_part.passed.kept = found.passed.kept or [], None
     if found.table is None:
@@ -300,6 +306,7 @@ def _write(of_part: ScoredPart, work: Work, groups: Sequence[Mapping[str, Any]])
         "has_answers": passed.has_answers,
         "n_replaced_surrogates": passed.mender.surrogates,
         "lines": list(passed.lines.items()),
+        "golds": None if passed.golds is None else passed.golds.packed(),
         "findings": pickle.dumps(vars(of_part.findings)).hex(),
     }
     made = pa.table(columns).replace_schema_metadata({TABLE_KEY: to_json(about)})
@@ -330,6 +337,7 @@ def _read(of_part: ScoredPart, names: Sequence[str]) -> bool:
             n_empty=int(about["n_empty"]),
             failures={query_id: error for query_id, error in errors if error is not None},
             hashes=table["query_hash"].to_pylist(),
+            golds=None if about["golds"] is None else GoldSample.unpacked(about["golds"]),
         )
         passed.mender.surrogates = int(about["n_replaced_surrogates"])
         values = {

@@ -8,6 +8,7 @@ import os
 import pickle
 import platform
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -240,22 +241,72 @@ def _connected(address: str) -> Iterator[Any]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers of its use
     with needing("ray", "engine ray"):
         import ray
-    if ray.is_initialized():
-        yield ray
-        return
+    with _said_aside():
+        is_new = not ray.is_initialized()
+        if is_new:
+            _start(ray, address)
+        try:
+            yield ray
+        except ray.exceptions.RayError as error:
+            problem = f"the Ray cluster fails: {_first_line(error)}"
+            raise UsageError(problem, field="engine.ray", remedy=_LOGS) from error
+        finally:
+            if is_new:
+                ray.shutdown()
+
+
+_LOGS = "its logs (below /tmp/ray) say why; workers=2 (--workers 2) does the work without Ray"
+
+
+def _start(ray: Any, address: str) -> None:
+    """Connect to a cluster, or start one; whatever keeps it from that is said with a remedy."""
     try:
         ray.init(address, include_dashboard=None, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except Exception as error:  # Ray raises bare ones, too
+        is_local = address == "local"
+        how = "no Ray cluster can be started here" if is_local else f"no Ray cluster at {address!r}"
         raise UsageError(
-            f"no Ray cluster at {address!r}: {error}",
+            f"{how}: {_first_line(error)}",
             field="engine.ray.address",
-            remedy="start one (ray start --head), name its address, or name 'local' for one on "
+            remedy=_LOGS
+            if is_local
+            else "start one (ray start --head), name its address, or name 'local' for one on "
             "this machine",
         ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
+
+
+class _Aside:
+    """Standard output, but for the lines of Ray's own threads, which go to standard error."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        is_rays = threading.current_thread().name.startswith("ray_")
+        return int((sys.stderr if is_rays else self._stream).write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def _said_aside() -> Iterator[None]:
+    """Within, Ray says on standard error what happens to its workers: the result may be JSON."""
+    before = sys.stdout
+    if isinstance(before, _Aside):
+        yield
+        return
+    aside: Any = _Aside(before)
+    sys.stdout = aside
     try:
-        yield ray
+        yield
     finally:
-        ray.shutdown()
+        if sys.stdout is aside:  # somebody may have put another one there
+            sys.stdout = before
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from kragx.evaluation.parts.part import Part, Stream, parts_of
 from kragx.evaluation.spans import Reader
 from kragx.matchers import BaseMatcher, Heard, MatchItem, Notes, Trace, matching
 from kragx.matchers.batches import BatchMatcher
+from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import MatchTable, Profile
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
@@ -42,6 +43,7 @@ class Plan:
         leave_out_missing: whether queries without an answer are counted only.
         spans: how texts are read for spans; the questions are kept as they are then (`itself`).
         hashes: whether each query's gold is hashed, as the whole gold set is not at hand.
+        golds: whether gold is kept that is compared with gold, for the same reason.
         keep: what is kept of each question; None for nothing. A function of a module.
         hears: whether what the matcher was asked and said is kept.
     """
@@ -52,6 +54,7 @@ class Plan:
     leave_out_missing: bool = False
     spans: tuple[SpanOptions, ...] = ()
     hashes: bool = False
+    golds: bool = False
     keep: Callable[[MatchItem], Any] | None = None
     hears: bool = False
 
@@ -105,7 +108,11 @@ def matched(part: Part, plan: Plan, heard: Heard | None = None) -> MatchedPart:
         plan: what is done with them.
         heard: is told what the matcher was asked, and said; else what the plan says is kept.
     """
-    passed = Passed(hashes=[] if plan.hashes else None, kept=None if plan.keep is None else [])
+    passed = Passed(
+        hashes=[] if plan.hashes else None,
+        kept=None if plan.keep is None else [],
+        golds=GoldSample() if plan.golds else None,
+    )
     of_part = MatchedPart(part.name, passed, Notes(), file=part.file)
     if plan.hears and heard is None:
         heard = lambda item, trace: of_part.heard.append((item, trace))  # noqa: E731
@@ -167,8 +174,14 @@ def match_all(
     if table is not None:
         matching.conclude(plan.matcher, notes)
         return Matched(table)
-    plan = replace(plan, texts=source.texts, hashes=source.gold is None, hears=heard is not None)
     passed = source.passed
+    plan = replace(
+        plan,
+        texts=source.texts,
+        hashes=source.gold is None,
+        golds=passed.golds is not None,
+        hears=heard is not None,
+    )
     if plan.keep is not None:
         passed.kept = []
     if engine is None:

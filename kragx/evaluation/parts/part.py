@@ -17,7 +17,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from kragx.data import Mender, Reading
-from kragx.data.block import Block, Row
+from kragx.data.block import Block, Kept, Row
 from kragx.data.formats.jsonl import BUFFER, open_bytes
 from kragx.data.formats.located import files_of, shown
 from kragx.data.formats.parquet import Table, tables_of
@@ -91,7 +91,7 @@ class Stream:
     def rows(self, mender: Mender) -> Iterator[Row | Block]:
         """What comes."""
         own = self.content
-        return own.blocks() if isinstance(own, (Listed, Reading)) else iter(own)
+        return iter(own.blocks()) if isinstance(own, (Kept, Listed, Reading)) else iter(own)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import IO, Annotated, Any, ClassVar, Self
 from weakref import finalize
 
 from kragx.data import Doc, Mender, as_docs
+from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, RetrieverError, UsageError, inside, shorten
 from kragx.evaluation.answers import Mended
 from kragx.plugins import check_options, number, optional
@@ -291,7 +292,8 @@ class _Process:
 
     def _hand_over(self, line: bytes) -> None:
         try:
-            record = json.loads(line.decode("utf-8-sig"))
+            text = line.decode("utf-8-sig")
+            record = json.loads(text)
             number = str(record["id"]) if isinstance(record, dict) else ""
             is_known = number.isdecimal() and 0 < int(number) <= self._count
         except (ValueError, KeyError, RecursionError):
@@ -310,9 +312,13 @@ class _Process:
         if answer is None or answer.done():
             return  # nobody waits for it any longer
         try:
+            with inside(path=self.shown):
+                record = foreign_json(text, strict=True)
             answer.set_result(self._documents(record))
         except (DataError, RetrieverError) as error:
             answer.set_exception(error)
+        except ValueError as error:
+            answer.set_exception(DataError(f"{self.shown} answered with odd JSON: {error}"))
 
     def _documents(self, record: dict[str, Any]) -> list[Doc]:
         if record.get("error") is not None:

@@ -1,17 +1,18 @@
 """Retrievers that are servers: one request of HTTP a question."""
 
 import asyncio
-import json as json_text
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from json import JSONDecodeError
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
 from kragx.data import Doc, Mender, as_docs
+from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, RetrieverError, UsageError, shorten
 from kragx.evaluation.answers import Mended
 from kragx.evaluation.services.answer_path import AnswerPath, described
@@ -283,14 +284,12 @@ class HttpRetriever:
         if not response.is_success:
             raise RetrieverError(f"{self._request} answered {_status(response)}{_quoted(body)}")
         try:
-            answer = json_text.loads(body)
-        except (ValueError, RecursionError):
+            return self._read(foreign_json(body, strict=True))
+        except JSONDecodeError:
             kind = response.headers.get("content-type", "of no type")
             problem = f"{self._request} answered {status} with no JSON ({kind}){_quoted(body)}"
             raise DataError(problem) from None
-        try:
-            return self._read(answer)
-        except DataError as error:
+        except ValueError as error:  # a DataError is one
             problem = f"{self._request} answered {status}, but: {error}{_quoted(body)}"
             raise DataError(problem) from None
 

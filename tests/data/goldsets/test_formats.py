@@ -66,8 +66,9 @@ def test_wrong_encoding(tmp_path):
     [
         ("", "empty"),
         ("query_id,query,query_id\n", "stands twice"),
-        ("query_id;query;relevant_chunk_ids\n1;x;c\n", "not separated by commas"),
+        ("query_id\tquery\trelevant_chunk_ids\n1\tx\tc\n", "are separated by tabs; save it"),
         ("query_id,query,relevant_chunk_ids\n1,a, b,c1\n", r":2: 4 cells, the header has 3"),
+        ("query_id;query;relevant_chunk_ids\n1;a; b;c1\n", "a semicolon or line break needs"),
         ('query_id,query,relevant_chunk_ids\n1,"a,c1\n', "not valid CSV"),
         ("query_id,query,relevant_chunk_ids\n1,a,[c1\n", r":2: relevant_chunk_ids: looks like"),
         ("a,b\n1,2\n", "not recognised"),
@@ -80,6 +81,23 @@ def test_mistakes_in_csv(tmp_path, text, hint):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=hint):
         read_dataset(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'query_id;query;relevant_chunk_ids\n1;"how; why, when?";"c1;c2"\n2;who?;c3\n',
+        '\n"query_id";"query";"relevant_chunk_ids"\n1;"how; why, when?";c1,c2\n2;who?;c3\n',
+        'query_id;query;relevant_chunk_ids;"a, b"\n1;"how; why, when?";c1|c2;y\n2;who?;c3;\n',
+    ],
+)
+def test_semicolons(tmp_path, text):
+    """Cells separated by ``;``, as spreadsheets write them where numbers have commas, are read."""
+    path = tmp_path / "gold.csv"
+    path.write_text(text, encoding="utf-8")
+    dataset = read_dataset(path, columns={"metadata.notes": "a, b"} if '"a, b"' in text else {})
+    assert dataset["1"].text == "how; why, when?"
+    assert [[gold.id for gold in query.gold] for query in dataset] == [["c1", "c2"], ["c3"]]
 
 
 def test_unknown_field_in_columns(tmp_path):

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.filterwarnings("ignore:gold of one template")
 @pytest.mark.parametrize(
     ("source", "match", "profile", "metrics"),
     some(
@@ -122,34 +124,79 @@ def test_a_table_says_what_it_is_of(files: Path) -> None:
     assert summary["mean"] == result.evaluation.mean
 
 
-@pytest.mark.integration
-def test_only_what_has_changed_is_computed(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another file, metric, matcher or threshold is another table; a broken one is made anew."""
+@pytest.fixture
+def n_computed(files: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Score into the folder; how many parts were computed."""
     computed: list[str] = []
     matched = scored.matched
     monkeypatch.setattr(
         scored, "matched", lambda part, plan: computed.append(part.name) or matched(part, plan)
     )
 
-    def n_computed(**options: Any) -> int:
+    def run(**options: Any) -> int:
         computed.clear()
         evaluate_in_parts(files / "data", files / "out", **options)
         return len(computed)
 
-    assert [n_computed(), n_computed()] == [4, 0]
-    assert n_computed(metrics=["mrr@10"]) == 4
-    assert n_computed(match={"method": "overlap", "threshold": 0.6}) == 4
-    assert n_computed(no_gold="zero") == 4
+    return run
+
+
+@pytest.mark.integration
+def test_only_what_has_changed_is_computed(files: Path, n_computed: Callable[..., int]) -> None:
+    """Another file, metric, matcher or threshold is another table; a broken one is made anew."""
+    assert [n_computed(match="rouge2"), n_computed(match="rouge2")] == [4, 0]
+    assert n_computed(match="rouge2", metrics=["mrr@10"]) == 4
+    assert n_computed(match={"method": "rouge2", "threshold": 0.6}) == 4
+    assert n_computed(match="rouge2", no_gold="zero") == 4
     assert n_computed(profile="krag", match="exact", metrics=["mrr@10"]) == 4
-    assert n_computed() == 0
+    assert n_computed(match="rouge2") == 0
     changed = questions(50)
-    changed[7] = (changed[7][0], Retrieved((Doc(text="another"),)))
+    changed[7] = (changed[7][0], Retrieved((Doc(text="another one"),)))
     write_questions(changed, files / "data" / "0.parquet")
-    assert [n_computed(), n_computed()] == [1, 0]
-    paths = evaluate_in_parts(files / "data", files / "out").tables
+    assert [n_computed(match="rouge2"), n_computed(match="rouge2")] == [1, 0]
+    paths = evaluate_in_parts(files / "data", files / "out", match="rouge2").tables
     paths[1].write_bytes(paths[1].read_bytes()[:-50])
     paths[2].write_bytes(paths[3].read_bytes())  # of other content
-    assert [n_computed(), n_computed()] == [2, 0]
+    assert [n_computed(match="rouge2"), n_computed(match="rouge2")] == [2, 0]
+
+
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:gold of one template")
+def test_other_words_are_other_tables_where_siblings_are_apart(
+    files: Path, n_computed: Callable[..., int]
+) -> None:
+    """What tells siblings apart is looked for in all texts: where it changes, all is computed."""
+
+    def change(*docs: Doc) -> None:
+        changed = questions(50)
+        changed[7] = (changed[7][0], Retrieved(docs))
+        write_questions(changed, files / "data" / "0.parquet")
+
+    texts = [Doc(text=text) for text in ("a chunk that has other words", "and one more of them")]
+    change(*texts)
+    apart, together = "overlap", {"method": "overlap", "siblings": "together"}
+    assert [n_computed(match=apart), n_computed(match=together)] == [4, 4]
+    change(*texts[::-1])  # the same words
+    assert [n_computed(match=apart), n_computed(match=together)] == [1, 1]
+    change(*texts, Doc(text="a word that no other text has"))
+    assert [n_computed(match=apart), n_computed(match=together)] == [4, 1]
+    assert [n_computed(match=apart), n_computed(match=together)] == [0, 0]
+
+
+@pytest.mark.integration
+def test_another_script_is_another_table(files: Path, n_computed: Callable[..., int]) -> None:
+    """By what the gold of all parts says that spans are compared, every part is computed."""
+    options = {"match": "exact", "metrics": ["coverage@5"]}
+    assert [n_computed(**options), n_computed(**options)] == [4, 0]
+    hangul = Gold(text="한글로 쓴 긴 정답 " * 1000)
+    write_questions(
+        [
+            (replace(query, gold=(hangul,), answerable=None), answer)
+            for query, answer in questions(50)
+        ],
+        files / "data" / "0.parquet",
+    )
+    assert [n_computed(**options), n_computed(**options)] == [4, 0]
 
 
 class Nothing(ExactMatcher):

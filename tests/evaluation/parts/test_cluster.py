@@ -4,6 +4,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,6 +141,71 @@ def test_a_part_that_kills_every_worker_is_named(cluster, file):
     named = rf"worked on {re.escape(file)} from line 1 on;"
     with pytest.raises(WorkerError, match=rf"a worker died \(\w+, 4 times\) while it {named}"):
         evaluate(file, match=Hopeless(), workers=Ray())
+
+
+def test_json_while_a_worker_is_killed(tmp_path):
+    """Ray says on standard error that a worker died; standard output is the result alone."""
+    rows = [
+        {"query_id": f"q{n}", "gold": [{"text": f"text {n}"}], "retrieved": [{"text": f"text {n}"}]}
+        for n in range(20)
+    ]
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code = (
+        "import os, signal\nfrom pathlib import Path\nimport numpy as np\n"
+        "from kragx.matchers import BaseMatcher\n\n\n"
+        "class Deadly(BaseMatcher):\n"
+        "    def scores(self, items, notes):\n"
+        "        for item in items:\n"
+        "            if not Path('FOLDER/died').exists():\n"
+        "                Path('FOLDER/died').touch()\n"
+        "                os.kill(os.getpid(), signal.SIGKILL)\n"
+        "            yield np.ones(item.shape)\n"
+    )
+    (tmp_path / "deadly.py").write_text(code.replace("FOLDER", str(tmp_path)))
+    command = [sys.executable, "-m", "kragx", "score", "results.jsonl", "--format", "json"]
+    command += ["--match", "{method: 'deadly:Deadly'}", "--engine", "ray", "--address", "local"]
+    root = str(Path(__file__).parents[3])
+    own = {"PYTHONPATH": os.pathsep.join([root, str(tmp_path)]), "RAY_AUTH_MODE": "disabled"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | own, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "died").exists()
+    assert json.loads(done.stdout)["mean"]["recall@10"] == 1
+    assert "(raylet)" in done.stderr
+
+
+@pytest.mark.parametrize("address", ["local", "10.0.0.1:6379"])
+def test_a_cluster_that_cannot_start(file, monkeypatch, address):
+    """Whatever Ray raises, bare exceptions too, it is wrong use with a remedy."""
+    ray = pytest.importorskip("ray")
+
+    def init(*_, **__):
+        raise Exception("The current node timed out during startup.\nmore of it")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(UsageError, match="current node timed out during startup") as caught:
+        evaluate(file, workers=Ray(address))
+    assert caught.value.exit_code == 2
+    assert caught.value.remedy
+    assert caught.value.field == "engine.ray.address"
+    assert "\n" not in str(caught.value)
+    before = sys.stdout
+    with pytest.raises(UsageError), Ray(address).connected():
+        pass
+    assert sys.stdout is before
+
+
+def test_a_cluster_that_fails(cluster, file, monkeypatch):
+    """So is one whose machines go away before the work."""
+
+    def nodes():
+        raise cluster.exceptions.RaySystemError("the GCS is gone")
+
+    monkeypatch.setattr(cluster, "nodes", nodes)
+    with pytest.raises(UsageError, match=r"the Ray cluster fails: .*the GCS is gone"):
+        evaluate(file, workers=Ray())
 
 
 def test_another_environment_is_refused_before_work(cluster, file, monkeypatch):

@@ -31,8 +31,9 @@ from tests.waiting import PATIENCE, wait_until
 
 
 def _row(number, **more):
-    gold = [{"text": f"gold passage of number {number} with some more words"}]
-    texts = [f"gold passage of number {n} with some more words" for n in (number + 1, number)]
+    text = "gold{0} passage{0} of{0} number{0} with some more words"
+    gold = [{"text": text.format(number)}]
+    texts = [text.format(n) for n in (number + 1, number)]
     return {
         "query_id": f"q{number}",
         "query": f"What is {number}?",

@@ -106,6 +106,16 @@ ODD = {
     "no list": (b'{"id": "ID", "hits": []}', DataError, "'documents' must be a list"),
     "no document": (b'{"id": "ID", "documents": [{"body": "a"}]}', DataError, "body: unknown"),
     "a text": (b'{"id": "ID", "documents": ["a"]}', DataError, "an object is expected"),
+    "a key twice": (
+        b'{"id": "ID", "documents": [], "documents": []}',
+        DataError,
+        "the key 'documents' stands twice in one object",
+    ),
+    "a number too large": (
+        b'{"id": "ID", "documents": [{"text": "a", "score": 1e999}]}',
+        DataError,
+        "answered with odd JSON: 1e999 is too large a number",
+    ),
     "no UTF-8": (b"\xff\xfe", DataError, "no answer to a question"),
 }
 

@@ -30,9 +30,13 @@ DOCS = [
 ]
 
 
+PAIRS = {"method": "overlap", "short": 0}
+"""Shares of pairs of words for gold of any length."""
+
+
 def explained(**options: Any) -> Explanation:
     """The small query above."""
-    return explain(GOLD, DOCS, query_id="q1", **options)
+    return explain(GOLD, DOCS, query_id="q1", **{"match": PAIRS, **options})
 
 
 def printed(found: Explanation, *, colour: bool = False, width: int = 200, **options: Any) -> str:
@@ -131,12 +135,12 @@ def test_scores_are_those_of_evaluating_with_each_matcher():
 
 def test_a_near_miss_is_one_that_a_slightly_lower_threshold_matches():
     """.4 against a threshold of .45 is near; against .7 it is not, unless asked to look further."""
-    near = explained(match={"method": "overlap", "threshold": 0.45})
+    near = explained(match={**PAIRS, "threshold": 0.45})
     assert [(pair.rank, pair.gold) for pair in near.near_misses] == [(2, 2)]
-    far = {"method": "overlap", "threshold": 0.7}
+    far = {**PAIRS, "threshold": 0.7}
     assert explained(match=far).near_misses == ()
     assert len(explained(match=far, near=0.3).near_misses) == 1
-    assert explained(match={"method": "overlap", "threshold": 0.35}).pair(2, 2).near
+    assert explained(match={**PAIRS, "threshold": 0.35}).pair(2, 2).near
 
 
 def test_nothing_alike_is_no_near_miss():
@@ -151,7 +155,7 @@ def test_nothing_alike_is_no_near_miss():
 
 def test_a_combination_says_who_decided():
     """The members asked stand below, with the one that decided."""
-    spec = {"cascade": [{"method": "rouge1", "accept": 0.9, "reject": 0.3}, "overlap"]}
+    spec = {"cascade": [{"method": "rouge1", "accept": 0.9, "reject": 0.3}, PAIRS]}
     explanation = explained(match=spec)
     reason = explanation.pair(2, 2).reason
     assert [part.method for part in reason.parts] == ["rouge1", "overlap"]

@@ -455,9 +455,14 @@ def test_retrievers_are_compared_at_budgets():
     """A comparison looks at neighbouring thresholds of metrics at a budget as of any other."""
     dataset = GoldDataset.from_documents([["a b c d e f g h i j k"]])
     lists = {"long": ["x y z", "a b c d e f g h i j k"], "near": ["a b c d e f x y z 1 2"]}
-    metrics = ["mrr@20tokens", "mrr@10"]
+    metrics, match = ["mrr@20tokens", "mrr@10"], {"method": "overlap", "short": 0}
     of = [
-        evaluate(dataset, Run.from_documents([docs], name=name), match="overlap", metrics=metrics)
+        evaluate(
+            dataset,
+            Run.from_documents([docs], name=name),
+            match=match,
+            metrics=metrics,
+        )
         for name, docs in lists.items()
     ]
     assert flips(of, "mrr@20tokens").swapped == (("near", "long", 0.525),)  # type: ignore[union-attr]

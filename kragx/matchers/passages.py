@@ -1,0 +1,133 @@
+"""Matchers of passages: compared as their script wants it, and siblings of one template apart."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from kragx.data import TokenCorpus
+from kragx.data.known import OfTexts
+from kragx.data.lists import Lists
+from kragx.data.tokenizers import LETTERS, AutoTokenizer, without_hanja
+from kragx.matchers.batches import TokenMatcher
+from kragx.matchers.notes import Notes
+from kragx.matchers.siblings import (
+    FINDING,
+    SiblingCounts,
+    Siblings,
+    differences,
+    without_siblings,
+)
+from kragx.matchers.vocabulary import Vocabulary
+from kragx.metrics import Floats, Ints
+from kragx.metrics.threshold import matches
+from kragx.printing import phrase
+
+PAIR = 4
+"""Two neighbouring runs of three letters, by which passages of mostly Hangul are compared."""
+
+
+class PassageMatcher(TokenMatcher):
+    """Compares passages by tokens; what it knows of all texts is said before (`knowing`).
+
+    Attributes:
+        siblings: ``apart`` gives 0 to a document that has other known words between the words of
+            the gold text, as texts made from one template have; ``together`` does not look.
+    """
+
+    siblings: Siblings
+
+    @property
+    def tells_siblings(self) -> bool:  # type: ignore[override]
+        """Whether siblings are apart."""
+        return self.siblings == "apart"
+
+    @property
+    def needs_vocabulary(self) -> bool:
+        """Whether siblings or a script are to be looked at, and nobody has said the words."""
+        return self.vocabulary is None and (
+            self.tells_siblings or self.tokenizer == AutoTokenizer()
+        )
+
+    def knowing(self, vocabulary: Vocabulary) -> Self:
+        """This matcher with the words of the evaluation's texts, and its tokenizer chosen."""
+        twin = copy(self)
+        twin._set(vocabulary=vocabulary)
+        if self.tokenizer == AutoTokenizer():
+            twin._set(tokenizer=AutoTokenizer(vocabulary.passages))
+        if vocabulary.corpus is not None:  # in which the same words are numbered
+            is_words = isinstance(self.tokenizer, AutoTokenizer)
+            twin.__dict__.setdefault("corpus" if is_words else "_words", vocabulary.corpus)
+        return twin
+
+    def siblings_together(self) -> Self:
+        """This matcher without the rule, with all that was read."""
+        twin = copy(self)
+        twin._set(**vars(self) | {"siblings": "together"})
+        return twin
+
+    @property
+    def _by_characters(self) -> bool:
+        """Whether passages are compared by characters."""
+        return isinstance(self.tokenizer, AutoTokenizer) and self.tokenizer.passages == "characters"
+
+    @cached_property
+    def _words(self) -> TokenCorpus:
+        """The words of the texts: siblings are told apart by words, whatever is compared."""
+        is_words = isinstance(self.tokenizer, AutoTokenizer)
+        return self.corpus if is_words else TokenCorpus(AutoTokenizer())
+
+    @cached_property
+    def _letters(self) -> TokenCorpus:
+        """The letters of the texts."""
+        return TokenCorpus(LETTERS, in_letters=True)
+
+    @cached_property
+    def _in_letters(self) -> OfTexts:
+        def rows(texts: list[str]) -> Ints:
+            as_read = [*map(without_hanja, texts)]
+            self._letters.add(as_read)
+            return self._letters.rows(as_read)
+
+        return OfTexts(rows)
+
+    def _rows_of_passages(self, *lists: Lists) -> tuple[Lists, ...]:
+        """The same lists by their rows in `_letters`, of texts by their rows in `corpus`."""
+        letters = self._letters
+        letters.make_room()
+        every = np.concatenate([texts.numbers for texts in lists])
+        # Either corpus may have forgotten its rows.
+        age = hash((self.corpus.age, letters.age))
+        rows = self._in_letters.of(self.corpus.texts, every, age)
+        ends = np.cumsum([len(texts.numbers) for texts in lists])
+        parts = np.split(rows, ends[:-1])
+        return tuple(Lists(letters.texts, part, texts.n_texts) for texts, part in zip(lists, parts))
+
+    def why_not(self, doc: str, gold: str) -> str:
+        """The word that makes a document a sibling of the gold text."""
+        if not self.tells_siblings or self.vocabulary is None:
+            return ""
+        scores = self.siblings_together().pair_scores([doc], [gold])
+        if scores is None or not matches(scores, self.threshold).all():
+            return ""
+        texts = [self.read(doc)], [self.read(gold)]
+        (differing,) = differences(*texts, self._words, self.vocabulary)
+        if differing is None or not differing.word:
+            return ""
+        return phrase(
+            "another text of one template: {word!r} where the gold text has {gold!r}",
+            word=differing.word,
+            gold=" ".join(differing.gold),
+        )
+
+    def _told_apart(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes) -> Floats:
+        """The scores, with 0 for siblings of the gold."""
+        if not self.tells_siblings or self.vocabulary is None:
+            return scores
+        counts = notes.finding(self.settings, FINDING, SiblingCounts)
+        return without_siblings(
+            docs, golds, scores, self._words, self.vocabulary, self.threshold, counts
+        )
