@@ -289,7 +289,7 @@ OPTIONS = {
     "short": Option(SpanOptions.short, read=_whole(0)),
     "offsets": Option("auto", ("auto", "off", "only")),
     "wrappers": Option("removed", ("removed", "kept")),
-    "tokenizer": Option("unicode", read=_tokenizer),
+    "tokenizer": Option(SpanOptions.tokenizer, read=_tokenizer),
     "source": Option(SpanOptions.source),
     "start": Option(SpanOptions.start),
     "end": Option(SpanOptions.end),

@@ -48,18 +48,22 @@ def _dcg(view: TableView, gain: str) -> tuple[Floats, Floats]:
     queries, ranks, golds = view.found_items
     ideal = np.flatnonzero(view.is_gold)
     of_ideal = view.gold_query[ideal]
-    if (order_within(queries) <= ranks).all():
-        # No item has to wait for its rank, so all layers of an item are credited at c.
-        best = _best_first(view, of_ideal, gains[ideal])
-        return (
-            view.sums(view.found_cells, gains[golds] * view.discount[ranks]),
-            view.discounted(of_ideal, order_within(of_ideal), best),
+    # Where no item of a query has to wait for its rank, all layers of each are credited at c.
+    best = _best_first(view, of_ideal, gains[ideal])
+    dcg = view.sums(view.found_cells, gains[golds] * view.discount[ranks])
+    ideal_dcg = view.discounted(of_ideal, order_within(of_ideal), best)
+    waits = np.zeros(view.table.n_queries, bool)
+    waits[queries[order_within(queries) > ranks]] = True
+    if waits.any():  # for these alone, as the two ways may differ in the last bit
+        found, own = waits[queries], ideal[waits[of_ideal]]
+        level, of_own = np.zeros(len(gains), np.int64), view.gold_query[own]
+        level[own], heights = _levels(view, of_own, gains[own])
+        layered = (
+            _layered(view, queries[found], ranks[found], level[golds[found]], heights),
+            _layered(view, of_own, np.ones_like(own), level[own], heights),
         )
-    level, heights = _levels(view, gains, ideal[np.lexsort((gains[ideal], of_ideal))])
-    return (
-        _layered(view, queries, ranks, level[golds], heights),
-        _layered(view, of_ideal, np.ones_like(ideal), level[ideal], heights),
-    )
+        dcg[:, waits], ideal_dcg[:, waits] = (total[:, waits] for total in layered)
+    return dcg, ideal_dcg
 
 
 def _gain(grades: Floats, gain: str) -> Floats:
@@ -94,21 +98,19 @@ def _best_first(view: TableView, queries: Ints, gains: Floats) -> Floats:
     return np.repeat(np.tile(np.arange(top, -1.0, -1.0), n_queries), counts)
 
 
-def _levels(view: TableView, gains: Floats, golds: Ints) -> tuple[Ints, Floats]:
-    """(g) the layer that each gold item reaches, and (l, q) each layer's height by query.
-
-    `golds` are the gold items by query, each query's gains ascending.
-    """
-    queries, values = view.gold_query[golds], gains[golds]
-    same_query = np.diff(queries, prepend=-1) == 0
+def _levels(view: TableView, queries: Ints, gains: Floats) -> tuple[Ints, Floats]:
+    """(e) the layer that each gain reaches, and (l, q) each layer's height by query."""
+    order = np.lexsort((gains, queries))
+    of_query, values = queries[order], gains[order]
+    same_query = np.diff(of_query, prepend=-1) == 0
     below = np.where(same_query, np.concatenate(([0.0], values[:-1])), 0.0)
     # Where a gain is greater than the one before, or is the query's first, a layer begins.
     begins = ~same_query | (values > below)
-    layer = count_within(queries, begins) - 1
+    layer = count_within(of_query, begins) - 1
     level = np.zeros(len(gains), np.int64)
-    level[golds] = layer
+    level[order] = layer
     heights = np.zeros((int(layer.max(initial=-1)) + 1, view.table.n_queries))
-    heights[layer[begins], queries[begins]] = (values - below)[begins]
+    heights[layer[begins], of_query[begins]] = (values - below)[begins]
     return level, heights
 
 
@@ -126,20 +128,21 @@ def _layered(view: TableView, queries: Ints, ranks: Ints, level: Ints, heights: 
 def _judged_dcg(view: TableView, gain: str) -> tuple[Floats, Floats]:
     """(c, q) DCG and ideal DCG where a gold item's gain is the judge's best grade of it so far.
 
-    As `_dcg`, with one layer for each grade: an item reaches it at the first rank at which it is
-    matched with that grade. In the ideal every item has the highest grade at once.
+    As `_dcg`, with one layer for each grade that the query has: an item reaches it at the first
+    rank at which it is matched with that grade. In the ideal every item has the highest grade at
+    once.
     """
     _, golds, ranks = view.pairs
+    queries = view.gold_query[golds]
     grades = view.table.pair_score[view.table.matched & view.countable]
-    levels = np.unique(grades)
+    level, heights = _levels(view, queries, _gain(grades, gain))
     total = view.zeros()
-    for grade, height in zip(levels, np.diff(_gain(levels, gain), prepend=0.0)):
-        reach = grades >= grade
+    for layer, height in enumerate(heights):
+        reach = level >= layer
         first = view.first_rank(golds[reach], ranks[reach])
         new = reach & (first[golds] == ranks)
-        queries = view.gold_query[golds[new]]
-        credited = np.maximum(ranks[new], order_within(queries))
-        total += height * view.discounted(queries, credited)
+        credited = np.maximum(ranks[new], order_within(queries[new]))
+        total += height * view.discounted(queries[new], credited)
     return total, _gain(np.array([view.table.top]), gain) * _ones(view)
 
 

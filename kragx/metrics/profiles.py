@@ -22,7 +22,7 @@ class Profile:
         reproduces: whose numbers these are.
         match: the match method when none is named.
         match_options: options of match methods where the user names none (those a method has).
-        metrics: what is computed when nothing is asked for; None for the usual seven at 10.
+        metrics: what is computed when nothing is asked for; None for `DEFAULT_METRICS`.
         order: a list's order is its ranking (``list``), or its scores are, ties by id descending
             (``score``, a TREC run).
         duplicates: a document that stands twice in a list counts ``once``, each time (``count``),
@@ -83,6 +83,7 @@ KRAG = Profile(
     "krag",
     "K-RAG 0.0.32",
     match="text",
+    metrics=("hit_rate@10", "mrr@10", "precision@10", "recall@10", "f1@10", "map@10", "ndcg@10"),
     match_options={
         "normalised": False,
         "tokenizer": {"name": "krag"},

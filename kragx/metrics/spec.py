@@ -83,7 +83,6 @@ class Metric:
         range: its least and greatest value; None where nothing bounds it.
         unit: of its values; none for shares and what is made of them.
         better: its direction; ``neither`` where it depends on the purpose.
-        default: whether it is computed, at 10, where no metric is named.
         cuts: whether it takes ``@k``.
         cuts_budgets: whether it cuts a budget itself, within a document; others see the list of
             the documents that fit whole.
@@ -119,7 +118,6 @@ class Metric:
     range: tuple[float, float | None] = (0.0, 1.0)
     unit: Literal["", "seconds", "bits", "queries a second"] = ""
     better: Literal["higher", "lower", "neither"] = "higher"
-    default: bool = False
     cuts: bool = True
     cuts_budgets: bool = False
     reads_facts: bool = False

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import log2
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from kragx import UsageError, evaluate
 from kragx.metrics import parse
@@ -17,16 +17,30 @@ TOP = 3.0
 THRESHOLD = 2.0
 
 
+GRADES = st.integers(1, 4).flatmap(
+    lambda m: st.lists(st.lists(st.integers(0, 3), min_size=m, max_size=m), min_size=1, max_size=5)
+)
+
+
 def judged(grades: list[list[int]], metric: str) -> float:
     """The metric of one query whose pairs have these grades, retrieved down and gold across."""
-    ranking = Ranking(
-        scores=tuple(tuple(float(grade) for grade in row) for row in grades),
-        grades=(1.0,) * len(grades[0]),
-        repeated=(False,) * len(grades),
-    )
-    graded = replace(table(ranking, threshold=THRESHOLD), top=TOP)
+    return judged_together([grades], metric)[0]
+
+
+def judged_together(queries: list[list[list[int]]], metric: str) -> list[float]:
+    """The same of each of several queries."""
+    rankings = [
+        Ranking(
+            scores=tuple(tuple(float(grade) for grade in row) for row in grades),
+            grades=(1.0,) * len(grades[0]),
+            repeated=(False,) * len(grades),
+        )
+        for grades in queries
+    ]
+    graded = replace(table(*rankings, threshold=THRESHOLD), top=TOP)
     (scores,) = compute(graded, [parse(metric)])
-    return float(scores.values[0])
+    values: list[float] = scores.values.tolist()
+    return values
 
 
 def reference(grades: list[list[int]], k: int, gain: str) -> float:
@@ -65,11 +79,7 @@ def test_a_better_document_later_adds_its_difference() -> None:
 
 @quick
 @given(
-    grades=st.integers(1, 4).flatmap(
-        lambda m: st.lists(
-            st.lists(st.integers(0, 3), min_size=m, max_size=m), min_size=1, max_size=5
-        )
-    ),
+    grades=GRADES,
     k=st.integers(1, 6),
     gain=st.sampled_from(["linear", "exp2"]),
 )
@@ -78,6 +88,15 @@ def test_equals_the_definition(grades: list[list[int]], k: int, gain: str) -> No
     found = judged(grades, f"ndcg@{k}(gain={gain}, gain_from=judge)")
     assert found == pytest.approx(reference(grades, k, gain), abs=1e-12)
     assert 0 <= found <= 1
+
+
+@quick
+@example(queries=[[[0], [2]], [[0], [0], [0], [3]]], gain="exp2")
+@given(queries=st.lists(GRADES, min_size=2, max_size=4), gain=st.sampled_from(["linear", "exp2"]))
+def test_grades_of_other_questions_do_not_matter(queries: list[list[list[int]]], gain: str) -> None:
+    """To the last bit, a question has the value among others that it has alone."""
+    metric = f"ndcg@5(gain={gain}, gain_from=judge)"
+    assert judged_together(queries, metric) == [judged(grades, metric) for grades in queries]
 
 
 def test_without_a_judge_it_is_refused() -> None:

@@ -196,3 +196,14 @@ def test_a_table_decided_anew(queries: list[Ranking], threshold: float) -> None:
     for old, new in zip(compute(table(*queries, threshold=threshold), specs), anew):
         np.testing.assert_array_equal(old.values, new.values)
         assert old.pooled == new.pooled
+
+
+@given(st.lists(rankings(), min_size=2, max_size=5))
+@quick
+def test_a_value_depends_on_no_other_question(queries: list[Ranking]) -> None:
+    """To the last bit, a question has the values among others that it has alone."""
+    whole = compute(table(*queries), [parse(text) for text in EVERY])
+    alone = [compute(table(query), [own.spec for own in whole]) for query in queries]
+    for number, of_all in enumerate(whole):
+        of_each = [own[number].values[0] for own in alone]
+        np.testing.assert_array_equal(of_all.values, of_each, str(of_all.spec))

@@ -205,6 +205,7 @@ def test_no_metrics() -> None:
         parse_all([])
     assert [str(spec) for spec in parse_all(None)] == list(DEFAULT_METRICS)
     assert len(DEFAULT_METRICS) == 7
+    assert DEFAULT_METRICS[0] == "ndcg@10"
     assert all(name.endswith("@10") for name in DEFAULT_METRICS)
 
 

@@ -1,5 +1,6 @@
 """Wilson's interval: of a share of hits, and of means of values that lie in a range."""
 
+from math import log
 from statistics import NormalDist
 
 import numpy as np
@@ -8,11 +9,15 @@ from kragx.errors import UsageError
 from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
     LEAST,
+    TOLERANCE,
     Interval,
     check_confidence,
 )
 from kragx.metrics.intervals.student import student_t
-from kragx.metrics.match_table import Floats, Ints
+from kragx.metrics.match_table import Bools, Floats, Ints
+
+_SURE = 160
+"""As sure as so many hits and misses a few alike values do not make anybody: `_unseen`."""
 
 _DECIMALS = 12
 """Sums in another order differ behind these; what is shown is to be the same on any machine."""
@@ -95,8 +100,10 @@ def score_intervals(
     same mean m, so that n of them are worth n m (1 - m) / v trials, with v their variance: Wilson's
     interval of so many, with Student's t for z, as v is estimated. Where most have the same value v
     rests on a few, of which more than 1 / (their number) is not known: so much of a trial is added
-    to both variances. Bootstrap intervals know nothing of values that were not drawn, and end where
-    the sample ends; these do not (docs/statistics.md has what was measured).
+    to both variances. Where all are nearly alike, near an end of the range or not, v says nothing
+    of a question unlike them; for those the ends allow as well (`_unseen`). Bootstrap intervals
+    know nothing of values that were not drawn, and end where the sample ends; these do not
+    (docs/statistics.md has what was measured).
 
     Args:
         values: (q, c) a value for each query; NaN where it has none.
@@ -108,9 +115,9 @@ def score_intervals(
         (2, c) the ends; NaN with fewer than three values, and where all are the same within the
         range: of the spread of others they say nothing.
 
-    Source: E. B. Wilson, 1927, as above; the effective number of trials: P. S. Kott, D. A. Carr,
+    Sources: E. B. Wilson, 1927, as above; the effective number of trials: P. S. Kott, D. A. Carr,
     Developing an estimation strategy for a pesticide data program, Journal of Official Statistics
-    13(4), 1997.
+    13(4), 1997; what was not seen: as of `_unseen`.
     """
     defined = ~np.isnan(values)
     n = defined.sum(axis=0)
@@ -127,7 +134,44 @@ def score_intervals(
     reach = np.array([student_t(p, count - 1) for count in n.tolist()])
     trials = np.where(zeros_and_ones, n, _trials(mean, squares / (n - 1) / n, n, between))
     reach = np.where(zeros_and_ones, NormalDist().inv_cdf(p), reach)
-    own = low[enough] + width * _score_ends(mean, trials, reach)
+    ends_here = _score_ends(mean, trials, reach)
+    below, above = np.where(zeros_and_ones, 0.0, _unseen(x, here, mean, n, squares, confidence))
+    ends_here[0] = np.minimum(ends_here[0], (mean * n / (n + below)).round(_DECIMALS))
+    ends_here[1] = np.maximum(ends_here[1], ((mean * n + above) / (n + above)).round(_DECIMALS))
+    own = low[enough] + width * ends_here
     alike = ~zeros_and_ones & (squares <= n * 1e-18)
     ends[:, enough] = np.where(alike, np.nan, own)
     return ends
+
+
+def _unseen(
+    x: Floats, here: Bools, mean: Floats, n: Floats, squares: Floats, confidence: float
+) -> Floats:
+    """(2, c) how many questions more, all 0 or all 1, n that show none of them leave possible.
+
+    Of what n questions do not show, as many as -ln(1 - confidence) in n may be: three at 95 %. An
+    interval that is no surer than 160 hits and misses would be knows that by its width; the surer
+    the values but for the farthest would be, the more of the three count. Nothing found is possible
+    of any question. The greatest value that several share is likely the greatest that there is, as
+    .1 is in precision@10 of one gold item: upwards they count that many times less.
+
+    Args:
+        x: (q, c) values in [0, 1].
+        here: (q, c) which of them there are.
+        mean: (c) the means.
+        n: (c) how many there are, at least three.
+        squares: (c) the sums of their squared distances from the mean.
+        confidence: between 0 and 1.
+
+    Source: J. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right?, Journal of
+    the American Medical Association 249, 1983.
+    """
+    far = np.stack([x.min(axis=0, initial=1, where=here), x.max(axis=0, initial=0, where=here)])
+    others = (n * mean - far) / (n - 1)
+    spread = np.maximum(squares - (far - mean) ** 2 * n / (n - 1), 0) / (n - 2)
+    of_hits = others * (1 - others)
+    between = of_hits > TOLERANCE  # where all others are 0 or 1 the width knows it
+    trials_less = np.divide(spread, of_hits * n, out=np.ones_like(others), where=between)
+    more: Floats = -log(1 - confidence) * np.maximum(1 - _SURE * trials_less, 0)
+    more[1] /= np.maximum((here & (x >= far[1] - TOLERANCE)).sum(axis=0), 1)
+    return more

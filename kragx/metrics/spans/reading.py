@@ -12,11 +12,14 @@ Removed at the beginning and the end of a text, never within it:
   a blank line.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kragx.data.phrases import SHORT
+from kragx.data.tokenizers import Passages
 from kragx.metrics.spans.markup import without_markup
 from kragx.metrics.spans.rows import RUN
 
@@ -82,6 +85,8 @@ class SpanOptions:
             they are missing (``only``).
         wrappers: what a pipeline put around texts, and markup, is ``removed`` or ``kept``.
         tokenizer: the name of a tokenizer.
+        passages: what `auto` compares texts by: ``words``, or ``characters``, letters with spaces
+            ignored; an evaluation chooses it by the script of its gold.
         source: the key of the id of a text's source.
         start: the key of the place of the text's first character in it (LangChain's
             ``start_index``).
@@ -94,10 +99,15 @@ class SpanOptions:
     short: int = SHORT
     offsets: str = "auto"
     wrappers: str = "removed"
-    tokenizer: str = "unicode"
+    tokenizer: str = "auto"
     source: str = "source"
     start: str = "start_index|start"
     end: str = "end_index|end"
+    passages: Passages = "words"
+
+    def by(self, passages: Passages | None) -> SpanOptions:
+        """The same by what an evaluation compares passages by."""
+        return replace(self, passages=passages or "words") if self.tokenizer == "auto" else self
 
 
 def plain(text: str) -> str:

@@ -71,11 +71,30 @@ def slow(values, low, high):
         reach = student_t(0.975, n - 1)
     # (m - p)^2 = reach^2 p (1 - p) / trials
     a = reach**2 / trials
-    roots = sorted(np.roots([1 + a, -(2 * mean + a), mean**2]).real)
-    return [low + (high - low) * min(1, max(0, root)) for root in roots]
+    ends = sorted(np.roots([1 + a, -(2 * mean + a), mean**2]).real)
+    if not set(x) <= {0, 1}:
+        below, above = (unseen(sorted(x, reverse=up)) for up in (False, True))
+        ends[0] = min(ends[0], mean * n / (n + below))
+        above /= sum(own == max(x) for own in x)
+        ends[1] = max(ends[1], (mean * n + above) / (n + above))
+    return [low + (high - low) * min(1, max(0, end)) for end in ends]
 
 
-COLUMN = st.lists(st.sampled_from([0.0, 0.0, 1.0, 1.0, 0.5, 1 / 3, 0.1, np.nan]), max_size=12)
+def unseen(x):
+    """How many questions more the others than the first leave possible."""
+    n, others = len(x), x[1:]
+    mean = sum(others) / (n - 1)
+    if mean in (0, 1):
+        return 0
+    variance = sum((own - mean) ** 2 for own in others) / (n - 2)
+    return -np.log(0.05) * max(0, 1 - 160 * variance / (n * mean * (1 - mean)))
+
+
+VALUES = [0.0, 0.0, 1.0, 1.0, 0.5, 1 / 3, 0.1, np.nan]
+COLUMN = st.one_of(
+    st.lists(st.sampled_from(own), max_size=12)
+    for own in (VALUES, [0.9, 0.95, 0.97, 1.0], [0.0, 0.1, 0.02, 0.05, 0.5])
+)
 
 
 @examples(200)
@@ -90,6 +109,34 @@ def test_equals_the_slow_reference(values, bounds):
         assert np.isnan(found).all()
     else:
         assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_what_forty_nearly_alike_did_not_show_by_hand():
+    """.94, .95 and .96, ten, twenty and ten times: the others than the first of them have v .00005.
+
+    m (1 - m) is .0473, so that 2.9957 x (1 - 160 x .00005 / .0473 / 40) = 2.983 questions more may
+    have found nothing, and the low end is .95 of 40 / 42.983; of ten that share .96 a tenth of as
+    many may have found all, which moves the upper end less than the width does.
+    """
+    x = np.array([[0.94] * 10 + [0.95] * 20 + [0.96] * 10]).T
+    low, high = mean_intervals(x, [(0, 1)])[:, 0]
+    assert low == pytest.approx(0.95 * 40 / 42.983, abs=1e-5)
+    assert high == pytest.approx(0.9576, abs=1e-4)
+
+
+def test_a_greatest_value_that_many_share_is_the_greatest_there_is():
+    """Precision@10 of one gold item, .1 or 0: nothing above .1 is reckoned with, of density it is.
+
+    Nothing found is possible of any question, so downwards the number that share it is nothing.
+    """
+    shared = np.array([0.1] * 35 + [0.0] * 15)
+    spread = np.linspace(0, 0.1, 50)
+    precision, density, recall = mean_intervals(
+        np.stack([shared, spread, 1 - shared], axis=1), [(0, 1)] * 3
+    ).T
+    assert precision[1] < 0.09
+    assert density[1] > 0.09
+    assert recall[0] < 0.90
 
 
 def test_a_range_that_is_left_is_none():

@@ -213,7 +213,9 @@ def test_as_the_slow_reference(case):
     stream = [token.lower() for text in docs for token in text.split()]
     golds = [each.lower().split() for each in gold]
     firsts = [(slow_phrase if len(each) <= 5 else slow_first)(each, stream) for each in golds]
-    found = measured(gold, docs, *(f"coverage@{k + 1}" for k in range(len(docs))))
+    found = measured(
+        gold, docs, *(f"coverage@{k + 1}(tokenizer=unicode)" for k in range(len(docs)))
+    )
     read = 0
     for value, text in zip(found, docs, strict=True):
         read += len(text.split())

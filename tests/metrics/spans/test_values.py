@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from dataclasses import replace
 
 import numpy as np
@@ -48,10 +49,72 @@ def test_a_run_of_seven_is_no_evidence_within_and_six_are_at_an_end():
 
 
 def test_two_long_korean_words_at_an_end():
-    """Two tokens are enough where they hold seven syllables."""
+    """Seven letters are enough there; six words, or two that hold so many syllables, by words."""
     gold = "구매자가 반품하려면 물건을 받은 날부터 십사 일 안에 판매자에게 알려야 합니다"
-    assert values([gold], ["안내: 구매자가 반품하려면"], "coverage") == [pytest.approx(2 / 11)]
+    assert values([gold], ["안내: 구매자가 반품하려면"], "coverage") == [pytest.approx(9 / 33)]
     assert values([gold], ["안내: 구매자가"], "coverage") == [0.0]
+    by_words = values([gold], ["안내: 구매자가 반품하려면"], "coverage(tokenizer=unicode)")
+    assert by_words == [pytest.approx(2 / 11)]
+
+
+@pytest.mark.parametrize(
+    ("gold", "docs", "value"),
+    [
+        (
+            "임대차 계약이 종료된 경우 임차인은 임대차 목적물을 지체 없이 반환하여야 한다",
+            ["임대차계약이 종료된 경우 임차인은 임대차목적물을 지체없이 반환하여야 한다."],
+            1.0,
+        ),
+        ("손해배상", ["손해 배상을 청구한다"], 1.0),
+        ("손해배상", ["무손해배상을 청구한다"], 0.0),
+        ("서울", ["신서울 지점"], 0.0),
+        ("서울", ["신서울 지점", "본점은 서울에"], 1.0),
+        ("14일 이내", ["114일 이내"], 0.0),
+    ],
+)
+def test_korean_is_compared_by_letters_and_short_gold_by_whole_words(gold, docs, value):
+    """Compounds spaced otherwise are covered; short gold begins and ends where words do."""
+    result = measured([gold], docs, "coverage", "coverage@1")
+    assert result.mean["coverage"] == value
+    assert result.mean["coverage@1"] == (value if len(docs) == 1 else 0.0)
+    (spans,) = result.settings["spans"]
+    assert (spans["tokenizer"]["name"], spans["tokenizer"]["passages"]) == ("auto", "characters")
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_the_script_is_that_of_the_text_as_it_is_read(form):
+    """Neither decomposed Hangul nor a wrapper's Latin letters hide that gold is Korean."""
+    gold = unicodedata.normalize(form, "<Document>손해배상</Document>")
+    assert values([gold], ["손해 배상을 청구한다"], "coverage") == [1.0]
+
+
+def test_the_script_of_all_gold_chooses_what_spans_are():
+    """One Korean question among English ones is compared by words, in whichever process."""
+    gold = "임대차 계약이 종료된 경우 임차인은 임대차 목적물을 지체 없이 반환하여야 한다"
+    queries = [Query("k", "?", (Gold(text=gold),))]
+    queries += [Query(str(n), "?", (Gold(text=f"{TEN} {n}"),)) for n in range(8)]
+    found = {query.id: Retrieved((Doc(text=query.gold[0].text),)) for query in queries}
+    found["k"] = Retrieved((Doc(text=gold.replace(" ", "")),))
+    run, dataset = Run(found), GoldDataset(tuple(queries))
+    result = evaluate(dataset, run, match="exact", metrics=["coverage"])
+    assert result.mean["coverage"] == pytest.approx(8 / 9)
+    assert result.settings["spans"][0]["tokenizer"]["passages"] == "words"
+
+
+@pytest.mark.integration
+def test_korean_spans_are_the_same_in_workers():
+    """The script that was chosen from all gold goes with the questions to each worker."""
+    gold = "임대차 계약이 종료된 경우 임차인은 임대차 목적물을 지체 없이 반환하여야 한다"
+    queries = tuple(Query(str(n), "?", (Gold(text=f"{gold} {n}"),)) for n in range(40))
+    run = Run(
+        {own.id: Retrieved((Doc(text=own.gold[0].text.replace(" ", "")),)) for own in queries}
+    )
+    alone, shared = (
+        evaluate(GoldDataset(queries), run, match="exact", metrics=["coverage"], workers=workers)
+        for workers in (1, 2)
+    )
+    assert alone.mean == shared.mean == {"coverage": 1.0}
+    assert alone.settings["spans"] == shared.settings["spans"]
 
 
 def test_a_part_is_known_when_it_is_one():
@@ -127,8 +190,9 @@ def test_a_short_gold_text_is_a_phrase(gold, found):
     """
     docs = ["단순 변심이면 반품 기간은 14일이며"]
     assert values([gold], docs, "coverage", "coverage(bridge=2)") == [found] * 2
-    beside = (5 - len(gold.split())) / 5
-    assert values([gold], docs, "density") == [pytest.approx(1 - beside if found else 0.0)]
+    # By letters, of which the document has 16, but a number alone is no Korean gold.
+    share = len(gold.replace(" ", "")) / 16 if "일" in gold else 1 / 5
+    assert values([gold], docs, "density") == [pytest.approx(share if found else 0.0)]
 
 
 def test_a_phrase_over_the_end_of_a_chunk():
@@ -537,7 +601,9 @@ def test_budgets_need_texts():
 
 def test_a_threshold_later():
     """`at_threshold` decides the cut lists anew."""
-    result = evaluate([[TEN]], [["one two three four five", TEN]], metrics=["recall@5tokens"])
+    match = {"method": "overlap", "short": 0}
+    lists = [["one two three four five", TEN]]
+    result = evaluate([[TEN]], lists, match=match, metrics=["recall@5tokens"])
     assert result["recall@5tokens"] == 1.0
     assert result.at_threshold(1.0).mean == {"recall@5tokens": 1.0}
     plain = evaluate([[TEN]], [[TEN]], metrics=["recall@5"])
