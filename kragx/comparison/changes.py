@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,24 @@ from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
+from kragx.comparison.view import Difference
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff
 from kragx.errors import UsageError
 from kragx.metrics import Bools, Floats, known_metric
 from kragx.plain import HIDDEN, plain
-from kragx.printing import Heading, Line, Part, Result, Table, number, phrase, visible, warning
+from kragx.printing import (
+    Heading,
+    Line,
+    Part,
+    Result,
+    Table,
+    listed,
+    number,
+    phrase,
+    visible,
+    warning,
+)
 
 EARLIER: str = phrase("earlier")
 NOW: str = phrase("now")
@@ -90,6 +103,12 @@ class Change(Result):
         """What the comparison calls the later one."""
         return next(name for name in self.comparison.every_retriever if name != self.before)
 
+    @property
+    def is_none(self) -> bool:
+        """Whether every query has the values that it had, but for times within chance."""
+        comparison = self.comparison
+        return not comparison.failures and not any(map(_differs, comparison.overall.differences))
+
     def describe(self, *, matchers: bool = False, gold: bool = True) -> Iterator[Part]:
         """What became of the retriever, metric by metric, and the queries that changed most.
 
@@ -113,10 +132,11 @@ class Change(Result):
         if comparison.not_comparable:
             return
         yield comparison.differences_table()
-        for name in comparison.fields:
+        for name in comparison.fields_told:
             yield Line(phrase("difference by {field}, and p:", field=name))
             yield comparison.slice_differences_table(name)
-        yield from map(warning, comparison.cautions)
+        yield from comparison.recommendations[0].caution_lines()
+        yield from map(warning, comparison.further_cautions)
         if not self.n_better and not self.n_worse:
             n = comparison.n_queries
             yield Line(phrase("no query got better or worse, of {n}", n=n))
@@ -146,15 +166,41 @@ class Change(Result):
                 )
 
 
+def _differs(difference: Difference) -> bool:
+    """Whether two differ in a metric; in times only by more than chance."""
+    metric = known_metric(difference.metric)
+    if metric is not None and "second" in metric.unit:
+        return difference.decided
+    return not difference.never_differs if difference.p is not None else bool(difference.value)
+
+
 def changes_parts(changes: Sequence[Change]) -> Iterator[Part]:
     """What became of several retrievers, and which questions of their gold sets are not the same.
 
-    That is the same for all of them as a rule, and then said once.
+    That is the same for all of them as a rule, and then said once; so is that nothing changed.
     """
     yield from gold_lines(changes)
+    yield from unchanged(changes)
+    same = (change.comparison.cautions for change in changes if change.is_none)
+    yield from map(warning, dict.fromkeys(chain.from_iterable(same)))
     matchers = len({change.comparison.match for change in changes}) > 1
     for change in changes:
-        yield from change.describe(matchers=matchers, gold=False)
+        if not change.is_none:
+            yield from change.describe(matchers=matchers, gold=False)
+
+
+def unchanged(changes: Iterable[Change]) -> Iterator[Line]:
+    """Of which retrievers nothing changed, in one line."""
+    same = [change for change in changes if change.is_none]
+    if same:
+        names = dict.fromkeys(visible(change.retriever) for change in same)
+        yield Line(
+            phrase(
+                "nothing changed: {names}; each of {n} queries has the values that it had",
+                names=listed(list(names)),
+                n=max(change.comparison.n_queries for change in same),
+            )
+        )
 
 
 def gold_lines(changes: Sequence[Change]) -> Iterator[Line]:
@@ -187,7 +233,7 @@ def changes(
 ) -> tuple[Change, ...]:
     """Set each retriever of `new` against the same one of `old`, matcher by matcher.
 
-    The tests of all of them are one family.
+    Under each matcher the first metric's tests of all retrievers are one family; all else another.
 
     Args:
         old: the earlier results.

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from kragx.comparison.cautions import cautions as could_turn
 from kragx.comparison.columns import taken
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.decidable import too_few_questions
@@ -20,7 +21,7 @@ from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Family, Rows
 from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
@@ -62,8 +63,8 @@ def compare(
         confidence: of intervals; differences are decided at a level of 1 - confidence.
         resamples: how many bootstrap resamples and random sign flips.
         seed: of both; the same seed gives the same bits.
-        correction: of p, over every two retrievers in every metric and slice: ``family`` or
-            ``none``.
+        correction: of p: ``family``, the first metric's over every two retrievers, and apart from
+            it that of all else that is looked at, and of times; or ``none``.
         max_failed: the share of questions on which a retriever may fail; whoever failed on more is
             not comparable, stands in `Comparison.failures` and in nothing else.
         anyway: compare what cannot be compared, and say so in `cautions`; also questions that are
@@ -185,7 +186,6 @@ class Draft:
     def comparison(self, families: Families) -> Comparison:
         """With each test as one of a family."""
         aligned, scores, p_worse = self.tests.aligned, self.scores, self.tests.p_worse(families)
-        family = families.of(aligned.metrics[0])
         comparison = Comparison(
             match=scores[0].match,
             retrievers=aligned.retrievers,
@@ -195,9 +195,10 @@ class Draft:
             run_level=tuple(metric for metric in aligned.metrics if metric not in aligned.tested),
             query_ids=aligned.query_ids,
             statistics=aligned.settings,
-            n_tests=family.n_tests,
-            n_tests_apart=families.n_tests - family.n_tests,
-            least=families.least(aligned.metrics[0], aligned.settings.alpha),
+            n_tests=families.first.n_tests,
+            n_tests_of_others=families.others.n_tests,
+            n_tests_of_times=families.times.n_tests,
+            least=families.first.least(aligned.settings.alpha),
             overall=self.tests.overall(families),
             slices=tuple(
                 Slice(
@@ -215,13 +216,26 @@ class Draft:
         )
         cautions = tuple(_cautions(comparison, scores, every_metric=self.every_metric))
         comparison = replace(comparison, cautions=self.cautions + cautions)
-        return replace(comparison, recommendations=recommend(comparison, scores))
+        told, *advice = recommend(comparison, scores)
+        told = replace(told, cautions=tuple(could_turn(comparison, scores)))
+        return replace(comparison, recommendations=(told, *advice))
 
 
 def settled(drafts: Sequence[Draft]) -> tuple[Comparison, ...]:
-    """The comparisons of a report; their tests are one family, and those of times another."""
-    families = Families.joined(draft.tests.families for draft in drafts)
-    return tuple(draft.comparison(families) for draft in drafts)
+    """The comparisons of a report; each matcher's verdict is a question of its own.
+
+    All else is looked at together, under whichever matcher.
+    """
+    together = Families.joined(draft.tests.families for draft in drafts)
+    first = {
+        match: Family.of(
+            draft.tests.families.first for draft in drafts if draft.scores[0].match == match
+        )
+        for match in {draft.scores[0].match for draft in drafts}
+    }
+    return tuple(
+        draft.comparison(replace(together, first=first[draft.scores[0].match])) for draft in drafts
+    )
 
 
 def compare_by_matcher(
@@ -235,7 +249,7 @@ def compare_by_matcher(
 ) -> tuple[Comparison, ...]:
     """The retrievers compared, once for each matcher, in the order in which these come up.
 
-    The tests of all of them are one family.
+    Each matcher's verdict is a question of its own; all else is one family.
     """
     of_all = list(scores)
     drafts = [

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from kragx.comparison.failures import Failures, failed_names, with_failures
-from kragx.comparison.families import is_time
+from kragx.comparison.families import correction_text, family_of
 from kragx.comparison.flips import Flips
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.statistics import (
@@ -26,6 +26,7 @@ from kragx.comparison.statistics import (
     check_confidence,
 )
 from kragx.comparison.view import (
+    FEW,
     STANDING,
     Direction,
     Leader,
@@ -62,9 +63,9 @@ class Settings:
         confidence: of intervals; a difference is decided where its p is at most 1 - confidence.
         resamples: how many bootstrap resamples, and how many random sign flips.
         seed: of both.
-        correction: ``family``, over every two retrievers in every metric, over all queries and in
-            each slice, under each matcher of the report, and measured times by themselves; or
-            ``none``.
+        correction: ``family``: the first metric over every two retrievers, which is the question
+            that was asked; all other metrics, and each slice, under each matcher of the report,
+            together; and measured times by themselves. Or ``none``.
         max_failed: the share of questions on which a retriever may fail and be compared all the
             same; its failures then score as empty lists.
     """
@@ -92,6 +93,30 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Caution(Result):
+    """One thing that could turn a verdict.
+
+    Attributes:
+        code: ``siblings``, ``failed``, ``missing_judgements``, ``ids_apart`` or ``threshold``.
+        text: as people read it, a sentence without its full stop.
+        values: the numbers and names in it.
+    """
+
+    code: str
+    text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """As it goes on behind the verdict."""
+        return phrase("Caution: {caution}.", caution=self.text)
+
+    def describe(self) -> Iterator[Line]:
+        """Its sentence."""
+        yield warning(self.sentence)
+
+
+@dataclass(frozen=True)
 class Recommendation(Result):
     """One sentence or two of advice.
 
@@ -102,16 +127,30 @@ class Recommendation(Result):
         text: as people read it.
         supported: whether the data carries it; False for what it does not say.
         values: the numbers and names in it.
+        cautions: of the verdict what could turn it.
     """
 
     kind: str
     text: str
     supported: bool = True
     values: Mapping[str, Any] = field(default_factory=dict)
+    cautions: tuple[Caution, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """Its text with its cautions."""
+        return joined(" ", [self.text, *(own.sentence for own in self.cautions)])
 
     def describe(self) -> Iterator[Line]:
-        """Its text, with ``?`` before what the data does not carry."""
+        """Its text, with ``?`` before what the data does not carry; then its cautions."""
         yield Line(self.text, item="-" if self.supported else "?")
+        yield from self.caution_lines()
+
+    def caution_lines(self) -> Iterator[Line]:
+        """The cautions, but that some failed, which stands above whatever is compared."""
+        for own in self.cautions:
+            if own.code != "failed":
+                yield from own.describe()
 
 
 @dataclass(frozen=True)
@@ -129,17 +168,18 @@ class Comparison(Result):
             and no test; percentiles are taken within slices as well, the others have none there.
         query_ids: the queries that all of them answered or missed, in order.
         statistics: confidence, resamples, seed, correction.
-        n_tests: how many tests the report makes, which is what p is corrected over: of all metrics
-            but measured times, which are corrected apart (of times, where the first metric is one).
-        n_tests_apart: how many tests the other family has.
-        least: the statistic from which on one of them is decided.
+        n_tests: over how many tests the p of the first metric is corrected: every two retrievers.
+        n_tests_of_others: the same of the other metrics, and of all slices; they are corrected
+            apart, so that the first metric's p is the same whatever stands beside it.
+        n_tests_of_times: the same of measured times, unless the first metric is one.
+        least: the statistic from which on a difference in the first metric is decided.
         overall: all queries.
         slices: by field in the order asked for, larger slices first, those without a value last.
         cautions: what a reader must know before trusting the comparison.
         flips: the metrics in which another threshold near the chosen one orders otherwise.
         recommendations: what follows, the verdict first.
-        failures: of each retriever that failed on some question; whose are not tolerated is not
-            comparable, and so not among `retrievers`.
+        failures: of each retriever that failed on some question, or returned nothing for any;
+            whose are not tolerated is not comparable, and so not among `retrievers`.
         gold: of results of different gold sets, which questions are not the same.
 
     Examples:
@@ -164,7 +204,8 @@ class Comparison(Result):
     n_tests: int
     least: float = field(metadata=HIDDEN)
     overall: View
-    n_tests_apart: int = field(default=0, kw_only=True)
+    n_tests_of_others: int = field(default=0, kw_only=True)
+    n_tests_of_times: int = field(default=0, kw_only=True)
     slices: tuple[Slice, ...] = ()
     cautions: tuple[str, ...] = ()
     flips: tuple[Flips, ...] = field(default=(), metadata=HIDDEN)
@@ -181,7 +222,7 @@ class Comparison(Result):
 
     @property
     def not_comparable(self) -> tuple[str, ...]:
-        """The retrievers that failed on more questions than is tolerated."""
+        """The retrievers that failed on more questions than is tolerated, or returned nothing."""
         return failed_names(self.failures)
 
     @property
@@ -191,17 +232,25 @@ class Comparison(Result):
 
     @property
     def corrected(self) -> bool:
-        """Whether p is corrected: there are several tests, and it was not switched off."""
-        return self.statistics.correction == "family" and self.n_tests + self.n_tests_apart > 1
+        """Whether p is corrected: a family has several tests, and it was not switched off."""
+        n_tests = (self.n_tests, self.n_tests_of_others, self.n_tests_of_times)
+        return self.statistics.correction == "family" and max(n_tests) > 1
 
     def n_tests_of(self, metric: str) -> int:
-        """How many tests the p of a metric is corrected over."""
-        return self.n_tests if is_time(metric) == is_time(self.primary) else self.n_tests_apart
+        """Over how many tests the p of a metric is corrected, over all queries."""
+        n_tests = (self.n_tests, self.n_tests_of_others, self.n_tests_of_times)
+        return n_tests[family_of(metric, self.primary)]
 
     @property
     def primary(self) -> str:
         """The first metric, which recommendations speak of."""
         return self.metrics[0]
+
+    @property
+    def further_cautions(self) -> tuple[str, ...]:
+        """The cautions that do not stand in the verdict."""
+        told = {own.text for advice in self.recommendations for own in advice.cautions}
+        return tuple(own for own in self.cautions if own not in told)
 
     @property
     def leader(self) -> Leader | None:
@@ -223,6 +272,15 @@ class Comparison(Result):
     def by(self, field: str) -> tuple[Slice, ...]:
         """The slices of a field."""
         return tuple(part for part in self.slices if part.field == field)
+
+    def large(self, field: str) -> tuple[Slice, ...]:
+        """The slices of a field that have `FEW` queries or more; of others nothing can be said."""
+        return tuple(part for part in self.by(field) if part.scored(self.primary) >= FEW)
+
+    @property
+    def fields_told(self) -> tuple[str, ...]:
+        """The fields by which some slice is large enough to say something of."""
+        return tuple(field for field in self.fields if self.retrievers and self.large(field))
 
     def is_in(self, metric: str, view: View) -> bool:
         """Whether a slice can say something of a metric: a run's own number may have none there."""
@@ -246,31 +304,29 @@ class Comparison(Result):
 
     def differences_table(self) -> Table:
         """Each other retriever against the baseline, over all queries."""
-        tested = (own.metric for own in self.overall.differences if own.p is not None)
-        n_tests = {is_time(metric): self.n_tests_of(metric) for metric in tested}
-        times = n_tests.pop(True, 0)
+        tested = [own.metric for own in self.overall.differences if own.p is not None]
+        n_tests = {
+            family_of(metric, self.primary): self.n_tests_of(metric)
+            for metric in dict.fromkeys(tested)
+        }
         return self.overall.differences_table(
             phrase(
-                "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, corrected "
-                "over {n:,} tests, of times over {times:,}, and an interval without 0"
-                if self.corrected and n_tests and times
-                else "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, "
-                "corrected over {n:,} tests, and an interval without 0"
+                "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, and an "
+                "interval without 0; corrected over so many tests: {tests}"
                 if self.corrected
                 else "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, and an "
                 "interval without 0",
                 share=self.statistics.confidence,
-                n=n_tests.get(False, times),
-                times=times,
+                tests=correction_text(n_tests, self.primary, slices=bool(self.slices)),
             )
         )
 
     def slices_table(self, field: str) -> Table:
-        """Who is best in each slice by a field: metrics down, slices across."""
+        """Who is best in each large slice by a field: metrics down, slices across."""
         return self._across(field, lambda metric, part: part.best_cell(metric))
 
     def slice_differences_table(self, field: str) -> Table:
-        """Of two retrievers the difference in each slice: metrics down, slices across."""
+        """Of two retrievers the difference in each large slice: metrics down, slices across."""
         name = next(name for name in self.retrievers if name != self.baseline)
         return self._across(
             field, lambda metric, part: difference_cell(part.difference(metric, name))
@@ -278,7 +334,7 @@ class Comparison(Result):
 
     def _across(self, field: str, cell: Callable[[str, Slice], Cell]) -> Table:
         """A column for each slice; n is of the first metric, and beside a value where unlike it."""
-        slices = self.by(field)
+        slices = self.large(field)
         heads = (f"{visible(part.label)} (n = {part.scored(self.primary)})" for part in slices)
 
         def with_n(metric: str, part: Slice) -> Cell:
@@ -301,8 +357,11 @@ class Comparison(Result):
         if self.retrievers and self.baseline in self.not_comparable:
             yield warning(
                 phrase(
-                    "nothing is set against the baseline {baseline}, as it failed",
+                    "nothing is set against the baseline {baseline}, as it {failed}",
                     baseline=self.baseline,
+                    failed=next(
+                        own.text for own in self.failures if own.retriever == self.baseline
+                    ),
                 )
             )
         elif self.overall.differences:
@@ -315,9 +374,9 @@ class Comparison(Result):
             yield from own.describe()
         yield self.means_table(evaluations)
         yield from self.against_baseline()
-        for name in self.fields if self.retrievers else ():
+        for name in self.fields_told:
             yield Heading(phrase("By {field}", field=name))
             yield self.slices_table(name)
-        yield from map(warning, self.cautions)
+        yield from map(warning, self.further_cautions)
         for recommendation in self.recommendations:
             yield from recommendation.describe()

@@ -1,4 +1,4 @@
-"""Retrievers that failed: what is no result can neither win, lose nor tie."""
+"""Retrievers that failed or returned nothing: what is no result can neither win, lose nor tie."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,9 +9,6 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
 from kragx.printing import Cell, Line, Result, Table, joined, phrase, visible, warning
 
-MARKED = phrase("✗ not comparable, as it failed")
-"""What the mark beside a number of failures says."""
-
 _SLACK = 1e-9  # 0.07 * 100 is more than 7
 _QUOTED = 200
 """How many characters of an error are shown."""
@@ -19,7 +16,7 @@ _QUOTED = 200
 
 @dataclass(frozen=True)
 class Failures(Result):
-    """On how many questions a retriever failed.
+    """On how many questions a retriever failed; or that it returned nothing for any of them.
 
     Attributes:
         retriever: which.
@@ -28,6 +25,7 @@ class Failures(Result):
         first: the first of them, with its reason.
         max_failed: the share that is tolerated.
         query_ids: the questions, as far as they are known.
+        nothing: whether it returned nothing for all questions, unlike another retriever.
     """
 
     retriever: str
@@ -36,6 +34,8 @@ class Failures(Result):
     first: str
     max_failed: float
     query_ids: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
+
+    nothing: bool = False
 
     also_plain: ClassVar[tuple[str, ...]] = ("tolerated",)
 
@@ -55,15 +55,39 @@ class Failures(Result):
     @property
     def tolerated(self) -> bool:
         """Whether its failures score as empty lists; else the retriever is not comparable."""
-        return self.n_failed <= self.max_failed * self.n_queries + _SLACK
+        return not self.nothing and not self.failed
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed on more questions than is tolerated, which ends a command with 5."""
+        return self.n_failed > self.max_failed * self.n_queries + _SLACK
 
     @property
     def text(self) -> str:
         """On how many questions, as it goes on after the retriever's name."""
+        if self.nothing and not self.failed:
+            return phrase("returned nothing for any of {of} questions", of=self.n_queries)
         return phrase("failed on {n} of {of} questions", n=self.n_failed, of=self.n_queries)
+
+    @property
+    def count(self) -> str:
+        """The same in a cell of a table."""
+        if self.nothing and not self.failed:
+            return phrase("returned nothing")
+        return phrase("{n} of {of}", n=self.n_failed, of=self.n_queries)
 
     def describe(self) -> Iterator[Line]:
         """What that means for its numbers, and the first failure."""
+        if self.nothing and not self.failed:
+            yield warning(
+                phrase(
+                    "{retriever} {failed}, so it is not comparable; see whether its store is "
+                    "empty, or a filter or limit leaves nothing",
+                    retriever=self.retriever,
+                    failed=self.text,
+                )
+            )
+            return
         quoted = visible(self.first)
         first = quoted if len(quoted) <= _QUOTED else f"{quoted[:_QUOTED]}…"
         yield warning(
@@ -80,8 +104,12 @@ class Failures(Result):
         )
 
 
-def failures_of(scores: Iterable[RetrieverScores], max_failed: float) -> tuple[Failures, ...]:
-    """The failures of those retrievers that failed at all; `max_failed` is the share tolerated."""
+def failures_of(scores: Sequence[RetrieverScores], max_failed: float) -> tuple[Failures, ...]:
+    """The failures of those retrievers that failed at all, or returned nothing, unlike another.
+
+    `max_failed` is the share tolerated.
+    """
+    some = any(not own.nothing and own.n_failed < len(own.query_ids) for own in scores)
     return tuple(
         Failures(
             own.name,
@@ -90,15 +118,30 @@ def failures_of(scores: Iterable[RetrieverScores], max_failed: float) -> tuple[F
             own.first_failure,
             max_failed,
             frozenset(own.failures),
+            own.nothing and some,
         )
         for own in scores
-        if own.n_failed
+        if own.n_failed or (own.nothing and some)
     )
 
 
 def failed_names(failures: Iterable[Failures]) -> tuple[str, ...]:
     """The retrievers that are not comparable."""
     return tuple(own.retriever for own in failures if not own.tolerated)
+
+
+def marked(failures: Iterable[Failures]) -> str:
+    """What the mark of those says that are not comparable; empty where there are none."""
+    lost = [own for own in failures if not own.tolerated]
+    if not lost:
+        return ""
+    return phrase(
+        "✗ not comparable, as it returned nothing"
+        if all(own.nothing for own in lost)
+        else "✗ not comparable, as it failed or returned nothing"
+        if any(own.nothing for own in lost)
+        else "✗ not comparable, as it failed"
+    )
 
 
 def with_failures(table: Table, failures: Sequence[Failures], names: Collection[str]) -> Table:
@@ -108,9 +151,7 @@ def with_failures(table: Table, failures: Sequence[Failures], names: Collection[
     """
     if not failures:
         return table
-    counts = {
-        own.retriever: phrase("{n} of {of}", n=own.n_failed, of=own.n_queries) for own in failures
-    }
+    counts = {own.retriever: own.count for own in failures}
     if not names:  # micro averages of a failure are none, either
         table = replace(table, columns=table.columns[:1], rows=[row[:1] for row in table.rows])
     lost = failed_names(failures)
@@ -129,5 +170,5 @@ def with_failures(table: Table, failures: Sequence[Failures], names: Collection[
         ],
         table.words,
         table.narrow and with_failures(table.narrow, failures, names),
-        joined("; ", [table.note, MARKED if lost else ""]),
+        joined("; ", [table.note, marked(failures)]),
     )

@@ -1,14 +1,18 @@
-"""Which tests are corrected together: those of what is found, and those of measured times."""
+"""Which tests are corrected together: the question that was asked, all else, and measured times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from kragx.comparison.statistics import Family
+from kragx.comparison.statistics import NO_FAMILY, Family
 from kragx.metrics import Floats, known_metric
+from kragx.printing import joined, phrase
+
+FIRST, OTHERS, TIMES = range(3)
+"""The families, as `Families` counts them."""
+
+N_FAMILIES = 3
 
 
 def is_time(metric: str) -> bool:
@@ -17,50 +21,69 @@ def is_time(metric: str) -> bool:
     return known_as is not None and known_as.unit == "seconds"
 
 
-_SHARE_OF_TIMES = 0.1
-"""Of alpha. Retrievers differ in time by factors, so that little is enough to see it."""
+def family_of(metric: str, first: str, *, whole: bool = True) -> int:
+    """Which family the tests of a metric belong to.
+
+    Args:
+        metric: its name.
+        first: the first metric.
+        whole: whether over all questions; within a slice no test is of the question asked.
+    """
+    if whole and metric == first:
+        return FIRST
+    return TIMES if is_time(metric) else OTHERS
+
+
+def correction_text(n_tests: Mapping[int, int], first: str, *, slices: bool) -> str:
+    """Over how many tests each family that is shown is corrected, in words.
+
+    Args:
+        n_tests: of each family that is shown.
+        first: the first metric.
+        slices: whether there are slices, too.
+    """
+    said = {
+        FIRST: phrase("{metric} over {n:,}", metric=first, n=n_tests.get(FIRST, 0)),
+        OTHERS: phrase(
+            "other metrics and slices over {n:,}" if slices else "other metrics over {n:,}",
+            n=n_tests.get(OTHERS, 0),
+        ),
+        TIMES: phrase("times over {n:,}", n=n_tests.get(TIMES, 0)),
+    }
+    return joined(", ", [said[family] for family in sorted(n_tests)])
 
 
 @dataclass(frozen=True)
 class Families:
-    """All tests of a report in two families: what is found must not depend on the clock.
+    """All tests of a report; each family errs with a chance of alpha at most.
 
-    Where there are both, each has its share of what may be wrong (weighted Bonferroni), so that all
-    that is said at 95 % holds for the report together.
+    The first metric is the question that was asked, so what else is shown never changes its p. All
+    else that is found is looked at beside it, and times are others at each run.
 
     Attributes:
-        found: the tests of all metrics but times.
-        times: those of measured times.
+        first: the first metric over all questions, every two retrievers under one matcher.
+        others: the other metrics but times, and every slice, under every matcher.
+        times: measured times, over all questions and in every slice, likewise.
     """
 
-    found: Family
-    times: Family
+    first: Family = NO_FAMILY
+    others: Family = NO_FAMILY
+    times: Family = NO_FAMILY
 
     @classmethod
     def joined(cls, several: Iterable[Families]) -> Families:
         """The tests of several."""
         own = list(several)
-        return cls(Family.of(each.found for each in own), Family.of(each.times for each in own))
+        return cls(
+            Family.of(each.first for each in own),
+            Family.of(each.others for each in own),
+            Family.of(each.times for each in own),
+        )
 
-    @property
-    def n_tests(self) -> int:
-        """How many there are in both."""
-        return self.found.n_tests + self.times.n_tests
+    def numbered(self) -> Sequence[Family]:
+        """By `FIRST`, `OTHERS` and `TIMES`."""
+        return self.first, self.others, self.times
 
-    def of(self, metric: str) -> Family:
-        """The one that the tests of a metric belong to."""
-        return self.times if is_time(metric) else self.found
-
-    def share(self, metric: str) -> float:
-        """The share of alpha that this one has."""
-        if not (self.found.n_tests and self.times.n_tests):
-            return 1.0
-        return _SHARE_OF_TIMES if is_time(metric) else 1.0 - _SHARE_OF_TIMES
-
-    def adjusted(self, metric: str, p: Floats, z: Floats) -> Floats:
-        """The p of tests of a metric, corrected over the report."""
-        return np.minimum(1.0, self.of(metric).adjusted(p, z) / self.share(metric))
-
-    def least(self, metric: str, alpha: float) -> float:
-        """The statistic from which on a test of a metric is decided."""
-        return self.of(metric).least(alpha * self.share(metric))
+    def adjusted(self, family: int, p: Floats, z: Floats) -> Floats:
+        """The p of tests of a family, corrected over it."""
+        return self.numbered()[family].adjusted(p, z)

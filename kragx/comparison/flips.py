@@ -44,6 +44,11 @@ class Flips(Result):
         """Whether any order is reversed."""
         return bool(self.swapped)
 
+    @property
+    def involved(self) -> frozenset[str]:
+        """Whose place is another near the threshold."""
+        return frozenset(name for better, worse, _ in self.swapped for name in (better, worse))
+
     def warning(self) -> str | None:
         """One line for people; None if the order holds everywhere."""
         if not self.swapped:

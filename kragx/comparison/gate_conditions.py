@@ -168,11 +168,17 @@ class _Block:
 
     def conditions(self, metric: str, conditions: object) -> Iterator[Gate]:
         """Of a metric, or of failures: one condition, or a list of them."""
+        hint = nearest(metric, [*_BLOCKS, *FAILURES])
+        also = f"; {hint}" if hint.startswith("perhaps") else ""
+        if isinstance(conditions, Mapping):
+            self.problems.append(
+                f"{self.path}: a condition is expected, not a mapping; gates of one retriever "
+                f"stand as retrievers: {{NAME: {{METRIC: CONDITION}}}}{also}"
+            )
+            return
         try:
             name = metric if metric in FAILURES else str(parse(metric, self.within))
         except UsageError as error:
-            hint = nearest(metric, [*_BLOCKS, *FAILURES])
-            also = f"; {hint}" if hint.startswith("perhaps") else ""
             self.problems.append(f"{self.path}: {error}{also}")
             return
         for text in conditions if isinstance(conditions, list) else [conditions]:

@@ -87,7 +87,9 @@ def most_alike(misses: Misses, texts: Mapping[str, str]) -> dict[int, tuple[int,
         )
         if gold and ranked.docs and all(doc.text is not None for doc in ranked.docs):
             items[row] = MatchItem(Query(ranked.query.id, gold=gold), ranked.docs)
-    overlap = matchers.matcher({"method": "overlap", "short": 0})
+    overlap = matchers.matcher(
+        {"method": "overlap", "short": 0, "siblings": "together", "tokenizer": "unicode"}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
         matrices = zip(items, overlap.scores(items.values(), Notes()), strict=True)

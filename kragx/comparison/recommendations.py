@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import comb, inf, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from kragx.comparison.statistics import (
     queries_needed,
 )
 from kragx.comparison.view import FEW, Difference, Leader
-from kragx.metrics import METRICS, Bools, known_metric
+from kragx.metrics import METRICS, Bools, Floats, known_metric
 from kragx.printing import joined, listed, number, phrase
 
 MANY = 10
@@ -35,6 +35,7 @@ _GAP = 0.05
 _RATIO = 1.5
 _LEAST_SECONDS = 0.001
 _FULL = 0.99
+_MEAN = "seconds_mean"
 _TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == "seconds")
 _SPEED = tuple(name for name, metric in METRICS.items() if "second" in metric.unit)
 
@@ -48,27 +49,31 @@ def recommend(
         comparison: of the retrievers.
         scores: the same retrievers, for what single queries show.
     """
+    told = verdict(comparison)
     if not comparison.retrievers:
-        return (verdict(comparison),)
+        return (told,)
+    equal = _equal_groups(comparison, scores)
     return (
-        verdict(comparison),
-        *_equal(comparison, scores),
-        *_cost(comparison, scores),
+        told,
+        *_equal(comparison, scores, equal),
+        *_cost(comparison, scores, equal),
         *_routing(comparison),
         *_weak_slices(comparison),
         *_small_slices(comparison),
         *_saturated(comparison),
         *_what_is_found(comparison, scores),
-        *_reranking(comparison),
+        *(() if told.values.get("found_in") else _reranking(comparison)),
     )
 
 
-def _equal(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator[Recommendation]:
+def _equal_groups(comparison: Comparison, scores: Sequence[RetrieverScores]) -> list[list[str]]:
     """The retrievers that find the same, as vector stores do over the same vectors, or by mistake.
 
     All values of theirs are equal but times, and not the same for every query, as where all is
     found; nor are there so few that chance makes them equal.
     """
+    if comparison.overall.n < FEW:
+        return []
     metrics = [metric for metric in comparison.metrics if metric not in _SPEED]
     groups: list[list[RetrieverScores]] = []
     for own in scores:
@@ -77,17 +82,115 @@ def _equal(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterato
             groups.append([own])
         else:
             group.append(own)
-    names = [[own.name for own in group] for group in groups if len(group) > 1]
-    if names and comparison.overall.n >= FEW:
-        yield _advice(
-            "equal",
-            phrase(
-                "The same for every query in all metrics but times: {groups}. Whichever is used, "
-                "as much is found; if they were meant to differ, look at their settings.",
-                groups=joined("; ", map(listed, names)),
-            ),
-            groups=names,
+    return [[own.name for own in group] for group in groups if len(group) > 1]
+
+
+def _equal(
+    comparison: Comparison, scores: Sequence[RetrieverScores], groups: Sequence[Sequence[str]]
+) -> Iterator[Recommendation]:
+    """The groups of equal retrievers, and where one takes longer than another all the same."""
+    if not groups:
+        return
+    slower = [own for names in groups if (own := _Slower.of(comparison, scores, names, names))]
+    told = (
+        phrase(
+            "{slow} takes {ratio:.1f} times as long as {fast}: {slow_s} s against {fast_s} s "
+            "({metric}).",
+            slow=own.slow,
+            ratio=own.ratio,
+            fast=own.fast,
+            slow_s=number(own.slow_seconds),
+            fast_s=number(own.fast_seconds),
+            metric=own.metric,
         )
+        for own in slower
+    )
+    said = phrase(
+        "The same for every query in all metrics but times: {groups}. Whichever is used, as much "
+        "is found; if they were meant to differ, look at their settings.",
+        groups=joined("; ", map(listed, groups)),
+    )
+    yield _advice(
+        "equal",
+        joined(" ", [said, *told]),
+        groups=list(map(list, groups)),
+        slower=[vars(own) for own in slower],
+    )
+
+
+@dataclass(frozen=True)
+class _Slower:
+    """One retriever that takes longer than another, by more than noise.
+
+    Attributes:
+        metric: of which time.
+        slow, fast: the two.
+        slow_seconds, fast_seconds: theirs.
+        ratio: how many times as long.
+    """
+
+    metric: str
+    slow: str
+    fast: str
+    slow_seconds: float
+    fast_seconds: float
+    ratio: float
+
+    @classmethod
+    def of(
+        cls,
+        comparison: Comparison,
+        scores: Sequence[RetrieverScores],
+        slow: Sequence[str],
+        fast: Sequence[str],
+    ) -> _Slower | None:
+        """The slowest of some against the fastest of others, which are looked at together.
+
+        None where that is noise: less than a millisecond, or an interval with 0, corrected for all
+        pairs of retrievers, with half of the level where times are tested, too; or where no metric
+        is a time, unless retrievers are set against themselves (`slow` is `fast`), who differ in
+        nothing else: then it is by the seconds that their answers took.
+        """
+        metric = next((name for name in _TIMES if name in comparison.metrics), None)
+        if metric is None and slow is not fast:
+            return None
+        tables = {
+            own.name: own.seconds_of(comparison.query_ids)
+            if metric is None
+            else own.table([metric], comparison.query_ids)[:, 0]
+            for own in scores
+            if own.name in (*slow, *fast)
+        }
+        means = comparison.overall.means
+        seconds = {
+            name: value
+            for name, values in tables.items()
+            if (value := _mean(values) if metric is None else means[name][metric].value)
+        }
+        slow, fast = (list(filter(seconds.__contains__, names)) for names in (slow, fast))
+        if not slow or not fast:
+            return None
+        slowest, fastest = max(slow, key=seconds.__getitem__), min(fast, key=seconds.__getitem__)
+        long, short = seconds[slowest], seconds[fastest]
+        if long - short < _LEAST_SECONDS or long / short < _RATIO:
+            return None
+        metric = metric or _MEAN
+        settings, n = comparison.statistics, len(comparison.retrievers)
+        looked_at = comb(n, 2) * (2 if comparison.n_tests_of_times else 1)
+        ends = difference_interval(
+            np.stack([tables[slowest], tables[fastest]], axis=1),
+            METRICS[metric].number,
+            confidence=1 - settings.alpha / max(1, looked_at),
+            seed=settings.seed,
+        )
+        is_noise = ends is None or ends[0] <= 0
+        return None if is_noise else cls(metric, slowest, fastest, long, short, long / short)
+
+
+def _mean(seconds: Floats) -> float | None:
+    """The mean of those that are known."""
+    known = seconds[~np.isnan(seconds)]
+    return float(known.mean()) if known.size else None
 
 
 def _find_the_same(
@@ -107,42 +210,24 @@ def _find_the_same(
     return varies
 
 
-def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator[Recommendation]:
+def _cost(
+    comparison: Comparison, scores: Sequence[RetrieverScores], equal: Sequence[Sequence[str]]
+) -> Iterator[Recommendation]:
     """What the best takes longer than the fastest, or the fastest of those that tie with it.
 
-    Only where that is no noise: a millisecond or more, and an interval without 0, corrected for how
-    many retrievers there are to be faster.
+    But for what is said of equal ones.
     """
     leader, primary, means = comparison.leader, comparison.primary, comparison.overall.means
-    metric = next((name for name in _TIMES if name in comparison.metrics), None)
-    if leader is None or metric is None or primary in _SPEED:
+    if leader is None or primary in _SPEED:
         return
     # Whoever finds nothing is soon done; with few questions that, too, may be a tie.
     tied = [leader.best, *(name for name in leader.tied if means[name][primary].value)]
     candidates = tied if leader.tied else comparison.retrievers
-    seconds = {name: value for name in candidates if (value := means[name][metric].value)}
-    if leader.best not in seconds:
+    slower = _Slower.of(comparison, scores, [leader.best], candidates)
+    if slower is None or any({slower.slow, slower.fast} <= set(names) for names in equal):
         return
-    fastest = min(seconds, key=seconds.__getitem__)
-    slow, fast = seconds[leader.best], seconds[fastest]
-    if slow - fast < _LEAST_SECONDS or slow / fast < _RATIO:
-        return
-    settings = comparison.statistics
-    pairs = [
-        own.table([metric], comparison.query_ids)
-        for name in (leader.best, fastest)
-        for own in scores
-        if own.name == name
-    ]
-    ends = difference_interval(
-        np.hstack(pairs),
-        METRICS[metric].number,
-        confidence=1 - settings.alpha / max(1, len(seconds) - 1),
-        seed=settings.seed,
-    )
-    if ends is None or ends[0] <= 0:
-        return
-    ratio = slow / fast
+    metric, fastest, ratio = slower.metric, slower.fast, slower.ratio
+    slow, fast = slower.slow_seconds, slower.fast_seconds
     yield _advice(
         "cost",
         phrase(
@@ -181,7 +266,7 @@ def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator
 
 def _routing(comparison: Comparison) -> Iterator[Recommendation]:
     """The slices in which another retriever is best; that there is none, if so."""
-    metric, overall, fields = comparison.primary, comparison.leader, comparison.fields
+    metric, overall, fields = comparison.primary, comparison.leader, comparison.fields_told
     if overall is None or not fields or comparison.overall.found_nothing(metric):
         return
     others = [
@@ -405,7 +490,9 @@ def verdict(comparison: Comparison) -> Recommendation:
     text: str
     if not comparison.retrievers:
         text = phrase(
-            "Every retriever failed, so there is nothing to compare."
+            "Every retriever failed or returned nothing, so there is nothing to compare."
+            if any(own.nothing for own in comparison.failures)
+            else "Every retriever failed, so there is nothing to compare."
             if len(lost) > 1
             else "The retriever {name} failed, so there is nothing to compare.",
             name=lost[0],
@@ -414,7 +501,9 @@ def verdict(comparison: Comparison) -> Recommendation:
     if len(comparison.retrievers) == 1:
         text = (
             phrase(
-                "Only {best} can be compared, as {lost} failed.",
+                "Only {best} can be compared, as {lost} failed or returned nothing."
+                if any(own.nothing for own in comparison.failures)
+                else "Only {best} can be compared, as {lost} failed.",
                 best=comparison.best,
                 lost=listed(lost),
             )
@@ -443,7 +532,8 @@ def verdict(comparison: Comparison) -> Recommendation:
             metric=metric,
             every=_every(comparison),
         )
-        return _advice("no_winner", text, supported=False, metric=metric, nothing_found=True)
+        nothing = _advice("no_winner", text, supported=False, metric=metric, nothing_found=True)
+        return _found_elsewhere(comparison) or nothing
     best, rival = comparison.overall.means[leader.best][metric], _nearest_rival(comparison, leader)
     values: dict[str, Any] = {
         "metric": metric,
@@ -473,6 +563,19 @@ def verdict(comparison: Comparison) -> Recommendation:
             next=rival.against,
             difference=rival.text,
         )
+        opposite = list(_opposite(comparison, leader))
+        values["opposite"] = [
+            {
+                "metrics": metrics,
+                "retriever": other.retriever,
+                "difference": other.value,
+                "low": other.low,
+                "high": other.high,
+                "p_adjusted": other.p_adjusted,
+            }
+            for metrics, other in opposite
+        ]
+        text = joined(" ", [text, *(_opposed(metrics, other) for metrics, other in opposite)])
         return _advice("winner", text, **values)
     text = _undecided(leader, rival, best.text)
     if leader.tested:
@@ -484,6 +587,80 @@ def verdict(comparison: Comparison) -> Recommendation:
     return _advice("no_winner", text, supported=False, **values)
 
 
+def _found_elsewhere(comparison: Comparison) -> Recommendation | None:
+    """Where the first metric is 0 for all, what another one says is found; None if none does."""
+    metric, means = comparison.primary, comparison.overall.means
+    by_any = {other for name in means for other in comparison.overall.finds(name)}
+    seen = [other for other in comparison.metrics if other in by_any]
+    if not seen:
+        return None
+    deepest = [other for *_, other in _by_depth(comparison, "recall", "hit_rate") if other in seen]
+    far = deepest[-1] if deepest else seen[0]
+    name = max(means, key=lambda name: means[name][far].value or 0)
+    deeper = _depth(far) > _depth(metric)
+    text = phrase(
+        "{metric} is 0 for {every}, and so none is better in it; but gold stands further down: "
+        "{far} is {value} for {name}. Reranking could bring it up."
+        if deeper
+        else "{metric} is 0 for {every}, and so none is better in it; but gold is found: {far} is "
+        "{value} for {name}. Put a metric first that sees it.",
+        metric=metric,
+        every=_every(comparison),
+        far=far,
+        value=number(means[name][far].value),
+        name=name,
+    )
+    return _advice(
+        "no_winner",
+        text,
+        supported=False,
+        metric=metric,
+        found_in=far,
+        found_by=name,
+        found=means[name][far].value,
+        deeper=deeper,
+    )
+
+
+def _depth(metric: str) -> float:
+    """The rank at which a metric cuts; infinite for the whole list, NaN for a budget."""
+    k = metric.partition("@")[2].partition("(")[0]
+    return float(k) if k.isdigit() else nan if k else inf
+
+
+def _opposite(comparison: Comparison, leader: Leader) -> Iterator[tuple[list[str], Difference]]:
+    """Who is better than the leader in another metric, for sure: in which, and the first of them.
+
+    Times and what is made of them are another matter.
+    """
+    found: dict[str, list[Difference]] = {}
+    for metric, other in comparison.overall.leaders.items():
+        if metric == leader.metric or "second" in _unit(metric) or other.best == leader.best:
+            continue
+        for difference in other.differences:
+            if difference.against == leader.best and difference.decided:
+                found.setdefault(other.best, []).append(difference)
+    for differences in found.values():
+        yield [own.metric for own in differences], differences[0]
+
+
+def _unit(metric: str) -> str:
+    known = known_metric(metric)
+    return "" if known is None else known.unit
+
+
+def _opposed(metrics: Sequence[str], difference: Difference) -> str:
+    return phrase(
+        "But {retriever} is better than it in {metric}: the {difference}."
+        if len(metrics) == 1
+        else "But {retriever} is better than it in {metrics}: in {metric} the {difference}.",
+        retriever=difference.retriever,
+        metric=difference.metric,
+        metrics=listed(metrics),
+        difference=difference.text,
+    )
+
+
 def beside_earlier(comparison: Comparison) -> Comparison:
     """The same where earlier results are at hand: one retriever is set against those."""
     verdict, *others = comparison.recommendations
@@ -493,6 +670,7 @@ def beside_earlier(comparison: Comparison) -> Comparison:
         "There is one retriever: what became of it since the earlier results stands below."
     )
     told = _advice("one_retriever", text, supported=False, failed=[], earlier=True)
+    told = replace(told, cautions=verdict.cautions)
     return replace(comparison, recommendations=(told, *others))
 
 
@@ -511,9 +689,10 @@ def beside_setting(
     """
     verdict, *others = comparison.recommendations
     metric, best = comparison.primary, comparison.best
-    told = [_advice("setting", said, supported=sure, metric=metric, take=take)]
-    if verdict.values.get("nothing_found"):
-        told.append(replace(verdict, supported=True))
+    setting = _advice("setting", said, supported=sure, metric=metric, take=take)
+    told = [replace(setting, cautions=verdict.cautions)]
+    if verdict.values.get("nothing_found") or verdict.values.get("found_in"):
+        told.append(replace(verdict, supported=True, cautions=()))
     elif comparison.leader is not None and take != best:
         text = phrase(
             "Over all questions, those that chose among them, {best} has the best {metric}. What "
@@ -582,7 +761,7 @@ class _Needed:
     difference larger and smaller by one, in two digits.
 
     Attributes:
-        few: at the least; None where nothing differs, where `few` would not help, and of fewer
+        few: at the least; None where nothing differs, beyond `MANY` times the sample, and of fewer
             than `TELLING` queries, as one more would seem to do.
         most: at the most; None beyond `MANY` times the sample.
         many_more: whether that may be needed, or, without `few`, is.
@@ -596,16 +775,16 @@ class _Needed:
 
     @classmethod
     def of(cls, comparison: Comparison, rival: Difference) -> _Needed:
-        effect, n, error = abs(rival.effect or 0.0), rival.n, 1 / sqrt(max(rival.n, 1))
+        n, error = rival.n, 1 / sqrt(max(rival.n, 1))
+        if n < TELLING or rival.effect is None:
+            return cls(None, None, n < TELLING and not rival.never_differs, n)
         settings = comparison.statistics
         fewest = max(n + 1, deciding(settings.alpha, settings.resamples) or 0)
-        least = (queries_needed(effect + by, comparison.least) for by in (error, 0.0, -error))
-        few, likely, most = (
+        effects = (abs(rival.effect) + error, abs(rival.effect) - error)
+        few, most = (
             None if needed is None or needed > MANY * n else _two_digits(max(needed, fewest))
-            for needed in least
+            for needed in (queries_needed(effect, comparison.least) for effect in effects)
         )
-        if not effect or likely is None or n < TELLING:
-            return cls(None, None, bool(effect), n)
         return cls(few, most, most is None, n)
 
     @property

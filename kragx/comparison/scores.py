@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.columns import rows_of
+from kragx.comparison.report_fields import check_report
 from kragx.comparison.tables import Tables, TableValues
 from kragx.comparison.view import Direction
 from kragx.data import GoldDataset
@@ -35,6 +36,8 @@ class RetrieverScores:
         n_failed: on how many queries the retriever failed.
         failures: by query id, why, as far as that is known.
         first_failure: the first of them in words.
+        counts: as of an `Evaluation`.
+        seconds: likewise, whether or not a metric is made of them.
         dataset: the gold set; None where it was not kept.
         groups: the fields of the queries to slice by, where these stand beside the values.
     """
@@ -51,6 +54,8 @@ class RetrieverScores:
     n_failed: int = 0
     failures: Mapping[str, str] = field(default_factory=dict)
     first_failure: str = ""
+    counts: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    seconds: Floats | None = field(default=None, repr=False, compare=False)
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
     groups: Tables | None = field(default=None, repr=False, compare=False)
 
@@ -74,6 +79,8 @@ class RetrieverScores:
             n_failed=evaluation.counts["n_failed"],
             failures=evaluation.failures,
             first_failure=evaluation.counts.get("first_failure", ""),
+            counts=evaluation.counts,
+            seconds=evaluation.seconds,
             dataset=evaluation.dataset,
         )
 
@@ -112,6 +119,7 @@ class RetrieverScores:
             n_failed=int(row["counts"].get("n_failed", 0)),
             failures=dict(row.get("failures", {})),
             first_failure=str(row["counts"].get("first_failure", "")),
+            counts=dict(row["counts"]),
             dataset=dataset,
             groups=tables,
         )
@@ -119,8 +127,25 @@ class RetrieverScores:
     def table(self, metrics: Iterable[str], query_ids: Sequence[str]) -> Floats:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
+        return self._of(query_ids, values)
+
+    def seconds_of(self, query_ids: Sequence[str]) -> Floats:
+        """(len(query_ids)) how long the answers took; NaN where nobody says."""
+        if self.seconds is None or len(self.seconds) != len(self.query_ids):
+            return np.full(len(query_ids), np.nan)
+        return self._of(query_ids, self.seconds)
+
+    def _of(self, query_ids: Sequence[str], values: Floats) -> Floats:
         rows = rows_of(query_ids, self.query_ids)
         return values if rows is None else values[rows]
+
+    @property
+    def nothing(self) -> bool:
+        """Whether every list is empty, or missing, though it did not fail and some have gold."""
+        n, bare = (self.counts.get(name, 0) for name in ("n_queries", "n_no_gold"))
+        empty = ("n_empty", "n_missing", "n_failed")
+        n_empty = sum(self.counts.get(name, 0) for name in empty)
+        return bool(n_empty == n > max(bare, self.n_failed))
 
     def doubt(self, metric: str) -> tuple[float, float]:
         """How far missing judgements may put the sum of all values lower, and higher."""
@@ -187,6 +212,7 @@ class Results:
         Raises:
             DataError: it is none.
         """
+        check_report(report, name)
         try:
             better = {
                 metric: direction

@@ -109,13 +109,16 @@ def _present(queries: Sequence[Query]) -> list[str]:
 def fields_worth_slicing(dataset: GoldDataset | None) -> tuple[str, ...]:
     """The fields worth slicing by where none are named: those with a few values that repeat.
 
-    A field counts if it has 2 to 12 values and, on average, at least two queries a value.
+    A field counts if it has 2 to 12 values and, on average, at least two queries a value. Numbers
+    that are no whole ones measure, as ``leak`` does, and group nothing.
     """
     if dataset is None:
         return ()
-    metadata = [f"metadata.{name}" for query in dataset for name in query.metadata]
+    entries = [entry for query in dataset for entry in query.metadata.items()]
+    measures = {name for name, value in entries if isinstance(value, float) and value % 1}
     fields = []
-    for field in dict.fromkeys([*_PLAIN, *metadata]):
+    named = (f"metadata.{name}" for name in dict(entries) if name not in measures)
+    for field in dict.fromkeys((*_PLAIN, *named)):
         try:
             values = {value for _, value, _ in sliced(dataset.queries, [field])} - {None}
         except UsageError:  # no value at all, a mapping, or too many

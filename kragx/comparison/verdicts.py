@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, groupby
+from itertools import combinations
 from math import isclose
 
 import numpy as np
 
 from kragx.comparison.columns import Columns, joined, taken
 from kragx.comparison.comparison import Settings
-from kragx.comparison.families import Families, is_time
+from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import (
     MANY,
@@ -57,7 +57,7 @@ _CELLS = 1 << 24
 
 SLICE_HANDICAP = 0.5
 """By so many standard errors more than the whole a slice has to differ: then looking at slices
-costs the verdict over all questions next to nothing, though all are one family."""
+costs the other metrics over all questions next to nothing, though all are one family."""
 
 
 @dataclass(frozen=True)
@@ -258,9 +258,8 @@ class PairTests:
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """Each two retrievers in each metric that can be tested, times last."""
+        """Each two retrievers in each metric that can be tested."""
         metrics = [metric for metric in self.aligned.metrics if metric in self.aligned.tested]
-        metrics.sort(key=is_time)
         return tuple(
             (metric, one, other)
             for metric in metrics
@@ -270,25 +269,43 @@ class PairTests:
     @cached_property
     def flipped(self) -> tuple[list[Flipped], Families]:
         """The tests over all queries, then within each slice; and their families."""
-        found, of_found = self._flipped([pair for pair in self.pairs if not is_time(pair[0])])
-        times, of_times = self._flipped([pair for pair in self.pairs if is_time(pair[0])])
-        both = [
-            Flipped(np.concatenate([one.p, other.p]), np.concatenate([one.z, other.z]))
-            for one, other in zip(found, times)
-        ]
-        return both, Families(of_found, of_times)
-
-    def _flipped(self, pairs: Sequence[Pair]) -> tuple[list[Flipped], Family]:
         n, settings = len(self.aligned.query_ids), self.aligned.settings
-        if not pairs:
+        if not self.pairs:
             nothing = Flipped(np.empty(0), np.empty(0))
-            return [nothing] * (len(self.slices) + 1), NO_FAMILY
-        columns = map(self.aligned.column, pairs)
+            return [nothing] * (len(self.slices) + 1), Families()
+        columns = map(self.aligned.column, self.pairs)
         parts = [np.arange(n), *self.slices]
         chance = settings.resamples, settings.seed
+        families = np.array(
+            [
+                [self.family(metric, whole=number == 0) for metric, _, _ in self.pairs]
+                for number in range(len(parts))
+            ]
+        )
         if n > MANY:
-            return flip_groups(columns, n, parts, *chance, handicap=SLICE_HANDICAP)
-        return flip_tests(np.stack(list(columns), axis=1), parts, *chance, handicap=SLICE_HANDICAP)
+            tests, own = flip_groups(
+                columns,
+                n,
+                parts,
+                *chance,
+                handicap=SLICE_HANDICAP,
+                family_of=families,
+                n_families=N_FAMILIES,
+            )
+        else:
+            tests, own = flip_tests(
+                np.stack(list(columns), axis=1),
+                parts,
+                *chance,
+                handicap=SLICE_HANDICAP,
+                family_of=families,
+                n_families=N_FAMILIES,
+            )
+        return tests, Families(*own)
+
+    def family(self, metric: str, *, whole: bool) -> int:
+        """Which family the tests of a metric belong to, over all queries or in a slice."""
+        return family_of(metric, self.aligned.metrics[0], whole=whole)
 
     @cached_property
     def weaker(self) -> tuple[Floats, Floats, Family]:
@@ -323,34 +340,34 @@ class PairTests:
     @property
     def families(self) -> Families:
         """All of these tests."""
-        weaker = self.weaker[2]
-        first = is_time(self.aligned.metrics[0])
-        more = Families(NO_FAMILY, weaker) if first else Families(weaker, NO_FAMILY)
-        return Families.joined([self.flipped[1], more])
+        own = [NO_FAMILY] * N_FAMILIES
+        own[self.family(self.aligned.metrics[0], whole=False)] = self.weaker[2]
+        return Families.joined([self.flipped[1], Families(*own)])
 
-    def corrected(self, metric: str, p: Floats, z: Floats, families: Families) -> Floats:
-        """The p of some tests of a metric as the settings want it."""
-        of_family = self.aligned.settings.correction == "family"
-        return families.adjusted(metric, p, z) if of_family else p
+    def corrected(self, family: int, p: Floats, z: Floats, families: Families) -> Floats:
+        """The p of some tests of a family as the settings want it."""
+        is_corrected = self.aligned.settings.correction == "family"
+        return families.adjusted(family, p, z) if is_corrected else p
 
     def p_worse(self, families: Families) -> list[float | None]:
         """For each slice the corrected p of `weaker`."""
         p, z, _ = self.weaker
-        metric = self.aligned.metrics[0]
-        return [plain(value) for value in self.corrected(metric, p, z, families)]
+        family = self.family(self.aligned.metrics[0], whole=False)
+        return [plain(value) for value in self.corrected(family, p, z, families)]
 
     def overall(self, families: Families) -> View:
         """All queries, each test as one of a family."""
-        return self._view(self.aligned, self.whole, self.flipped[0][0], families)
+        return self._view(self.aligned, self.whole, 0, families)
 
     def slice(self, number: int, families: Families) -> View:
         """The queries of a slice, each test as one of a family."""
         part = self.aligned.rows(self.slices[number])
-        return self._view(part, part.means(), self.flipped[0][number + 1], families)
+        return self._view(part, part.means(), number + 1, families)
 
-    def _view(self, part: Aligned, means: Means, tests: Flipped, families: Families) -> View:
+    def _view(self, part: Aligned, means: Means, place: int, families: Families) -> View:
         if not part.retrievers:
             return View(len(part.query_ids), {}, {}, ())
+        tests = self.flipped[0][place]
         best, settings = part.best(means), part.settings
         to_baseline = [
             (metric, name, part.baseline)
@@ -396,10 +413,12 @@ class PairTests:
             numbers = [number_of[pair] for pair in set_against]
             p, z = tests.p[numbers], tests.z[numbers]
             rows = part.differences(set_against, table[:, split:], ends[:, split:], p)
-            for _, members in groupby(enumerate(set_against), lambda at: is_time(at[1][0])):
-                at, alike = zip(*members)
-                adjusted = self.corrected(alike[0][0], p[list(at)], z[list(at)], families)
-                for pair, p_adjusted in zip(alike, adjusted):
+            own_family = np.array([self.family(pair[0], whole=not place) for pair in set_against])
+            for family in np.unique(own_family).tolist():
+                at = np.flatnonzero(own_family == family)
+                adjusted = self.corrected(family, p[at], z[at], families)
+                for number, p_adjusted in zip(at.tolist(), adjusted):
+                    pair = set_against[number]
                     compared[pair] = self._decided(rows[pair], p_adjusted)
         differences = {pair: _untested(*pair, estimates) for pair in pairs} | compared
         return View(

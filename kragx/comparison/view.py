@@ -161,6 +161,12 @@ class Difference(Result):
         )
 
 
+def _is_of_finding(metric: str) -> bool:
+    """Whether a metric is above 0 where gold is found, and there alone."""
+    known = known_metric(metric)
+    return known is not None and known.from_matches is not None and known.better == "higher"
+
+
 def _said(difference: Difference) -> str:
     """What a difference says; nothing more would decide between two that are the same."""
     return phrase("the same") if difference.never_differs else VERDICTS[difference.verdict]
@@ -302,10 +308,18 @@ class View(Result):
 
     def found_nothing(self, metric: str) -> bool:
         """Whether a metric of what is found is 0 for every retriever: then none is ahead."""
-        known_as, values = known_metric(metric), [own[metric].value for own in self.means.values()]
-        if known_as is None or known_as.from_matches is None or known_as.better != "higher":
+        values = [own[metric].value for own in self.means.values()]
+        if not _is_of_finding(metric):
             return False
         return bool(values) and all(value is not None and abs(value) < 1e-12 for value in values)
+
+    def finds(self, retriever: str) -> tuple[str, ...]:
+        """The metrics by which a retriever finds something at all."""
+        return tuple(
+            metric
+            for metric, own in self.means[retriever].items()
+            if _is_of_finding(metric) and (own.value or 0) >= 1e-12
+        )
 
     def standing(self, metric: str, retriever: str) -> str:
         """What stands beside a mean: a mark of `Leader.marks`, or nothing."""
@@ -385,7 +399,8 @@ class View(Result):
         """Who is best in a metric, or that it is not decided; of one retriever its mean."""
         leader = self.leaders.get(metric)
         if self.found_nothing(metric):
-            return Cell(phrase("none found anything"))
+            elsewhere = any(self.finds(name) for name in self.means)
+            return Cell(phrase("0 for all") if elsewhere else phrase("none found anything"))
         if leader is None and len(self.means) != 1:
             return Cell("-")
         mean = self.means[leader.best if leader else next(iter(self.means))][metric]

@@ -96,7 +96,14 @@ def summary_markdown(
     lost = dict.fromkeys(name for own in comparisons for name in own.not_comparable)
     verdicts: list[str] = []
     if lost:
-        verdicts.append(phrase("❌ not comparable, as failed: {names}", names=", ".join(lost)))
+        nothing = any(failures.nothing for own in comparisons for failures in own.failures)
+        said = phrase(
+            "❌ not comparable, as failed or without any result: {names}"
+            if nothing
+            else "❌ not comparable, as failed: {names}",
+            names=", ".join(lost),
+        )
+        verdicts.append(said)
     if gates:
         passed = phrase(
             "❌ {n} of {of} gates failed" if bad else "✅ every gate passed",
@@ -114,7 +121,7 @@ def summary_markdown(
             heading = phrase("Match: {match}", match=comparison.match)
             parts.append(Heading(heading, level=3))
         if of_grid := [own for own in tunings if own.match == comparison.match]:
-            parts += [*of_grid[0].describe(SHOWN)]
+            parts += [*of_grid[0].describe(SHOWN), *comparison.recommendations[0].caution_lines()]
         else:
             parts += [comparison.means_table(group), *comparison.recommendations[0].describe()]
         for evaluation in group:
@@ -160,12 +167,12 @@ def _comparison(
     yield Heading(phrase("Metrics by retriever"), level=level)
     yield comparison.means_table(evaluations)
     yield from remarks_on(evaluations, failures=False)
-    yield from map(warning, comparison.cautions)
+    yield from map(warning, comparison.further_cautions)
     yield from comparison.against_baseline(level)
-    for field in comparison.fields if comparison.retrievers else ():
+    for field in comparison.fields_told:
         yield Heading(phrase("By {field}", field=field), level=level)
         yield comparison.slices_table(field)
-        for part in comparison.by(field):
+        for part in comparison.large(field):
             n = part.scored(comparison.primary)
             heading = phrase(
                 "{value}: {n} queries" if n == part.n else "{value}: {n} of {of} queries scored",

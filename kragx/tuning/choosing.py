@@ -13,6 +13,7 @@ from kragx.tuning.curves import curves_of
 from kragx.tuning.grid import Setting
 from kragx.tuning.halves import drawn, halved
 from kragx.tuning.rules import Rules
+from kragx.tuning.shrinkage import excess
 from kragx.tuning.tuning import Drop, HeldAgainst, HeldOut, SettingResult, Tuning, Verdict
 
 _ALIKE = 0.05
@@ -57,7 +58,8 @@ def tuned(
     fewest tokens of context, then the least time, then the earliest values on the grid's axes;
     sizes and times within 5 % (times within 1 ms) are equal. The other half says what the chosen
     one is worth, and tests it once against the one that was best: where it is told to be worse,
-    that one is taken instead. Questions without a value under some setting are left out.
+    that one is taken instead, and in either case the mean there is shrunk by what the test adds to
+    it (`kragx.tuning.shrinkage`). Questions without a value under some setting are left out.
 
     Args:
         tried: the settings; those that failed are named and not compared: nothing is told of them.
@@ -143,8 +145,7 @@ def tuned(
         verdict = "open"
     outcome = None
     if len(held):
-        ((mean, low, high),) = rules.means(values[held][:, [chosen]])
-        outcome = HeldOut(mean, low, high, test)
+        outcome = _held_out(values[held], chosen, best, test, compared, rules)
     return replace(base, verdict=verdict, take=compared[chosen].name, held_out=outcome)
 
 
@@ -163,6 +164,34 @@ def _unvalued(own: Tried) -> SettingResult:
         on_front=False,
         failed=failed,
     )
+
+
+def _held_out(
+    values: Floats,
+    chosen: int,
+    best: int,
+    test: HeldAgainst | None,
+    compared: Sequence[Tried],
+    rules: Rules,
+) -> HeldOut:
+    """What a setting is worth by questions that had a say in the choice by that test alone."""
+    ((mean, low, high),) = rules.means(values[:, [chosen]])
+    if test is None:
+        return HeldOut(mean, low, high, None)
+    simpler = next(place for place, own in enumerate(compared) if own.name == test.name)
+    better = rules.sign * values
+    lead = better[:, simpler] - better[:, best]
+    shrunk_by = excess(better[:, chosen], lead, rules.confidence, kept=chosen == simpler)
+    # The end on the flattering side stays, so that both means lie between.
+    if rules.better == "higher":
+        low = None if low is None else low - shrunk_by
+    else:
+        high = None if high is None else high + shrunk_by
+    if rules.range is not None:
+        low, high = (
+            None if end is None else float(np.clip(end, *rules.range)) for end in (low, high)
+        )
+    return HeldOut(mean - rules.sign * shrunk_by, low, high, test, shrunk_by)
 
 
 def _held_against(

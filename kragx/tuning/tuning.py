@@ -27,6 +27,9 @@ from kragx.printing import (
 SHOWN = 12
 """So many settings are shown where there is little room, the best first and the one to take."""
 
+_SEEN = 0.0001
+"""A mean that is shrunk by less is not said to be."""
+
 Verdict = Literal["simplest", "best", "refuted", "open", "too_few", "only", "none"]
 """What the choice rests on.
 
@@ -99,17 +102,20 @@ class HeldAgainst:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What the questions that had no part in the choice say of it.
+    """What the questions held out say of the choice.
 
     Attributes:
-        mean, low, high: of the setting to take.
+        mean, low, high: of the setting to take, shrunk where it was tested.
         test: of the simpler setting that was chosen; None where the best itself was.
+        shrunk_by: by how much, as the test decides which setting is taken, and the luckier one
+            passes.
     """
 
     mean: float
     low: float | None
     high: float | None
     test: HeldAgainst | None
+    shrunk_by: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -188,8 +194,9 @@ class Drop:
 class Tuning(Result):
     """Which setting of a grid to take, and how sure that is.
 
-    Half of the questions, drawn by lot, choose; the others, which had no part in it, say what the
-    choice is worth. Curves and the front are over all questions.
+    Half of the questions, drawn by lot, choose; the others test a simpler setting than the best
+    once, and say what the choice is worth, shrunk by what that test adds. Curves and the front are
+    over all questions.
 
     Attributes:
         match: names the matcher.
@@ -328,13 +335,17 @@ class Tuning(Result):
         ends = "" if held.low is None else f" [{number(held.low)}, {number(held.high)}]"
         return phrase(
             "{metric}: {mean} on the {n} questions that chose, {held}{ends} on the {rest} held "
-            "out.",
+            "out, shrunk by {by} for the test there."
+            if held.shrunk_by >= _SEEN
+            else "{metric}: {mean} on the {n} questions that chose, {held}{ends} on the {rest} "
+            "held out.",
             metric=self.metric,
             mean=number(self.of(self.take).mean),
             n=self.n_choosing,
             held=number(held.mean),
             ends=ends,
             rest=self.n_held_out,
+            by=number(held.shrunk_by),
         )
 
     @property

@@ -12,9 +12,10 @@ from functools import cache
 import numpy as np
 from scipy.stats import binom
 
-from kragx.comparison.statistics import mean_intervals, resampled_means
+from kragx.comparison.statistics import mean_intervals, resampled_means, score_interval
 
 SIZES = (10, 20, 30, 60, 200)
+NEAR_SIZES = (20, 30, 50, 100, 200)
 RATES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 SIMULATED = 10_000
 _DIFFERENCES = 2_000
@@ -41,6 +42,44 @@ MEANS = {
     "nDCG of one": (np.append(0, 1 / np.log2(1 + RANKS)), _ranked(0.3, 0.7)),
 }
 """Values that a question may have in a metric, and how likely each is."""
+
+
+def _ndcg(*ranks):
+    """Of three golds those at these ranks were found: their nDCG."""
+    gains = 1 / np.log2(1 + np.arange(1, 11))
+    return float(gains[np.array(ranks) - 1].sum() / gains[:3].sum())
+
+
+def _but(share, value, draw):
+    """Draws of which a share is this value instead."""
+    return lambda rng, size: np.where(rng.random(size) < share, value, draw(rng, size))
+
+
+NEAR = {
+    ".9 to 1, 2 % nothing": (_but(0.02, 0.0, lambda rng, size: rng.uniform(0.9, 1, size)), 0.931),
+    ".9 to 1, 5 % nothing": (_but(0.05, 0.0, lambda rng, size: rng.uniform(0.9, 1, size)), 0.9025),
+    "coverage: beta(20, 1), 3 % nothing": (
+        _but(0.03, 0.0, lambda rng, size: rng.beta(20, 1, size)),
+        0.97 * 20 / 21,
+    ),
+    "nDCG of three found by rank 5, 2 % nothing": (
+        np.array([0.0, 1.0, _ndcg(1, 2, 4), _ndcg(1, 2, 5)]),
+        np.array([0.02, 0.6, 0.25, 0.13]),
+    ),
+    "nDCG of three, one missed in 8 %, 2 % nothing": (
+        np.array([0.0, 1.0, _ndcg(1, 2, 4), _ndcg(1, 2)]),
+        np.array([0.02, 0.7, 0.2, 0.08]),
+    ),
+    "density: 0 to .1, 2 % all": (
+        _but(0.02, 1.0, lambda rng, size: rng.uniform(0, 0.1, size)),
+        0.069,
+    ),
+    "density: beta(1, 20), a third 0, 2 % all": (
+        _but(0.02, 1.0, _but(1 / 3, 0.0, lambda rng, size: rng.beta(1, 20, size))),
+        0.02 + 0.98 * 2 / 3 / 21,
+    ),
+}
+"""Means near an end: values that are nearly alike, but for a few questions at the other end."""
 
 THREE = np.array([-1.0, 0.0, 1.0])
 DIFFERENCES = {
@@ -114,27 +153,55 @@ def plain_percentiles(samples):
     return ends
 
 
+def by_spread_alone(samples):
+    """Means' intervals by how far values vary, as if no question could be unlike all that vary."""
+    ends = []
+    for x in samples.T:
+        n, hits = len(x), set(x) <= {0.0, 1.0}
+        if hits or x.max() - x.min() < 1e-9:
+            ends.append(share_intervals(x[:, None])[:, 0])
+        else:
+            between = int(min((x > 0).sum(), (x < 1).sum()))
+            ends.append(score_interval(float(x.mean()), float(x.var(ddof=1)) / n, n, between))
+    return np.array(ends).T
+
+
+def drawn(shape, n, count):
+    """(n, count) seeded draws, and their true mean; values with chances, or a way to draw them."""
+    first, second = shape
+    rng = np.random.default_rng(n)
+    if callable(first):
+        return first(rng, (n, count)), second
+    return rng.choice(first, (n, count), p=second), float(first @ second)
+
+
 def coverage(
-    shape: tuple[np.ndarray, np.ndarray],
+    shape,
     n: int,
     intervals: Callable[[np.ndarray], np.ndarray] = share_intervals,
     count: int = SIMULATED,
 ):
     """How often the interval of n seeded draws holds the mean, where there is one."""
-    values, chances = shape
-    samples = np.random.default_rng(n).choice(values, (n, count), p=chances)
+    samples, truth = drawn(shape, n, count)
     low, high = intervals(samples)
-    known, truth = ~np.isnan(low), float(values @ chances)
+    known = ~np.isnan(low)
     return float(((low <= truth + 1e-9) & (truth <= high + 1e-9))[known].mean())
 
 
+def growth(shape, n, count=1_000):
+    """How much wider intervals are, on average, for what nobody saw."""
+    samples, _ = drawn(shape, n, count)
+    wide, narrow = (np.diff(of(samples), axis=0) for of in (share_intervals, by_spread_alone))
+    return float(np.nanmean(wide) / np.nanmean(narrow))
+
+
 def _row(name, shares):
-    sys.stdout.write(f"{name:40}" + "".join(f"{share:8.1%}" for share in shares) + "\n")
+    sys.stdout.write(f"{name:48}" + "".join(f"{share:8.1%}" for share in shares) + "\n")
 
 
 def main():
     """Print the tables."""
-    sys.stdout.write(f"{'n':40}" + "".join(f"{n:8}" for n in SIZES) + "\n")
+    sys.stdout.write(f"{'n':48}" + "".join(f"{n:8}" for n in SIZES) + "\n")
     for rate in RATES:
         _row(f"hit rate {rate}", [hit_coverage(rate, n).item() for n in SIZES])
     every = enumerated()
@@ -149,6 +216,12 @@ def main():
     for name, shape in MEANS.items():
         _row(name, [coverage(shape, n) for n in SIZES])
         _row("  plain percentiles", [coverage(shape, n, plain_percentiles, 2000) for n in SIZES])
+        _row("  width, by spread alone = 1", [growth(shape, n) for n in SIZES])
+    sys.stdout.write(f"{'n':48}" + "".join(f"{n:8}" for n in NEAR_SIZES) + "\n")
+    for name, shape in NEAR.items():
+        _row(name, [coverage(shape, n) for n in NEAR_SIZES])
+        _row("  by spread alone", [coverage(shape, n, by_spread_alone, 2000) for n in NEAR_SIZES])
+    sys.stdout.write(f"{'n':48}" + "".join(f"{n:8}" for n in SIZES) + "\n")
     for name, shape in DIFFERENCES.items():
         _row(name, [coverage(shape, n, difference_intervals, _DIFFERENCES) for n in SIZES])
         _row("  plain percentiles", [coverage(shape, n, plain_percentiles, 2000) for n in SIZES])

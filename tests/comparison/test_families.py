@@ -1,4 +1,4 @@
-"""What a report says at 95 % holds for the report: simulated, with retrievers whose truth is known.
+"""Each family of a report errs in 5 % of reports at most: simulated, where the truth is known.
 
 Each report is a comparison by four metrics of retrievers that find the gold of a question at some
 rank. Equal retrievers draw their ranks from the same distribution, which differs by question.
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from kragx.comparison import RetrieverScores, Settings, compare_scores
+from kragx.comparison.families import N_FAMILIES, OTHERS, family_of
 from kragx.comparison.statistics import Family, flip_tests, worse_parts
 from kragx.comparison.verdicts import SLICE_HANDICAP
 
@@ -55,28 +56,26 @@ def equal(rng, n, retrievers):
 
 def claims(comparison):
     """What a report says at 95 %: differences in any metric and slice, and advice about slices."""
-    views = [comparison.overall, *comparison.slices]
-    pairs = [
-        difference
-        for view in views
+    first = comparison.primary
+    pairs = {
+        (view is comparison.overall and difference.metric == first, difference)
+        for view in [comparison.overall, *comparison.slices]
         for difference in (
             *view.differences,
             *(own for leader in view.leaders.values() for own in leader.differences),
         )
-    ]
+        if difference.verdict in DECIDED
+    }
     kinds = [advice.kind for advice in comparison.recommendations]
     return {
-        "lost ≈": any(
-            len(leader.tied) < len(leader.differences)
-            for leader in comparison.overall.leaders.values()
-        ),
         "slice advice": "routing" in kinds,
         "clearly worse": "weak_slice" in kinds,
         "winner": "winner" in kinds,
         "told apart": np.mean([own.decided for own in comparison.leader.differences])
         if comparison.leader
         else 0,
-        "anything": "weak_slice" in kinds or any(own.verdict in DECIDED for own in pairs),
+        "first metric": any(is_first for is_first, _ in pairs),
+        "all else": "weak_slice" in kinds or any(not is_first for is_first, _ in pairs),
     }
 
 
@@ -100,25 +99,43 @@ def shares(reports, n, names, ranks_of, seed=0, **slices):
 
 @pytest.mark.integration
 def test_five_equal_retrievers():
-    """In 5 % of the reports at most any of them is said to be worse than another."""
+    """In 5 % of the reports at most any is said to be worse, in the first metric and in others."""
     share = shares(200, 100, "abcde", lambda rng: equal(rng, 100, 5))
-    assert 0 < share["lost ≈"] <= share["anything"] <= 0.05
+    assert 0 < share["first metric"] <= 0.05
+    assert 0 < share["all else"] <= 0.05
 
 
 @pytest.mark.integration
 def test_the_level_of_five_equal_retrievers():
-    """Of 1,500 families of their pairs in four metrics 5 % at most have a false alarm."""
-    rng, alarms, base = np.random.default_rng(7), [], template(gold_set(100))
-    for number in range(1500):
-        values = [scores(base, "any", ranks).values for ranks in equal(rng, 100, 5)]
-        columns = [
-            one[metric] - other[metric]
-            for metric in METRICS
-            for one, other in combinations(values, 2)
+    """Of 10,000 reports with ten pairs in four metrics and a time each family errs in 5 %."""
+    rng, alarms, base = np.random.default_rng(99), [], template(gold_set(100))
+    metrics = (*METRICS, "seconds_mean")
+    pairs = [(metric, one, other) for metric in metrics for one, other in combinations(range(5), 2)]
+    family = np.array([[family_of(metric, METRICS[0]) for metric, _, _ in pairs]])
+    for number in range(10_000):
+        values = [
+            scores(base, "any", ranks).values | {"seconds_mean": rng.lognormal(-3, 0.5, 100)}
+            for ranks in equal(rng, 100, 5)
         ]
-        (tests,), family = flip_tests(np.stack(columns, axis=1), [np.arange(100)], 199, number)
-        alarms.append((family.adjusted(tests.p, tests.z) <= 0.05).any())
-    assert 0.03 <= np.mean(alarms) <= 0.05
+        columns = [values[one][metric] - values[other][metric] for metric, one, other in pairs]
+        (tests,), families = flip_tests(
+            np.stack(columns, axis=1),
+            [np.arange(100)],
+            199,
+            number,
+            family_of=family,
+            n_families=N_FAMILIES,
+        )
+        alarms.append(
+            [
+                (own.adjusted(tests.p[of], tests.z[of]) <= 0.05).any()
+                for own, of in zip(families, (family[0] == at for at in range(N_FAMILIES)))
+            ]
+        )
+    assert len(families) == 3
+    errs = np.mean(alarms, axis=0)
+    assert (errs >= 0.04).all()
+    assert (errs <= 0.055).all()  # 10,000 draws tell .0022
 
 
 @pytest.mark.integration
@@ -126,23 +143,34 @@ def test_two_equal_retrievers_in_twenty_slices():
     """With twenty slices of twenty 5 % of the reports at most advise anything about a slice."""
     share = shares(60, 400, "ab", lambda rng: equal(rng, 400, 2), part=lambda i: i % 20)
     assert share["slice advice"] + share["clearly worse"] <= 0.05
-    assert share["anything"] <= 0.08  # .05 in the long run, as the next test shows
+    assert share["first metric"] <= 0.05
+    assert share["all else"] <= 0.08  # .05 in the long run, as the next test shows
 
 
 @pytest.mark.integration
 def test_the_level_of_twenty_slices():
-    """Of 500 families of all queries, twenty slices and what is clearly worse 5 % at most err."""
+    """Of 500 families of other metrics, twenty slices and what is clearly worse 5 % at most err."""
     rng, alarms, base = np.random.default_rng(11), [], template(gold_set(400))
     parts = [np.arange(400), *np.arange(400).reshape(20, 20)]
+    of = [[family_of(own, METRICS[0], whole=not at) for own in METRICS] for at in range(21)]
     for number in range(500):
         one, other = (scores(base, "any", ranks).values for ranks in equal(rng, 400, 2))
         columns = np.stack([one[metric] - other[metric] for metric in METRICS], axis=1)
-        found, family = flip_tests(columns, parts, 199, number, handicap=SLICE_HANDICAP)
+        found, families = flip_tests(
+            columns,
+            parts,
+            199,
+            number,
+            handicap=SLICE_HANDICAP,
+            family_of=np.array(of),
+            n_families=N_FAMILIES,
+        )
         worse, more = worse_parts(
             one["hit_rate@5"], parts[1:], 199, number, handicap=SLICE_HANDICAP
         )
-        whole = Family.of([family, more])
-        p = [whole.adjusted(tests.p, tests.z).min() for tests in (*found, worse)]
+        others = Family.of([families[OTHERS], more])
+        p = [others.adjusted(tests.p, tests.z).min() for tests in (*found[1:], worse)]
+        p.append(others.adjusted(found[0].p[1:], found[0].z[1:]).min())
         alarms.append(min(p) <= 0.05)
     assert 0.01 <= np.mean(alarms) <= 0.05
 
@@ -180,6 +208,36 @@ def test_a_gap_is_found(names, slices):
     assert share["told apart"] >= 0.8
 
 
+@pytest.mark.parametrize("n", [30, 200])
+def test_no_column_changes_the_verdict(n):
+    """Other metrics, times, slices and their order change no number of the first metric."""
+    dataset = gold_set(n, part=lambda i: i % 3)
+    base, rng = template(dataset), np.random.default_rng(n)
+    own = [
+        replace(
+            one,
+            values=one.values | {"seconds_mean": rng.lognormal(-3, 0.5, n)},
+            means=one.means | {"seconds_mean": 0.05},
+            better={**one.better, "seconds_mean": "lower"},
+        )
+        for one in (scores(base, name, ranks) for name, ranks in zip("abc", with_a_gap(rng, 3, n)))
+    ]
+
+    def said(metrics, slices=()):
+        found = compare_scores(
+            own, Settings(resamples=999), metrics=metrics, slices=slices, dataset=dataset
+        )
+        first = [each for each in found.overall.differences if each.metric == metrics[0]]
+        return first, found.leader, found.recommendations[0].kind, found.n_tests, found.least
+
+    for first in (*METRICS, "seconds_mean"):
+        others = [metric for metric in (*METRICS, "seconds_mean") if metric != first]
+        alone = said([first])
+        for n_beside in range(1, len(others) + 1):
+            assert said([first, *others[:n_beside]]) == alone
+            assert said([first, *others[-n_beside:]], ["part"]) == alone
+
+
 def test_a_gap_by_hand():
     """40 questions won and 10 lost of 200 is decided also among five retrievers."""
     dataset = gold_set(200)
@@ -193,6 +251,6 @@ def test_a_gap_by_hand():
     found = compare_scores(
         [scores(base, name, ranks) for name, ranks in zip("abcde", [winner, *others])], Settings()
     )
-    assert found.n_tests == 40
+    assert (found.n_tests, found.n_tests_of_others) == (10, 30)
     assert found.overall.leaders["hit_rate@5"].decided
     assert found.recommendations[0].kind == "winner"

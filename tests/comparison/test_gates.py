@@ -340,6 +340,8 @@ def test_earlier_results():
         ({"mmr@10": ">= 1"}, "gates.mmr@10: metric 'mmr@10': unknown name 'mmr'; perhaps you me"),
         ({"p95_secnods": "< 1"}, "perhaps you meant 'p95_seconds'?"),
         ({"retriever": {"a": {}}}, "perhaps you meant 'retrievers'?"),
+        ({"good": {"mrr@10": ">= 1"}}, "stand as retrievers: {NAME: {METRIC: CONDITION}}"),
+        ({"mrr@10": {"good": ">= 1"}}, "gates.mrr@10: a condition is expected, not a mapping"),
         ({"retrievers": ["a"]}, "gates.retrievers: a mapping from name to gates is expected"),
         ({"slices": {"easy": ">= 1"}}, "gates.slices.easy: a mapping from a value"),
     ],

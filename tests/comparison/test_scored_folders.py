@@ -149,6 +149,7 @@ def given_in_python(here):
         (given_in_python, "match was given in Python"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:gold of one template")
 def test_else_ids_alone(kragx, scored, change, reason):
     """A plain sentence says why, and nothing is said of ranks that nobody knows."""
     change(scored)

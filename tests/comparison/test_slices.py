@@ -44,10 +44,10 @@ def test_each_slice_has_its_queries_and_numbers():
     assert not even.leaders["mrr@10"].decided
 
 
-def unanswerable_too():
-    """40 questions in two slices; of `x`, 12 of 20 have no answer, and so no mrr."""
+def unanswerable_too(n=20):
+    """40 questions in two slices; of `x`, 12 of n have no answer, and so no mrr."""
     dataset = gold_set(
-        40, part=lambda i: "x" if i < 20 else "y", answerable=lambda i: None if i >= 12 else False
+        40, part=lambda i: "x" if i < n else "y", answerable=lambda i: None if i >= 12 else False
     )
     bare = [
         replace(query, gold=()) if query.answerable is False else query for query in dataset.queries
@@ -60,7 +60,9 @@ def test_n_is_of_the_questions_that_a_value_is_over():
     found = ranked(unanswerable_too(), "part", "answerable")
     x, y = found.by("part")
     assert [part.scored("mrr@10") for part in (x, y)] == [8, 20]
-    assert found.slices_table("part").columns[1:] == ["x (n = 8)", "y (n = 20)"]
+    assert found.slices_table("part").columns[1:] == ["y (n = 20)"]  # eight say nothing
+    whole = ranked(unanswerable_too(22), "part")
+    assert whole.slices_table("part").columns[1:] == ["x (n = 10)", "y (n = 18)"]
     (small,) = (own for own in found.recommendations if own.kind == "small_slices")
     assert small.values["slices"] == [["part", "x", 8]]  # and nobody could add to false, n = 0
     assert x.p_worse is None
@@ -69,7 +71,7 @@ def test_n_is_of_the_questions_that_a_value_is_over():
 def test_a_metric_of_other_questions_has_its_own_n():
     """Where a slice has another n in another metric, that stands beside the value."""
     metrics = ["mrr@10", "abstention"]
-    found = ranked(unanswerable_too(), "part", metrics=metrics)
+    found = ranked(unanswerable_too(22), "part", metrics=metrics)
     rows = [[str(cell.text) for cell in row] for row in found.slices_table("part").rows]
     assert "(n = 12)" in rows[1][1]
     assert "(n =" not in rows[0][1] + rows[1][2]

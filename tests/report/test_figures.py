@@ -79,7 +79,8 @@ def test_a_score_at_the_threshold_stands_with_the_matches():
         [text],
     ]
     many = GoldDataset(tuple(Query(f"q{at}", gold=(Gold(text=text),)) for at in range(4)))
-    result = evaluate(many, lists, match="overlap", metrics=["recall@1"])
+    match = {"method": "overlap", "short": 0}
+    result = evaluate(many, lists, match=match, metrics=["recall@1"])
     got = histogram(result)
     assert got.nothing == 1
     assert {at: count for at, count in enumerate(got.counts) if count} == {5: 1, 10: 1, 19: 1}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from kragx.comparison.families import is_time
+from kragx.comparison.families import family_of
 from kragx.comparison.history.runs import PastRun, PastScore
 from kragx.comparison.history.steps import BREAKS, Step, step, tested
 from kragx.data.gold_diff import gold_name
@@ -63,8 +63,9 @@ class History(Result):
         metrics: that are looked at.
         series: of each retriever under each matcher.
         skipped: folders that are left out, with the reason.
-        n_tests: how many steps were tested.
-        n_tests_of_times: how many of these of measured times, which are corrected apart.
+        n_tests: how many steps were tested in the first metric, over which its p is corrected.
+        n_tests_of_others: how many in the others, which are corrected apart.
+        n_tests_of_times: how many in measured times, which are, too.
         drift: of the judges of a store, if one was looked at; None for none.
     """
 
@@ -74,6 +75,7 @@ class History(Result):
     skipped: Mapping[str, str]
     n_tests: int = 0
     drift: tuple[Drift, ...] | None = None
+    n_tests_of_others: int = 0
     n_tests_of_times: int = 0
 
     @classmethod
@@ -220,12 +222,12 @@ class History(Result):
         table = Table([head for head, _ in columns], rows, words=len(words))
         if len(self.runs) == 1:
             return table
-        n_times = self.n_tests_of_times
+        n_tests = (self.n_tests, self.n_tests_of_others, self.n_tests_of_times)
         note = phrase(
             "▲ better, ▼ worse than the run before at 95%: paired randomisation test of {metric}, "
             "corrected over {n} tests; ┊ not comparable with the run before",
             metric=metric,
-            n=n_times if is_time(metric) else self.n_tests - n_times,
+            n=n_tests[family_of(metric, self.metrics[0])],
         )
         changed = phrase("+ with uncommitted changes") if any(run.dirty for run in runs) else ""
         return replace(table, note=joined("; ", [note, changed]))
@@ -256,8 +258,15 @@ def _history(
         for row, (name, of_series) in enumerate(zip(whose, points))
     )
     bare = tuple(replace(run, scores=()) for run in runs)  # their scores stand in the series
-    n_times = families.times.n_tests
-    return History(bare, metrics, series, skipped, families.n_tests, n_tests_of_times=n_times)
+    return History(
+        bare,
+        metrics,
+        series,
+        skipped,
+        families.first.n_tests,
+        n_tests_of_others=families.others.n_tests,
+        n_tests_of_times=families.times.n_tests,
+    )
 
 
 def _said(point: PastScore | None, step: Step | None) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from kragx.comparison.report_fields import check_report
 from kragx.comparison.scores import direction
 from kragx.comparison.view import Direction, Estimate
 from kragx.errors import DataError
@@ -72,10 +73,16 @@ class PastRun:
         Raises:
             DataError: it is none, or does not say when it came about.
         """
+        check_report(report, name)
         try:
             record = report.get("record")
             if record is None:
                 raise DataError("does not say when it came about (an earlier version wrote it)")
+            gold = {"version": None, **report["evaluations"][0]["settings"]["dataset"]}
+            if not gold.get("hash"):
+                raise DataError(
+                    "does not say which gold set it is of (an earlier version wrote it)"
+                )
             git = record.get("git") or {}
             better = {
                 metric: how
@@ -90,7 +97,7 @@ class PastRun:
                 git.get("commit"),
                 git.get("dirty"),
                 git.get("branch"),
-                dict(report["evaluations"][0]["settings"]["dataset"]),
+                gold,
                 {metric: better.get(metric) or direction(metric) for metric in metrics},
                 scores,
             )
@@ -126,7 +133,9 @@ def _score(row: Mapping[str, Any], comparisons: list[Mapping[str, Any]]) -> Past
         ),
         "",
     )
-    settings = {**row["settings"], "versions": row["settings"].get("versions", {})}
+    own_settings = row["settings"]
+    settings = {name: own_settings[name] for name in ("dataset", "profile", "match")} | own_settings
+    settings["versions"] = settings.get("versions", {})
     return PastScore(
         retriever,
         match,

@@ -9,21 +9,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.comparison.families import Families, is_time
+from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.history.runs import PastScore
 from kragx.comparison.side_by_side import Kind, settings_that_differ
 from kragx.comparison.statistics import (
     CONFIDENCE,
     MANY,
     TOLERANCE,
-    Family,
     Flipped,
     flip_groups,
     flip_tests,
 )
 from kragx.comparison.view import Direction
 from kragx.errors import shorten
-from kragx.metrics import Floats
+from kragx.metrics import Floats, Ints
 from kragx.printing import phrase
 
 ALPHA = 1 - CONFIDENCE
@@ -140,30 +139,32 @@ _Column = tuple[tuple[int, int], str, Floats]
 def tested(
     steps: Places, metrics: Sequence[str], better: Mapping[str, Direction]
 ) -> tuple[dict[tuple[int, int], Step], Families]:
-    """Steps with the paired test of each metric, whose errors are bounded together, as a report's.
+    """Steps with the paired test of each metric, whose errors are bounded as a report's.
 
     Args:
         steps: of all series.
-        metrics: that are looked at.
+        metrics: that are looked at, the first by itself.
         better: their directions.
     """
-    columns: dict[tuple[bool, tuple[str, ...]], list[_Column]] = defaultdict(list)
+    columns: dict[tuple[str, ...], list[_Column]] = defaultdict(list)
     for place, (own, before, after) in steps.items():
         for metric in metrics:
             pair = before.estimates.get(metric), after.estimates.get(metric)
             if own.joined and all(known is not None and known.is_mean for known in pair):
                 column = after.values[metric] - _rows(before, after.query_ids, metric)
-                columns[is_time(metric), after.query_ids].append((place, metric, column))
-    groups = [(of_times, group, *_flipped(group)) for (of_times, _), group in columns.items()]
-    families = Families(
-        *(
-            Family.of(family for is_own, *_, family in groups if is_own is of_times)
-            for of_times in (False, True)
-        )
-    )
+                columns[after.query_ids].append((place, metric, column))
+    groups = [
+        (group, own, *_flipped(group, own))
+        for group in columns.values()
+        for own in [np.array([family_of(metric, metrics[0]) for _, metric, _ in group])]
+    ]
+    families = Families.joined(own for *_, own in groups)
     found: dict[tuple[int, int], dict[str, StepTest]] = defaultdict(dict)
-    for _, group, flipped, _ in groups:
-        adjusted = families.adjusted(group[0][1], flipped.p, flipped.z)
+    for group, own_family, flipped, _ in groups:
+        adjusted = flipped.p.copy()
+        for family in np.unique(own_family).tolist():
+            at = own_family == family
+            adjusted[at] = families.adjusted(family, flipped.p[at], flipped.z[at])
         for (place, metric, column), p, p_adjusted in zip(
             group, flipped.p.tolist(), adjusted.tolist()
         ):
@@ -185,14 +186,16 @@ def _rows(before: PastScore, query_ids: tuple[str, ...], metric: str) -> Floats:
     return np.array(values, float)
 
 
-def _flipped(group: list[_Column]) -> tuple[Flipped, Family]:
-    n = len(group[0][2])
+def _flipped(group: list[_Column], family: Ints) -> tuple[Flipped, Families]:
+    n, of = len(group[0][2]), family[None]
     every = [np.arange(n)]
     if n > MANY:
-        tests, family = flip_groups((own for _, _, own in group), n, every)
+        columns = (own for _, _, own in group)
+        tests, own = flip_groups(columns, n, every, family_of=of, n_families=N_FAMILIES)
     else:
-        tests, family = flip_tests(np.stack([own for _, _, own in group], axis=1), every)
-    return tests[0], family
+        table = np.stack([own for _, _, own in group], axis=1)
+        tests, own = flip_tests(table, every, family_of=of, n_families=N_FAMILIES)
+    return tests[0], Families(*own)
 
 
 def _verdict(known: Floats, difference: float, p: float, better: Direction) -> Verdict:

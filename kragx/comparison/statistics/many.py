@@ -43,8 +43,10 @@ def flip_groups(
     seed: int = SEED,
     *,
     handicap: float = 0.0,
+    family_of: Ints | None = None,
+    n_families: int = 1,
     groups: int = GROUPS,
-) -> tuple[list[Flipped], Family]:
+) -> tuple[list[Flipped], list[Family]]:
     """`flip_tests` of n questions, whose differences come one column after the other.
 
     Args:
@@ -54,6 +56,8 @@ def flip_groups(
         count: how many random flips.
         seed: of the groups and the flips.
         handicap: as for `flip_tests`.
+        family_of: likewise.
+        n_families: likewise.
         groups: how many.
 
     Returns:
@@ -63,9 +67,10 @@ def flip_groups(
     own_groups = [group_of[rows] for rows in parts]
     sums: list[list[Floats]] = [[] for _ in parts]  # of each part the columns' sums by group
     units: list[Floats] = []
-    n_tests = 0
+    known: list[list[bool]] = [[] for _ in parts]
     for column in columns:
-        n_tests += sum(int(not np.isnan(column[rows]).all()) for rows in parts)
+        for of_known, rows in zip(known, parts):
+            of_known.append(not np.isnan(column[rows]).all())
         grid, unit = fixed_point(zeroed(column)[:, None])
         units.append(unit)
         for of_part, rows, numbers in zip(sums, parts, own_groups):
@@ -73,6 +78,10 @@ def flip_groups(
             of_groups: Floats = np.bincount(numbers, grid[rows, 0], groups).astype(np.float64)
             of_part.append(of_groups)
     unit = np.concatenate(units)
+    if family_of is None:
+        family_of = np.zeros((len(parts), len(units)), np.int64)
+    n_tests = np.zeros(n_families, np.int64)
+    np.add.at(n_tests, family_of, np.array(known))
     tests = [
         PartTests(
             np.stack(of_part, axis=1),
@@ -80,6 +89,7 @@ def flip_groups(
             unit,
             count,
             handicap if number else 0.0,
+            family_of[number],
             n_terms=len(parts[number]),
         )
         for number, of_part in enumerate(sums)

@@ -20,7 +20,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.metrics import Bools, Floats
+from kragx.metrics import Bools, Floats, Ints
 from kragx.metrics.intervals import (
     RESAMPLES,
     SEED,
@@ -113,7 +113,9 @@ def flip_tests(
     seed: int = SEED,
     *,
     handicap: float = 0.0,
-) -> tuple[list[Flipped], Family]:
+    family_of: Ints | None = None,
+    n_families: int = 1,
+) -> tuple[list[Flipped], list[Family]]:
     """The paired randomisation test of each column's mean difference, in parts of the rows.
 
     A flip turns the signs of a query's differences in all columns and parts together, so what hangs
@@ -126,16 +128,24 @@ def flip_tests(
         seed: the same seed gives the same bits.
         handicap: what is taken off the statistics of all parts but the first, which weigh less in
             the family then.
+        family_of: (parts, c) which family each test belongs to; None for one of all.
+        n_families: how many there are.
 
     Returns:
-        The tests of each part, and all of them as a family.
+        The tests of each part, and the families.
     """
     grid, unit = fixed_point(zeroed(differences))
+    if family_of is None:
+        family_of = np.zeros((len(parts), differences.shape[1]), np.int64)
     tests = [
-        PartTests(grid[rows], rows, unit, count, handicap if number else 0.0, n_terms=len(rows))
-        for number, rows in enumerate(parts)
+        PartTests(
+            grid[rows], rows, unit, count, handicap if number else 0.0, own, n_terms=len(rows)
+        )
+        for number, (rows, own) in enumerate(zip(parts, family_of))
     ]
-    n_tests = sum(int((~np.isnan(differences[rows])).any(axis=0).sum()) for rows in parts)
+    n_tests = np.zeros(n_families, np.int64)
+    for rows, own in zip(parts, family_of):
+        np.add.at(n_tests, own, (~np.isnan(differences[rows])).any(axis=0))
     return tested(tests, len(grid), n_tests, count, seed)
 
 
@@ -145,19 +155,28 @@ def zeroed(differences: Floats) -> Floats:
 
 
 def tested(
-    tests: Sequence[PartTests], n: int, n_tests: int, count: int, seed: int
-) -> tuple[list[Flipped], Family]:
-    """The results of tests of n things whose signs are flipped, and their family."""
+    tests: Sequence[PartTests], n: int, n_tests: Ints, count: int, seed: int
+) -> tuple[list[Flipped], list[Family]]:
+    """The results of tests of n things whose signs are flipped, and their families.
+
+    Args:
+        tests: of each part.
+        n: how many things.
+        n_tests: (f) how many tests each family has.
+        count: how many random flips.
+        seed: of them.
+    """
 
     def work(size: int, child: np.random.SeedSequence) -> Floats:
         flips = _coins(n, size, child)
-        largest = [test.largest(flips) for test in tests]
+        largest = [test.largest(flips, len(n_tests)) for test in tests]
         return np.asarray(np.max(largest, axis=0, initial=0.0))
 
-    maxima = np.zeros(count)
+    maxima = np.zeros((count, len(n_tests)))
     if any(test.live.size for test in tests):
         maxima = np.concatenate(list(blocks(n, count, seed, work)))
-    return [test.results(count) for test in tests], Family(maxima, n_tests)
+    families = [Family(own, number) for own, number in zip(maxima.T, n_tests.tolist())]
+    return [test.results(count) for test in tests], families
 
 
 def sign_flip_p(differences: Floats, count: int = RESAMPLES, seed: int = SEED) -> Floats:
@@ -193,6 +212,7 @@ class PartTests:
         unit: (c) of the whole numbers.
         count: how many random flips.
         handicap: what is taken off the statistics.
+        family_of: (c) which family each test belongs to.
         n_terms: how many differences a column has in all.
     """
 
@@ -203,6 +223,7 @@ class PartTests:
         unit: Floats,
         count: int,
         handicap: float,
+        family_of: Ints,
         *,
         n_terms: int,
     ) -> None:
@@ -213,7 +234,8 @@ class PartTests:
         # own last bits.
         slack = n_terms + n_terms * _LAST_BITS / unit
         differing = (grid != 0).sum(axis=0)
-        observed, norm = grid.sum(axis=0), np.sqrt((grid**2).sum(axis=0))
+        # Squares are not exact: each column is added by itself, whatever stands beside it.
+        observed, norm = grid.sum(axis=0), np.sqrt((np.ascontiguousarray(grid.T) ** 2).sum(axis=1))
         self.z: Floats = np.maximum(
             np.abs(observed) / np.where(norm > 0, norm, 1.0) - handicap, 0.0
         )
@@ -228,10 +250,17 @@ class PartTests:
         self.norm: Floats = norm[self.live]
         self.least: Floats = (np.abs(observed) - slack)[self.live]
         self.extreme: Floats = np.zeros(len(self.many))
+        of_live = family_of[self.live]
+        self.families: list[tuple[int, NDArray[np.intp]]] = [
+            (family, np.flatnonzero(of_live == family)) for family in np.unique(of_live).tolist()
+        ]
 
-    def largest(self, flips: Floats) -> Floats:
-        """(size) of each flip the largest statistic, counting what is as far out as observed."""
-        maxima = np.zeros(len(flips))
+    def largest(self, flips: Floats, n_families: int) -> Floats:
+        """(size, n_families) of each flip the largest statistic of each family.
+
+        What is as far out as observed is counted on the way.
+        """
+        maxima = np.zeros((len(flips), n_families))
         if not self.live.size:
             return maxima
         own = flips[:, self.rows]
@@ -239,7 +268,10 @@ class PartTests:
         for start in range(0, len(flips), step):
             sums = np.abs(2 * (own[start : start + step] @ self.terms) - self.observed)
             self.extreme += (sums[:, self.many] >= self.least[self.many]).sum(axis=0)
-            maxima[start : start + step] = (sums / self.norm).max(axis=1) - self.handicap
+            sums /= self.norm
+            for family, members in self.families:
+                of_family = sums if len(self.families) == 1 else sums[:, members]
+                maxima[start : start + step, family] = of_family.max(axis=1) - self.handicap
         return maxima
 
     def results(self, count: int) -> Flipped:

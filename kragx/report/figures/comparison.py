@@ -60,7 +60,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     },
     "ko": {
         "metrics": "검색기별 지표",
-        "mean": "질문 평균과 {} % 구간",
+        "mean": "질문 평균과 {}% 신뢰구간",
         "at_k": "k에 따른 지표",
         "k": "k (목록 길이)",
         "scores": "정답 항목별 최고 점수",

@@ -25,7 +25,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "choosing": "{}, questions that choose",
     },
     "ko": {
-        "title": "축마다 본 {}와 {} % 구간",
+        "title": "축마다 본 {}와 {}% 신뢰구간",
         "context": "품질과 컨텍스트 크기",
         "tokens": "컨텍스트 토큰",
         "take": "선택",

@@ -63,10 +63,11 @@ class _View:
         first, last = self.runs[0]["date"], self.runs[-1]["date"]
         is_one = len(self.runs) == 1
         bands = words["bands_of_many" if len(self.names) > FEW else "bands"]
-        n, times = history.n_tests - history.n_tests_of_times, history.n_tests_of_times
-        tests = words["tests_and_times" if n and times else "tests"].format(
-            n=n or times, times=times
-        )
+        counts = (history.n_tests, history.n_tests_of_others, history.n_tests_of_times)
+        said = zip(counts, (words["tests"], words["tests_of_others"], words["tests_of_times"]))
+        tests = ", ".join(
+            text.format(n=n, metric=history.metrics[0]) for n, text in said if n
+        ) or words["tests"].format(n=0, metric=history.metrics[0])
         span = words["runs"].format(n=len(self.runs), first=first, last=last)
         return {
             "language": self.language,

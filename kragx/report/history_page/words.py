@@ -12,8 +12,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "how": "{bands} A line joins runs whose numbers mean the same; where it "
         "is broken, the list below says why. ▲ ▼: better or worse than the run before, by the "
         "paired randomisation test, corrected over {tests}.",
-        "tests": "{n} tests",
-        "tests_and_times": "{n} tests, of times over {times}",
+        "tests": "{n} tests in {metric}",
+        "tests_of_others": "{n} in other metrics",
+        "tests_of_times": "{n} in times",
         "changed": "What changed",
         "nothing": "No setting changed.",
         "drift": "Drift of the judge",
@@ -49,13 +50,14 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "title": "이력",
         "runs": "실행 {n}번, {first}부터 {last}까지",
         "one": "실행이 한 번뿐이라 아직 견줄 것이 없습니다.",
-        "bands": "옅은 띠는 95% 구간입니다.",
-        "bands_of_many": "선을 가리키면 95% 구간이 보이고, 모든 구간은 그림 아래 표에 있습니다.",
+        "bands": "옅은 띠는 95% 신뢰구간입니다.",
+        "bands_of_many": "선을 가리키면 95% 신뢰구간이 보이고, 모두 그림 아래 표에 있습니다.",
         "how": "{bands} 숫자의 뜻이 같은 실행끼리만 선으로 잇고, "
         "끊긴 곳의 이유는 아래에 적습니다. ▲ ▼는 바로 전 실행보다 나아졌거나 "
         "나빠졌다는 뜻입니다(대응 무작위화 검정, {tests}에 대해 보정).",
-        "tests": "검정 {n}개",
-        "tests_and_times": "검정 {n}개, 시간은 {times}개",
+        "tests": "{metric} 검정 {n}개",
+        "tests_of_others": "다른 지표 {n}개",
+        "tests_of_times": "시간 {n}개",
         "changed": "달라진 것",
         "nothing": "달라진 설정이 없습니다.",
         "drift": "판정자의 변화",

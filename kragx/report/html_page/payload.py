@@ -204,6 +204,10 @@ def _gold_versions(versions: GoldVersions) -> dict[str, Any]:
     }
 
 
+_TEXTS = ("siblings", "missing_judgements", "ids_apart")
+"""Cautions of a verdict that the page says as it is told."""
+
+
 def _standings(
     comparisons: Sequence[Comparison], query_ids: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
@@ -228,7 +232,11 @@ def _standings(
         own["too_few"] = plain(too_few)
         # The page says these in its own words.
         told = (flips_warning(comparison.flips), str(too_few))
-        own["cautions"] = [said(each) for each in comparison.cautions if each not in told]
+        turning = [each for each in comparison.recommendations[0].cautions if each.code in _TEXTS]
+        own["cautions"] = [
+            *(said(each.text) for each in turning),
+            *(said(each) for each in comparison.cautions if each not in told),
+        ]
         own["advice"] = plain(comparison.recommendations)
         values[comparison.match] = short(own)
     return values

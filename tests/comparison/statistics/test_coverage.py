@@ -7,10 +7,15 @@ import pytest
 from tests.comparison.simulation import (
     DIFFERENCES,
     MEANS,
+    NEAR,
+    NEAR_SIZES,
     RATES,
+    SIZES,
+    by_spread_alone,
     coverage,
     difference_intervals,
     enumerated,
+    growth,
     hit_coverage,
     outside,
     plain_percentiles,
@@ -53,6 +58,30 @@ def test_few_questions_err_on_the_safe_side():
     for shape in MEANS.values():
         assert coverage(shape, 10) >= 0.96
         assert coverage(shape, 10, plain_percentiles, 500) <= 0.95
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", NEAR)
+@pytest.mark.parametrize("n", NEAR_SIZES)
+def test_near_an_end(name, n):
+    """At least 90 % of 10,000 hold a mean that a few questions unlike all others decide."""
+    assert coverage(NEAR[name], n) >= 0.9
+
+
+@pytest.mark.integration
+def test_near_an_end_the_spread_alone_is_not_enough():
+    """Where one in fifty found nothing, and the others .9 or more, it holds 71 % of 30."""
+    shape = NEAR[".9 to 1, 2 % nothing"]
+    assert coverage(shape, 30, by_spread_alone, 1000) <= 0.8
+    assert coverage(shape, 50, by_spread_alone, 1000) <= 0.7
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", MEANS)
+@pytest.mark.parametrize("n", SIZES)
+def test_what_nobody_saw_widens_other_intervals_by_a_tenth_at_most(name, n):
+    """Where values are spread, the intervals are what they would be by that spread."""
+    assert 1 <= growth(MEANS[name], n) <= 1.1
 
 
 @pytest.mark.integration

@@ -28,7 +28,7 @@ def test_one_question_a_group_is_the_test_itself():
     differences = np.array([[0.5], [0.25], [-0.125], [1.0]])
     (plain,), _ = flip_tests(differences, [np.arange(4)])
     for seed in range(200):  # a seed whose lots put the four into groups of their own
-        (grouped,), family = flip_groups(differences.T, 4, [np.arange(4)], seed=seed, groups=64)
+        (grouped,), (family,) = flip_groups(differences.T, 4, [np.arange(4)], seed=seed, groups=64)
         if grouped.z == pytest.approx(plain.z):
             assert grouped.p == plain.p
             assert family.n_tests == 1
@@ -43,8 +43,10 @@ def test_grouped_flips_decide_as_flips_of_each_question():
     for seed in range(8):
         differences = some_differences(seed)
         parts = [np.arange(4_000), np.arange(0, 4_000, 5)]
-        plain, family = flip_tests(differences, parts, 1_000, handicap=0.5)
-        grouped, other = flip_groups(differences.T, 4_000, parts, 1_000, handicap=0.5, groups=512)
+        plain, (family,) = flip_tests(differences, parts, 1_000, handicap=0.5)
+        grouped, (other,) = flip_groups(
+            differences.T, 4_000, parts, 1_000, handicap=0.5, groups=512
+        )
         assert other.n_tests == family.n_tests == 6
         for one, two in zip(plain, grouped):
             logs += [*zip(np.log(one.p), np.log(two.p))]
@@ -73,7 +75,9 @@ def test_missing_values_and_what_never_differs():
     gaps = column.copy()
     gaps[::2] = np.nan
     rows = np.arange(4_000)
-    (tests,), family = flip_groups([gaps, column * 0, column * np.nan], 4_000, [rows], groups=512)
+    (tests,), (family,) = flip_groups(
+        [gaps, column * 0, column * np.nan], 4_000, [rows], groups=512
+    )
     (halved,), _ = flip_groups([np.where(np.isnan(gaps), 0.0, gaps)], 4_000, [rows], groups=512)
     assert tests.p[0] == halved.p[0]
     assert tests.p[1:].tolist() == [1.0, 1.0]
@@ -128,3 +132,20 @@ def test_a_comparison_of_many_is_the_comparison(monkeypatch):
             assert after.verdict == before.verdict
             assert after.p_adjusted == pytest.approx(before.p_adjusted, abs=0.05)
     assert [own.kind for own in many.recommendations] == [own.kind for own in plain.recommendations]
+
+
+def test_families_by_groups_are_those_of_the_test_itself():
+    """Each test is corrected with its own family alone, whichever way chance is drawn."""
+    differences = np.random.default_rng(5).normal(0, 1, (600, 3))
+    parts = [np.arange(600), np.arange(0, 600, 3)]
+    of = np.array([[0, 1, 2], [1, 1, 2]])
+    for own in (
+        flip_tests(differences, parts, 500, family_of=of, n_families=3),
+        flip_groups(differences.T, 600, parts, 500, family_of=of, n_families=3),
+    ):
+        _, families = own
+        assert [family.n_tests for family in families] == [1, 3, 2]
+    apart, (alone,) = flip_tests(differences[:, :1], parts[:1], 500)
+    together, families = flip_tests(differences, parts, 500, family_of=of, n_families=3)
+    assert (families[0].maxima == alone.maxima).all()
+    assert together[0].p[0] == apart[0].p[0]

@@ -31,7 +31,7 @@ def test_by_hand():
     with p = .25 by itself, has p = .5 as one of both.
     """
     columns = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
-    (tests,), family = flip_tests(columns, [np.arange(3)], 20_000, SEED)
+    (tests,), (family,) = flip_tests(columns, [np.arange(3)], 20_000, SEED)
     assert tests.p.tolist() == [0.25, 1.0]
     assert tests.z.tolist() == pytest.approx([3**0.5, 3**-0.5])
     assert family.n_tests == 2
@@ -44,7 +44,7 @@ def test_near_every_flip(seed, c):
     """The corrected p is the share of all flips whose largest statistic is as large."""
     columns = np.random.default_rng(seed).integers(-2, 3, (9, c)).astype(float)
     columns[0] = 1
-    (tests,), family = flip_tests(columns, [np.arange(9)], 4_000, SEED)
+    (tests,), (family,) = flip_tests(columns, [np.arange(9)], 4_000, SEED)
     expected = every_flip(columns)
     assert family.adjusted(tests.p, tests.z) == pytest.approx(expected, abs=0.05)
 
@@ -53,7 +53,7 @@ def test_by_itself_a_test_is_not_corrected():
     """Where nothing else is tested, p stays as it is, however it was found."""
     for n in (6, 60):
         column = np.random.default_rng(n).normal(0.2, 1, (n, 1))
-        (tests,), family = flip_tests(column, [np.arange(n)])
+        (tests,), (family,) = flip_tests(column, [np.arange(n)])
         assert tests.p == sign_flip_p(column)
         assert family.adjusted(tests.p, tests.z) == tests.p
         assert family.least(0.05) == pytest.approx(1.96, abs=0.001)
@@ -63,7 +63,7 @@ def test_parts_are_tests_of_their_own():
     """A part's p is that of its rows alone; corrected, it is one of all parts."""
     columns = np.random.default_rng(0).normal(0.1, 1, (40, 3))
     parts = [np.arange(40), np.arange(10), np.arange(10, 40)]
-    tests, family = flip_tests(columns, parts, 2_000, SEED)
+    tests, (family,) = flip_tests(columns, parts, 2_000, SEED)
     assert family.n_tests == 9
     assert tests[1].p.tolist() == sign_flip_p(columns[:10]).tolist()
     largest = max(test.z.max() for test in tests)
@@ -77,7 +77,7 @@ def test_nothing_differs():
     """Without any difference every p is 1; without any value there is no test."""
     columns = np.zeros((30, 2))
     columns[:, 1] = np.nan
-    (tests,), family = flip_tests(columns, [np.arange(30)])
+    (tests,), (family,) = flip_tests(columns, [np.arange(30)])
     assert tests.p.tolist() == [1.0, 1.0]
     assert family.n_tests == 1
     assert Family.of([]).n_tests == 0
@@ -87,8 +87,10 @@ def test_families_join():
     """The tests of two tables, of which each random flip is the same, are one family."""
     columns = np.random.default_rng(1).normal(0, 1, (50, 6))
     rows = [np.arange(50)]
-    (tests,), whole = flip_tests(columns, rows, 1_000, SEED)
-    halves = [flip_tests(columns[:, some], rows, 1_000, SEED)[1] for some in (range(3), [3, 4, 5])]
+    (tests,), (whole,) = flip_tests(columns, rows, 1_000, SEED)
+    halves = [
+        flip_tests(columns[:, some], rows, 1_000, SEED)[1][0] for some in (range(3), [3, 4, 5])
+    ]
     joined = Family.of(halves)
     assert joined.n_tests == whole.n_tests == 6
     assert joined.adjusted(tests.p, tests.z) == pytest.approx(whole.adjusted(tests.p, tests.z))
@@ -98,8 +100,8 @@ def test_a_handicap_weighs_parts_less():
     """With a handicap of the parts the whole is hardly corrected for them, and they are more so."""
     columns = np.random.default_rng(0).normal(0.3, 1, (60, 1))
     rows = [np.arange(60), *np.arange(60).reshape(6, 10)]
-    fair, level = flip_tests(columns, rows, 4_000, SEED)
-    held, behind = flip_tests(columns, rows, 4_000, SEED, handicap=1.0)
+    fair, (level,) = flip_tests(columns, rows, 4_000, SEED)
+    held, (behind,) = flip_tests(columns, rows, 4_000, SEED, handicap=1.0)
     assert behind.n_tests == level.n_tests == 7
     whole = [each.adjusted(t[0].p, t[0].z) for each, t in ((level, fair), (behind, held))]
     assert held[0].p <= whole[1] < whole[0]
@@ -111,7 +113,7 @@ def test_a_handicap_weighs_parts_less():
 def test_the_least_that_is_decided():
     """From `least` on p is at most the level, below it is above."""
     columns = np.random.default_rng(2).normal(0, 1, (60, 10))
-    _, family = flip_tests(columns, [np.arange(60)])
+    _, (family,) = flip_tests(columns, [np.arange(60)])
     z = family.least(0.05)
     p = family.adjusted(np.zeros(2), np.array([z * 0.99, z * 1.01]))
     assert p[0] > 0.05 > p[1]
@@ -150,6 +152,6 @@ def test_families_hold_the_level():
     for _ in range(400):
         shared = rng.normal(0, 1, (50, 1))
         columns = shared + rng.normal(0, 1, (50, 30))
-        (tests,), family = flip_tests(columns, [np.arange(50)], 499, SEED)
+        (tests,), (family,) = flip_tests(columns, [np.arange(50)], 499, SEED)
         alarms.append((family.adjusted(tests.p, tests.z) <= 0.05).any())
     assert 0.02 <= np.mean(alarms) <= 0.07

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from kragx import evaluate
 from kragx.app import config, pipeline
 from tests.app.runs import six_retrievers as six
 
@@ -44,6 +45,7 @@ def test_the_winner_of_six(page_of):
     )
     lost = "dead (on 36 of 36 questions), slow (on 12 of 36 questions)."
     assert f"Not compared, as they failed: {lost}" in verdict
+    assert "Not compared, as they returned nothing for any of 36 questions: nothing." in verdict
     cautions = text(page, ".cautions")
     assert "slow failed on 12 of 36 questions, so it is no result" in cautions
     assert "ConnectionError: no index at localhost:9200" in cautions
@@ -53,8 +55,8 @@ def test_the_winner_of_six(page_of):
         cells = [
             cell.inner_text().strip() for cell in row.query_selector_all("td:not(.n, .decided)")
         ]
-        assert cells[-2:] == ["–", "–"]  # behind those that have values
-        assert "–" not in cells[:-2]
+        assert cells[-3:] == ["–"] * 3  # behind those that have values
+        assert "–" not in cells[:-3]
     figure = page.get_attribute("#figure-metrics svg[role=img]", "aria-label")
     assert "good" in figure
     assert "slow" not in figure
@@ -67,7 +69,7 @@ def test_what_is_no_result_is_looked_at_and_set_against_nothing(page_of):
     page = page_of()
     for side in ("#a", "#b"):
         options = page.locator(f"{side} option").all_inner_texts()
-        assert options == ["good", "pairs", "fair", "nothing"]  # the best first
+        assert options == ["good", "pairs", "fair"]  # the best first
     pair = page.input_value("#a"), page.input_value("#b")
     page.click("#rows tr[data-at='1']")
     page.wait_for_selector("dialog .card")
@@ -149,3 +151,52 @@ def test_tolerated_failures_are_said(page_of):
     row = page.locator("#rows tr", has_text="case 4")
     assert row.locator("td.a").inner_text() == "failed"
     assert row.locator("td.lead").inner_text() == "–"
+
+
+@pytest.mark.filterwarnings("ignore:gold of one template")
+def test_gold_of_one_template(opened, tmp_path):
+    """What turns the verdict stands in it."""
+    golds = [f"Order {n} is delivered within three working days of its payment" for n in range(9)]
+    lists = {"one": [[own] for own in golds[1:] + golds[:1]], "two": [["another text"]] * 9}
+    result = evaluate([[own] for own in golds], lists, match="rouge2", metrics=["mrr@5"])
+    result.report(tmp_path / "page.html")
+    page = opened(path=tmp_path / "page.html")
+    assert "gold of one template: in 9 of 9 questions" in page.inner_text(".verdict .cautions")
+
+
+@pytest.mark.parametrize(
+    ("language", "badge", "how", "again", "nothing"),
+    [
+        (
+            "en-US",
+            "not certain",
+            "It cannot be told from fair. ",
+            ["not decided", "not certainly", "No certain"],
+            "nothing returned nothing for any of 20 questions",
+        ),
+        (
+            "ko-KR",
+            "확실하지 않음",
+            "다음 검색기와 구별되지 않습니다: fair.",
+            ["판단할 수 없습니다", "확신할", "차이는 확실하지"],
+            "nothing: 질문 20개 모두에 아무것도 가져오지 않았으므로",
+        ),
+    ],
+)
+def test_not_decided_is_said_once(opened, tmp_path, language, badge, how, again, nothing):
+    """In the head, with how many questions would; who returned nothing is not beaten, and said."""
+    gold = [[f"the rule {at}"] for at in range(20)]
+    runs = {
+        "good": [gold[at] if at % 4 else ["another"] for at in range(20)],
+        "fair": [gold[at] if at % 3 else ["another"] for at in range(20)],
+        "nothing": [[] for _ in gold],
+    }
+    path = tmp_path / "page.html"
+    evaluate(gold, runs, match="exact", metrics=["mrr@5", "recall@5"]).report(path)
+    page = opened(path=path, language=language)
+    verdict = page.inner_text(".verdict")
+    assert verdict.count(badge) == 1
+    assert page.locator(".verdict .how").first.inner_text().startswith(how)
+    assert [own for own in again if own in verdict] == []
+    assert nothing in page.inner_text(".verdict .cautions")
+    assert page.locator("#a option").all_inner_texts() == ["good", "fair"]

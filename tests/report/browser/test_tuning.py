@@ -67,7 +67,7 @@ def test_the_head_says_which_to_take_and_how_sure(written, opened):
     page = opened(path=path, language="ko-KR")
     said = page.locator("section.tuning").inner_text()
     assert "어느 설정을 쓸까" in said
-    assert "고르는 데 쓰지 않은 질문" in said
+    assert "남겨 둔 질문" in said
     assert "{0}" not in said
 
 

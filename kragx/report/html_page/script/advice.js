@@ -18,11 +18,13 @@ const questionLink = (query, ...text) => el("button.link", { onclick: () => { fi
 const ADVICE = {
   winner: (v) => phrase("advice_winner", strong(v.best), v.metric, value_(v.value), strong(v.next),
     `${signed(v.difference)} ${interval({ low: v.difference_low, high: v.difference_high }, null, signed)}`.trim(), whoFailed()),
-  no_winner: (v) => (v.nothing_found ? phrase("advice_nothing", v.metric, whoFailed()) : v.best ? phrase("advice_undecided", v.metric, listed(v.shared), value_(v.value), tiedWith(v), rival(v)) : phrase("advice_no_winner", v.metric)),
+  no_winner: (v) => (v.nothing_found ? phrase("advice_nothing", v.metric, whoFailed())
+    : v.found_in ? phrase(v.deeper ? "advice_lower" : "advice_elsewhere", v.metric, v.found_in, value_(v.found), strong(v.found_by), whoFailed()) : v.best ? phrase("advice_undecided", v.metric, listed(v.shared), value_(v.value), tiedWith(v), rival(v)) : phrase("advice_no_winner", v.metric)),
   one_retriever: (v) => (v.failed?.length ? phrase("advice_only", listed(compared().map(retrieverName))) : phrase(v.earlier ? "advice_one_and_before" : "advice_one_retriever")),
   setting: () => t("advice_setting"),
   over_all: (v) => phrase("advice_over_all", strong(v.best), v.metric),
-  equal: (v) => phrase("advice_equal", joined(v.groups.map((names) => el("span", {}, listed(names))), "; ")),
+  equal: (v) => [phrase("advice_equal", joined(v.groups.map((names) => el("span", {}, listed(names))), "; ")),
+    v.slower.map((own) => [" ", phrase("advice_cost", strong(own.slow), own.ratio.toFixed(1), strong(own.fast), duration(own.slow_seconds), duration(own.fast_seconds), own.metric)])],
   cost: (v) => phrase(v.tied ? "advice_cost_tied" : "advice_cost", strong(v.best), v.ratio.toFixed(1), strong(v.fastest), duration(v.best_seconds), duration(v.fastest_seconds), v.metric, standing().metrics[0]),
   routing: (v) => phrase("advice_routing", sliceOf(v), strong(v.best), v.metric, plain(fieldName(v.field))),
   no_routing: (v) => phrase("advice_no_routing", v.fields.map((path) => plain(fieldName(path))).join(", "), v.metric),
@@ -67,9 +69,13 @@ function adviceLine({ kind, supported, text, values }) {
 const USEFUL = ["over_all", "equal", "weak_slice", "undecided", "routing", "unfound", "combination", "reranking", "cost", "saturated", "small_slices", "winner", "no_routing", "no_winner", "one_retriever", "setting"];
 const UNFOLDED = 2;
 
+/** Whether the head of the verdict says all of it: that the metric chosen decides nothing, and what would. */
+const isOfVerdict = ({ metric: own, tied }) => own === state.metric && tied?.length > 0;
+
 function advice() {
   const use = ({ kind, values }) => USEFUL.indexOf(kind === "no_winner" && values.best && isFar(values) ? "undecided" : kind);
-  const lines = [...(standing()?.advice || [])].sort((one, other) => use(one) - use(other)).map(adviceLine);
+  const told = ({ kind, values }) => kind === "no_winner" && isOfVerdict(values) && standing().overall.leaders[state.metric]?.tested;
+  const lines = (standing()?.advice || []).filter((own) => !told(own)).sort((one, other) => use(one) - use(other)).map(adviceLine);
   if (!lines.length) return null;
   const rest = lines.splice(UNFOLDED);
   return el("div.advice", {}, el("h3", {}, t("advice")), el("ul", {}, lines),

@@ -2,7 +2,7 @@
 
 const PICTURED = 8; // retrievers in figures and slices: more lines than these nobody follows
 const LADDER = 6; // above so many, retrievers stand below each other in the table of metrics
-const COLUMN = 104, BESIDE = 560; // pixels of a retriever's column, and of the others of the questions' table
+const COLUMN = 104, WIDE_COLUMN = 132, BESIDE = 560; // pixels of a retriever's column, and of the others of the questions' table
 
 /** The retrievers that have results under this matcher, the best by the chosen metric first. */
 function ranked() {
@@ -24,6 +24,9 @@ function columns(most = PICTURED) {
 
 /** As many columns as leave the questions a width at which they can be read. */
 const roomForColumns = () => Math.max(2, Math.floor((byId("main").clientWidth - BESIDE) / COLUMN));
+
+/** Whether not even the two compared have room beside question, lead and reason: all stand closer then. */
+const isClose = () => byId("main").clientWidth < BESIDE + 2 * COLUMN;
 
 const shownMetrics = () => (state.metrics ? data.metrics.filter((each) => state.metrics.includes(each.name)) : data.metrics);
 

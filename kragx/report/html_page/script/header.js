@@ -32,10 +32,11 @@ function setTheme(theme) {
   byId("theme").focus({ preventScroll: true });
 }
 
-/** What a reader must know beside the verdict: failures, missing answers, an order that is not firm. */
+/** What a reader must know with the verdict: texts of one template, failures, missing answers, an order that is not firm. */
 function cautions() {
-  const failed = present().map(failuresOf).filter(Boolean).map(({ retriever, n_failed, n_queries, first, tolerated }) =>
+  const failed = present().map(failuresOf).filter(Boolean).filter((own) => !isNothing(own)).map(({ retriever, n_failed, n_queries, first, tolerated }) =>
     el("li", {}, phrase(tolerated ? "cautionFailed" : "cautionLost", strong(retriever), grouped(n_failed), grouped(n_queries), el("code", {}, shown(first.slice(0, 200))))));
+  const nothing = lost().map(failuresOf).filter(isNothing).map(({ retriever, n_queries: all }) => el("li", {}, phrase("cautionNothing", strong(retriever), grouped(all))));
   const absent = present().map((retriever) => [retriever, cell(retriever).status.split("m").length - 1]).filter(([, count]) => count)
     .map(([retriever, count]) => el("li", {}, phrase("cautionMissing", strong(retrieverName(retriever)), grouped(count), grouped(size()))));
   const kept = Object.entries(data.record?.kept || {}).map(([retriever, { n_answers: answers, n_queries: all, begun, n_edited: edited, n_untimed: untimed }]) =>
@@ -44,8 +45,8 @@ function cautions() {
   const flipped = flips(true).map((line) => el("li", {}, line));
   const few = tooFew(), sample = sampleWords();
   const statistical = (standing()?.cautions || []).map((line) => el("li", {}, inWords(line)));
-  const items = [...(sample ? [el("li", {}, sample)] : []), ...goldVersions(), ...failed, ...absent, ...kept, ...flipped, ...(few ? [el("li", {}, few)] : []), ...statistical];
-  return items.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, items)) : null;
+  const items = [...(sample ? [el("li", {}, sample)] : []), ...goldVersions(), ...failed, ...nothing, ...absent, ...kept, ...flipped, ...(few ? [el("li", {}, few)] : []), ...statistical];
+  return items.length ? el("div.cautions", { role: "note" }, el("h3.unseen", {}, t("caution")), el("ul", {}, items)) : null;
 }
 
 /** What of the gold set of earlier results is not the same, which questions, and what of them is compared. */

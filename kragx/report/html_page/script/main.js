@@ -2,15 +2,17 @@
 
 function renderAll() {
   renderHeader();
-  const sections = [tuningSection(), verdict(), cautions(), gatesSection(), questionsSection(), metricsTable(), poolSection(), stagesSection(), slicesTable(), figuresSection(), aboutSection()];
+  const sections = [tuningSection(), verdict(), gatesSection(), questionsSection(), metricsTable(), poolSection(), stagesSection(), slicesTable(), figuresSection(), aboutSection()];
   byId("main").replaceChildren(...sections.filter(Boolean));
   renderFilters();
   renderQuestions();
   scrollHints();
-  drawnColumns = roomForColumns();
+  drawnLayout = layout();
 }
 
-let drawnColumns = 0; // for which width of the window
+/** What of the page depends on the width of the window. */
+const layout = () => [narrow(), isClose(), roomForColumns()].join();
+let drawnLayout = null;
 
 /** Below a table that is wider than its place stands that it can be moved. */
 function scrollHints() {
@@ -48,14 +50,11 @@ function keepMetric() {
 
 const firstMetric = () => standing()?.metrics[0] ?? data.metrics[0].name;
 
-/** The leader against the baseline; where the leader is the baseline, against the next best. */
+/** The two that the verdict is about: the leader and the next best. */
 function pickSides() {
-  const best = leader(), baseline = positionOf(standing()?.baseline);
-  const differences = [...(standing()?.overall.leaders[state.metric]?.differences || [])];
-  const [closestOne] = differences.sort((one, other) => Math.abs(one.value ?? 9) - Math.abs(other.value ?? 9));
-  const next = closestOne ? positionOf(closestOne.against) : compared().find((retriever) => retriever !== best) ?? best;
+  const best = leader(), next = fromNextBest(standing()?.overall.leaders[state.metric]);
   state.a = best;
-  state.b = baseline >= 0 && baseline !== best && cell(baseline) && isCompared(baseline) ? baseline : next;
+  state.b = next ? positionOf(next.against) : compared().find((retriever) => retriever !== best) ?? best;
   state.looked = state.b === best ? { b: present().find((retriever) => retriever !== best) } : {};
 }
 
@@ -171,10 +170,9 @@ async function start() {
   window.addEventListener("popstate", travelled);
   window.addEventListener("beforeprint", () => printing(true));
   window.addEventListener("afterprint", () => printing(false));
-  let wasNarrow = narrow();
   window.addEventListener("resize", () => {
     renderRows(true);
-    if (wasNarrow !== narrow() || drawnColumns !== roomForColumns()) { wasNarrow = narrow(); renderAll(); }
+    if (drawnLayout !== layout()) renderAll();
     scrollHints();
   });
   try { history.replaceState({ page: true }, ""); } catch { /* as in remember */ }

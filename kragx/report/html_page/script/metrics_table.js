@@ -56,7 +56,7 @@ const MARKS = { "★": "best", "=": "shared", "≈": "tied" };
 function failuresCell(retriever) {
   const own = failuresOf(retriever);
   return el("td", { class: isCompared(retriever) ? null : "lost" },
-    el("span.number", {}, own ? t("ofQuestions", grouped(own.n_failed), grouped(own.n_queries)) : "0"),
+    el("span.number", {}, !own ? "0" : isNothing(own) ? t("returnedNothing") : t("ofQuestions", grouped(own.n_failed), grouped(own.n_queries))),
     isCompared(retriever) ? null : el("span.interval", {}, `✗ ${t("notCompared")}`));
 }
 
@@ -79,10 +79,12 @@ function metricCell(each, retriever, view, cls = null) {
 }
 
 function slicesTable() {
-  const fields = [...new Set(slices().map((slice) => slice.field))];
+  const shownMetric = metric(), retrievers = columns(), several = compared().length > 1;
+  const large = slices().filter((slice) => scored(slice, shownMetric) >= data.limits.few);
+  const fields = [...new Set(large.map((slice) => slice.field))];
   if (!fields.length) return null;
   if (!fields.includes(state.field)) state.field = fields[0];
-  const shownMetric = metric(), retrievers = columns(), several = compared().length > 1;
+  const isOf = (slice) => slice.field === state.field, small = slices().filter(isOf).length - large.filter(isOf).length;
   const row = (slice) => {
     const leads = slice.leaders[shownMetric.name], winner = leads?.decided ? leads.best : null;
     return el("tr", {},
@@ -94,7 +96,7 @@ function slicesTable() {
           el("span.number", {}, mark, number(own?.value, shownMetric)),
           el("span.interval", {}, ends(own, shownMetric)));
       }),
-      several ? el("td.decided", {}, winner ? strong(winner) : el("span.muted", {}, t(foundNothing(slice) ? "noneFound" : "notDecided"))) : null);
+      several ? el("td.decided", {}, winner ? strong(winner) : el("span.muted", {}, t(!foundNothing(slice) ? "notDecided" : foundElsewhere(slice) ? "allZero" : "noneFound"))) : null);
   };
   return el("section", { "aria-labelledby": "slices-title" },
     el("h2", { id: "slices-title" }, t("slices"), " ", el("small", {}, shownMetric.name)),
@@ -102,6 +104,6 @@ function slicesTable() {
     scrollingTable("slices-title",
       [el("th", { scope: "col" }, plain(fieldName(state.field))), el("th.n", { scope: "col" }, t("n")), retrieverHeads(retrievers),
         several ? el("th.decided", { scope: "col" }, t("sliceBest")) : null],
-      el("tbody", {}, slices().filter((slice) => slice.field === state.field).map(row))),
-    several ? el("p.legend", {}, t("slicesNote")) : null, leftOut());
+      el("tbody", {}, large.filter(isOf).map(row))),
+    several ? el("p.legend", {}, t("slicesNote")) : null, small ? el("p.legend", {}, t(small === 1 ? "slicesSmall1" : "slicesSmall", small, data.limits.few)) : null, leftOut());
 }

@@ -116,7 +116,8 @@ function renderHead() {
         text, el("span.arrow", { "aria-hidden": "true" }, own ? (state.sort.down ? "▼" : "▲") : "")));
   };
   tableColumns = columns(roomForColumns());
-  byId("table").className = `questions${tableColumns.length > 4 ? "" : " roomy"}`;
+  const isRoomy = byId("main").clientWidth >= BESIDE + tableColumns.length * WIDE_COLUMN;
+  byId("table").className = `questions${isClose() ? " close" : isRoomy ? " roomy" : ""}`;
   byId("table").style.setProperty("--columns", tableColumns.length);
   byId("head").replaceChildren(el("tr", {},
     sorter("question", t("question"), "q", t("question")),
@@ -134,7 +135,7 @@ function questionRow(query, position) {
   const selected = position === state.selected;
   return el("tr", { "data-at": position, tabindex: selected ? 0 : -1, "aria-rowindex": position + 2, class: selected ? "selected" : null,
     vars: { "--row": `${rowHeight}px` }, onclick: () => { state.selected = position; openQuestion(query); }, onfocus: () => pick(position, false) },
-    el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, name(data.queries.ids[query]), " ", chip())),
+    el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, el("span.id", {}, name(data.queries.ids[query])), " ", chip())),
     tableColumns.map((retriever) => {
       if (hasFailed(retriever, query)) return el("td.lost", { class: columnClass(retriever) }, valueText(retriever, query));
       const own = value(retriever, query), share = own !== null && metric().unit;
@@ -149,7 +150,7 @@ function renderRows(anew) {
   const scroller = byId("scroller"), rows = byId("rows");
   if (!scroller) return;
   const printing = document.documentElement.classList.contains("printing");
-  rowHeight = scroller.clientWidth < 640 ? 84 : 60;
+  rowHeight = !isClose() ? 60 : scroller.clientWidth < 480 ? 92 : 76;
   if (!printing) { // whole rows
     const head = byId("head").offsetHeight, room = Math.min(window.innerHeight * 0.72, 660) - head;
     scroller.style.maxHeight = `${head + Math.max(2, Math.floor(room / rowHeight)) * rowHeight + 2}px`;

@@ -46,13 +46,14 @@ function tuningBadge({ verdict: kind, held_out: held }) {
   return kind === "simplest" && held?.test ? el("span.badge.yes", {}, t("tuningConfirmed")) : null;
 }
 
-/** Both numbers: on the questions that chose, and on those that had no part in it. */
+/** Both numbers: on the questions that chose, and on those held out, shrunk where they decided by a test. */
 function tuningWorth(tuning) {
   const { held_out: held, take, best, metric: named, n_choosing: n, n_held_out: rest, n_failed: lost } = tuning;
   if (!held || !take) return null;
   const bounds = missing(held.low) ? "" : ` [${tuningValue(held.low)}, ${tuningValue(held.high)}]`;
-  const worth = phrase("tuningWorth", el("strong.metric", {}, named), el("b", {}, tuningValue(settingOf(tuning, take).mean)), grouped(n),
-    el("b", {}, tuningValue(held.mean)), bounds, grouped(rest));
+  const by = tuningValue(held.shrunk_by);
+  const worth = phrase(held.shrunk_by >= 0.0001 ? "tuningShrunk" : "tuningWorth", el("strong.metric", {}, named), el("b", {}, tuningValue(settingOf(tuning, take).mean)), grouped(n),
+    el("b", {}, tuningValue(held.mean)), bounds, grouped(rest), by);
   return [worth, ...tuningTest(tuning), lost ? ` ${t(lost === 1 ? "tuningFailed1" : "tuningFailed", lost)}` : ""];
 }
 

@@ -7,13 +7,13 @@ function verdict() {
   const section = el("section.verdict", { "aria-labelledby": "verdict-title" }, el("h2.unseen", { id: "verdict-title" }, t("summary")));
   if (!compared().length) {
     const every = listed(lost().map(retrieverName), t("and"));
-    return add(section, [el("p.headline", {}, phrase("allFailed", every)), el("p.how", {}, failedHere())]);
+    return add(section, [el("p.headline", {}, phrase("allFailed", every)), el("p.how", {}, failedHere()), cautions()]);
   }
   if (missing(own?.value)) {
     const gold = [...questions()].some((query) => hasGold(best, query));
     return add(section, [
       el("p.headline", {}, phrase("novalue", el("strong.metric", {}, shownMetric.name))),
-      gold ? null : el("p.how", {}, t("noneGold"))]);
+      gold ? null : el("p.how", {}, t("noneGold")), cautions()]);
   }
   const asGood = (leads?.shared ?? []).map(positionOf);
   const [badge, how] = certainty(leads);
@@ -22,11 +22,22 @@ function verdict() {
       el("div.figure-number", {}, el("b", {}, number(own.value, shownMetric)), el("span", {}, ends(own, shownMetric)),
         missing(own.low) ? null : el("small.muted", {}, confidenceText())),
       el("div", {}, el("p.headline", {}, headline(shownMetric, best, own, leads, asGood), " ", badge),
-        el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), how ? el("p.how", {}, how) : null, missingHere(best, shownMetric), failedHere())),
+        el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), how ? el("p.how", {}, how) : null, opposite(shownMetric), missingHere(best, shownMetric), failedHere())),
+    cautions(),
     el("div.verdict-more", {}, nextBest(leads, shownMetric), failures(best)),
     advice(),
   ]);
 }
+
+/** In which other metric somebody is better than the winner, for sure. */
+function opposite(shownMetric) {
+  const { values } = (standing()?.advice || []).find(({ kind }) => kind === "winner") ?? {};
+  if (values?.metric !== shownMetric.name || !values.opposite.length) return null;
+  return el("p.how.lost", {}, joined(values.opposite.map(opposed), " "));
+}
+
+const opposed = ({ metrics, retriever, difference, low, high }) => el("span", {}, phrase("opposed", strong(retriever), metrics.join(", "),
+  metrics[0], `${signed(difference)} ${interval({ low, high }, null, signed)}`.trim()));
 
 /** How far missing judgements leave the value open. */
 function missingHere(retriever, shownMetric) {
@@ -36,10 +47,14 @@ function missingHere(retriever, shownMetric) {
   return el("p.how.lost", {}, phrase("missingHere", el("strong.metric", {}, shownMetric.name), strong(retrieverName(retriever)), possible));
 }
 
-/** Who is not compared, as they failed. */
-const failedHere = () => lost().length
-  ? el("p.how.lost", {}, phrase("lost", joined(lost().map((retriever) => el("span", {}, strong(retrieverName(retriever)), " ",
-    t("lostOn", grouped(failuresOf(retriever).n_failed), grouped(failuresOf(retriever).n_queries)))), ", "))) : null;
+/** Who is not compared, as they failed, or returned nothing. */
+function failedHere() {
+  const [nothing, failing] = [true, false].map((own) => lost().map(failuresOf).filter((each) => isNothing(each) === own));
+  const named = ({ retriever, n_failed: n, n_queries: all }, bare) => el("span", {}, strong(retriever), bare ? "" : ` ${t("lostOn", grouped(n), grouped(all))}`);
+  return [
+    failing.length ? el("p.how.lost", {}, phrase("lost", joined(failing.map((each) => named(each, false)), ", "))) : null,
+    nothing.length ? el("p.how.lost", {}, phrase("lostNothing", joined(nothing.map((each) => named(each, true)), ", "), nQuestions(nothing[0].n_queries))) : null];
+}
 
 /** What "every retriever" leaves out. */
 const whoFailed = () => (lost().length ? t("butLost") : "");
@@ -48,18 +63,21 @@ const whoFailed = () => (lost().length ? t("butLost") : "");
 const foundNothing = (view = standing()?.overall) => metric().higher === true && !metric().of_documents
   && compared().every((retriever) => estimate(view, retriever, metric())?.value === 0);
 
+/** Whether another metric sees that somebody found something, as further down. */
+const foundElsewhere = (view = standing()?.overall) => data.metrics.some((own) => own.higher === true && !own.of_documents
+  && compared().some((retriever) => estimate(view, retriever, own)?.value > 0));
+
 const confidenceText = () => t("interval", percent(standing().statistics.confidence));
 
 function headline(shownMetric, best, own, leads, asGood) {
   const named = el("strong.metric", {}, shownMetric.name), winner = strong(retrieverName(best));
   if (shownMetric.higher === null) return phrase("neither", named);
-  if (foundNothing()) return phrase("foundNothing", listed(compared().map(retrieverName), t("and")), named);
+  if (foundNothing()) return phrase(foundElsewhere() ? "zeroForAll" : "foundNothing", listed(compared().map(retrieverName), t("and")), named);
   if (!leads) return phrase("only", winner, named, el("strong", {}, number(own.value, shownMetric)));
   if (asGood.length > 1) return phrase("share", listed(asGood.map(retrieverName), t("and")), named);
   if (data.tunings[match().name]) return phrase("overAll", winner, named);
   if (leads.decided) return phrase("wins", winner, named);
-  if (!leads.tested) return phrase("ahead", winner, named);
-  return phrase(shownMetric.higher === false && WORDS[state.language].leadsLow ? "leadsLow" : "leads", winner, named);
+  return phrase("ahead", winner, named);
 }
 
 /** A badge that says whether the lead is certain, and a sentence about over whom. */
@@ -72,9 +90,10 @@ function certainty(leads) {
     return [el("span.badge.yes", {}, t("certain")), beaten.length === 1 ? phrase("how_certain1", list(beaten)) : phrase("how_certain", whoFailed())];
   }
   const lower = behind(leads.tied, leads.shared);
-  if (!beaten.length && areAllShared(leads)) return [el("span.badge.no", {}, t("uncertain")), t("how_each_other")];
-  return [el("span.badge.no", {}, t("uncertain")),
-    beaten.length ? phrase("how_partly", list(beaten), list(lower), strong(leads.best)) : phrase("how_uncertain", list(lower))];
+  const whom = !beaten.length && areAllShared(leads) ? t("how_each_other")
+    : beaten.length ? phrase("how_partly", list(beaten), list(lower), strong(leads.best)) : phrase("how_uncertain", list(lower));
+  const asked = (standing().advice || []).map((own) => own.values).find((own) => isOfVerdict(own));
+  return [el("span.badge.no", {}, t("uncertain")), [whom, asked ? rival(asked) : ""].flat(2)];
 }
 
 /** What a metric says, in a sentence, which the metric brings along. */
@@ -83,14 +102,18 @@ function meaning(shownMetric) {
   return sentence.replace("{}", reach(shownMetric) || t("reach_all"));
 }
 
-/** The lead over the next best retriever, with its interval drawn beside 0. */
-function nextBest(leads, shownMetric) {
-  if (!leads || !leads.tested || foundNothing()) return null;
-  const sense = shownMetric.higher === false ? -1 : 1;
-  const differences = leads.differences.filter(({ value: difference }) => difference !== null);
+/** The difference of the best from the one that the verdict is about: the next best, of those that tie if there are any. */
+function fromNextBest(leads) {
+  const sense = metric().higher === false ? -1 : 1;
+  const differences = (leads?.differences || []).filter(({ value: difference }) => difference !== null);
   const lower = differences.filter(({ against }) => !leads.shared.includes(against)), others = lower.length ? lower : differences;
   const tied = others.filter(({ against }) => leads.tied.includes(against));
-  const next = (tied.length ? tied : others).sort((one, other) => sense * (one.value - other.value))[0];
+  return (tied.length ? tied : others).sort((one, other) => sense * (one.value - other.value))[0] ?? null;
+}
+
+/** The lead over the next best retriever, with its interval drawn beside 0. */
+function nextBest(leads, shownMetric) {
+  const next = leads?.tested && !foundNothing() ? fromNextBest(leads) : null;
   if (!next) return null;
   const { confidence, correction } = standing().statistics, alpha = (1 - confidence).toFixed(2).slice(1);
   const bounded = next.low !== null, inside = bounded && next.low <= 0 && next.high >= 0;
@@ -102,22 +125,22 @@ function nextBest(leads, shownMetric) {
       el("span.retriever", {}, name(retrieverName(retriever))), " ", el("b", {}, number(mean(retriever), shownMetric))))),
     bounded ? differenceBar(next, best) : null,
     el("p.muted", {}, bounded ? [confidenceText(), ": ", inside ? t("includes0") : t("excludes0"), " · "] : null,
-      p === null ? null : [`p ${probability(p, "= ")}`, help(t(`help_p_${correction}`, nTests(shownMetric), familyOf(shownMetric))), " · "],
+      p === null ? null : [`p ${probability(p, "= ")}`, help(t(`help_p_${nTests(shownMetric) === "1" ? "one" : correction}`, nTests(shownMetric), familyOf(shownMetric))), " · "],
       t("wlt", next.wins, next.ties, next.losses)),
     bounded && !inside && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", alpha, nTests(shownMetric), familyOf(shownMetric))) : null);
 }
 
-/** Whether a metric is a measured time; these are corrected apart. */
+/** Whether a metric is a measured time; these are corrected apart, and so is the first metric. */
 const isTime = ({ name: own }) => own.startsWith("seconds");
 
 /** How many tests are corrected together with those of a metric. */
 function nTests(shownMetric) {
-  const { n_tests: own, n_tests_apart: others } = standing(), [first] = standing().metrics;
-  return grouped(isTime(shownMetric) === isTime({ name: first }) ? own : others);
+  const { n_tests: own, n_tests_of_others: others, n_tests_of_times: times, metrics } = standing();
+  return grouped(shownMetric.name === metrics[0] ? own : isTime(shownMetric) ? times : others);
 }
 
 /** Which metrics these tests are of. */
-const familyOf = (shownMetric) => t(isTime(shownMetric) ? "familyOfTimes" : "familyOfFound");
+const familyOf = (shownMetric) => t(shownMetric.name === standing().metrics[0] ? "familyOfFirst" : isTime(shownMetric) ? "familyOfTimes" : "familyOfOthers");
 
 function differenceBar({ value: difference, low, high }, retriever) {
   const width = 320, height = 34, most = Math.max(Math.abs(low), Math.abs(high)) * 1.15 || 1;

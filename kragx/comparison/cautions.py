@@ -1,0 +1,87 @@
+"""What could turn a verdict: it stands in the verdict, wherever that is read.
+
+Texts of one template, failures, missing judgements, ids that never meet, and an order that a small
+change of the threshold turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kragx.comparison.comparison import Caution, Comparison
+from kragx.comparison.flips import flips_warning
+from kragx.comparison.scores import RetrieverScores
+from kragx.evaluation.wording import siblings_remarks
+from kragx.matchers.gold_siblings import SIBLINGS
+from kragx.matchers.ids import APART
+from kragx.printing import joined, listed, number, phrase
+
+
+def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
+    """What could turn the verdict of a comparison, the worst first.
+
+    Args:
+        comparison: of the retrievers, before there is a verdict.
+        scores: those that are compared.
+    """
+    metric = comparison.primary
+    # The gold set and the matcher are everybody's; where texts are misread differs.
+    for own in scores:
+        if texts := [*siblings_remarks(own.counts, own.match)]:
+            yield Caution("siblings", texts[0], own.counts[SIBLINGS])
+            break
+    is_told = len(comparison.retrievers) < 2  # the verdict is about who failed
+    if failures := [own for own in comparison.failures if own.tolerated or not is_told]:
+        yield Caution(
+            "failed",
+            joined(
+                "; ",
+                (
+                    phrase(
+                        "{retriever} {failed}, which score as empty lists"
+                        if own.tolerated
+                        else "{retriever} {failed}, so it is not comparable",
+                        retriever=own.retriever,
+                        failed=own.text,
+                    )
+                    for own in failures
+                ),
+            ),
+            {own.retriever: own.n_failed for own in failures},
+        )
+    bounds = {own.name: own.bounds[metric] for own in scores if metric in own.bounds}
+    if bounds:
+        yield Caution(
+            "missing_judgements",
+            phrase(
+                "judgements are missing, and once they are known {metric} may be {ranges}",
+                metric=metric,
+                ranges=listed(
+                    [
+                        phrase(
+                            "{low} to {high} ({name})",
+                            low=number(low),
+                            high=number(high),
+                            name=name,
+                        )
+                        for name, (low, high) in bounds.items()
+                    ]
+                ),
+            ),
+            {name: list(ends) for name, ends in bounds.items()},
+        )
+    apart = {own.name: n for own in scores if (n := own.counts.get(APART))}
+    if apart:
+        yield Caution(
+            "ids_apart",
+            phrase(
+                "none of the ids that {names} retrieved is any gold id, so nothing can match by id",
+                names=listed(list(apart)),
+            ),
+            apart,
+        )
+    turned = [
+        own for own in comparison.flips if own.metric == metric and comparison.best in own.involved
+    ]
+    if turned and comparison.leader is not None and (text := flips_warning(comparison.flips)):
+        yield Caution("threshold", text, {"metric": metric, "led_by": turned[0].led_by})

@@ -1,0 +1,347 @@
+"""How a run came about: when, how long it took, from which state of its folder, whether resumed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+from kragx.printing import Line, Result, duration, joined, phrase, visible, warning
+from kragx.tuning import Drop
+
+NAMES = 5
+"""So many changed files are named; of the others it is said how many they are."""
+
+UNFINISHED = ".unfinished"
+"""The folder within a result folder in which a run keeps what it has not finished."""
+
+_PATIENCE = 10.0
+"""Seconds within which git must answer: what it has to say is worth no more."""
+
+_RESULTS = {"config.yaml", "gold.jsonl", "report.json"}
+"""Files that tell a result folder: what a run has written is no change of what it was made from."""
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """The git repository in which a config, or whoever evaluates in Python, stands.
+
+    Attributes:
+        commit: the hash of the commit that is checked out; None before the first one.
+        branch: what is checked out; None for a commit by itself.
+        n_changed: how many files differ from the commit or are not in it, what is ignored, caches
+            of Python and result folders left out; None if git could not tell.
+        changed: the first of their names.
+        has_config: whether the config file, if there is one, is in the repository at all.
+    """
+
+    commit: str | None
+    branch: str | None
+    n_changed: int | None
+    changed: tuple[str, ...] = ()
+    has_config: bool = True
+
+    also_plain: ClassVar[tuple[str, ...]] = ("dirty",)
+
+    @classmethod
+    def read(cls, value: Mapping[str, Any]) -> Self:
+        """Of its plain values."""
+        commit, branch = map(_text, (value["commit"], value["branch"]))
+        n_changed = None if value["n_changed"] is None else int(value["n_changed"])
+        names = tuple(map(str, value["changed"]))
+        return cls(commit, branch, n_changed, names, bool(value["has_config"]))
+
+    @property
+    def dirty(self) -> bool | None:
+        """Whether the run may rest on something that the commit does not hold; None: not known."""
+        if self.commit is None or not self.has_config:
+            return True
+        return None if self.n_changed is None else self.n_changed > 0
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def text(self) -> str:
+        """The commit, and what differs from it, in a line."""
+        commit = (
+            phrase("no commit yet")
+            if self.commit is None
+            else phrase("commit {hash}", hash=self.commit[:12])
+        )
+        if self.branch is not None:
+            commit = phrase("{commit} on {branch}", commit=commit, branch=visible(self.branch))
+        outside = phrase("the config file not in it") if not self.has_config else ""
+        return joined(", ", [commit, self._changes, outside])
+
+    @property
+    def _changes(self) -> str:
+        if self.n_changed is None:
+            return phrase("uncommitted changes not known")
+        if not self.n_changed:
+            return phrase("no uncommitted changes") if self.has_config else ""
+        names = joined(", ", map(visible, self.changed))
+        if more := self.n_changed - len(self.changed):
+            names = phrase("{names} and {n} more", names=names, n=more)
+        return phrase("with uncommitted changes ({names})", names=names)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Answers that a run took over from one that was interrupted.
+
+    Attributes:
+        n_answers: how many.
+        n_queries: of how many questions.
+        begun: when the interrupted run began to ask; None if it did not say.
+        n_untimed: how many of them have no time here, as the retriever was asked otherwise then.
+        n_edited: how many answers were left, as their questions have other texts now.
+    """
+
+    n_answers: int
+    n_queries: int
+    begun: str | None = None
+    n_untimed: int = 0
+    n_edited: int = 0
+
+    @classmethod
+    def read(cls, value: Mapping[str, Any]) -> Self:
+        """Of its plain values."""
+        numbers = {name: int(entry) for name, entry in value.items() if name != "begun"}
+        return cls(**numbers, begun=_text(value["begun"]))
+
+    @property
+    def number(self) -> str:
+        """How many, and of when."""
+        return phrase(
+            "{n} of {of} answers are kept from an interrupted run"
+            if self.begun is None
+            else "{n} of {of} answers are kept from an interrupted run that began on {date}",
+            n=self.n_answers,
+            of=self.n_queries,
+            date=day_and_time(self.begun or ""),
+        )
+
+    @property
+    def text(self) -> str:
+        """What was kept, what was asked for all the same, and what is left out."""
+        asked = phrase(
+            "nothing was asked for now"
+            if self.n_answers == self.n_queries
+            else "only the others were asked for now"
+        )
+        return joined("; ", [self.number, asked, self.remarks])
+
+    @property
+    def rest(self) -> str:
+        """What of the questions is asked for all the same: the others, or none."""
+        return phrase(
+            "nothing is asked for now (--fresh asks for all)"
+            if self.n_answers == self.n_queries
+            else "only the others are asked for now (--fresh asks for all)"
+        )
+
+    @property
+    def remarks(self) -> str:
+        """What is left out of them, if anything is."""
+        edited = phrase("not kept, as their questions have other texts now: {n}", n=self.n_edited)
+        untimed = phrase(
+            "kept without their times, as these were measured under another concurrency, warmup or "
+            "repeat: {n}",
+            n=self.n_untimed,
+        )
+        return joined("; ", [edited if self.n_edited else "", untimed if self.n_untimed else ""])
+
+
+@dataclass(frozen=True)
+class Record(Result):
+    """How a run came about.
+
+    Attributes:
+        config: the name of its config file; None if it came from none.
+        date: when it began, as ISO 8601 with the offset from UTC.
+        seconds: how long asking, matching and measuring took; of a resumed run this last part.
+        git: the repository in which the config stands, or without one the current folder; None if
+            there is none, or no git.
+        kept: of a resumed run the answers that it did not ask for again, by retriever.
+        drops: settings of a grid that were asked no further.
+    """
+
+    config: str | None
+    date: str
+    seconds: float
+    git: Checkout | None = None
+    kept: Mapping[str, Kept] = field(default_factory=dict)
+    drops: tuple[Drop, ...] = ()
+
+    also_plain: ClassVar[tuple[str, ...]] = ("resumed",)
+
+    @property
+    def resumed(self) -> bool:
+        """Whether answers of an interrupted run were taken over."""
+        return bool(self.kept)
+
+    @classmethod
+    def read(cls, value: Mapping[str, Any]) -> Self:
+        """Of its plain values.
+
+        Raises:
+            KeyError, TypeError, ValueError, OverflowError: they are none.
+        """
+        git = None if value["git"] is None else Checkout.read(value["git"])
+        kept = {name: Kept.read(of_name) for name, of_name in value["kept"].items()}
+        config, date = _text(value["config"]), str(value["date"])
+        drops = tuple(map(Drop.read, value.get("drops", ())))
+        return cls(config, date, float(value["seconds"]), git, kept, drops)
+
+    def describe(self) -> Iterator[Line]:
+        """When and from what, then what was not asked for again."""
+        git = phrase("no git repository known") if self.git is None else self.git.text
+        yield Line(
+            phrase(
+                "Run on {date}, took {duration}, {resumed}; git: {git}."
+                if self.config is None
+                else "Run on {date}, took {duration}, {resumed}; config {config}; git: {git}.",
+                date=day_and_time(self.date),
+                duration=duration(self.seconds),
+                resumed=phrase("resumed" if self.resumed else "not resumed"),
+                config=visible(self.config or ""),
+                git=git,
+            )
+        )
+        yield from self.resumption()
+
+    def resumption(self) -> Iterator[Line]:
+        """Which answers were not asked for again, a line for each retriever."""
+        for name, kept in self.kept.items():
+            yield warning(phrase("{names}: {remark}", names=visible(name), remark=kept.text))
+
+
+def record_lines(record: Record | None, of: str = "") -> list[Line]:
+    """What a record says, or that there is none; `of` names whose it is."""
+    if record is None:
+        lines = [Line(phrase("When and from which commit these results come is not recorded."))]
+    else:
+        lines = [*record.describe()]
+    if not of:
+        return lines
+    return [
+        replace(line, text=phrase("{names}: {remark}", names=visible(of), remark=line.text))
+        for line in lines
+    ]
+
+
+def day_and_time(date: str) -> str:
+    """A date of a record as people read it: ``2026-01-31 14:05 +09:00``."""
+    return f"{date[:10]} {date[11:16]} {date[19:]}"
+
+
+def now() -> str:
+    """The time as ISO 8601, with the offset of where this runs."""
+    return datetime.now(UTC).astimezone().isoformat(timespec="seconds")
+
+
+class Clock:
+    """Begins when it is made.
+
+    Attributes:
+        date: when that was.
+    """
+
+    def __init__(self) -> None:
+        self.date: str = now()
+        self._started = time.perf_counter()
+
+    def record(
+        self,
+        config: Path | None = None,
+        git: Checkout | None = None,
+        kept: Mapping[str, Kept] = MappingProxyType({}),
+        drops: tuple[Drop, ...] = (),
+    ) -> Record:
+        """The record of a run that began with the clock and ends now."""
+        seconds = round(time.perf_counter() - self._started, 3)
+        return Record(None if config is None else config.name, self.date, seconds, git, kept, drops)
+
+
+def checkout(folder: Path, *written: Path, config: str | None = None) -> Checkout | None:
+    """The repository in which a folder stands; None if there is none, or git is not there.
+
+    Args:
+        folder: of the config, wherever the run was started from; without a config the current one.
+        written: files that runs write.
+        config: the config's name in the folder, if there is one.
+    """
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    if top is None:
+        return None
+    # Each change is its two letters, a space and a path; without any there is an empty one.
+    status = _git(folder, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
+    lines = None if status is None else filter(None, status.split("\0"))
+    changed = None if lines is None else _sources(Path(top), [line[3:] for line in lines], written)
+    return Checkout(
+        commit=_git(folder, "rev-parse", "--verify", "--quiet", "HEAD"),
+        branch=_git(folder, "symbolic-ref", "--short", "--quiet", "HEAD"),
+        n_changed=None if changed is None else len(changed),
+        changed=tuple((changed or [])[:NAMES]),
+        has_config=config is None or bool(_git(folder, "ls-files", "--", config)),
+    )
+
+
+def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str]:
+    """Of changed paths below `top` those from which a run is made, not what runs have left."""
+    own = {part for path in written for part in beside(path.resolve())}
+    is_result = cache(holds_results)
+
+    def is_left(path: Path) -> bool:
+        inside = list(path.parents)[: -len(top.parents) - 1]
+        return (
+            not {"__pycache__", ".kragx", UNFINISHED}.isdisjoint(path.parts)
+            or not own.isdisjoint((path, *path.parents))
+            or any(map(is_result, inside))
+        )
+
+    return [path for path in paths if not is_left(top / path)]
+
+
+def beside(store: Path) -> list[Path]:
+    """A store, and the files that SQLite may have beside it."""
+    return [store.with_name(store.name + ending) for ending in ("", "-wal", "-shm", "-journal")]
+
+
+def holds_results(folder: Path) -> bool:
+    """Whether a folder is one that a run has written."""
+    return all((folder / name).is_file() for name in _RESULTS)
+
+
+_PLACES = ("DIR", "WORK_TREE", "INDEX_FILE", "PREFIX", "COMMON_DIR", "OBJECT_DIRECTORY")
+
+
+def _git(folder: Path, *args: str) -> str | None:
+    """What git says about a folder; None if it cannot."""
+    # Within a hook git names its own repository in the environment, which need not be this one.
+    places = {f"GIT_{place}" for place in _PLACES}
+    environment = {name: value for name, value in os.environ.items() if name not in places}
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(
+            ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *args],
+            capture_output=True,
+            check=True,
+            timeout=_PATIENCE,
+            env={**environment, "GIT_OPTIONAL_LOCKS": "0"},  # so that it changes nothing
+            stdin=subprocess.DEVNULL,
+        )
+        return os.fsdecode(done.stdout).removesuffix("\n")
+    return None
