@@ -13,7 +13,7 @@ from kragx.data import Gold, GoldDataset, Query, Run
 from kragx.errors import DataError, UsageError, check_whole
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import Floats
+from kragx.metrics import DEFAULT_METRICS, Floats
 from kragx.printing import Line, Part, Result, Table, interval, number, percent, phrase, warning
 
 
@@ -146,7 +146,7 @@ def judged_share(evaluation: Evaluation) -> float | None:
     return float(np.mean(shares)) if shares else None
 
 
-METRIC = "ndcg@10"
+METRIC: str = DEFAULT_METRICS[0]
 """What systems are ranked by, unless told otherwise."""
 
 

@@ -27,6 +27,7 @@ from kragx.comparison.statistics import (
 )
 from kragx.data import TokenCorpus, Tokenizer
 from kragx.errors import UsageError
+from kragx.evaluation.vocabulary import vocabulary_of_items
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import Bools, Floats, Ints, MatchTable
@@ -82,8 +83,10 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
         raise UsageError("candidates: there is none")
     corpora: dict[Tokenizer, TokenCorpus] = {}
     tried = []
+    vocabulary = vocabulary_of_items(items)
     for spec in specs:
         matcher, fixed = _matcher(spec)
+        matcher = matcher.knowing(vocabulary)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MatchWarning)
             table = match_items(items, matcher.sharing(corpora), Notes())

@@ -127,7 +127,7 @@ def test_no_threshold_agrees_better_on_the_pairs_it_was_chosen_on(seed: int, by:
 def test_agreement_is_that_of_queries_not_chosen_on():
     """With labels of pure chance, what it was chosen on looks good and the rest does not."""
     optimism = []
-    for seed in range(8):
+    for seed in range(60):
         dataset, run, labels = labelled(10, noise=0.5, seed=seed)
         found = calibrate(dataset, labels, run, tokenizers=["unicode"])
         assert found.chosen.apparent is not None
@@ -135,7 +135,7 @@ def test_agreement_is_that_of_queries_not_chosen_on():
         optimism.append((found.chosen.apparent, found.honest.value))
     apparent, honest = np.mean(optimism, axis=0)
     assert apparent > honest + 0.05
-    assert abs(honest) < 0.1
+    assert abs(honest) < 0.05
 
 
 def test_folds_are_of_whole_queries(monkeypatch: pytest.MonkeyPatch):

@@ -138,6 +138,13 @@ def keeps_talking(exchange):
     exchange.wfile.write(head + b"\r\n\r\n" + rest)
 
 
+def answers_twice(exchange):
+    """A good answer, and one more with another grade, on a connection that is to be kept."""
+    more = exchange.good(ANSWER.replace("2", "1"))
+    head = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(more)
+    exchange.wfile.write(exchange.http() + head + more)
+
+
 def goes_away(exchange):
     """A good answer on a connection that is to be kept, and is closed at once."""
     exchange.reply(exchange.good())
@@ -230,6 +237,14 @@ HEADERS = {
     "says-nothing": (GRADE, body(lambda good: good, content_type="")),
     "says-event-stream": (GRADE, body(lambda good: good, content_type="text/event-stream")),
     "unknown-charset": (GRADE, body(lambda good: good, content_type="text/x; charset=klingon")),
+    **{
+        f"charset-{name}": (
+            GRADE,
+            body(lambda good: good, content_type=f"application/json; charset={name}"),
+        )
+        for name in ("utf-16", "hex", "base64", "undefined", "zip", "rot13", "punycode", '"')
+    },
+    "500-charset-hex": ("api_error", status(500, content_type="text/plain; charset=hex")),
     "header-of-bytes": (GRADE, body(lambda good: good, x_name="\xff\xfe \xe9")),
     "many-cookies": (GRADE, body(lambda good: good, set_cookie="a=b; " * 2_000)),
     "gzip": (GRADE, body(gzip.compress, content_encoding="gzip")),
@@ -336,6 +351,7 @@ CONNECTIONS = {
         GRADE,
         sends(lambda good: re.sub(rb"content-length: \d+\r\n", b"", good)),
     ),
+    "answers-twice": (GRADE, answers_twice),
     "kept-alive-and-closed": (GRADE, goes_away),
 }
 
@@ -407,6 +423,16 @@ _HALVES = [{"type": "text", "text": ANSWER[:9]}, {"type": "text", "text": ANSWER
 _THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "grade 3?"}]}
 _CALL = {"id": "c", "type": "function", "function": {"name": "search", "arguments": "{}"}}
 _TOKENS = ("usage", "prompt_tokens")
+_OTHER = {
+    "index": 1,
+    "message": {"role": "assistant", "content": ANSWER.replace("2", "0")},
+    "finish_reason": "stop",
+}
+_ITSELF = {
+    "index": 0,
+    "message": {"role": "assistant", "content": ANSWER},
+    "finish_reason": "stop",
+}
 OPENAI_FORMS = {
     "choices-null": ("api_error", form("choices", None)),
     "choices-missing": ("api_error", form("choices", MISSING)),
@@ -419,6 +445,8 @@ OPENAI_FORMS = {
     "choice-of-a-stream": ("api_error", form("choices", [{"delta": {"content": ANSWER}}])),
     "choice-error": ("api_error", form(*_CHOICE, "error", {"code": 502, "message": "upstream"})),
     "choice-error-429": ("rate_limit", form(*_CHOICE, "error", {"code": 429, "message": "slow"})),
+    "choices-of-two": (GRADE, form("choices", [_ITSELF, _OTHER])),
+    "choices-of-two-turned-round": (GRADE, form("choices", [_OTHER, _ITSELF])),
     "message-null": ("api_error", form(*_MESSAGE, None)),
     "message-missing": ("api_error", form(*_MESSAGE, MISSING)),
     "message-text": ("api_error", form(*_MESSAGE, ANSWER)),
@@ -459,6 +487,11 @@ OPENAI_FORMS = {
     "finish-filter": ("content_filter", form(*_CHOICE, "finish_reason", "content_filter")),
     "finish-error": ("api_error", form(*_CHOICE, "finish_reason", "error")),
     "finish-unknown": (GRADE, form(*_CHOICE, "finish_reason", "eos")),
+    "finish-odd": ("api_error", form(*_CHOICE, "finish_reason", "tired")),
+    "finish-odd-and-nothing": (
+        "api_error",
+        form(*_CHOICE, _OTHER | {"finish_reason": "guardrail"}),
+    ),
     "finish-null": (GRADE, form(*_CHOICE, "finish_reason", None)),
     "finish-object": (GRADE, form(*_CHOICE, "finish_reason", {"type": "stop"})),
     "error-beside": ("api_error", form("error", {"message": "half of it is missing"})),
@@ -521,7 +554,7 @@ ANTHROPIC_FORMS = {
     "input-empty": ("invalid_json", form("content", [{**_USE, "input": {}}])),
     "stop-max-tokens": ("length", form("stop_reason", "max_tokens")),
     "stop-refusal": ("refusal", form("stop_reason", "refusal")),
-    "stop-unknown": (GRADE, form("stop_reason", "tired")),
+    "stop-unknown": ("api_error", form("stop_reason", "tired")),
     "stop-null": (GRADE, form("stop_reason", None)),
     "role-odd": (GRADE, form("role", "poet")),
     "type-odd": (GRADE, form("type", "massage")),
@@ -565,7 +598,7 @@ OLLAMA_FORMS = {
     "done-length": ("length", form("done_reason", "length")),
     "done-load": ("api_error", form("message", {"role": "assistant", "content": ""})),
     "done-null": (GRADE, form("done_reason", None)),
-    "done-unknown": (GRADE, form("done_reason", "tired")),
+    "done-unknown": ("api_error", form("done_reason", "tired")),
     "counts-missing": (GRADE, form("eval_count", MISSING)),
     "counts-null": (GRADE, form("prompt_eval_count", None)),
     "counts-text": ((GRADE, "api_error"), form("eval_count", "many")),
@@ -608,7 +641,10 @@ STOPPING = {
 
 
 class FaultServer(ThreadingHTTPServer):
-    """The server; `well` ends its faults, `asked` counts how often each document was asked for."""
+    """The server; `well` ends its faults.
+
+    `asked` counts how often each document was asked for, `n_connections` the connections.
+    """
 
     daemon_threads = True
     request_queue_size = 128
@@ -618,6 +654,7 @@ class FaultServer(ThreadingHTTPServer):
         self.well = False
         self.asked = Counter()
         self.megabytes = 0
+        self.n_connections = 0
         self.lock = threading.Lock()
         self.over = threading.Event()
         self.elsewhere = None
@@ -662,6 +699,12 @@ class Exchange(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = 0
+
+    def setup(self):
+        """A connection more."""
+        super().setup()
+        with self.server.lock:
+            self.server.n_connections += 1
 
     def do_POST(self):
         """Answer, as the document says."""

@@ -274,6 +274,17 @@ def test_a_large_body():
     assert 2 * 4 <= megabytes < 2 * 20  # two attempts, and what sockets hold
 
 
+def test_bytes_left_after_an_answer(store):
+    """They are nobody's answer: that connection is not used again, and any other one is."""
+    texts = [f"first {n} grade-2" for n in range(3)]
+    texts += ["fault answers-twice grade-2", *(f"then {n} grade-3" for n in range(3))]
+    with faulty() as server:
+        judge = judge_of(openai_client(server.base_url), store, timeout=TIMEOUT, concurrency=1)
+        judgements = judge.judge([ask(text) for text in texts]).judgements
+        assert [judgement.grade for judgement in judgements] == [2, 2, 2, 2, 3, 3, 3]
+        assert server.n_connections == 2
+
+
 @pytest.mark.parametrize("name", some(STOPPING, 6))
 def test_stopping(name, store):
     """What would fail for every other question ends the run, in the provider's words."""

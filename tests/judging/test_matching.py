@@ -207,7 +207,7 @@ def test_cascade_asks_only_in_between(client, judge):
         found,
         match={
             "cascade": [
-                {"method": "overlap", "short": 0, "accept": 0.8, "reject": 0.2},
+                {"method": "rouge2", "measure": "overlap", "accept": 0.8, "reject": 0.2},
                 {"method": "llm", "judge": judge},
             ]
         },
@@ -217,7 +217,7 @@ def test_cascade_asks_only_in_between(client, judge):
     assert "nu xi" in client.requests[0].messages[1][1]
     assert result["precision@3"] == pytest.approx(2 / 3)
     assert result.counts["judging"]["n_calls_saved"] == 2
-    assert result.match_name == "cascade(overlap, llm)"
+    assert result.match_name == "cascade(rouge2, llm)"
 
 
 @pytest.mark.parametrize(("kind", "hits", "calls"), [("any", [1, 1, 1], 2), ("all", [1, 0, 0], 1)])

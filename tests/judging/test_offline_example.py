@@ -67,7 +67,7 @@ def test_config(clone):
 def test_script(clone):
     """The script asks nothing the second time."""
     pytest.importorskip("bm25s")
-    assert "calls: 84" in run(clone, "examples/judge.py")
+    assert "calls: 77" in run(clone, "examples/judge.py")
     assert "calls: 0" in run(clone, "examples/judge.py")
 
 

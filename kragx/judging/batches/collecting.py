@@ -16,12 +16,13 @@ from kragx.judging.asking import judged, shown
 from kragx.judging.batches.lines import ResultLines
 from kragx.judging.batches.service import ENDED, BatchService, GoneError, Remote
 from kragx.judging.batches.submitting import find_again, give_up
+from kragx.judging.client import Answer, Failure, Usage
 from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import Dialect
 from kragx.judging.clients.openai import OpenAIClient
-from kragx.judging.counting import counted
+from kragx.judging.counting import Count, counted
 from kragx.judging.keys import output_limit, question_of
-from kragx.judging.question import Judgement
+from kragx.judging.question import Judgement, Question
 from kragx.judging.remedies import remedy
 from kragx.judging.rubric import as_asked
 from kragx.judging.store import Address, NoStoreError, Store
@@ -308,7 +309,15 @@ async def _look(
             register.move(batch.uid, "submitted", "submitted", **learned)
         return None
     questions = register.questions(current)
-    lines, gone = await _downloaded(service, remote, questions.keys())
+    try:
+        lines, gone = await _downloaded(service, remote, questions.keys())
+    except JudgingError:
+        settled = store.settled([*questions]).values()
+        if sum(judgement.grade is not None for judgement in settled) < len(questions):
+            raise
+        asked = "never whole, and all of it has been asked anew meanwhile"
+        register.move(batch.uid, "submitted", "given up", **learned, problems=[asked])
+        return None
     collected = _stored(store, current, questions, lines, secrets)
     register.move(batch.uid, "submitted", "collected", **learned, problems=gone)
     return collected
@@ -332,9 +341,11 @@ async def _downloaded(
         n_expected = remote.n_completed + remote.n_failed
         if gone or not (lines.is_cut or lines.n_lines < n_expected):
             return lines, gone
+    wrong = "a file of it ends within a line" if lines.is_cut else "it has fewer lines than it says"
     raise JudgingError(
-        f"{lines.n_lines} of {n_expected} lines came; nothing of it counts as collected",
-        remedy="collect again later; the questions stay pending until all have come",
+        f"{wrong}: {lines.n_lines} of {n_expected} lines came; nothing of it counts as collected",
+        remedy="collect again later; if it stays so, kragx run CONFIG.yaml --ask-pending asks its "
+        "questions anew and pays for them again",
     )
 
 
@@ -353,14 +364,20 @@ def _stored(
     attempts: list[Judgement] = []
     examples: dict[str, str] = {}
     spent = Spent()
-    for key, (status, body), material in _with_material(store, lines.answers):
+    for key, entries, material in _with_material(store, lines.answers):
         digest, tokens = questions[key]
         question = question_of(material, rubrics[digest])
-        answer = read_response(status, {}, json.dumps(body).encode(), has_tool=has_tool)
-        answer = replace(answer, dialect=dialect or None)
-        count = counted(answer, tokens, _NOTHING)
+        answers = [
+            replace(
+                read_response(status, {}, json.dumps(body).encode(), has_tool=has_tool),
+                dialect=dialect or None,
+            )
+            for status, body in entries
+        ]
+        answer, count = _agreed(answers, tokens, question)
         spent.add(count.spent)
         attempt = judged(key, answer, count, question, None, limit, model)
+        status, _ = entries[0]
         uid = hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32]
         attempt = shown(replace(attempt, uid=uid, source="batch"), secrets)
         attempts.append(attempt)
@@ -381,10 +398,28 @@ def _stored(
     )
 
 
+def _agreed(
+    answers: Sequence[Answer | Failure], tokens: int, question: Question
+) -> tuple[Answer | Failure, Count]:
+    """The answer of lines that say the same, with its count; what they say otherwise is none."""
+    counts = [counted(answer, tokens, _NOTHING) for answer in answers]
+    attempts = [
+        judged("", answer, count, question, None, None, None)
+        for answer, count in zip(answers, counts, strict=True)
+    ]
+    if len({(attempt.grade, attempt.answer, attempt.failure) for attempt in attempts}) == 1:
+        return answers[0], counts[0]
+    said = ", ".join(attempt.failure or f"grade {attempt.grade}" for attempt in attempts)
+    problem = f"{len(answers)} lines of the batch that contradict each other: {said}"
+    names = ("prompt", "completion", "cached", "reasoning")
+    usage = Usage(*(sum(getattr(count.usage, name) or 0 for count in counts) for name in names))
+    return Failure("api_error", problem, again=True), replace(counts[0], usage=usage)
+
+
 def _with_material(
-    store: Store, answers: Mapping[str, tuple[int, Any]]
-) -> Iterator[tuple[str, tuple[int, Any], dict[str, Any]]]:
-    """Each answer with its key and what its question is made of, as far as the store has it."""
+    store: Store, answers: Mapping[str, list[tuple[int, Any]]]
+) -> Iterator[tuple[str, list[tuple[int, Any]], dict[str, Any]]]:
+    """Each key with its answers and what its question is made of, as far as the store has it."""
     keys = list(answers)
     for start in range(0, len(keys), _TOGETHER):
         together = keys[start : start + _TOGETHER]

@@ -40,8 +40,8 @@ class ResultLines:
     """What the files of a batch say, whatever their order.
 
     Attributes:
-        answers: status and body of each request that was answered, by its key; of several the
-            first with status 200.
+        answers: status and body of each request that was answered, by its key; several where lines
+            with status 200 differ.
         not_run: the keys of those that were not run before the batch ended.
         n_lines: how many lines there are.
         n_broken: how many of them cannot be read.
@@ -49,7 +49,7 @@ class ResultLines:
         is_cut: whether a file ends within a line.
     """
 
-    answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    answers: dict[str, list[tuple[int, Any]]] = field(default_factory=dict)
     not_run: set[str] = field(default_factory=set)
     n_lines: int = 0
     n_broken: int = 0
@@ -73,9 +73,18 @@ class ResultLines:
                 self.n_unknown += 1
             elif entry is None:
                 self.not_run.add(key)
-            elif key not in self.answers or self.answers[key][0] != _GOOD == entry[0]:
-                self.answers[key] = entry
+            else:
+                self._answer(key, entry)
         self.not_run -= self.answers.keys()
+
+    def _answer(self, key: str, entry: tuple[int, Any]) -> None:
+        """One more line that answers a request: a good one is worth more than an error."""
+        known = self.answers.get(key, [])
+        is_better = not known or known[0][0] != _GOOD == entry[0]
+        if is_better:
+            self.answers[key] = [entry]
+        elif entry[0] == _GOOD and entry not in known:
+            known.append(entry)
 
 
 def _read(record: Mapping[str, Any]) -> tuple[int, Any] | None:

@@ -2,12 +2,13 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
+from kragx.errors import shorten
 from kragx.judging.client import Answer, Failure, Token, Usage, words_of
 from kragx.judging.clients.failures import refused
 
@@ -23,6 +24,12 @@ _ENDINGS: Mapping[str, Failure] = {
     **dict.fromkeys(("error", "insufficient_system_resource"), _BROKEN),
 }
 """What providers call the end of an answer that is none, in lower case."""
+_WHOLE = {
+    *("", "stop", "stopped", "stop_sequence", "eos", "eos_token", "end", "end_turn", "done"),
+    *("complete", "completed", "finished", "normal", "null", "none"),
+    *("tool_call", "tool_calls", "tool_use", "function_call"),
+}
+"""What they call that of a whole one. After any other end nobody knows what an answer is."""
 
 
 def read_response(
@@ -86,6 +93,9 @@ def outcome(
     if ending is None and (text is None or not text.strip()):
         # Servers that force a schema now and then say nothing, and then answer the next time.
         ending = Failure("api_error", f"no content (finish_reason {word or None})", again=True)
+    if ending is None and word.lower() not in _WHOLE:
+        problem = f"ended for a reason that is not known (finish_reason {shorten(word)})"
+        ending = Failure("api_error", problem, again=True)
     served: dict[str, Any] = {"usage": usage, "model": model, "fingerprint": fingerprint}
     if ending is None:
         return Answer(text or "", **served)
@@ -102,7 +112,7 @@ def _read(
         "fingerprint": body.get("system_fingerprint"),
     }
     choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
+    choice = _first(choices) if isinstance(choices, list) and choices else None
     for level in (body, choice):
         if isinstance(level, Mapping) and level.get("error"):
             return replace(refused(status, headers, level), **served)
@@ -124,6 +134,12 @@ def _read(
         return Failure("invalid_json", problem, json.dumps(message["tool_calls"]), **served)
     answer = outcome(text, choice.get("finish_reason"), refusal, **served)
     return replace(answer, tokens=_tokens(choice)) if isinstance(answer, Answer) else answer
+
+
+def _first(choices: Sequence[Any]) -> Any:
+    """The choice with the index 0, wherever it stands; without one that which comes first."""
+    own = (one for one in choices if isinstance(one, Mapping) and one.get("index") == 0)
+    return next(own, choices[0])
 
 
 def _tokens(choice: Mapping[str, Any]) -> tuple[Token, ...]:

@@ -75,6 +75,8 @@ class _Bounded:
         response = await super().send(request, **{**options, **follow})  # type: ignore[misc]
         try:
             body = await _body(response, self.most_bytes)
+            if _is_followed(response):
+                await response.extensions["network_stream"].aclose()
             if response.is_success:
                 body = _as_text(body)
         finally:
@@ -87,17 +89,23 @@ class _Bounded:
         whole = type(response)(
             response.status_code, headers=headers, content=body, request=response.request
         )
+        await as_utf_8(whole)
         responses = _heard.get()
         if responses is not None:
             responses.append(whole)
         return whole
 
 
+async def as_utf_8(response: Any) -> None:
+    """Have a response's text read as JSON has it: its charset may be any codec of Python's."""
+    response.encoding = "utf-8"
+
+
 async def _body(response: Any, most: int) -> bytes:
     if response.is_stream_consumed:  # replayed from a record, unpacked
         return bytes(response.content)
     body = bytearray()
-    async for part in response.aiter_raw():
+    async for part in response.stream:  # which does not close it, as `aiter_raw` does
         body += part
         if len(body) > most:
             raise UnreadableError(f"a body of more than {most >> 20} MiB")
@@ -115,6 +123,20 @@ async def _body(response: Any, most: int) -> bytes:
         problem = "ends too early" if len(unpacked) <= most else "unpacks to too much"
         raise UnreadableError(f"a packed body that {problem}")
     return unpacked
+
+
+def _is_followed(response: Any) -> bool:
+    """Whether bytes are left on the connection of a body that was read, or that cannot be told.
+
+    They would be read as the answer to the next request there.
+    """
+    # Replayed from a record there is no connection; HTTP/2 says of each part whose it is.
+    if "network_stream" not in response.extensions or response.http_version == "HTTP/2":
+        return False
+    inner = response.stream
+    for name in ("_stream", "_httpcore_stream", "_stream", "_connection", "_h11_state"):
+        inner = getattr(inner, name, None)
+    return inner is None or bool(inner.trailing_data[0])
 
 
 def _as_text(body: bytes) -> bytes:

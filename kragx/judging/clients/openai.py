@@ -17,7 +17,7 @@ from kragx.judging.clients import checks
 from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
 from kragx.judging.clients.failures import failed
-from kragx.judging.clients.http import UnreadableError, bounded, trusted
+from kragx.judging.clients.http import UnreadableError, as_utf_8, bounded, trusted
 from kragx.judging.clients.pools import Pools
 from kragx.plugins import (
     check_options,
@@ -242,7 +242,8 @@ class OpenAIClient:
         """An official client of one's own, which reads files of any size."""
         import openai
 
-        return self._made(openai.DefaultAsyncHttpxClient(follow_redirects=False))
+        hooks = {"response": [as_utf_8]}
+        return self._made(openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks))
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

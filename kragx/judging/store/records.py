@@ -40,6 +40,9 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
         )
         pairs = [(attempt.key, str(q), str(d)) for q, d in record.get("pairs", ())]
         rubric = RUBRICS.get(record["question"]["rubric"]["id"])
+        for name, kind in (("asks", str), ("facts", list)):
+            if not isinstance(record["question"].get(name, kind()), kind):
+                raise TypeError(f"question.{name} is {shorten(record['question'][name])}")
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"record {number}: not a judgement as 'kragx judge store export' writes it ({error!r})"
