@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from kragx.data import GoldDataset, Query
+from kragx.data.databases import StoreFailedError
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.metrics import MetricSpec
@@ -30,6 +31,7 @@ from kragx.workshop.forms import (
     UidsForm,
     annotators_name,
 )
+from kragx.workshop.names import alike, of_name
 from kragx.workshop.pairs.boards import Plan
 from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement, conflicts
 from kragx.workshop.pairs.duplicates import Copies
@@ -151,17 +153,23 @@ class Desk:
             return self.owner()
 
     def annotator(self, name: str) -> Person:
-        """The annotator of a name; made where there is none.
+        """The annotator of a name (`names.same`); made where there is none.
 
         Raises:
-            UsageError: it is no name, or the owner's.
+            UsageError: it is no name, or one that looks like another's.
         """
         name = annotators_name(name, "--annotator")
         with self.state.lock:
-            for person in self.state.people.values():
-                if (person.name, person.role, person.state) == (name, "annotator", "here"):
-                    return person
+            here = [own for own in self.state.people.values() if own.state == "here"]
+            person = of_name(name, (own for own in here if own.role == "annotator"))
+            if person is not None:
+                return person
             person = Person(name=name)
+            for other in here:
+                if other.role != "file" and alike(other.name, name):
+                    problem = f"{name!r} looks like {other.name!r}, who is here already"
+                    remedy = "write it the same, or give each a name of their own"
+                    raise UsageError(problem, field="--annotator", remedy=remedy)
             self.state.add([person])
             return person
 
@@ -210,10 +218,10 @@ class Desk:
                 person = replace(before, name=name, state=state, at=now())
             for other in self.state.people.values():
                 is_other = other.uid != person.uid and other.state == person.state == "here"
-                is_owner = person.name == OWNER and person.role != "owner"
-                if is_owner or (is_other and other.name == person.name):
+                is_owner = alike(person.name, OWNER) and person.role != "owner"
+                if is_owner or (is_other and alike(other.name, person.name)):
                     remedy = "give each a name of their own"
-                    problem = f"{person.name!r} is here already"
+                    problem = f"{person.name!r} is here already, or looks like who is"
                     raise ClashError(problem, code="name", field="name", remedy=remedy)
             self.state.add([person])
             return self.people()
@@ -769,6 +777,9 @@ class Desk:
                     {"about": about, "code": remark.code, "values": list(remark.values)}
                     for about, remarks in list(self.remarks.items())
                     for remark in remarks
+                ] + [
+                    {"about": ", ".join(names), "code": "equal", "values": []}
+                    for names in self.queue.reckoning.outlook.equal
                 ]
             else:
                 for row in chain(*shown["by"].values()):
@@ -790,6 +801,8 @@ def _told_apart() -> Iterator[None]:
     """What is wrong with the files of releases has a code of its own, for the page's sentence."""
     try:
         yield
+    except StoreFailedError:  # that is no file's fault
+        raise
     except (UsageError, DataError) as error:
         if hasattr(error, "code"):
             raise

@@ -15,6 +15,7 @@ from pydantic import (
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import UsageError, shorten
+from kragx.workshop.names import alike
 
 MOST_QUESTION, MOST_NOTE, MOST_NAME, MOST_REFERENCE, MOST_ID = 2000, 2000, 100, 10_000, 1000
 """Characters."""
@@ -198,7 +199,7 @@ def annotators_name(name: str, field: str) -> str:
     except ValidationError:
         problem = f"{shorten(name)} is no name of 1 to {MOST_NAME} characters"
         raise UsageError(problem, field=field) from None
-    if form.name == OWNER:
+    if alike(form.name or "", OWNER):
         problem = f"{OWNER!r} is whose workshop this is, and has a link already"
         raise UsageError(problem, field=field, remedy="give who judges another name")
     return form.name or ""

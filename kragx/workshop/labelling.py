@@ -26,6 +26,7 @@ from kragx.printing import Line, Result, in_language, inert, joined, phrase
 from kragx.workshop.exchange import person_of
 from kragx.workshop.folder.folder import DATABASE, Workshop
 from kragx.workshop.forms import annotators_name
+from kragx.workshop.names import alike, of_name
 from kragx.workshop.state.records import Judgement, Kind, Person
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import Store
@@ -172,12 +173,26 @@ def sheet(
         state = State(store)
         if workshop is not None:
             _check(workshop, state, sample, scale)
-        names = {one.name for one in state.people.values()}
-        if workshop is not None and person not in names:
-            person = annotators_name(person, "--person")
-        if person not in names:
-            state.add([Person(name=person)])
+        known = of_name(person, state.people.values())
+        if known is None:
+            name = person if workshop is None else annotators_name(person, "--person")
+            known = Person(name=_unlike(name, state))
+            state.add([known])
+        person = known.name
         yield Sheet(path, sample, scale, state, person_of(state, person))
+
+
+def _unlike(name: str, state: State) -> str:
+    """A name that looks like nobody else's.
+
+    Raises:
+        UsageError: it does.
+    """
+    for other in state.people.values():
+        if alike(other.name, name):
+            problem = f"{name!r} looks like {other.name!r}, who is here already"
+            raise UsageError(problem, field="--person", remedy="write it the same, or another one")
+    return name
 
 
 def _check(workshop: Workshop, state: State, sample: Sample, scale: Scale) -> None:

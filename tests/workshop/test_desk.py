@@ -21,6 +21,7 @@ from kragx.workshop.forms import (
     TemplatesForm,
     UidsForm,
 )
+from kragx.workshop.queue.outlook import Outlook, Reckoning
 from kragx.workshop.queue.suggestions import Source
 from kragx.workshop.state.records import new_uid
 from tests.workshop.serving import grade, opened, started, written
@@ -331,6 +332,57 @@ def test_many_at_once_lose_nothing(any_shop):
                 assert sorted(row.uid for row in history) == sorted(form.uid for form in own)
 
 
+SAME = [
+    "jimin park",
+    "JIMIN  PARK",
+    "\uff2aimin\u3000Park",
+    "Jimin\u200b\u00a0Park ",
+    "Jimin Par\u212a",
+]
+ALIKE = [
+    "Jim\u0456n Park",
+    "J\u0406M\u0406N P\u0410RK",
+    "Jirnin Park",
+    "J1min Park",
+    "\u0408imin \u0420\u0430rk",
+    "O\u051dner",
+    "0wner",
+]
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_name_written_otherwise_is_the_same_persons(desk, name):
+    """Case, white space, width and what nobody sees make no second person, nor on the page."""
+    one = desk.annotator("Jimin Park")
+    assert desk.annotator(name) == one
+    with pytest.raises(ClashError, match="is here already"):
+        desk.put_person(PersonForm(name=name))
+    desk.put_person(PersonForm(uid=one.uid, name=name))  # their own may be written anew
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_a_name_that_looks_like_anothers_is_refused(desk, name):
+    """Letters of other scripts, digits and pairs of letters that look the same; others are fine."""
+    desk.owner(), desk.annotator("Jimin Park")
+    with pytest.raises(UsageError, match="--annotator"):
+        desk.annotator(name)
+    with pytest.raises(ClashError, match="looks like who is"):
+        desk.put_person(PersonForm(name=name))
+    for other in ("Jimin Pak", "Jim\u00edn Park", "지민", "지만", "\u0416\u0438\u043c\u0438\u043d"):
+        assert desk.annotator(other).name == other
+
+
+def test_the_owner_reads_which_retrievers_are_equal(desk):
+    """By their names; those who judge read that there is nothing to compare, and no name."""
+    outlook = Outlook("unknown", why="equal", equal=(("bm25", "dense"),))
+    desk.queue.reckoning = Reckoning(outlook)
+    shown = desk.progress(desk.owner())
+    assert {"about": "bm25, dense", "code": "equal", "values": []} in shown["notices"]
+    other = desk.progress(desk.annotator("지민"))
+    assert other["decides"]["outcome"] == "equal"
+    assert "bm25" not in str(other)
+
+
 def test_nobody_else_has_the_owners_name(desk):
     """The page says it in its own language, as whose workshop it is."""
     with pytest.raises(UsageError, match="--annotator: 'owner' is whose workshop"):
@@ -418,7 +470,7 @@ def test_what_goes_wrong_behind_is_said_to_the_owner_alone(shop):
     """A retriever that raises stops nothing: the owner reads it until it is over."""
     told = []
 
-    def ask(dataset):
+    def ask(dataset, hear):
         raise RuntimeError("no index")
 
     with opened(shop) as bare:

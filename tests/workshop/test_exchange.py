@@ -2,8 +2,9 @@
 
 import csv
 import json
+import random
 import unicodedata
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -491,3 +492,65 @@ def test_forms_are_named(opened, tmp_path):
     assert back(state, tmp_path / "x.dat", form="qrels", person="지민").judgements == 1
     with pytest.raises(UsageError, match="csv holds everybody's"):
         out(state, "csv", tmp_path, "p1")
+
+
+ODD = (None, True, -1, 2.5, 10**400, "", "a\0b", [], ["x"], [[]], {}, {"a": {"b": [1]}}, [{"a": 1}])
+PLACES = {
+    "labelstudio": [
+        ((0, "annotations", 0), []),
+        ((0, "annotations", 0), "text"),
+        ((0, "data", "question_uid"), [[]]),
+        ((0, "annotations", 0, "lead_time"), 10**400),
+    ],
+    "argilla": [((0, "metadata", "question_uid"), {"a": 1})],
+    "json": [
+        (("judgements", 0, "at"), []),
+        (("judgements", 0, "seconds"), 10**400),
+        (("people", 0, "uid"), {"a": 1}),
+        (("judgements", 0, "question"), [1]),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "path", "new"), [(form, *own) for form, places in PLACES.items() for own in places]
+)
+def test_values_of_another_kind(opened, tmp_path, form, path, new):
+    """What is of another kind than it was exported is said with its place; nothing comes in."""
+    source = opened("a", JIMIN, HANEUL, WHEN, said("j1", 2, note="n", spans=((0, 3),)))
+    file, _ = out(source, form, tmp_path)
+    value = inner = json.loads(file.read_text(encoding="utf-8"))
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = new
+    file.write_text(json.dumps(value), encoding="utf-8")
+    other = opened("b")
+    with pytest.raises(DataError, match="nothing was imported"):
+        back(other, file, form=form)
+    assert not other.questions
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("form", ["labelstudio", "argilla", "json"])
+def test_values_of_any_kind_anywhere(opened, tmp_path, form):
+    """Whatever stands at whatever place: it is taken, or refused as bad data."""
+    records = (JIMIN, HANEUL, WHEN, said("j1", 2, note="n", spans=((0, 3),)))
+    file, _ = out(opened("a", *records), form, tmp_path)
+    text = file.read_text(encoding="utf-8")
+
+    def places(value, path=()):
+        yield path
+        if isinstance(value, (dict, list)):
+            for key in value if isinstance(value, dict) else range(len(value)):
+                yield from places(value[key], (*path, key))
+
+    cases = [(path, new) for path in places(json.loads(text)) for new in ODD if path]
+    target = opened("b")
+    for path, new in random.Random(0).sample(cases, 150):
+        value = inner = json.loads(text)
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = new
+        file.write_text(json.dumps(value), encoding="utf-8")
+        with suppress(DataError):
+            back(target, file, form=form)

@@ -42,6 +42,43 @@ def test_a_stretch_stands_where_its_document_does():
     assert (place_of(bare["b:4-6"]), bare["b:4-6"].text) == (("b", 4), TEXT[4:6])
 
 
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        (Doc("guide:20-25", "12345"), ("guide", 20)),
+        (Doc("guide:20-25", "1234"), ("guide:20-25", 0)),  # lines, or another text
+        (Doc("guide:20-25", "12345", {"source": "g.pdf", "start": 7}), ("g.pdf", 7)),
+        (Doc("guide:20-25", "12345", {"source": "g.pdf"}), ("g.pdf", 20)),
+    ],
+)
+def test_an_id_is_a_place(document, place):
+    """``document:start-end`` says where a chunk of that length stands, unless its metadata do."""
+    assert place_of(document) == place
+
+
+@pytest.mark.parametrize(
+    ("chunk", "place"),
+    [
+        (Doc("guide:20-32", TEXT), {"source": "guide", "start": 20, "end": 32}),
+        (Doc("c1", TEXT, PLACED), {"source": "faq", "start": 40, "end": 52}),
+        (Doc("c1", TEXT), {}),
+    ],
+)
+def test_a_release_says_where_gold_stands(tmp_path, chunk, place):
+    """Gold of a release has source, start and end where the corpus says them, and comes back."""
+    documents = Documents(as_corpus([chunk]))
+    person, question = Person(uid="ann", name="ann"), Question(uid="q", person="ann", text="며칠?")
+    said = Judgement(question="q", document=str(chunk.id), person="ann", grade=3)
+    with Store(tmp_path / "workshop.sqlite") as store:
+        state = State(store)
+        state.add([person, question, said])
+        (query,) = ready(state, documents, Copies(documents), 3).queries
+    assert query.gold[0].metadata == place
+    read = incoming(GoldDataset((query,)), person, documents, 3)
+    (again,) = (record for record in read.records if isinstance(record, Judgement))
+    assert (again.document, again.spans) == (chunk.id, ())
+
+
 @pytest.mark.parametrize("document", ["a", "a:0-6"])
 def test_evidence_comes_back_from_a_release(tmp_path, document):
     """In a release evidence is counted in its source; in a workshop, again in its document."""

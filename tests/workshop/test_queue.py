@@ -409,17 +409,57 @@ def test_a_file_is_no_person(state):
 
 def test_the_outlook(state):
     """Unknown while little is known, then about so many, then decided; words name nobody."""
-    lists = {str(n): [f"a{n}", f"b{n}"] for n in range(12)}
-    lists = {uid: [[one], [other]] for uid, (one, other) in lists.items()}
+    lists = {str(n): [[f"a{n}"], [f"b{n}"]] for n in range(16)}
     queue = opened(state, lists, Plan(parse("mrr@1"), PLAN.retrievers, twice=0.0, random=0.0))
     outlook = queue.reckon()
     assert (outlook.state, outlook.why) == ("unknown", "pairs")
-    for number in range(12):
+    for number in range(16):
         for name, grade in (("a", 2), ("b", 0)):
             say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
     outlook = queue.reckon()
     assert (outlook.state, outlook.best) == ("decided", ("one",))
     assert (outlook.outcome, outlook.needed) == ("decided", None)
+
+
+def test_retrievers_with_equal_lists(state):
+    """Nobody is told to stop: not before anybody has judged, nor when all is; they are named."""
+    lists = {str(n): [[f"a{n}", f"b{n}"]] * 2 for n in range(30)}
+    queue = opened(state, lists)
+    for grade in (None, 1):
+        for number in range(30 if grade else 0):
+            for name in "ab":
+                say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
+        outlook = queue.reckon()
+        assert (outlook.state, outlook.outcome) == ("unknown", "equal")
+        assert outlook.equal == (("one", "other"),)
+
+
+def test_equal_retrievers_beside_another(state):
+    """Of those with equal lists one stands for both: a third is still told from them."""
+    names = {name: name for name in ("one", "two", "third")}
+    lists = {str(n): [[f"a{n}"], [f"a{n}"], [f"b{n}"]] for n in range(20)}
+    queue = opened(state, lists, Plan(parse("mrr@1"), names, twice=0.0, random=0.0))
+    assert queue.reckon().why == "pairs"
+    for number in range(20):
+        for name, grade in (("a", 2), ("b", 0)):
+            say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
+    outlook = queue.reckon()
+    assert (outlook.state, outlook.outcome) == ("decided", "decided")
+    assert (outlook.best, outlook.equal) == (("one", "two"), (("one", "two"),))
+
+
+def test_nobody_is_told_to_stop_before_most_questions_have_an_answer(state):
+    """No grade that is left changes anything, but 11 of 24 questions have an answer."""
+    lists = {str(n): [[f"a{n}"], [f"b{n}"]] for n in range(24)}
+    queue = opened(state, lists, Plan(parse("mrr@1"), PLAN.retrievers, twice=0.0, random=0.0))
+    for answered, state_then in ((11, "unknown"), (13, "decided")):
+        for number in range(24):
+            for name in "ab":
+                grade = 2 if name == "a" and number < answered else 0
+                say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
+        outlook = queue.reckon()
+        assert outlook.state == state_then
+    assert outlook.outcome == "decided"
 
 
 def test_few_questions_and_waiting_retrievers_are_unknown(state):

@@ -1,5 +1,6 @@
 """What is suggested for a question."""
 
+import sqlite3
 from collections import Counter
 from dataclasses import replace
 from itertools import chain
@@ -14,6 +15,7 @@ from kragx.errors import UsageError
 from kragx.metrics import parse
 from kragx.workshop.pairs.boards import Plan
 from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.queue import suggestions
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.queue.suggestions import Source, Suggester
 from kragx.workshop.state.records import Judgement, Question
@@ -44,7 +46,7 @@ class Asked:
     def __init__(self, *documents: Doc, error: str | None = None) -> None:
         self.answer, self.n, self.texts = Retrieved(documents, error=error), 0, Counter()
 
-    def __call__(self, dataset: GoldDataset) -> Run:
+    def __call__(self, dataset: GoldDataset, hear: object = None) -> Run:
         """The same to every question."""
         self.n += len(dataset)
         self.texts.update(query.text for query in dataset)
@@ -122,14 +124,14 @@ def test_failures_are_said_and_stop_nothing(state):
     """One that cannot be asked, one that fails and one that finds nothing; the fourth suggests."""
     said = {}
 
-    def broken(dataset: GoldDataset) -> Run:
+    def broken(dataset: GoldDataset, hear: object) -> Run:
         raise UsageError("no such index")
 
-    def raising(dataset: GoldDataset) -> Run:
+    def raising(dataset: GoldDataset, hear: object) -> Run:
         raise ZeroDivisionError
 
     asks = {"broken": broken, "raising": raising, "failing": Asked(error="TimeoutError: slow")}
-    asks |= {"empty": Asked(), "one": Asked(Doc("w")), "file": lambda dataset: Run({})}
+    asks |= {"empty": Asked(), "one": Asked(Doc("w")), "file": lambda dataset, hear: Run({})}
     state.add([Question(uid=str(n), person="p", text=f"{n}?") for n in range(60)])
     own = suggester(state, said=said, **asks)
     own.run()
@@ -150,6 +152,53 @@ def test_failures_are_said_and_stop_nothing(state):
     answered = {n for n, does in zip(names, own._queue.boards["q"].answered) if does}
     assert answered == {"empty", "one"}
     assert own._queue.reckon().why == "answers"
+
+
+def test_a_restart_half_way_keeps_what_was_answered(state):
+    """Each answer is stored when it comes: of 60 questions the next start asks the last 20."""
+    state.add([Question(uid=str(n), person="p", text=f"{n}?") for n in range(59)])
+    texts = Counter()
+
+    def ask(dataset: GoldDataset, hear) -> Run:
+        for query in dataset:
+            texts[query.text] += 1
+            if texts.total() == 41:
+                raise SystemExit  # as a process ends
+            hear(query, Retrieved((Doc("w"),)))
+        return Run({})
+
+    with pytest.raises(SystemExit):
+        suggester(state, one=ask).run()
+    assert sum(map(bool, state.candidates.values())) == 40
+    suggester(state, one=ask).run()
+    assert sum(map(bool, state.candidates.values())) == 60
+    assert sorted(texts.values()) == [1] * 59 + [2]
+
+
+def test_what_could_not_be_stored_is_tried_again(state, monkeypatch):
+    """A database that others hold is waited for, without anybody's doing."""
+    monkeypatch.setattr(suggestions, "_PAUSE", 0.05)
+    held = sqlite3.connect(state.store.address.path, isolation_level=None)
+    held.execute("BEGIN IMMEDIATE")
+    said = {}
+    own = suggester(state, said=said, one=Asked(Doc("w")))
+    own.start()
+    until(lambda: said.get("suggestions"))
+    assert [one.code for one in said["suggestions"]] == ["store"]
+    held.execute("ROLLBACK")
+    held.close()
+    until(lambda: rows(state))
+    assert rows(state) == [("w", "retriever", 1)]
+    until(lambda: not said["suggestions"])
+
+
+def until(is_so) -> None:
+    """Wait until something is so."""
+    for _ in range(1000):
+        if is_so():
+            return
+        sleep(0.01)
+    raise AssertionError
 
 
 def test_sources_and_neighbours(state):
@@ -200,10 +249,10 @@ def test_retrievers_of_a_config(tmp_path, state):
     assert metric == parse("recall@5")
     assert [source.name for source in own] == ["bm25", "broken"]
     asked = GoldDataset.from_documents([["w"]], queries=["whole document"])
-    (answer,) = own[0].ask(asked).results.values()
+    (answer,) = own[0].ask(asked, lambda query, answer: None).results.values()
     assert [doc.text for doc in answer.documents] == ["a whole document"]
     with pytest.raises(UsageError, match="no_such_module"):
-        own[1].ask(asked)
+        own[1].ask(asked, lambda query, answer: None)
     again, _ = sources(tmp_path / "kragx.yaml")
     assert again[0].key == own[0].key
     assert again[0].key != again[1].key

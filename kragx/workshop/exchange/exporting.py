@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from unicodedata import normalize
 
 from kragx.errors import UsageError, nearest
 from kragx.printing import Line, Part, Result, counted, phrase
 from kragx.workshop.exchange.forms import form_of
 from kragx.workshop.exchange.rows import Source
+from kragx.workshop.names import same
 from kragx.workshop.state.state import State
 
 _WORDS: Mapping[str, str] = {
@@ -92,9 +92,9 @@ def person_of(state: State, name: str) -> str:
     Raises:
         UsageError: nobody has it, or several have.
     """
-    composed = normalize("NFC", name)  # as the page keeps names
     people = state.people.values()
-    uids = [person.uid for person in people if normalize("NFC", person.name) == composed]
+    uids = [person.uid for person in people if person.name == name]
+    uids = uids or [person.uid for person in people if same(person.name, name)]
     if not uids:
         names = [person.name for person in state.people.values()]
         problem = f"nobody is called {name!r}"

@@ -1,6 +1,7 @@
 """Questions and judgements out of a file: all of them, or none and every mistake."""
 
 import json
+import math
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -16,6 +17,7 @@ from kragx.workshop.exchange.doubts import check_place
 from kragx.workshop.exchange.forms import form_of, recognised
 from kragx.workshop.exchange.rows import Mistakes, Row, Rows, by_text, is_same, text_of
 from kragx.workshop.exchange.tools import users
+from kragx.workshop.names import alike, of_name, same
 from kragx.workshop.pairs.moved import ORIGIN, moved_candidate
 from kragx.workshop.state.records import (
     RECORDS,
@@ -171,7 +173,8 @@ class _Merge:
             if isinstance(record, (Person, Question)):
                 self.versions.setdefault(record.uid, []).append(record)
             self.known.add(record.uid)
-        self.in_file = {(row.values.get("uid"), row.values.get("at")) for row in self.rows.rows}
+        marks = ([row.values.get(name) for name in ("uid", "at")] for row in self.rows.rows)
+        self.in_file = {(uid, str(at)) for uid, at in marks if isinstance(uid, str)}
         self.n_absent = len(
             {one for one in self.known if self.state.is_known(one)}
             - {uid for uid, _ in self.in_file}
@@ -239,6 +242,8 @@ class _Merge:
             value = getattr(record, name)
             if isinstance(value, str) and "\x00" in value:
                 raise DataError("holds the character NUL", field=name, remedy="remove it")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise DataError("is too large", field=name, remedy="write what was exported there")
         if not 0 < len(record.uid) <= 1000:
             raise DataError(f"{shorten(record.uid)} is no id", field="uid", remedy="leave it empty")
         return record
@@ -453,7 +458,8 @@ class _Merge:
     def _referring(self, row: Row) -> dict[str, Any]:
         """What a row says, with the uids of its question and person."""
         values = dict(row.values)
-        if values.get("question") not in self.questions and row.question is not None:
+        uid = values.get("question")
+        if isinstance(uid, str | None) and uid not in self.questions and row.question is not None:
             values["question"] = self._question_of(row)
         if "person" not in values and row.kind is Judgement:
             values["person"] = self._person_of(row)
@@ -475,6 +481,8 @@ class _Merge:
         if row.person in self.users:
             return self.users[row.person]
         by_name = [uid for uid, one in self.people.items() if one.name == name]
+        if not by_name:
+            by_name = [uid for uid, one in self.people.items() if name and same(one.name, name)]
         if len(by_name) == 1:
             return by_name[0]
         if len(by_name) > 1:
@@ -487,9 +495,13 @@ class _Merge:
         own = self.person or name or self.name
         if own != name:
             self.author = own
-        for uid, one in self.people.items():
-            if one.name == own:
-                return uid
+        if known := of_name(own, self.people.values()):
+            return known.uid
+        for one in self.people.values():
+            if one.role != "file" and alike(one.name, own):
+                remedy = "write it the same, or give each a name of their own"
+                problem = f"{own!r} looks like {one.name!r}, who is here already"
+                raise DataError(problem, field="person", remedy=remedy)
         person = Person(name=own, role="annotator" if self.person or name else "file")
         self.people[person.uid] = person
         self.added.insert(0, person)

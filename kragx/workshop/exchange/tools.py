@@ -115,15 +115,18 @@ def read_label_studio(path: Path) -> Rows:
         data = task["data"]
         for index, annotation in enumerate(_of(task, "annotations", list)):
             place = f"[{number}].annotations[{index}]"
+            if not isinstance(annotation, dict):
+                remedy = "leave it as Label Studio exports it"
+                mistakes.add(place, "", f"{shorten(annotation)} is no annotation", remedy)
+                continue
             values: dict[str, Any] = {"spans": [], "note": ""}
-            results = _of(annotation, "result", list) if isinstance(annotation, dict) else []
-            for result in results:
+            for result in _of(annotation, "result", list):
                 _read_result(result, values, place, mistakes)
             if annotation.get("was_cancelled") or "kind" not in values:
                 n_without += 1
                 continue
             if isinstance(seconds := annotation.get("lead_time"), (int, float)):
-                values["seconds"] = float(seconds)
+                values["seconds"] = seconds
             who = annotation.get("completed_by")
             if isinstance(who, Mapping):
                 who = who.get("email", who.get("id"))

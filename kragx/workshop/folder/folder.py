@@ -82,7 +82,7 @@ class Settings(BaseModel):
 
     Attributes:
         name: of the gold set.
-        language: of the page's first words and of the guidelines' sample.
+        language: of the guidelines' sample, and of the page in a browser of another language.
         corpus: file or folder with the documents.
         config: of `kragx run`, whose retrievers suggest documents; None for none.
         database: the URL of a PostgreSQL database; None for the file beside it.

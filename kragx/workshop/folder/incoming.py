@@ -118,7 +118,8 @@ def _judgement(
         case {"source": own, "start": int() as start, "end": int() as end, **rest} if (
             own == source and not rest and first <= start < end <= first + len(text)
         ):
-            spans = ((start - first, end - first),)
+            stretch = (start - first, end - first)
+            spans = (stretch,) if stretch != (0, len(text)) else ()  # all of it is no stretch
         case metadata if metadata:
             return None
     evidence = text[spans[0][0] : spans[0][1]] if spans else text

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from kragx.data import Doc, value_at
+from kragx.data import Doc
 from kragx.data.tokens import Ints
+from kragx.workshop.folder.places import origin_of
 from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Letters, grams, letters
 
 BLOCK = 1 << 20
@@ -22,7 +23,7 @@ APART = 1 << 20
 NEIGHBOURS = 8
 """Chunks before and after that are known as well."""
 
-_HEAD = 8
+_HEAD = GRAM
 """Letters that an overlap has at least."""
 
 _NONE = Doc(text="")
@@ -74,6 +75,16 @@ class Block:
         np.add.at(change, np.maximum(start[1:] - GRAM + 1, start[:-1])[own], -1)
         return np.cumsum(change[:-1]) > 0
 
+    def rows(self, row: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """The first row of a stretch of the stream, and how many it has, within a row's source."""
+        source = np.cumsum(~np.array(self.follows))
+        ends = self.row + np.diff(self.letters.start)
+        first = np.searchsorted(ends, begin, side="right")
+        last = np.searchsorted(self.row, end)
+        first = np.maximum(first, np.searchsorted(source, source[row]))
+        last = np.minimum(last, np.searchsorted(source, source[row], side="right"))
+        return first, np.maximum(last - first, 0)
+
     def new_grams(self) -> Hashes:
         """The hashes of the grams that begin in the own rows, and not in the row before as well."""
         own = slice(*(self.row + self.overlap)[[self.own.start, self.own.stop]].tolist())
@@ -89,35 +100,43 @@ class Block:
         )
 
 
-def blocks(docs: Iterable[Doc], size: int = BLOCK) -> Iterator[Block]:
-    """The documents of a corpus in blocks, each with the neighbours of its first and last rows."""
+def blocks(
+    docs: Iterable[Doc], size: int = BLOCK, banners: set[str] | None = None
+) -> Iterator[Block]:
+    """The documents of a corpus in blocks, each with the neighbours of its first and last rows.
+
+    Args:
+        docs: in the order of the corpus.
+        size: characters of a block.
+        banners: letters with which documents end and the next ones begin, as they are known from
+            another corpus; those of this one are added.
+    """
+    banners = set() if banners is None else banners
     more = 2 * NEIGHBOURS
     rows, n_characters, first, begin = [_NONE] * NEIGHBOURS, 0, -NEIGHBOURS, 0
     for doc in docs:
         rows.append(doc)
         n_characters += len(doc.text or "")
         if n_characters > size and len(rows) > more:
-            block = _block(first, rows, begin)
+            block = _block(first, rows, begin, banners)
             yield block
             first, begin, rows = first + len(rows) - more, block.place[-more], rows[-more:]
             n_characters = 0
     if len(rows) > NEIGHBOURS:
-        yield _block(first, [*rows, *[_NONE] * NEIGHBOURS], begin)
+        yield _block(first, [*rows, *[_NONE] * NEIGHBOURS], begin, banners)
 
 
-def _block(first: int, docs: list[Doc], begin: int) -> Block:
+def _block(first: int, docs: list[Doc], begin: int, banners: set[str]) -> Block:
     of_texts = letters([doc.text or "" for doc in docs])
     raw = of_texts.codes.astype("<u4").tobytes()
     bounds = (4 * of_texts.start).tolist()
     texts = [raw[a:b].decode("utf-32-le", "surrogatepass") for a, b in pairwise(bounds)]
-    sources = [source_of(doc.metadata) for doc in docs]
-    follows, overlap, place = [False], [0], [begin]
+    sources = [origin_of(doc)[0] for doc in docs]
+    follows = [False, *(before == after for before, after in pairwise(sources))]
+    overlap, place = _overlaps(texts, follows, banners), [begin]
     for row in range(1, len(docs)):
-        before, after = sources[row - 1 : row + 1]
-        follows.append(before == after)
-        overlap.append(_overlap(texts[row - 1], texts[row]) if before == after else 0)
-        gap = 0 if before == after else APART
-        place.append(place[-1] + len(texts[row - 1]) - overlap[-1] + gap)
+        gap = 0 if follows[row] else APART
+        place.append(place[-1] + len(texts[row - 1]) - overlap[row] + gap)
     hashes = grams(of_texts.codes)
     stream, stream_hashes = of_texts.codes, hashes
     begins = of_texts.start[:-1] - np.cumsum(overlap)
@@ -138,6 +157,20 @@ def _block(first: int, docs: list[Doc], begin: int) -> Block:
     )  # fmt: skip
 
 
+def _overlaps(texts: Sequence[str], follows: Sequence[bool], banners: set[str]) -> list[int]:
+    """How many letters each text has in common with the end of the one before, as windows do.
+
+    What several texts end and begin with alike is no overlap, but a banner of documents that follow
+    on one another.
+    """
+    overlaps = [""] * len(texts)
+    for row, (before, after) in enumerate(pairwise(texts), start=1):
+        if follows[row]:
+            overlaps[row] = after[: _overlap(before, after)]
+    banners.update(text for text, times in Counter(overlaps).items() if times > 1)
+    return [0 if text in banners else len(text) for text in overlaps]
+
+
 def _overlap(before: str, after: str) -> int:
     """How many letters the end of a text and the beginning of the next have in common."""
     head = after[:_HEAD]
@@ -150,17 +183,3 @@ def _overlap(before: str, after: str) -> int:
             return len(before) - at
         at = before.find(head, at + 1)
     return 0
-
-
-def source_of(metadata: Any) -> str | None:
-    """The source that metadata name, as coverage reads it; None if they name none."""
-    source = value_at(metadata, "source") if metadata else None
-    return None if source is None else str(source)
-
-
-def start_of(metadata: Any) -> int | None:
-    """The place in it, in characters; None if they do not say."""
-    values = (value_at(metadata, key) for key in ("start_index", "start"))
-    value = next((value for value in values if value is not None), None)
-    is_place = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return value if is_place else None

@@ -8,8 +8,10 @@ and end.
 from __future__ import annotations
 
 from bisect import bisect, bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ from kragx.data.tokens import Ints
 from kragx.printing import phrase
 from kragx.workshop.moving.letters import GRAM, letters
 from kragx.workshop.moving.probes import Probe
-from kragx.workshop.moving.search import Chunk, Meeting, Search
+from kragx.workshop.moving.search import LEAST, Chunk, Meeting, Search
 
 Mask = NDArray[np.bool_]
 
@@ -34,6 +36,9 @@ MUCH = 0.5
 GONE = 0.3
 """Below this share of them nothing of it is left that a person should look at."""
 
+SLIVER = 0.05
+"""A part of a smaller share is left out of the and: nobody would retrieve a chunk for it."""
+
 LARGER = 1.25
 """A chunk so many times as large as the gold text's own was is a larger one."""
 
@@ -43,9 +48,9 @@ goes on as the old one did elsewhere. Where a word of a template is another one,
 
 _FEWEST = 3  # grams that stand once; fewer may do so by accident
 _SAME = 0.97
-_SLACK, _AWAY = 16, 64  # letters: an overlap that is too short to be seen; what may be put in
 _LONG = 8  # letters of a run by whose ends other texts are told
 _PUT_IN = 16  # letters of a word; more is a sentence of its own
+_JUMP = 32  # letters that what follows must have more than, to be of the text as well
 
 
 class Stretch(NamedTuple):
@@ -124,6 +129,15 @@ class _Run(NamedTuple):
         """Where in it the letter behind the last one is."""
         return self.shift + self.last
 
+    def part(self, first: int, last: int) -> _Run:
+        """Some of its letters."""
+        before, after = self.before and first == self.first, self.after and last == self.last
+        return _Run(first, last, first + self.shift, before, after)
+
+    def is_in(self, probe: Probe) -> bool:
+        """Whether some of them are of the gold text itself."""
+        return self.last > probe.low and self.first < probe.high
+
 
 class _Place:
     """A stretch of the new corpus that may be a gold text.
@@ -136,17 +150,39 @@ class _Place:
         begin, end: where it stands in the text of the corpus.
         weight: how many grams are there that stood once in the old corpus, less `AGAINST` for each
             end of a run at which the text goes on as the old one did elsewhere.
+        is_held: all of it is there in one piece with some letters on both of its sides, and grams
+            among them that stood once.
+        has_own: letters of the text itself that stood once are there.
         is_framed: what stood on both of its sides stands there.
         is_known: letters of the text itself that stood once are there, or it is framed. One side
             alone may be the next document, behind the end of another one.
     """
 
     def __init__(
-        self, probe: Probe, meetings: Sequence[tuple[int, _Run]], unique: Ints, search: Search
+        self,
+        probe: Probe,
+        meetings: Sequence[tuple[int, _Run]],
+        holding: Mapping[int, bool],
+        unique: Ints,
+        search: Search,
     ) -> None:
         self.probe = probe
+        self.holding = holding
         self.chunks = {number: search.chunks[number] for number, _ in meetings}
-        self.runs = _chain([run for _, run in meetings])
+
+        def is_own(run: _Run) -> bool:
+            n = np.searchsorted(unique, run.last - GRAM + 1) - np.searchsorted(unique, run.first)
+            return bool(search.step * n >= _FEWEST)
+
+        of_chunk: defaultdict[int, set[_Run]] = defaultdict(set)
+        for number, run in meetings:
+            of_chunk[number].add(run)
+        runs = {run for own in of_chunk.values() for run in _apart(own)}
+        self.runs = _chain(runs, probe, is_own)
+        low, high = max(0, probe.low - LEAST), min(len(probe.codes), probe.high + LEAST)
+        self.is_held = any(
+            run.first <= low and run.last >= high and is_own(run) for run in self.runs
+        )
         whole, there = np.zeros(len(probe.codes), bool), np.zeros(len(unique), bool)
         for run in self.runs:
             whole[run.first : run.last] = True
@@ -157,6 +193,7 @@ class _Place:
         self.share = float(self.equal.mean())
         left, right = unique < probe.low, unique > probe.high - GRAM
         in_text = search.step * int(there[~left & ~right].sum())
+        self.has_own = in_text >= _FEWEST
         ends = [
             at
             for run in self.runs
@@ -170,11 +207,12 @@ class _Place:
             not n_letters or search.step * there[side].sum() >= _FEWEST
             for n_letters, side in ((probe.low, left), (len(probe.codes) - probe.high, right))
         )
-        self.is_known = self.is_framed or (in_text >= _FEWEST and self.weight >= _FEWEST)
+        self.is_known = self.is_framed or (self.has_own and self.weight >= _FEWEST)
         self.begin = self._at(probe.low, is_end=False)
         self.end = max(self.begin, self._at(probe.high, is_end=True))
-        for number in range(min(self.chunks), max(self.chunks)):
-            if number in search.chunks:  # nothing but edited words
+        first_number, last_number = min(self.chunks), max(self.chunks)
+        for number in holding:
+            if first_number < number < last_number:  # nothing but edited words
                 self.chunks[number] = search.chunks[number]
         best = max(self.chunks, key=self._n_equal)
         self.source = self.chunks[best].source
@@ -266,40 +304,89 @@ def _characters(chunk: Chunk, *places: int) -> list[int]:
     return [int(of_chunk[min(place - chunk.place, last)]) if last >= 0 else 0 for place in places]
 
 
-def _chain(runs: Collection[_Run]) -> list[_Run]:
-    """Runs in the order of both texts, the longest first to be taken; no letter is in two.
+def _chain(runs: Collection[_Run], probe: Probe, is_own: Callable[[_Run], bool]) -> list[_Run]:
+    """Runs in the order of both texts: those of the most letters, for the least put in between.
 
-    What is left out is of a text like it that stands near by: it is before what it should follow,
-    or farther away than something so short may be.
+    Letters put into the gold text cost as many, between runs that are its own `_JUMP` at the most.
+    Text that stands in many places, as a banner does, counts only beside what is there.
     """
+    parts = sorted(part for run in _joined(runs) for part in _cut(run, probe.low, probe.high))
+    own = [is_own(part) for part in parts]
+    chains: list[tuple[float, int, int]] = []  # its worth, the part before, from which letter on
+    for at, part in enumerate(parts):
+        # What may as well be of what is around the text is that.
+        less = 0.5 if part.is_in(probe) and not own[at] else 0.0
+        best = (part.last - part.first - less, -1, part.first)
+        for number in range(at):
+            before = parts[number]
+            first = max(part.first, before.last, before.end - part.shift)
+            if part.last - first < min(2, part.last - part.first):
+                continue
+            away = abs(part.shift - before.shift)
+            if not probe.low < first < probe.high:
+                cost = 0.0
+            elif away <= _PUT_IN:
+                cost = away / _PUT_IN
+            else:
+                cost = min(away, _JUMP) if own[at] and own[number] else away
+            best = max(best, (chains[number][0] + part.last - first - less - cost, number, first))
+        chains.append(best)
+    at = max(range(len(parts)), key=lambda number: chains[number][0], default=-1)
+    chain: list[tuple[_Run, bool]] = []
+    while at >= 0:
+        _, before_it, first = chains[at]
+        part = parts[at]
+        chain.insert(0, (part.part(first, part.last), own[at]))
+        at = before_it
+    kept = [
+        run
+        for at, (run, is_its_own) in enumerate(chain)
+        if is_its_own
+        or any(
+            abs(run.shift - other.shift) <= _PUT_IN
+            for other, _ in [*chain[max(0, at - 1) : at], *chain[at + 1 : at + 2]]
+        )
+    ]
+    return _joined(kept or [run for run, _ in chain][:1])
+
+
+def _apart(runs: Collection[_Run]) -> Iterator[_Run]:
+    """The runs of a chunk, each without the letters that are in a longer one.
+
+    A chunk is of one document: where the next one begins as the gold text ends, the letters there
+    are those of what is behind it.
+    """
+    kept: list[_Run] = []
+    for run in sorted(runs, key=lambda run: (run.first - run.last, run)):
+        begin, end = run.place, run.end
+        for other in kept:
+            if other.last - other.first == run.last - run.first:
+                continue
+            if other.place <= begin:
+                begin = max(begin, other.end)
+            else:
+                end = min(end, other.place)
+        if end - begin >= min(2, run.last - run.first):
+            kept.append(run.part(begin - run.shift, end - run.shift))
+    yield from kept
+
+
+def _joined(runs: Collection[_Run]) -> list[_Run]:
+    """Runs that follow on one another as one, as those of chunks that overlap or are neighbours."""
     joined: list[_Run] = []
-    for run in sorted(set(runs), key=lambda run: (run.shift, run.first, run.last)):
+    for run in sorted(set(runs), key=lambda run: (run.shift, run)):
         before = joined[-1] if joined else None
         if before is None or run.shift != before.shift or run.first > before.last:
             joined.append(run)
-        elif run.last > before.last:  # as of chunks that overlap, or follow on one another
+        elif run.last > before.last:
             joined[-1] = before._replace(last=run.last, after=run.after)
-    kept: list[_Run] = []
-    for run in sorted(joined, key=lambda run: (run.first - run.last, run.first)):
-        first, last, shift = run.first, run.last, run.shift
-        for other in kept:
-            if first < other.first:
-                last = min(last, other.first, other.place - shift)
-            else:
-                first = max(first, other.last, other.end - shift)
-        if last - first < min(2, run.last - run.first):
-            continue
-        trimmed = _Run(
-            first, last, first + shift,
-            run.before and first == run.first, run.after and last == run.last,
-        )  # fmt: skip
-        at = bisect(kept, trimmed)
-        if all(
-            abs(shift - other.shift) <= 4 * (last - first) + _AWAY
-            for other in kept[max(0, at - 1) : at + 1]
-        ):
-            kept.insert(at, trimmed)
-    return kept
+    return sorted(joined)
+
+
+def _cut(run: _Run, low: int, high: int) -> Iterator[_Run]:
+    """What of a run is before, in and behind the gold text."""
+    bounds = [run.first, *(at for at in (low, high) if run.first < at < run.last), run.last]
+    yield from (run.part(first, last) for first, last in pairwise(bounds))
 
 
 def choose(  # noqa: PLR0911  # a line for each reason
@@ -311,6 +398,8 @@ def choose(  # noqa: PLR0911  # a line for each reason
         return Choice("unsure", reason=phrase("its text has no letters"))
     meetings = search.meetings[number]
     if not any(meeting.runs for meeting in meetings):
+        if number in search.crowded:
+            return _unsure([], phrase("its text stands in very many chunks"))
         if len(probe.codes) < GRAM:
             return Choice("unsure", reason=phrase("its text is too short to be looked for"))
         return Choice("lost", reason=phrase("no chunk has its text"))
@@ -318,10 +407,13 @@ def choose(  # noqa: PLR0911  # a line for each reason
     n_in_text = max(0, probe.high - GRAM + 1 - probe.low) / search.step
     is_in_text = (unique >= probe.low) & (unique <= probe.high - GRAM)
     is_common = is_in_text.sum() < n_in_text / 2
+    holding: dict[int, bool] = {}
+    for meeting in sorted(meetings, key=lambda meeting: meeting.chunk):
+        holding[meeting.chunk] = meeting.is_gold or holding.get(meeting.chunk, False)
     places = [
         place
         for group in _groups(probe, meetings, search)
-        if (place := _Place(probe, group, unique, search)).equal.any()
+        if (place := _Place(probe, group, holding, unique, search)).equal.any()
     ]
     places.sort(key=lambda place: (-place.weight, -place.share))
     there = [place for place in places if place.share >= (MUCH if place.is_framed else THERE)]
@@ -389,10 +481,25 @@ def _own(  # noqa: PLR0911  # a line for each reason
             "its text stands in {n} places, and nothing around it tells which", n=len(there)
         )
     alike = [place for place in there if place.weight > 0.9 * best.weight]
+    if not best.has_own and _is_beside_itself(probe):
+        alike = [place for place in alike if place.is_held]
+        if not alike:
+            return [], phrase("a text like it stood elsewhere as well, and this may be that one")
     near = [place for place in there if place.weight > 0.5 * best.weight]
     if len(near) > len(alike) or any(abs(place.share - best.share) > 1 - _SAME for place in alike):
         return [], phrase("its text stands in {n} places that are much alike", n=len(there))
     return alike, ""
+
+
+def _is_beside_itself(probe: Probe) -> bool:
+    """Whether what is around a text has some of it again, as of two banners in a row."""
+    left, own, right = (part.tobytes() for part in np.split(probe.codes, [probe.low, probe.high]))
+    size = 4 * min(GRAM, probe.high - probe.low)
+    return any(
+        own[at : at + size] in around
+        for at in range(0, len(own) - size + 1, 4)
+        for around in (left, right)
+    )
 
 
 def _unsure(places: Sequence[_Place], reason: str) -> Choice:
@@ -415,7 +522,9 @@ def _in_parts(places: list[_Place], *, is_common: bool) -> Choice:
         choice = _unsure(places, phrase("{share:.0%} of its letters are left", share=share))
         choice.verdict = "lost" if share < GONE else choice.verdict
         return choice
-    if is_common or (covered > 1).mean() > 0.1:
+    places = [place for place in places if place.is_known]
+    known = np.any([place.equal for place in places], axis=0)
+    if is_common or (covered > 1).mean() > 0.1 or known.mean() < THERE:
         return _unsure(places, phrase("its parts stand in several places"))
     pieces = []
     for place in places:
@@ -431,7 +540,7 @@ def _whole_or_parts(place: _Place) -> Choice:
     wholes = [
         number
         for number, chunk in place.chunks.items()
-        if place.inside(number) == (place.begin, place.end) and chunk.text
+        if place.inside(number) == (place.begin, place.end) and place.holding[number] and chunk.text
     ]
     high = len(place.equal)
     if wholes:
@@ -440,6 +549,10 @@ def _whole_or_parts(place: _Place) -> Choice:
         pieces = [Piece(wholes, place.stretches(wholes[0], 0, high), 0, high, 1.0)]
     else:
         pieces = _pieces(place)
+        doubtful = [piece for piece in pieces if _may_be_beside(place, piece)]
+        if any(piece.share >= SLIVER * high for piece in doubtful):
+            return _unsure([place], phrase("of what was edited at its end nobody knows the chunk"))
+        pieces = [piece for piece in pieces if piece not in doubtful]
     if len(pieces) > 1:
         return _choice_of(pieces, place.equal)
     (piece,) = pieces
@@ -457,7 +570,11 @@ def _choice_of(pieces: list[Piece], equal: Mask) -> Choice:
 
 def _pieces(place: _Place) -> list[Piece]:
     """The parts of a gold text, each in the chunk that has most of what is left."""
-    inside = {number: place.inside(number) for number, chunk in place.chunks.items() if chunk.text}
+    inside = {
+        number: place.inside(number)
+        for number, chunk in place.chunks.items()
+        if place.holding[number] and chunk.text
+    }
     pieces: list[Piece] = []
     begin = place.begin
     while begin < place.end:
@@ -481,6 +598,18 @@ def _pieces(place: _Place) -> list[Piece]:
     return [
         piece for piece in pieces if piece.share > few or place.equal[piece.low : piece.high].any()
     ] or pieces
+
+
+def _may_be_beside(place: _Place, piece: Piece) -> bool:
+    """Whether a part, of which no letter is as it was, may as well be what stood beside the text.
+
+    It is of the text where what stood beside it is there to its last letter.
+    """
+    low, high = place.probe.low, place.probe.high
+    return not place.equal[piece.low : piece.high].any() and (
+        (piece.low == 0 and all(run.last != low for run in place.runs))
+        or (piece.high == high - low and all(run.first != high for run in place.runs))
+    )
 
 
 __all__ = ["Choice", "Chunk", "Piece", "Stretch", "Verdict", "choose"]

@@ -22,6 +22,9 @@ Bools = NDArray[np.bool_]
 GRAM = 16
 """Letters in a row by which texts are looked up: four words, or five of Korean."""
 
+MANY = 255
+"""Times that a gram stands in a corpus; more are counted as so many."""
+
 _UNKNOWN = 0xFFFFFFFF
 _MOST = 1 << 24  # grams that are all counted: those of 25,000 chunks
 _BASE, _MIX = 0x9E3779B97F4A7C15, np.uint64(0xD6E8FEB86659FD93)
@@ -120,16 +123,18 @@ def grams(codes: Codes, size: int = GRAM) -> Hashes:
 
 
 class Known:
-    """Which grams of a corpus stand in it, and which more than once.
+    """How often grams of a corpus stand in it.
 
     Attributes:
-        times: 0, 1 or 2 for each slot, a gigabyte's quarter of which the system gives as much as
-            is written to.
+        times: up to `MANY` for each slot, a gigabyte's quarter of which the system gives as much
+            as is written to.
+        banners: letters with which documents end and the next ones begin.
         step: 1 while every gram is counted; 8 for a corpus so large that an eighth has to do.
     """
 
     def __init__(self) -> None:
         self.times: NDArray[np.uint8] = np.zeros(1 << 28, np.uint8)
+        self.banners: set[str] = set()
         self.step: int = 1
         self._n = 0
         self._bits = np.empty(0, np.uint8)
@@ -137,13 +142,13 @@ class Known:
     def add(self, hashes: Hashes) -> None:
         """Count grams."""
         slots, times = np.unique(_slots(hashes[self.sampled(hashes)]), return_counts=True)
-        self.times[slots] = np.minimum(self.times[slots] + times, 2)
+        self.times[slots] = np.minimum(self.times[slots] + times, MANY)
         self._n += len(slots)
         if self._n > _MOST:
             self.step = 8
 
     def of(self, hashes: Hashes) -> NDArray[np.uint8]:
-        """How often each of some grams stands there: 0, 1 or 2 (of a few, too often)."""
+        """How often each of some grams stands there, up to `MANY` (of a few, too often)."""
         return self.times[_slots(hashes)]
 
     def forget_times(self) -> None:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from kragx.data import Doc, normalise
 from kragx.data.corpus import stretch_of
-from kragx.workshop.moving.blocks import Block, blocks, source_of, start_of
+from kragx.workshop.folder.places import origin_of, place_of
+from kragx.workshop.moving.blocks import Block, blocks
 from kragx.workshop.moving.letters import Codes, Known, letters
 
 AROUND = 128
@@ -80,7 +81,7 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[Probe], 
             if (stretch := stretch_of(key_of(probe.doc))) is not None:
                 stretches[stretch[0]].append((probe, *stretch[1:]))
     known = Known()
-    for block in blocks(corpus):
+    for block in blocks(corpus, banners=known.banners):
         known.add(block.new_grams())
         for row in block.own:
             key = key_of(block.docs[row])
@@ -99,8 +100,9 @@ def _read_alone(probe: Probe, text: str) -> None:
     """A text of which nobody knows where it stood."""
     probe.text, probe.codes = text, letters([text]).codes
     probe.high = probe.size = len(probe.codes)
-    if (start := start_of(probe.doc.metadata)) is not None:
-        probe.source, probe.start = source_of(probe.doc.metadata), start
+    source, start = origin_of(probe.doc)
+    if start is not None:
+        probe.source, probe.start = source, start
 
 
 def _read(probe: Probe, block: Block, row: int, first: int, last: int | None) -> None:
@@ -114,7 +116,7 @@ def _read(probe: Probe, block: Block, row: int, first: int, last: int | None) ->
     probe.size, probe.chunk = high - low, content(whole[first:last])
     probe.text, text = whole[first:last], probe.doc.text
     if text is not None:
-        begin = _find(own[low:high], letters([text]).codes, _stretch(probe.doc, whole, places))
+        begin = _find(own[low:high], letters([text]).codes, _stretch(probe.doc, doc, places))
         probe.text, probe.apart = text, begin is None
         if begin is not None:
             low, high = low + begin[0], low + begin[1]
@@ -124,19 +126,21 @@ def _read(probe: Probe, block: Block, row: int, first: int, last: int | None) ->
     left, right = block.around(place + low, place + high, AROUND)
     probe.codes = np.concatenate((left, own[low:high], right))
     probe.low, probe.high = len(left), len(left) + high - low
-    probe.source, start = source_of(doc.metadata), start_of(doc.metadata)
+    # A document of which stretches are gold is their source, unless it names another.
+    probe.source, start = origin_of(doc) if last is None else place_of(doc)
     if start is not None and probe.source is not None:
         probe.start = start + probe.begin
-    elif text is not None and (own_start := start_of(probe.doc.metadata)) is not None:
-        probe.source, probe.start = source_of(probe.doc.metadata), own_start
+    elif text is not None and (of_item := origin_of(probe.doc))[1] is not None:
+        probe.source, probe.start = of_item
 
 
-def _stretch(doc: Doc, whole: str, places: NDArray[np.int32]) -> int:
+def _stretch(doc: Doc, chunk: Doc, places: NDArray[np.int32]) -> int:
     """At which letter of its chunk a gold text begins, if it says so; else the first."""
-    start = start_of(doc.metadata)
-    if start is None or source_of(doc.metadata) != doc.id:
+    source, start = origin_of(doc)
+    of_chunk, first = place_of(chunk)
+    if start is None or source != of_chunk:
         return 0
-    return int(np.searchsorted(places, min(start, len(whole))))
+    return int(np.searchsorted(places, min(max(start - first, 0), len(chunk.text or ""))))
 
 
 def _find(codes: Codes, wanted: Codes, first: int) -> tuple[int, int] | None:

@@ -16,13 +16,10 @@ from kragx.data import Doc, Gold, Query, normalise
 from kragx.data.gold_diff import MOVE
 from kragx.data.words import unspaced
 from kragx.printing import phrase
-from kragx.workshop.moving.choosing import Choice, Piece, Stretch
+from kragx.workshop.moving.choosing import SLIVER, Choice, Piece, Stretch
 from kragx.workshop.moving.letters import letters
 from kragx.workshop.moving.probes import Probe
 from kragx.workshop.moving.search import Chunk
-
-SLIVER = 0.05
-"""A part of a smaller share is left out of the and: nobody would retrieve a chunk for it."""
 
 _MOST_PARTS = 8
 """Items that the alternatives of one gold item may become."""
@@ -104,7 +101,8 @@ def _place(option: Option, chunks: Mapping[int, Chunk]) -> None:
     for piece in choice.pieces:
         first = chunks[piece.chunks[0]]
         in_chunk = first.text or ""
-        evidence = _evidence(probe, piece, in_chunk, places)
+        place = _source_of(probe, first)
+        evidence = _evidence(probe, piece, in_chunk, places, 0 if place is None else place[1])
         if is_split and piece.share < SLIVER and not any(evidence.values()):
             option.left_out += 1
             continue
@@ -118,7 +116,7 @@ def _place(option: Option, chunks: Mapping[int, Chunk]) -> None:
                 begin, end = at, at + len(text)
         elif is_there and len(choice.equal) == first.size:
             own_text = None  # the chunk's own, as before
-        where = _where(probe, first, begin, end, is_equal=is_equal and not is_split)
+        where = _where(probe, place, begin, end, is_equal=is_equal and not is_split)
         share = {"share": round(piece.share, 4)} if is_split else {}
         ids = dict.fromkeys(chunks[number].id for number in piece.chunks)
         new = Doc(first.id, own_text, {**metadata, **where, **evidence, **share})
@@ -184,37 +182,50 @@ def _place_of(number: int, text: str) -> int:
     return int(places[min(number, len(places) - 1)])
 
 
+def _source_of(probe: Probe, chunk: Chunk) -> tuple[str, int] | None:
+    """The source in which the places of an item are counted in a chunk, and its first character."""
+    if str(probe.doc.metadata.get("source")) == probe.doc.id:  # in the chunk's own text
+        return chunk.id, 0
+    if chunk.start is None or chunk.source is None:
+        return None
+    return chunk.source, chunk.start
+
+
 def _where(
-    probe: Probe, chunk: Chunk, begin: int, end: int, *, is_equal: bool
+    probe: Probe, place: tuple[str, int] | None, begin: int, end: int, *, is_equal: bool
 ) -> Mapping[str, Any]:
     """Source and characters of a part, if its gold item names them."""
     metadata = probe.doc.metadata
     names = [name for name in _PLACES if name in metadata]
-    if names and str(metadata.get("source")) == probe.doc.id:  # of the chunk's own text
-        base, source = 0, chunk.id
-    elif names and chunk.start is not None and chunk.source is not None:
-        base, source = chunk.start, chunk.source
-    else:
+    if not names or place is None:
         return {name: metadata[name] for name in names} if is_equal else {}
+    source, base = place
     return {"source": source} | {name: base + (begin if "start" in name else end) for name in names}
 
 
 def _evidence(
-    probe: Probe, piece: Piece, text: str, places: Places | None
+    probe: Probe, piece: Piece, text: str, places: Places | None, base: int
 ) -> dict[str, list[list[int]]]:
-    """The evidence of an item, pairs of characters of its chunk, in the new one."""
+    """The evidence of an item, pairs of characters of its source, in the new chunk's.
+
+    `base` is where the new chunk begins in it. Where no source is known, and of a chunk that is its
+    own, pairs are counted in the chunk.
+    """
     moved: dict[str, list[list[int]]] = {}
     for name in _EVIDENCE:
         pairs = probe.doc.metadata.get(name)
         if places is None or not _are_pairs(pairs):
             continue
-        in_chunk = places - places[0] + probe.begin
+        in_source = places - places[0] + probe.begin
+        if probe.start is not None and str(probe.doc.metadata.get("source")) == probe.source:
+            in_source += probe.start - probe.begin
         moved[name] = []
         for pair in pairs:
-            inside = np.clip(np.searchsorted(in_chunk, pair), piece.low, piece.high)
+            inside = np.clip(np.searchsorted(in_source, pair), piece.low, piece.high)
             low, high = (inside + probe.low).tolist()
             if any(max(run.first, low) < min(run.last, high) for run in piece.runs):
-                moved[name].append([*_characters(piece.runs, low, high, text)[:2]])
+                begin, end, *_ = _characters(piece.runs, low, high, text)
+                moved[name].append([base + begin, base + end])
     return moved
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from kragx.data import Doc
 from kragx.data.tokens import Ints
 from kragx.metrics.spans.rows import ranges
-from kragx.workshop.moving.blocks import NEIGHBOURS, Block, blocks, source_of, start_of
-from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Known, grams
+from kragx.workshop.folder.places import origin_of
+from kragx.workshop.moving.blocks import NEIGHBOURS, Block, blocks
+from kragx.workshop.moving.letters import GRAM, MANY, Bools, Codes, Hashes, Known, grams
 from kragx.workshop.moving.probes import Probe, content, key_of
 
 STEP = 4
@@ -27,7 +28,7 @@ LEAST = 5
 """Letters in a row that count as the same beside longer ones."""
 
 _SHORT = 64  # letters; of more, some grams are found in any case
-_COMMON, _RARE = 16, 4  # gold texts that share a gram; grams of a text that may be shared by more
+_COMMON, _RARE = 16, 4  # places of a gram in the old corpus; grams of a text that may have more
 _CROWD = 256  # places that are looked at for one gold text
 _DIAGONALS = 48
 _SIDE = 3  # letters on either side of a place that a gram over it has at least
@@ -41,7 +42,7 @@ class Chunk(NamedTuple):
     Attributes:
         id, size, place: its id, its letters, and where it begins in the corpus, in letters.
         source, start: of its text, where metadata say so.
-        text: its text, where it may have letters of a gold text itself, not only of what is around.
+        text: its text, where a meeting `is_gold`.
     """
 
     id: str
@@ -76,10 +77,17 @@ class Run(NamedTuple):
 
 @dataclass(slots=True)
 class Meeting:
-    """A gold text and a chunk that share letters; `runs` in the order of the gold text."""
+    """A gold text and a chunk that share letters.
+
+    Attributes:
+        chunk: its number in the corpus.
+        runs: in the order of the gold text.
+        is_gold: the chunk may have letters of the text itself, not only of what is around.
+    """
 
     chunk: int
     runs: list[Run]
+    is_gold: bool
 
 
 @dataclass
@@ -129,69 +137,76 @@ def once_of(probes: Sequence[Probe], known: Known) -> list[Ints]:
 
 
 class _Index:
-    """The grams of gold texts, whose codes become views into those of the index."""
+    """The grams of gold texts, whose codes become views into those of the index.
 
-    def __init__(self, probes: Sequence[Probe]) -> None:
+    Args:
+        probes: the gold texts.
+        known: how often their grams stand in the corpus that they are of. Those that stand in many
+            places are looked up for no text that has others.
+    """
+
+    def __init__(self, probes: Sequence[Probe], known: Known) -> None:
         lengths = np.fromiter((len(probe.codes) for probe in probes), np.int64, len(probes))
         self.start = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
         self.codes: Codes = np.empty(self.start[-1], np.uint32)
         for probe, a, b in zip(probes, self.start[:-1].tolist(), self.start[1:].tolist()):
             self.codes[a:b] = probe.codes
             probe.codes = self.codes[a:b]  # held once, while they are put together as well
+        self.n_grams = np.zeros(len(probes), np.int64)
         hashes, places = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
         for first, last in _portions(lengths, 1 << 20):
             begin, end = self.start[[first, last]].tolist()
-            number = ranges(lengths[first:last])
-            left = np.repeat(lengths[first:last], lengths[first:last]) - number
-            looked_up = np.flatnonzero(((number % STEP == 0) & (left >= GRAM)) | (left == GRAM))
-            hashes.append(grams(self.codes[begin:end])[looked_up])
+            of_portion = grams(self.codes[begin:end])
+            looked_up = _looked_up(of_portion, lengths[first:last], known)
+            probe = np.searchsorted(self.start, looked_up + begin, side="right") - 1
+            self.n_grams += np.bincount(probe, minlength=len(probes))
+            hashes.append(of_portion[looked_up])
             places.append((looked_up + begin).astype(np.uint32))
-        self._make(hashes, places)
-
-    def _make(self, of_parts: list[Hashes], places_of_parts: list[Codes]) -> None:
-        """Sort the grams, without those that very many gold texts share.
-
-        Nothing is held longer than needed: of 100,000 gold texts each array is 90 megabytes.
-        """
-        hashes, places = np.concatenate(of_parts), np.concatenate(places_of_parts)
-        of_parts.clear()
-        places_of_parts.clear()
-        order = np.argsort(hashes, kind="stable")
-        hashes = hashes[order]
-        places = places[order]
+        self.hashes, self._places = np.concatenate(hashes), np.concatenate(places)
+        del hashes, places
+        order = np.argsort(self.hashes, kind="stable")
+        self.hashes, self._places = self.hashes[order], self._places[order]
         del order
-        new = np.concatenate(([True], hashes[1:] != hashes[:-1]))[: len(hashes)]
-        times = np.diff(np.append(np.flatnonzero(new), len(hashes)))
-        shared = np.repeat(np.minimum(times, _CROWD + 1).astype(np.int16), times)
-        del new, times
-        probe = np.searchsorted(self.start, places, side="right").astype(np.int32) - 1
-        kept = shared <= _COMMON
-        n_kept = np.bincount(probe[kept], minlength=len(self.start) - 1)
-        # Of a text that has fewer than some, those that the fewest share.
-        more = np.flatnonzero((shared > _COMMON) & (shared <= _CROWD))
-        more = more[np.lexsort((places[more], shared[more], probe[more]))]
-        number = ranges(np.bincount(probe[more], minlength=len(n_kept))) + n_kept[probe[more]]
-        kept[more] = number < _RARE
-        del shared, places, more, number
-        self.probe = probe[kept]
-        del probe
-        self.n_grams = np.bincount(self.probe, minlength=len(n_kept))
-        self.hashes = hashes[kept]
-        del hashes
         bits = min(27, max(12, (8 * len(self.hashes)).bit_length()))
         self._shift = np.uint64(64 - bits)
         self._some = np.zeros(1 << bits, bool)
         for first in range(0, len(self.hashes), 1 << 20):
             self._some[self.hashes[first : first + (1 << 20)] >> self._shift] = True
 
-    def hits(self, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
-        """Every pair of a probe and a place in `hashes` that have the same gram."""
+    def hits(self, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints, Ints]:
+        """Every pair of a probe and a place in `hashes` that have the same gram.
+
+        Returns:
+            The probes, the letters of them where the gram begins, and the places.
+        """
         there = np.flatnonzero(self._some[hashes >> self._shift] & usable)
         first = np.searchsorted(self.hashes, hashes[there])
         last = np.searchsorted(self.hashes, hashes[there], side="right")
         times = last - first
-        probe = self.probe[np.repeat(first, times) + ranges(times)].astype(np.int64)
-        return probe, np.repeat(there, times)
+        place = self._places[np.repeat(first, times) + ranges(times)].astype(np.int64)
+        probe = np.searchsorted(self.start, place, side="right") - 1
+        return probe, place - self.start[probe], np.repeat(there, times)
+
+
+def _looked_up(hashes: Hashes, lengths: Ints, known: Known) -> Ints:
+    """Which grams of some texts, that stand one after another, are looked up.
+
+    Every fourth; of a large corpus those that are counted, as long as a text has some of them. Of
+    these all that stand in few places of the old corpus, and of a text that has not even a few of
+    them the rarest.
+    """
+    text = np.repeat(np.arange(len(lengths)), lengths)
+    number = ranges(lengths)
+    left = lengths[text] - number
+    spaced = (left == GRAM) | ((left > GRAM) & (number % STEP == 0))
+    counted = (left >= GRAM) & known.sampled(hashes) if known.step > 1 else spaced
+    few = np.bincount(text[counted], minlength=len(lengths)) < _RARE
+    places = np.flatnonzero(counted | (spaced & few[text]))
+    times = known.of(hashes[places])
+    places = places[order := np.lexsort((places, times, text[places]))]
+    rank = ranges(np.bincount(text[places], minlength=len(lengths)))
+    kept = (times[order] <= _COMMON) | ((times[order] < MANY) & (rank < _RARE))
+    return np.sort(places[kept])
 
 
 def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Search:
@@ -203,14 +218,14 @@ def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Sear
         corpus: the documents of the new one.
     """
     result = Search([[] for _ in probes], {}, {}, set(), once_of(probes, known), known.step)
+    index = _Index(probes, known)
     known.forget_times()
-    index = _Index(probes)
     same: defaultdict[str, list[int]] = defaultdict(list)
     for number, probe in enumerate(probes):
         if probe.chunk is not None:
             same[key_of(probe.doc)].append(number)
     n_places = np.zeros(len(probes), np.int64)
-    for block in blocks(corpus):
+    for block in blocks(corpus, banners=known.banners):
         for row in block.own:
             doc = block.docs[row]
             for number in same.get(key_of(doc), ()):
@@ -218,7 +233,9 @@ def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Sear
                     result.same[number] = str(doc.id)
         result.n_chunks += len(block.own)
         _search_block(block, index, known, probes, n_places, result)
-    result.crowded = set(np.flatnonzero(n_places > _CROWD).tolist())
+    is_short = np.diff(index.start) < GRAM
+    crowded = (n_places > _CROWD) | ((index.n_grams == 0) & ~is_short)
+    result.crowded = set(np.flatnonzero(crowded).tolist())
     return result
 
 
@@ -231,25 +248,27 @@ def _search_block(
     result: Search,
 ) -> None:
     """Add what a block has of gold."""
-    probe, there = index.hits(block.hashes, block.whole_grams())
+    probe, letter, there = index.hits(block.hashes, block.whole_grams())
     if not probe.size:
         return
     n_rows = len(block.docs)
     row = np.searchsorted(block.letters.start, there, side="right") - 1
-    pairs, times = np.unique(probe * n_rows + row, return_counts=True)
+    begin = block.row[row] + there - block.letters.start[row] - letter
+    order = np.argsort(probe * n_rows + row, kind="stable")
+    pairs, first, times = np.unique(
+        (probe * n_rows + row)[order], return_index=True, return_counts=True
+    )
     probe, row = np.divmod(pairs, n_rows)
+    earliest = np.minimum.reduceat(begin[order], first)
+    latest = np.maximum.reduceat(begin[order], first) + np.diff(index.start)[probe]
     # One gram alone, four words, is often an accident.
     kept = times >= np.minimum(2, index.n_grams[probe])
-    probe, row = probe[kept], row[kept]
-    n_places += np.bincount(probe, minlength=len(n_places))
-    kept = n_places[probe] <= _CROWD
-    probe, row = probe[kept], row[kept]
-    # A row between two others may be of nothing but short runs and edited words.
-    pairs = probe * n_rows + row
-    gap = np.diff(pairs)
-    inside = (gap > 1) & (gap <= NEIGHBOURS) & (probe[1:] == probe[:-1])
-    between = np.repeat(pairs[:-1][inside], gap[inside] - 1) + 1 + ranges(gap[inside] - 1)
-    probe, row = np.divmod(np.sort(np.concatenate((pairs, between))), n_rows)
+    n_places += np.bincount(probe[kept], minlength=len(n_places))
+    kept &= n_places[probe] <= _CROWD
+    first_row, n = block.rows(row[kept], earliest[kept], latest[kept])
+    probe, row = np.divmod(
+        np.unique(np.repeat(probe[kept] * n_rows + first_row, n) + ranges(n)), n_rows
+    )
     is_old = _old(block, known)
     before = -1, 0
     for pair, runs in _runs(index, block, probe, row):
@@ -297,16 +316,17 @@ def _keep(
     chunk, doc = block.first + row, block.docs[row]
     size = int(block.letters.start[row + 1] - block.letters.start[row])
     # What is edited at the end of a text may be in a chunk beside what is around it.
-    is_gold = not runs or not (
+    is_gold = any(run.last > wanted.low and run.first < wanted.high for run in runs)
+    is_gold |= not runs or not (
         (runs[0].first >= wanted.high and not runs[0].other)
         or (runs[-1].last <= wanted.low and runs[-1].other + runs[-1].last - runs[-1].first == size)
     )
     known = result.chunks.get(chunk)
     if known is None or (is_gold and known.text is None):
-        source, start = source_of(doc.metadata), start_of(doc.metadata)
+        source, start = origin_of(doc)
         text = doc.text if is_gold else None
         result.chunks[chunk] = Chunk(str(doc.id), size, block.place[row], source, start, text)
-    result.meetings[number].append(Meeting(chunk, runs))
+    result.meetings[number].append(Meeting(chunk, runs, is_gold))
 
 
 def _between(block: Block, row: int, runs: list[Run], probe: Probe) -> Iterator[tuple[int, Run]]:
@@ -417,7 +437,7 @@ def _diagonals(index: _Index, block: Block, probe: Ints, row: Ints) -> tuple[Int
     other, other_pair = _laid_out(block.letters.codes, block.letters.start, row, 1)
     own_keys = _fine(index.codes, own) ^ (own_pair.astype(np.uint64) * _SALT)
     other_keys = _fine(block.letters.codes, other) ^ (other_pair.astype(np.uint64) * _SALT)
-    order = np.argsort(own_keys)
+    order = np.argsort(own_keys, kind="stable")
     own, own_pair, own_keys = own[order], own_pair[order], own_keys[order]
     first = np.searchsorted(own_keys, other_keys)
     times = np.minimum(np.searchsorted(own_keys, other_keys, side="right") - first, 4)

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from kragx.data import Doc
-from kragx.metrics import Bools, Floats, Ints, MetricSpec, parse
+from kragx.metrics import DEFAULT_METRICS, Bools, Floats, Ints, MetricSpec, parse
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.scale import gold_grade
@@ -32,7 +32,7 @@ class Plan:
         random: the share of pairs that are judged whatever they could change.
     """
 
-    metric: MetricSpec = field(default_factory=lambda: parse("ndcg@10"))
+    metric: MetricSpec = field(default_factory=lambda: parse(DEFAULT_METRICS[0]))
     retrievers: Mapping[str, str] = field(default_factory=dict)
     depth: int = 10
     top: int = 3

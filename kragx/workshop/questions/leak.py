@@ -19,6 +19,7 @@ from pathlib import Path
 
 import yaml
 
+from kragx.data.korean import stem
 from kragx.data.text import normalise
 from kragx.data.tokenizers import KiwiTokenizer
 from kragx.data.words import words
@@ -31,12 +32,6 @@ COMMON: Mapping[str, str] = yaml.safe_load(
 )
 """Lists of words; see the file."""
 ASKING_EN, _ASKING_KO = (frozenset(COMMON[language].split()) for language in ("en", "ko"))
-_ENDINGS = re.compile(
-    "(?:에게서는|으로부터|에서는|에게는|까지는|부터는|이라는|이라고|으로는|인가요|인지요|일까요|입니까|"
-    "합니까|됩니까|했나요|되나요|하나요|나요|까요|니까|습니다|입니다|합니다|됩니다|세요|해요|이에요|예요|네요|"
-    "는데|은데|에서|에게|으로|까지|부터|처럼|보다|이나|이란|하고|이랑|하는|하여|해서|하면|되면|되는|된|한|할|"
-    "은|는|이|가|을|를|의|에|와|과|도|만|로|나|란|랑)$"
-)
 
 
 def leak(question: str, sources: Iterable[str]) -> float | None:
@@ -99,11 +94,10 @@ def _english(text: str) -> frozenset[str]:
 
 @cache
 def _stem(word: str) -> str:
-    """A Korean word without one particle or ending, if two syllables are left before it."""
+    """A Korean word without one particle or ending, an English one in the singular."""
     if HANGUL.search(word) is None:
         return word if word in ASKING_EN else _singular(word)
-    stem = _ENDINGS.sub("", word)
-    return stem if len(stem) > 1 else word
+    return stem(word)
 
 
 def _singular(word: str) -> str:

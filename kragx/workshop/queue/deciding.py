@@ -34,7 +34,7 @@ import numpy as np
 
 from kragx.comparison.statistics import sign_flip_p
 from kragx.errors import UsageError
-from kragx.metrics import Bools, Floats, Ints, MetricSpec, parse
+from kragx.metrics import DEFAULT_METRICS, Bools, Floats, Ints, MetricSpec, parse
 
 ALPHA = 0.05
 RESAMPLES = 2_000
@@ -217,7 +217,7 @@ class Rule:
 
 
 def deciding_metric(names: Iterable[str | MetricSpec], top: int = 3) -> MetricSpec:
-    """The first of some metrics of which it can be said what a grade would change; else ndcg@10."""
+    """The first of some metrics whose change by a grade is known; else the default."""
     for name in names:
         try:
             spec = parse(name)
@@ -225,7 +225,7 @@ def deciding_metric(names: Iterable[str | MetricSpec], top: int = 3) -> MetricSp
             continue
         if Rule.of(spec, top) is not None:
             return spec
-    return parse("ndcg@10")
+    return parse(DEFAULT_METRICS[0])
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,10 @@ class Outlook:
         left: so many pairs of the questions that are compared have no grade.
         low, high: of the least and the most of the simulations.
         why: of what is unknown: "retrievers" (fewer than two), "answers" (not all have answered
-            yet), "questions" or "pairs" (too few so far).
+            yet), "questions" or "pairs" (too few so far), "equal" (all have the same lists), or
+            "gold" (most questions have no answer yet: nobody is told to stop).
         best: names of the retrievers that may be the best. Nobody who judges is to see them.
+        equal: names of those that have the same lists, group by group. Likewise.
     """
 
     state: Literal["open", "decided", "unknown"]
@@ -48,6 +50,7 @@ class Outlook:
     left: int | None = None
     why: str = ""
     best: tuple[str, ...] = ()
+    equal: tuple[tuple[str, ...], ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -57,7 +60,8 @@ class Outlook:
                 return self.why
             case "open":
                 return "all" if (self.about or 0) >= _NEARLY * (self.left or 0) else "open"
-        return "decided" if len(self.best) == 1 else "undecided"
+        is_one = len(self.best) == 1 or any(set(self.best) <= {*group} for group in self.equal)
+        return "decided" if is_one else "undecided"
 
     @property
     def needed(self) -> int | None:
@@ -99,25 +103,47 @@ def reckon(boards: Sequence[Board], plan: Plan, rule: Rule | None) -> Reckoning:
     chances = _chances(compared, plan.gold_top)
     if not compared:
         return Reckoning(Outlook("unknown", why="answers" if asked else "questions"))
-    field = _field(compared, rule)
+    groups = _equal(compared)
+    equal = tuple(tuple(names[n] for n in group) for group in groups if len(group) > 1)
+    whole = _field(compared, rule)
+    # Of those with the same lists one stands for all: no grade can tell them apart.
+    field = replace(whole, weights=whole.weights[[group[0] for group in groups]])
     certain = {pair: own[0] for pair, own in field.verdicts().items()}
-    best = tuple(names[number] for number in sorted(contenders(certain, len(names))))
-    unsettled = open_pairs(certain, len(names))
+    among = sorted(contenders(certain, len(groups)))
+    best = tuple(names[n] for number in among for n in groups[number])
+    unsettled = open_pairs(certain, len(groups))
     means = field.means()
-    closest = min(unsettled or certain, key=lambda pair: abs(means[pair[0]] - means[pair[1]]))
+    one, other = min(
+        unsettled or certain or [(0, 0)], key=lambda pair: abs(means[pair[0]] - means[pair[1]])
+    )
+    closest = (groups[one][0], groups[other][0])
     n_judged = sum(board.n_judged for board in compared)
+    n_answered = sum(board.has_relevant for board in compared)
     if any(not board.answered.all() for board in asked):
-        outlook = Outlook("unknown", why="answers", best=best)
+        outlook = Outlook("unknown", why="answers")
+    elif len(groups) == 1:
+        outlook = Outlook("unknown", why="equal")
     elif len(compared) < QUESTIONS:
-        outlook = Outlook("unknown", why="questions", best=best)
-    elif not unsettled:
-        outlook = Outlook("decided", best=best)
+        outlook = Outlook("unknown", why="questions")
     elif n_judged < PAIRS:
-        outlook = Outlook("unknown", why="pairs", best=best)
-    else:
+        outlook = Outlook("unknown", why="pairs")
+    elif unsettled:
         first = Reckoning(Outlook("open"), closest, chances)
-        outlook = replace(_simulated(compared, rule, field, first, plan), best=best)
-    return Reckoning(outlook, closest, chances)
+        outlook = _simulated(compared, rule, field, first, plan)
+    elif 2 * n_answered <= len(compared):
+        outlook = Outlook("unknown", why="gold")
+    else:
+        outlook = Outlook("decided")
+    return Reckoning(replace(outlook, best=best, equal=equal), closest, chances)
+
+
+def _equal(boards: Sequence[Board]) -> list[list[int]]:
+    """The retrievers in groups of those whose lists are the same for every question."""
+    groups: dict[bytes, list[int]] = {}
+    for number in range(len(boards[0].ranks)):
+        parts = (own.tobytes() for one in boards for own in (one.ranks[number], one.counts[number]))
+        groups.setdefault(b"".join(parts), []).append(number)
+    return list(groups.values())
 
 
 def _simulated(

@@ -10,15 +10,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
-from kragx.data.databases import StoreFailedError
+from kragx.data.databases import StoreFailedError, answering
 from kragx.errors import KragxError
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.workshop.pairs.boards import asking_uid
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.state.records import Candidate, Question
 
-_AT_ONCE = 25
-"""After so many questions the answers are stored, so that judging can begin."""
+_AT_ONCE = 200
+"""So many questions a retriever is asked at once; those that have come meanwhile are next."""
+
+_PATIENCE = 0.5
+"""Seconds that a database which others hold may take; people wait meanwhile."""
+
+_PAUSE = 5.0
+"""Seconds after which what could not be stored is tried again."""
+
+Heard = Callable[[Query, Retrieved], None]
+"""Is told each answer as it comes, from whatever thread it comes in."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +37,13 @@ class Source:
     Attributes:
         name: of the retriever.
         key: a hash of what its answers depend on.
-        ask: gets the answers to some questions; what fails stands in the run.
+        ask: gets the answers to some questions, and may tell of each as it comes; what fails
+            stands in the run.
     """
 
     name: str
     key: str
-    ask: Callable[[GoldDataset], Run]
+    ask: Callable[[GoldDataset, Heard], Run]
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,8 @@ class Suggester:
         self._wake.set()
 
         def work() -> None:
-            while self._wake.wait():
+            pause: float | None = None
+            while self._wake.wait(pause) or pause:
                 self._wake.clear()
                 before = self._position
                 try:
@@ -91,8 +102,10 @@ class Suggester:
                     self._position = before
                     self._tried.clear()
                     self._say("suggestions", [Remark("store", error.problem, (error.problem,))])
+                    pause = _PAUSE
                 else:
                     self._say("suggestions", [])
+                    pause = None
 
         start_daemon(work)
 
@@ -108,7 +121,7 @@ class Suggester:
             self._position = len(self._state.touched)
             questions = [self._state.questions[uid] for uid in news if uid in self._state.questions]
             questions = [question for question in questions if question.state == "open"]
-            self._state.add([row for one in questions for row in self._at_hand(one)])
+            self._add([row for one in questions for row in self._at_hand(one)])
         for source in self._sources:
             todo = [one for one in questions if self._is_open(one, source)]
             for first in range(0, len(todo), _AT_ONCE):
@@ -141,29 +154,45 @@ class Suggester:
     def _ask(self, source: Source, questions: Sequence[Question]) -> bool:
         """Store the answers to some questions; False if it cannot be asked at all."""
         dataset = GoldDataset(tuple(Query(one.uid, one.text) for one in questions))
+        left = {question.uid: question for question in questions}
+        lock = threading.Lock()
+
+        def hear(query: Query, answer: Retrieved) -> None:
+            with lock:
+                self._store(source, left[query.id], answer)
+                del left[query.id]
+
         try:
-            run = source.ask(dataset)
+            run = source.ask(dataset, hear)
+        except StoreFailedError:
+            raise
         except KragxError as error:
             self._say(source.name, [_not_asked(str(error))])
             return False
         except Exception as error:  # a user's module may raise anything when it is loaded
             self._say(source.name, [_not_asked(f"{type(error).__name__}: {error}")])
             return False
-        rows: list[Candidate] = []
-        for question in questions:
-            own = run.results.get(question.uid, Retrieved(error="it has no answer"))
-            if own.error is not None:
-                self._failed[source.name][question.uid] = own.error
-                continue
-            self._failed[source.name].pop(question.uid, None)
-            found = list(self._candidates(source, question, own))
-            rows += found
-            if not found:
-                uid = asking_uid(question, source.name, source.key)
-                self._queue.answered_with_nothing(question.uid, uid)
-        self._state.add(rows)
+        for uid, question in left.items():
+            nothing = Retrieved(error="it has no answer")
+            self._store(source, question, run.results.get(uid, nothing))
         self._say(source.name, list(self._remarks(source.name)))
         return True
+
+    def _store(self, source: Source, question: Question, answer: Retrieved) -> None:
+        """Store an answer as soon as it has come: who starts anew half way asks for the others."""
+        if answer.error is not None:
+            self._failed[source.name][question.uid] = answer.error
+            return
+        self._failed[source.name].pop(question.uid, None)
+        rows = list(self._candidates(source, question, answer))
+        self._add(rows)
+        if not rows:
+            asked = asking_uid(question, source.name, source.key)
+            self._queue.answered_with_nothing(question.uid, asked)
+
+    def _add(self, rows: list[Candidate]) -> None:
+        with answering(within=_PATIENCE):
+            self._state.add(rows)
 
     def _candidates(
         self, source: Source, question: Question, answer: Retrieved

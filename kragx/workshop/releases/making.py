@@ -12,7 +12,7 @@ from kragx.data import Doc, Gold, GoldDataset, Mender, Query
 from kragx.data.gold import gold_items
 from kragx.data.source import contradictions
 from kragx.printing import phrase
-from kragx.workshop.folder.places import place_of
+from kragx.workshop.folder.places import known_place, place_of
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import is_doubt, is_settled
 from kragx.workshop.pairs.scale import gold_grade
@@ -212,8 +212,9 @@ def _gold(
 ) -> Gold | None:
     """The gold item of a document and its copies; None if none is in the corpus any more.
 
-    Evidence that people marked is its text, with its place (`place_of`); of several stretches that
-    which holds them all, with each in the metadata.
+    It says where it stands in its source, where the corpus does. Evidence that people marked is its
+    text, with its place (`place_of`); of several stretches that which holds them all, with each in
+    the metadata.
     """
     marked = [row for row in rows if row.spans and grade > 0]
     newest = max(marked, key=lambda row: row.at, default=None)
@@ -225,12 +226,14 @@ def _gold(
     if not document:
         return None
     text = texts[document]
+    source, first_place = place_of(documents[document])
     metadata: dict[str, Any] = {}
+    if known_place(documents[document]) is not None:
+        metadata = {"source": source, "start": first_place, "end": first_place + len(text)}
     if newest is not None:
         spans = sorted((start, end) for start, end in newest.spans if text[start:end].strip())
         if spans:
             start, end = spans[0][0], min(len(text), max(end for _, end in spans))
-            source, first_place = place_of(documents[document])
             metadata = {"source": source, "start": first_place + start, "end": first_place + end}
             if len(spans) > 1:
                 metadata["evidence"] = [[first_place + a, first_place + b] for a, b in spans]

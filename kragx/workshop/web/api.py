@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from kragx.data.databases import StoreFailedError
+from kragx.data.databases import StoreFailedError, answering
 from kragx.data.formats.jsonl import foreign_json
 from kragx.data.text import Mender
 from kragx.errors import DataError, KragxError, UsageError, shorten
@@ -22,6 +22,10 @@ from kragx.workshop.web.security import Refusal, body_of, json_response, token_o
 from kragx.workshop.web.tree import tree
 
 _Form = TypeVar("_Form", bound=Form)
+
+_PATIENCE = 2.0
+"""Seconds that a database which others hold may take; the page then keeps what it sent, and asks
+again."""
 
 
 @dataclass(frozen=True)
@@ -111,15 +115,16 @@ def _endpoint(
 
 def _answer(desk: Desk, call: Call, token: str, request: Request, body: bytes | None) -> Response:
     try:
-        desk.state.refresh()
-        person = _person(desk, token)
-        if call.owner and person.role != "owner":
-            raise Refusal(403, "only the owner may ask this", code="owner")
-        if body is None:
-            form = _form(call.form, dict(request.query_params))
-        else:
-            form = _form(call.form, _json(body))
-        return json_response(call.answer(desk, person, form))
+        with answering(within=_PATIENCE):
+            desk.state.refresh()
+            person = _person(desk, token)
+            if call.owner and person.role != "owner":
+                raise Refusal(403, "only the owner may ask this", code="owner")
+            if body is None:
+                form = _form(call.form, dict(request.query_params))
+            else:
+                form = _form(call.form, _json(body))
+            return json_response(call.answer(desk, person, form))
     except UnknownError as error:
         raise Refusal.of(404, error) from None
     except RefusedError as error:

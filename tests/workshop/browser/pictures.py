@@ -31,7 +31,7 @@ DATA = ROOT / "examples" / "data" / "consumer_ko"
 CONFIG = ROOT / "configs"
 NAMES = ("판정자 1", "판정자 2", "판정자 3")
 LANGUAGES = {".png": "en", ".ko.png": "ko"}
-"""By the ending of a picture, the page's language; a Korean workshop begins in Korean."""
+"""By the ending of a picture, the page's language; a Korean browser begins in Korean."""
 
 
 def main() -> None:

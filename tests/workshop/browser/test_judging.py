@@ -494,10 +494,45 @@ def test_the_guidelines_and_the_search_are_one_key_away(page):
 
 
 def test_both_languages_stand_in_the_page(page):
-    """The page begins in the set's language, and a button changes it, for good."""
+    """The page begins in the browser's language, and a button changes it, for good."""
     assert "나중에" in page.inner_text(".tools")
     page.get_by_role("button", name="English").click()
     assert "Later" in page.inner_text(".tools")
     page.reload()
     page.wait_for_selector("html[data-ready]")
     assert "Later" in page.inner_text(".tools")
+
+
+@pytest.mark.parametrize(
+    ("locale", "later"), [("ko-KR", "나중에"), ("en-GB", "Later"), ("fr-FR", "나중에")]
+)
+def test_the_page_opens_in_the_browsers_language(visit, served, locale, later):
+    """Where the page has it; else in the set's, which is Korean here."""
+    page = visit(served, locale=locale)
+    assert later in page.inner_text(".tools")
+
+
+def test_before_there_is_anything_to_see(visit, served):
+    """One moment, it says; keys that need no eyes act once there is a view, others are told."""
+    page = visit(served, wait=False)
+    page.context.route("**/api/me", lambda route: (page.wait_for_timeout(600), route.continue_()))
+    page.reload(wait_until="commit")
+    page.wait_for_selector("main h2")
+    assert page.inner_text("main") == "잠시만요…"
+    page.keyboard.press("2")
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog[open]")
+    assert "2 키를 너무 일찍 눌렀습니다" in page.inner_text("#said")
+    page.keyboard.press("Escape")
+    assert page.inner_text(".status").startswith("내 판정 0쌍")
+
+
+def test_without_its_scripts_it_says_one_moment(visit, served):
+    """Until the first script has come, in both languages."""
+    page = visit(served, wait=False)
+    page.context.route("**/app.js", lambda route: (page.wait_for_timeout(400), route.continue_()))
+    page.reload(wait_until="commit")
+    page.wait_for_selector("main span")
+    assert page.inner_text("main") == "One moment… 잠시만요…"
+    page.keyboard.press("/")
+    page.wait_for_selector("html[data-ready=search]")

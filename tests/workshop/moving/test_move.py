@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import example, given, strategies as st
 
+from examples.template_corpora import policy_en, policy_ko
 from kragx import DataError, evaluate, read_dataset
 from kragx.data import Doc, GoldDataset
 from kragx.data.gold_diff import diff_gold
@@ -286,6 +287,47 @@ def test_offsets_of_a_source():
     _, golds = moved(new, [{"id": "c0", "text": whole[87:170], "metadata": place}], old)
     record = {"move": {"from": ["c0"], "to": ["n0"]}}
     assert (golds[0].id, golds[0].metadata) == ("n0", place | record)
+
+
+def chunked(wholes, how):
+    """Chunks whose ids are ``document:start-end``, and the same that say so in their metadata."""
+    cut = Corpus.cut(wholes, CUTS[how], offsets=True)
+    named = [
+        Doc(f"d{number}:{start}-{end}", doc.text)
+        for doc, (number, start, end) in zip(cut.docs, cut.spans)
+    ]
+    return named, [
+        Doc(doc.id, doc.text, {"source": f"d{number}", "start": start, "end": end})
+        for doc, (number, start, end) in zip(named, cut.spans)
+    ]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("policy", [policy_ko, policy_en])
+def test_ids_are_offsets(policy):
+    """Ids such as document:start-end tell a place as `source`, `start` and `end` do."""
+    rng = random.Random(5)
+    wholes = [policy(rng) for _ in range(12)]
+    changed = [edited(text, 0.05, rng).text for text in wholes]
+    (old, old_said), (new, new_said) = chunked(wholes, "300"), chunked(changed, "500/100")
+    gold = [[{"id": doc.id}] for doc in old]
+    by_id, by_metadata = move(gold, old, new), move(gold, old_said, new_said)
+    assert by_id.items == by_metadata.items
+    assert not by_id.open
+
+
+def test_places_of_a_release_move():
+    """Gold that says where it stands says so of the new chunks, evidence too."""
+    whole = " ".join(FERRY)
+    old = [Doc("d:87-171", whole[87:171])]
+    new = [Doc("d:0-200", whole[:200]), Doc(f"d:200-{len(whole)}", whole[200:])]
+    place = {"source": "d", "start": 87, "end": 171, "evidence": [[87, 95], [167, 170]]}
+    _, golds = moved(new, [{"id": "d:87-171", "text": whole[87:171], "metadata": place}], old)
+    assert golds[0].id == "d:0-200"
+    assert {**golds[0].metadata, "move": None} == {**place, "move": None}
+    documents = [Doc("d", whole)]
+    result, golds = moved(new, [{"id": "d:87-171"}], documents)
+    assert (result.items[0].verdict, golds[0].id) == ("merged", "d:0-200")
 
 
 @pytest.mark.integration

@@ -1,6 +1,11 @@
 """A database that takes nothing, and servers that share one."""
 
+import re
+import sqlite3
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
@@ -30,6 +35,52 @@ def test_a_full_disk_acknowledges_nothing(served):
     assert [served.ask("POST", "/api/judgements", one)[0] for one in said] == [200] * len(said)
     (history,) = [rows for rows in served.desk.state.history.values() if rows[0].note]
     assert sorted(row.uid for row in history) == sorted(one["uid"] for one in said)
+
+
+@contextmanager
+def held(address):
+    """Somebody else holds the database, and lets go at the end."""
+    if address.path:
+        connection = sqlite3.connect(address.path, isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+    else:
+        import psycopg  # of an extra
+
+        connection = psycopg.connect(re.sub(r"^postgresql\+\w+", "postgresql", address.url))
+        tables = connection.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'shop'"
+        )
+        for (table,) in tables.fetchall():
+            connection.execute(f"LOCK TABLE shop.{table} IN EXCLUSIVE MODE")
+    yield
+    connection.rollback()
+    connection.close()
+
+
+@pytest.mark.integration
+def test_a_database_that_others_hold(any_shop):
+    """Whoever writes hears within 3 s, by one code, that nothing was stored; reading goes on."""
+    asked = [
+        ("/api/judgements", grade("q1", "refund", 1)),
+        ("/api/judgements", grade("q2", "delivery", 1)),
+        ("/api/undo", {"uid": new_uid()}),
+        ("/api/questions", {"text": "무엇을 보증하나요?"}),
+        ("/api/people", {"name": "지민"}),
+        ("/api/releases", {}),
+    ]
+    with serving(any_shop) as served:
+        assert served.ask("POST", "/api/judgements", grade("q1", "refund", 2))[0] == 200
+
+        def send(path, body):
+            began = time.monotonic()
+            status, answer = served.ask("POST", path, body)
+            return status, answer["error"]["code"], time.monotonic() - began < 3
+
+        with held(served.desk.state.store.address), ThreadPoolExecutor(len(asked)) as threads:
+            answers = [threads.submit(send, *one) for one in asked]
+            assert served.ask("GET", "/api/guidelines")[0] == 200
+            assert {own.result() for own in answers} == {(503, "store", True)}
+        assert [served.ask("POST", *one)[0] for one in asked] == [200] * len(asked)
 
 
 @pytest.mark.integration

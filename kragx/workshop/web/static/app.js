@@ -16,6 +16,8 @@ import * as search from "./search.js";
 const VIEWS = { judge, search, questions, progress, conflicts, people, releases };
 const OF_OWNER = ["conflicts", "people", "releases"];
 
+const BLIND = ["?", "g", "/", "w"]; // keys that may act though nothing was seen
+
 let turn = 0; // how often a view was asked for
 
 /** What every view is given: who looks, the set, the way out, and the way to another view. */
@@ -98,13 +100,14 @@ function refusedAtTheDoor(error) {
     error.status === 401 && !error.isKnown ? null : el("p.muted", {}, plain(error.message))));
 }
 
-function pressed(key) {
+function pressed(key, isEarly) {
   if (document.querySelector("dialog[open]")) return null;
-  return VIEWS[app.view]?.keys?.(key) ?? { "?": showGuidelines, g: showGuidelines, "/": () => app.go("search") }[key];
+  const action = VIEWS[app.view]?.keys?.(key) ?? { "?": showGuidelines, g: showGuidelines, "/": () => app.go("search") }[key];
+  // What says something of a pair needs eyes that have seen it.
+  return action && isEarly && !BLIND.includes(key) ? () => say(t("tooEarly", key)) : action;
 }
 
 async function start() {
-  speak(recall("kragx:language") ?? (/^ko/i.test(navigator.language) ? "ko" : "en"));
   try {
     app.me = await get("api/me");
   } catch (error) {
@@ -114,7 +117,7 @@ async function start() {
     setTimeout(start, 3000);
     return;
   }
-  if (!recall("kragx:language") && languages.includes(app.me.set.language)) speak(app.me.set.language);
+  if (!spoken && languages.includes(app.me.set.language)) speak(app.me.set.language);
   app.outbox ??= new Outbox(app.me.person.uid, {
     changed: banner,
     answered: (message, answer) => VIEWS[app.view].answered?.(message, answer),
@@ -126,8 +129,15 @@ async function start() {
   app.outbox.send();
   window.addEventListener("hashchange", () => (fragment().token === start.token ? show() : location.reload()));
   start.token = fragment().token;
-  listen(pressed);
-  await show();
+  try {
+    await show();
+  } finally {
+    listen(pressed);
+  }
 }
 
+/** The language that was chosen here, else the first of the browser's that the page has. */
+const spoken = recall("kragx:language") ?? navigator.languages.map((one) => one.slice(0, 2).toLowerCase()).find((one) => languages.includes(one));
+speak(spoken ?? "en");
+fill(byId("main"), empty(t("loading")));
 start();

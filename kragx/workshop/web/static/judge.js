@@ -96,7 +96,7 @@ async function lookAhead(pair) {
 function frame(main) {
   parts = {
     question: el("section.asked", { "aria-labelledby": "question" }),
-    document: el("section.shown", { "aria-label": t("passage") }),
+    document: el("section.shown", { "aria-label": t("passage") }, empty(t("loading"))),
     said: el("p.last", { role: "status", "aria-live": "polite" }),
     status: el("p.status"),
     stop: el("aside.card", { hidden: true }),

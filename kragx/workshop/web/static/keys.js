@@ -19,19 +19,27 @@ export function keyOf(event) {
 export const isTyping = (target) =>
   target instanceof Element && (target.matches("textarea, select, input:not([type=checkbox], [type=radio])") || target.isContentEditable);
 
+let actionOf = null; // what acts on keys, once there is a view
+const early = []; // the keys that were pressed before
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  const key = keyOf(event);
+  // Enter belongs to the button that has the focus.
+  if (!key || (key === "Enter" && event.target.matches("button, a, summary"))) return;
+  const action = actionOf ? actionOf(key, false) : () => early.push(key);
+  if (!action) return;
+  event.preventDefault();
+  if (!event.repeat) action(); // a key that is held down acts once
+});
+
 /**
- * Hand keys to what acts on them.
+ * Hand keys to what acts on them, first those that were pressed while nothing was there.
  *
- * @param actionOf a function from a key's name to a function without arguments, or to nothing.
+ * @param acts a function from a key's name, and whether it was pressed too early to have seen anything, to a function
+ *   without arguments, or to nothing.
  */
-export function listen(actionOf) {
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    const key = keyOf(event);
-    // Enter belongs to the button that has the focus.
-    const action = key && !(key === "Enter" && event.target.matches("button, a, summary")) && actionOf(key);
-    if (!action) return;
-    event.preventDefault();
-    if (!event.repeat) action(); // a key that is held down acts once
-  });
+export function listen(acts) {
+  actionOf = acts;
+  for (const key of early.splice(0)) acts(key, true)?.();
 }

@@ -1,0 +1,95 @@
+"""Which names are one person's, and which only look alike.
+
+Two names are the same where Unicode's caseless compatibility matching says so (toNFKC_Casefold, The
+Unicode Standard, section 3.13), with white space of any kind and length as one space: Hangul
+composed or apart, wide letters, capitals, characters that nobody sees. Others look alike where
+letters may be taken for each other, as they are written, in small letters or in capitals: Cyrillic
+and Greek letters for Latin ones, 0 for O, 1 and I for l, rn for m, after the confusables of Unicode
+Technical Standard 39.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from kragx.workshop.state.records import Person
+
+_LOOKS = {
+    "o": "0O\u043e\u041e\u03bf\u039f\u03c3",
+    "l": "1I|\u04c0\u04cf\u0406\u0399",
+    "a": "\u0430\u03b1",
+    "b": "\u044c\u042c",
+    "c": "\u0441\u03f2",
+    "d": "\u0501",
+    "e": "\u0435",
+    "h": "\u04bb",
+    "i": "\u0456\u03b9",
+    "j": "\u0458\u03f3",
+    "k": "\u043a\u03ba",
+    "n": "\u03b7\u043f",
+    "p": "\u0440\u03c1",
+    "q": "\u051b",
+    "r": "\u0433",
+    "s": "\u0455",
+    "u": "\u03c5",
+    "v": "\u03bd\u0475",
+    "w": "\u051d\u03c9",
+    "x": "\u0445\u03c7",
+    "y": "\u0443\u04af\u03b3",
+    "A": "\u0410\u0391",
+    "B": "\u0412\u0392",
+    "C": "\u0421\u03f9",
+    "E": "\u0415\u0395",
+    "G": "\u050c",
+    "H": "\u041d\u0397",
+    "J": "\u0408",
+    "K": "\u041a\u039a",
+    "M": "\u041c\u039c",
+    "N": "\u039d",
+    "P": "\u0420\u03a1",
+    "Q": "\u051a",
+    "S": "\u0405",
+    "T": "\u0422\u03a4",
+    "V": "\u0474",
+    "W": "\u051c",
+    "X": "\u0425\u03a7",
+    "Y": "\u0423\u04ae\u03a5",
+    "Z": "\u0396",
+    "3": "\u0417\u0437",
+}
+_LATIN = str.maketrans({one: latin for latin, others in _LOOKS.items() for one in others})
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]")
+"""Letters and marks that are not drawn (Default_Ignorable_Code_Point), beside those of Cf."""
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two names are one person's."""
+    return _folded(one) == _folded(other)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two names, the same or not, may be taken for each other."""
+    return any(map(str.__eq__, _looks(one), _looks(other)))
+
+
+def of_name(name: str, people: Iterable[Person]) -> Person | None:
+    """Whose a name is: who is called just so, else who has the same name; None if nobody has."""
+    people = list(people)
+    by_letter = (person for person in people if person.name == name)
+    return next(by_letter, next((own for own in people if same(own.name, name)), None))
+
+
+def _folded(name: str) -> str:
+    text = _seen(unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def _seen(text: str) -> str:
+    return "".join(own for own in _UNSEEN.sub("", text) if unicodedata.category(own) != "Cf")
+
+
+def _looks(name: str) -> Iterator[str]:
+    """What a name looks like: as it is written, in small letters, and in capitals."""
+    written = " ".join(_seen(unicodedata.normalize("NFKC", name)).split())
+    for text in (written, _folded(name), written.upper()):
+        yield text.translate(_LATIN).replace("rn", "m").replace("vv", "w")
