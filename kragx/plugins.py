@@ -141,24 +141,30 @@ class FromVariable(str):
         return repr(self.written or self.plain)
 
 
-_PASSWORD = re.compile(r"(?:^|_)(?:password|passwd|passphrase|pwd|pw|pass|secret|credentials?)$")
-_KEY = re.compile(
-    r"(?:^|_)(?:token|(?:api|access|secret|private)?key|authorization|auth|bearer|cookie|jwt|pat|dsn)$"
-    # Signs of a model's vocabulary, and names of fields.
-    r"(?<!(?:pad|eos|bos|sep|cls|unk)_token)(?<!mask_token)"
-    r"(?<!id_key)(?<!(?:text|sort)_key)(?<!content_key)(?<!metadata_key)"
+_PASSWORD = re.compile(
+    r"(?:password|passwd|pwd|pass|secret|(?:^|_)(?:passphrase|pw|credentials?))$"
+)
+_KEY = re.compile(r"(?:token|key|(?:^|_)(?:authorization|auth|bearer|cookie|jwt|pat|dsn))$")
+# Signs of a model's vocabulary, names of fields, and words that merely end so.
+_NO_SECRET = re.compile(
+    r"(?:(?:pad|eos|bos|sep|cls|unk|mask)_?token|(?:id|text|sort|content|metadata)_?key"
+    r"|(?:by|com|sur|tres|over|under|low|high|band|multi)pass"
+    r"|(?:mon|don|tur|hoc|joc|whis|hot)key)$"
 )
 
 
 def named_secret(name: str, *, surely: bool = False) -> bool:
     """Whether an argument or variable is called as secrets are: ``api_key``, not ``max_tokens``.
 
+    So are ``PGPASSWORD`` and ``APITOKEN``: people leave out the line between the words.
+
     Args:
         name: of it.
         surely: whether only names count that mean nothing else, as ``password``.
     """
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
-    return any(rule.search(snake) for rule in (_PASSWORD, *(() if surely else (_KEY,))))
+    is_called_so = _PASSWORD.search(snake) or (not surely and _KEY.search(snake))
+    return bool(is_called_so) and not _NO_SECRET.search(snake)
 
 
 def without_secrets(args: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,12 @@ _ISSUED = re.compile(
 _AT_RANDOM = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
 _IN_URL = re.compile(r"(?<=[a-z0-9+.-])://([^\s/?#]*)@", re.I)
 _IN_QUERY = re.compile(r"(?<=[?&])([\w-]{1,40})=([^\s&#\"'<>]*[^\s&#\"'<>.,;:)])")
+# Of connection strings: ``Server=h;Password=x``, ``host=h password='x y'``, ``?user=u&password=x``.
+_PAIR = re.compile(
+    r"(?:^|[;&?\s])([A-Za-z][\w -]{0,39}?)\s?=\s?(\"[^\"]*\"|'[^']*'|\{[^}]*\}|[^\s;&\"']+)"
+)
+# The same with commas between, as in ``host:6380,password=x,ssl=True``.
+_LISTED_PAIR = re.compile(r",\s?([A-Za-z]\w{0,39})=([^\s,;&\"']+)")
 # What tools tell people to write where a server wants no key, and values that are switches.
 _NO_SECRETS = {
     *("true", "false", "none", "null", "empty", "dummy", "test", LITERAL),
@@ -82,7 +88,7 @@ class Secrets:
             and name not in ("PWD", "OLDPWD")  # of shells: working directories
         }
         for name, value in os.environ.items():
-            marks |= dict.fromkeys(_logins(value), f"${{{name}}}")
+            marks |= dict.fromkeys((*_logins(value), *_connecting(value)), f"${{{name}}}")
         literal = []
         for path, name, text in _texts(config):
             if not (names := variables(text)):
@@ -94,8 +100,9 @@ class Secrets:
                     literal.append(path)
             for variable in names:
                 value = os.environ.get(variable, "")
-                of_url = any(f"${{{variable}}}" in part for part in _IN_URL.findall(text))
-                if of_url or named_secret(name) or _AT_RANDOM.search(value):
+                passwords = [*_IN_URL.findall(text), *_connecting(text)]
+                is_within = any(f"${{{variable}}}" in part for part in passwords)
+                if is_within or named_secret(name) or _AT_RANDOM.search(value):
                     marks[value] = f"${{{variable}}}"
         return cls(_kept(marks), tuple(literal))
 
@@ -400,7 +407,7 @@ def secrets_in(value: object, name: str = "") -> Iterator[str]:
         case BareUrl(login=tuple(login)):
             yield from (login[1], ":".join(login))
         case str():
-            yield from _logins(value)
+            yield from (*_logins(value), *_connecting(value))
             if named_secret(name):
                 yield from (value, value.removeprefix("Bearer "))
         case Mapping():
@@ -462,12 +469,27 @@ def _written_out(name: str, text: str) -> list[str]:
     """The secrets of a text without variables."""
     if text.lower() in _NO_SECRETS:
         return []
+    within = [*_logins(text), *_connecting(text)]
+    if _is_secret(name, text):
+        return [text, text.removeprefix("Bearer "), *within]
+    return [*within, *(match[0] for match in _ISSUED.finditer(text))]
+
+
+def _is_secret(name: str, text: str) -> bool:
+    """Whether a value is one: of a name that may mean another thing it has to look like a key."""
     if named_secret(name, surely=True):
-        return [text]
+        return True
     looks_so = _ISSUED.search(text) or (len(text) >= _WHOLE and re.search(r"\d", text))
-    if named_secret(name) and looks_so and " " not in text.removeprefix("Bearer "):
-        return [text, text.removeprefix("Bearer ")]
-    return [*_logins(text), *(match[0] for match in _ISSUED.finditer(text))]
+    return named_secret(name) and bool(looks_so) and " " not in text.removeprefix("Bearer ")
+
+
+def _connecting(text: str) -> Iterator[str]:
+    """The passwords and keys of a connection string, as they stand there and as they are."""
+    for name, value in (*_PAIR.findall(text), *_LISTED_PAIR.findall(text)) if "=" in text else ():
+        bare = value[1:-1] if value[0] in "\"'{" else value
+        called = name.strip().replace(" ", "_")
+        if _is_secret(called, bare) or (variables(bare) and named_secret(called)):
+            yield from {value, bare, unquote(bare)}
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

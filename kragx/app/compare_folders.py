@@ -9,7 +9,6 @@ from kragx.app.config import RunConfig
 from kragx.app.folder.baseline import check_same_gold
 from kragx.app.folder.opened import opened, read_earlier
 from kragx.app.folder.tables import ScoredFolder, is_scored, read_scored
-from kragx.app.record import Record, record_lines
 from kragx.app.scored_page import write_page
 from kragx.comparison import (
     Change,
@@ -32,6 +31,7 @@ from kragx.errors import UsageError
 from kragx.metrics import Profile, profile_for
 from kragx.plugins import data_alone
 from kragx.printing import Heading, Line, Part, Result, phrase, say, visible
+from kragx.report.record import Record, record_lines
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Compared(Result):
 
 
 def _lost(comparison: Comparison) -> list[Failures]:
-    return [own for own in comparison.failures if not own.tolerated]
+    return [own for own in comparison.failures if own.failed]
 
 
 @dataclass(frozen=True)

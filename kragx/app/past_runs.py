@@ -12,10 +12,10 @@ from pathlib import Path
 
 from kragx.app.folder.sealed import MANIFEST, checked_file
 from kragx.app.folder.tables import is_scored
-from kragx.app.record import UNFINISHED
 from kragx.comparison.history import History, PastRun
 from kragx.data.formats.jsonl import read_object
 from kragx.errors import DataError, KragxError, UsageError
+from kragx.report.record import UNFINISHED
 
 REPORT = "report.json"
 

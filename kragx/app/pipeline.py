@@ -14,7 +14,6 @@ from kragx.app.folder.opened import Content, opened, read_folder
 from kragx.app.folder.scores import RecordedScores, Recording
 from kragx.app.preflight import check_slices, earlier_results, undecidable_with
 from kragx.app.racing import ask_settings
-from kragx.app.record import Clock, checkout
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.grids import check_axes, cuts, plan
 from kragx.app.retrieving.retrieve_all import Keeping
@@ -39,14 +38,17 @@ from kragx.evaluation.inputs import Texts
 from kragx.evaluation.parts.cluster import Ray
 from kragx.evaluation.parts.engines import named_engine
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
+from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.judging import Judge, read_judge
 from kragx.judging.budget import read_budget
 from kragx.judging.outbox import Outbox
 from kragx.judging.reading import adjusted
 from kragx.matchers import BaseMatcher, Heard, MatchItem, matcher
+from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import parse_all
 from kragx.plugins import data_alone
 from kragx.printing import Line, joined, phrase, visible
+from kragx.report.record import Clock, checkout
 from kragx.warned import about
 
 _Options = ParamSpec("_Options")
@@ -139,7 +141,8 @@ def run(
         dataset, config.resolved_profile, _specs(config), matchers, config.secrets
     )
     written = [*config.stores, *([] if folder is None else [folder])]
-    git = None if config.file is None else checkout(config.file, *written)
+    at = config.file
+    git = None if at is None else checkout(at.parent, *written, config=at.name)
     keeping = None if folder is None else _keeping(config, folder, written, fresh, say)
     engine = named_engine(config.sharing)
     with engine.connected() if isinstance(engine, Ray) else nullcontext():
@@ -154,14 +157,16 @@ def run(
         )
         with _failures_first(runs, dataset, config.max_failed):
             report = _evaluated(config, dataset, runs, corpus, matchers, recording, workers=engine)
-    records = list(recording.records(runs))
+    records = list(recording.records(runs, report.evaluations))
     # Whoever looks at the report asks no code and no model once more.
     scores = RecordedScores(records, dataset)
     said = _named_matchers(config, scores) if records else {}
     return replace(
         report,
         matchers={
-            name: said[name] if name in scores.matchers else known
+            name: said[name].knowing(known.vocabulary or Vocabulary())
+            if name in scores.matchers
+            else known
             for name, known in report.matchers.items()
         },
         records=records,
@@ -264,7 +269,9 @@ def recompute(
             config = configs.with_earlier(config, earlier)
         before = earlier_results(config, left.dataset, folder, anyway=anyway, known=before)
         matchers = _named_matchers(config, left.scores)
-        report = _evaluated(config, left.dataset, left.runs, left.corpus, matchers)
+        report = _evaluated(
+            config, left.dataset, left.runs, left.corpus, matchers, recorded=left.scores
+        )
         return replace(
             report,
             evaluations=content.as_read(report.evaluations, left.scores),
@@ -307,7 +314,10 @@ def evaluate_folder(
         known = left.corpus if corpus is None else as_corpus(corpus)
         matchers = _named_matchers(config, left.scores, own=match is not None)
         dataset = _with_texts(left.dataset, config, known, matchers)
-        return _evaluated(config, dataset, left.runs, known, matchers, workers=workers).evaluations
+        recorded = left.scores if match is None else None
+        return _evaluated(
+            config, dataset, left.runs, known, matchers, recorded=recorded, workers=workers
+        ).evaluations
 
 
 def explain_folder(
@@ -352,6 +362,10 @@ def explain_folder(
         deciding = next(iter(named.values())) if match is None else read(match, None)
         panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
         known = left.corpus if corpus is None else as_corpus(corpus)
+        if any(named.needs_vocabulary for named in (deciding, *panel.values())):
+            vocabulary = vocabulary_of_runs(left.dataset, runs.values(), known)
+            deciding = deciding.knowing(vocabulary)
+            panel = {name: named.knowing(vocabulary) for name, named in panel.items()}
         return [
             explain(
                 left.dataset,
@@ -455,9 +469,17 @@ def _evaluated(
     of_config: Mapping[str, BaseMatcher],
     recording: Recording | None = None,
     *,
+    recorded: RecordedScores | None = None,
     workers: object = None,
 ) -> RunReport:
-    """Each run evaluated under each matcher of a config; what was said is recorded."""
+    """Each run evaluated under each matcher of a config; what was said is recorded.
+
+    Of `recorded` scores what their matchers made of the gold is taken.
+    """
+    if any(named.needs_vocabulary for named in of_config.values()):
+        # Of all runs, so that a pair scores alike whoever retrieved it.
+        vocabulary = vocabulary_of_runs(dataset, runs.values(), corpus)
+        of_config = {name: named.knowing(vocabulary) for name, named in of_config.items()}
     matchers = {name: named for name, named in of_config.items() if name.strip()}
     facts, relevance = of_config.get(FACTS), of_config.get(RELEVANCE)
     if any(texts.corpus is corpus for texts in _texts(config, corpus, matchers)):
@@ -505,6 +527,8 @@ def _evaluated(
                     known.setdefault((name, run.name), replace(own, match_name=name))
                 )
                 continue
+            if recorded is not None:
+                criteria = replace(criteria, recorded=recorded.siblings(name, run.name))
             try:
                 with about(run.name if len(runs) > 1 else ""):
                     evaluation = evaluate_run(

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from kragx.app.config import RunConfig
-from kragx.app.record import Kept
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.grids import cuts
 from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all
@@ -22,6 +21,7 @@ from kragx.data import GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.parts.engine import Engine
 from kragx.metrics import Floats
+from kragx.report.record import Kept
 from kragx.tuning import Drop, Rules, halve
 
 Measure = Callable[[RunConfig, GoldDataset, Mapping[str, Run]], Sequence[Evaluation]]

@@ -15,10 +15,10 @@ from typing import (
     is_typeddict,
 )
 
-from kragx.app.record import Record
 from kragx.comparison import Change, Comparison, GateResult
 from kragx.evaluation.other_thresholds import Nearby
 from kragx.evaluation.stage_losses import StageLosses
+from kragx.report.record import Record
 from kragx.tuning import MatcherSettings, Tuning
 
 PerMetric = Mapping[str, float | None]

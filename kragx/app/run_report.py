@@ -11,7 +11,6 @@ from typing import Any
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
 from kragx.app.config.values import RELEVANCE
-from kragx.app.record import Record, record_lines
 from kragx.app.report_json import EvaluationJson, ReportJson
 from kragx.app.screen import by_matcher, dataset_line, screen
 from kragx.app.tunings import matcher_grids, tunings
@@ -44,6 +43,7 @@ from kragx.report.html_page.cells import Reasons
 from kragx.report.html_page.judged import judged
 from kragx.report.html_page.page import write_html
 from kragx.report.markdown import report_markdown
+from kragx.report.record import Record, record_lines
 from kragx.tuning import MatcherSettings, Tuning
 
 
@@ -160,12 +160,12 @@ class RunReport(Result):
 
     @property
     def failures(self) -> dict[str, Failures]:
-        """The retrievers that are not comparable, as they failed on more than is tolerated."""
+        """The retrievers that failed on more questions than is tolerated."""
         return {
             own.retriever: own
             for comparison in self.comparisons
             for own in comparison.failures
-            if not own.tolerated
+            if own.failed
         }
 
     def describe(self, *, full: bool = False) -> Iterator[Part]:

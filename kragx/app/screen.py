@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import Any
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
-from kragx.comparison.changes import gold_lines
-from kragx.comparison.failures import MARKED
+from kragx.comparison.changes import gold_lines, unchanged
+from kragx.comparison.failures import marked
 from kragx.comparison.view import FEW, STANDING
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.stage_losses import StageLosses
@@ -63,29 +63,43 @@ def screen(
         yield from tuning.describe(SHOWN)
     for tuning in tunings[1:]:
         yield from _elsewhere(tuning)
-    if not tunings:
-        yield from (replace(line, style="bold") for line in verdict.describe())
+    if tunings:
+        yield from verdict.caution_lines()
+    else:
+        line, *cautions = verdict.describe()
+        yield replace(line, style="bold")
+        yield from cautions
         yield _means(comparison, group)
     for of_grid in matcher_grids:
         yield from of_grid.describe()
     if len(comparisons) > 1 and not matcher_grids:
         yield _first_metric(comparisons)
+        known = {line.text for line in verdict.caution_lines()}
+        for own in comparisons[1:]:
+            for line in own.recommendations[0].caution_lines():
+                if line.text not in known:
+                    text = phrase("under {match}: {said}", match=visible(own.match), said=line.text)
+                    yield replace(line, text=text)
     yield from (part for part in gates_parts(gates) if isinstance(part, Line))
     broken = [line.text for result in failed(gates) for line in result.describe()]
     supported = [line.text for line in advice if line.supported]
-    fields = comparison.fields[:LINES] if comparison.retrievers else ()
-    slices = [_slices(comparison, field) for field in fields]
+    slices = [_slices(comparison, field) for field in comparison.fields_told[:LINES]]
     yield from _items(_first(broken))
     yield from gold_lines(changes)
-    yield from map(Line, _first([*map(_change, changes)]))
+    yield from unchanged(changes)
+    changed = [change for change in changes if not change.is_none]
+    yield from map(Line, _first([*map(_change, changed)]))
     yield from _items([*_first(supported), *slices])
     of_first = [own for own in losses if own.match == group[0].match_name]
     yield from map(
         Line, _first([joined(": ", [visible(own.retriever), own.summary]) for own in of_first])
     )
-    compared = [comparison, *(change.comparison for change in changes)]
-    cautions = dict.fromkeys(caution for comparison in compared for caution in comparison.cautions)
-    said = [caution for caution in cautions if caution not in told]
+    beside = {*told, *(own.text for own in verdict.cautions)}
+    further = [*comparison.further_cautions]
+    for change in changes:
+        further += [own.text for own in change.comparison.recommendations[0].cautions]
+        further += change.comparison.further_cautions
+    said = [text for text in dict.fromkeys(further) if text not in beside]
     yield from map(warning, _first([*said, *_remarks(evaluations)]))
 
 
@@ -163,7 +177,7 @@ def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
         phrase("retriever"),
         *(cell if isinstance(cell, str) else cell.text for cell in names[1:]),
     ]
-    marks = [STANDING, *([MARKED] if comparison.not_comparable else [])]
+    marks = [STANDING, marked(comparison.failures)]
     return Table(heads, turned, note=joined("; ", [*marks, *notes]))
 
 
@@ -202,8 +216,8 @@ def _slices(comparison: Comparison, field: str) -> str:
     sign = -1 if comparison.better[metric] == "lower" else 1
     slices = [
         (sign * own.value, f"{visible(part.label)} {number(own.value)} (n = {own.n})")
-        for part in comparison.by(field)
-        if (own := part.means[name][metric]).n >= FEW and own.value is not None
+        for part in comparison.large(field)
+        if (own := part.means[name][metric]).value is not None
     ]
     shown = [text for _, text in sorted(slices)[:LINES]]
     if len(slices) > LINES:

@@ -19,13 +19,13 @@ from .support import DOCUMENTS, ROOT, TWINS, Document, names
 
 PAIRS = [(Document(english), Document(korean)) for english, korean in TWINS.items()]
 PACKAGE = ROOT / "kragx"
-_FOREIGN = ("datasets", "haystack", "llama_index", "polars")
+FOREIGN = ("datasets", "haystack", "llama_index", "polars")
 """Packages that load long, or may not be there."""
 
 
 def _marks(code: str) -> list[pytest.MarkDecorator]:
     """Those of a block that uses such a package."""
-    used = [name for name in _FOREIGN if re.search(rf"^(from|import) {name}\b", code, re.M)]
+    used = [name for name in FOREIGN if re.search(rf"^(from|import) {name}\b", code, re.M)]
     missing = [name for name in used if find_spec(name) is None]
     if not used:
         return []
@@ -41,7 +41,7 @@ def _marks_of(document: Document) -> list[pytest.MarkDecorator]:
     return [pytest.mark.integration] if document.name in TWINS.values() else []
 
 
-_FOLLOWING_ON = ("docs/retrievers.md", "docs/retrievers.ko.md")
+FOLLOWING_ON = ("docs/retrievers.md", "docs/retrievers.ko.md")
 """Pages whose blocks follow on from their first one, and have tests of their own."""
 
 SCRIPTS = [
@@ -52,7 +52,7 @@ SCRIPTS = [
     )
     for document in DOCUMENTS
     for block in document.blocks
-    if block.language == "python" and document.name not in _FOLLOWING_ON
+    if block.language == "python" and document.name not in FOLLOWING_ON
 ]
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=names)
 each_pair = pytest.mark.parametrize(("english", "korean"), PAIRS, ids=list(TWINS))

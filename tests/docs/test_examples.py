@@ -121,9 +121,10 @@ def test_budgets(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.integration
-def test_run_lengths(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_lengths(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The errors of each least run are those on the page."""
     pytest.importorskip("bm25s")
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
     table = example("run_lengths")["main"]()
     page = Document("docs/coverage.md").text
     for name, row in table.items():
@@ -187,6 +188,18 @@ def test_coverage_accuracy(
     assert [line.split("(")[0] for line in lines[2:]] == ["coverage", "density", "iou"]
     assert lines[2].split(maxsplit=2)[2] == exact
 
+    # Korean is counted by letters, as coverage does, and by words with `unicode`.
+    korean = "손해배상청구권의 소멸시효는 손해를 안 날부터 삼년 동안 행사하지 아니하면 완성한다"
+    part = korean[: korean.index(" 삼년")]
+    write(results, {"query_id": "q", "gold": [{"text": korean}], "retrieved": [{"text": part}]})
+    span = [0, 0, len(part)]
+    write(truth, {"query_id": "q", "gold_spans": [[0, 0, len(korean)]], "chunk_spans": [span]})
+    for options, share in ((), 20 / 36), (("--tokenizer", "unicode"), 5 / 10):
+        lines = printed(truth, *options)
+        assert lines[0].endswith(str([round(share, 4)] * 4))
+        assert all(line.split(maxsplit=2)[2] == exact for line in lines[2:])
+
+    write(results, record)
     # Overlaps alone: the truth lies between the greater one and the sum of both.
     overlaps = {"gold_chars": [48], "chunk_chars": [34, 35], "overlap_chars": [[34], [34]]}
     write(truth, {"query_id": "q", **overlaps})
@@ -201,7 +214,7 @@ def test_coverage_accuracy(
 
     # What `kragx match` writes, queries without gold and without an answer included.
     write(results, record, no_gold, unanswered)
-    write_records(match_pairs(str(results)), truth)
+    write_records(match_pairs(str(results), match={"method": "overlap", "short": 0}), truth)
     lines = printed(truth)
     assert lines[0].endswith(": [0.5, 0.5, 0.5, 0.5]")
     assert [line.split("(")[0] for line in lines[2:]] == ["coverage"]
@@ -222,8 +235,18 @@ class TestMatcherAgreement:
         },
         {
             "query_id": "q2",
-            "gold": [{"text": "shipping is free above 30 euros in most countries"}],
-            "retrieved": [{"text": "most countries: shipping is free above 30 euros"}],
+            "gold": [
+                {
+                    "text": "shipping is free above 30 euros in most countries of the union, and "
+                    "each parcel is insured"
+                }
+            ],
+            "retrieved": [
+                {
+                    "text": "in most countries of the union shipping is free above 30 euros, and "
+                    "each parcel is insured, too"
+                }
+            ],
         },
     )
 

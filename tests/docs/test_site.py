@@ -35,6 +35,14 @@ def test_every_page_stands_in_a_menu(build):
     assert Counter(listed) == Counter({*pages, *made, "index.md", *build["BESIDE"]})
 
 
+def test_a_built_site_is_not_committed():
+    """The folder that CONTRIBUTING names is ignored; what builds the site, in docs/site, is not."""
+    assert "python docs/site/build.py site`" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    assert "/site/" in ignored
+    assert "site/" not in ignored
+
+
 def test_menus_are_korean():
     """Each title that the navigation itself gives has a Korean one, and no other is listed."""
     titles = {title for entry in _entries(yaml.safe_load(MENU)) for title in entry}

@@ -33,7 +33,8 @@ def start(
         str | None, typer.Option(help="Of the gold set (default: the folder's).")
     ] = None,
     language: Annotated[
-        Literal["ko", "en"] | None, typer.Option(help="Of the page (default: the corpus's).")
+        Literal["ko", "en"] | None,
+        typer.Option(help="Of page and guidelines (default: the corpus's)."),
     ] = None,
     database: Annotated[
         str | None,

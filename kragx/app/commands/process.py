@@ -18,20 +18,19 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from kragx.errors import KragxError, UsageError
+from kragx.errors import DataError, JudgingError, KragxError, UsageError
 from kragx.printing import in_language, joined, phrase, say
 from kragx.warned import warned_text
 
 _PACKAGE = Path(__file__).parents[2]  # kragx
 
 # What the machine refuses, whoever asks: errors of these kinds are no mistake of any program.
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM}
+_FULL_OF_SQLITE = {7, 10, 13}  # SQLITE_NOMEM, SQLITE_IOERR, SQLITE_FULL
+_FULL_OF_POSTGRESQL = {"53100", "53200"}  # disk_full, out_of_memory
 _OF_THE_MACHINE = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
+    *_FULL,
     errno.EROFS,
-    errno.EIO,
-    errno.ENOMEM,
     errno.EMFILE,
     errno.ENFILE,
     # Of a file that was named: what looking at it raises before it is opened.
@@ -48,7 +47,8 @@ def ending() -> Iterator[None]:
     try:
         yield
     except KragxError as error:
-        _fail(error.said or str(error), error.exit_code)
+        is_full = isinstance(error, (DataError, JudgingError)) and _is_full(error)
+        _fail(error.said or str(error), UsageError.exit_code if is_full else error.exit_code)
     except _Ended as error:
         _fail(error.word, 128 + error.signal)
     except KeyboardInterrupt:
@@ -80,6 +80,24 @@ def _fail(message: str, code: int) -> NoReturn:
     except (OSError, ValueError):
         _let_go()
     raise SystemExit(code) from None
+
+
+def _is_full(error: BaseException) -> bool:
+    """Whether it came of a disk, or memory, that a file or a database found full.
+
+    SQLite and psycopg are not imported for this: their errors are known by their codes.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        sqlite_code = getattr(cause, "sqlite_errorcode", None) or 0
+        if (
+            (isinstance(cause, OSError) and cause.errno in _FULL)
+            or sqlite_code & 0xFF in _FULL_OF_SQLITE
+            or getattr(cause, "sqlstate", None) in _FULL_OF_POSTGRESQL
+        ):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 # -- what nobody expects ----------------------------------------------------------------------

@@ -271,11 +271,17 @@ def _save_baseline(outcome: RunReport, path: Path) -> None:
     """Keep the numbers, unless they are such that the next run should not be held against them."""
     failures = [phrase("{name} failed", name=name) for name in outcome.failures]
     gates = [
-        phrase("{gate} did not pass", gate=f"{own.metric} {own.condition}")
+        phrase("{gate} did not pass", gate=f"{own.metric} {own.condition} ({own.retriever})")
         for own in failed(outcome.gates)
     ]
     if why := [*failures, *dict.fromkeys(gates)]:
-        printing.say(phrase("baseline not saved: {why}", why=joined("; ", why)))
+        way = (
+            phrase("mend what failed, and run it again")
+            if failures
+            else phrase("to save these numbers all the same: --set earlier=null --set gates=null")
+        )
+        not_saved = phrase("baseline not saved: {why}", why=joined("; ", why))
+        printing.say(joined("; ", [not_saved, way]))
         return
     write_baseline(outcome, path)
     written([path])

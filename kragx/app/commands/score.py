@@ -309,7 +309,7 @@ def _several(
 
 def _end(failures: "Iterable[Failures]") -> None:
     """Leave with 5 where a retriever failed on more questions than is tolerated."""
-    if bad := [own for own in failures if not own.tolerated]:
+    if bad := [own for own in failures if own.failed]:
         say(joined("; ", (joined(" ", [own.retriever, own.text]) for own in bad)))
         raise typer.Exit(RetrieverError.exit_code)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.app.folder.sealed import listed
-from kragx.app.record import Record
 from kragx.comparison import Results
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import read_object
@@ -23,6 +22,7 @@ from kragx.data.gold import query_hash
 from kragx.errors import DataError, UsageError
 from kragx.plain import plain
 from kragx.report.csv_files import write_text
+from kragx.report.record import Record
 
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport

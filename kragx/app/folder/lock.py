@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kragx.app.record import day_and_time, now
 from kragx.data.formats.jsonl import refused
 from kragx.errors import UsageError
 from kragx.printing import phrase, visible
+from kragx.report.record import day_and_time, now
 from kragx.warned import warn
 
 _BEYOND = 1 << 30

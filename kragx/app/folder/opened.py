@@ -15,8 +15,8 @@ from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.folder.baseline import read_baseline
 from kragx.app.folder.scores import RecordedScores
 from kragx.app.folder.sealed import MANIFEST, Sealed, inside, listed, reading
-from kragx.app.record import UNFINISHED, Record
 from kragx.comparison import Results
+from kragx.comparison.report_fields import check_report
 from kragx.data import (
     NO_CORPUS,
     Corpus,
@@ -32,6 +32,7 @@ from kragx.data.source import name_of
 from kragx.errors import DataError, UntrustedError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.printing import phrase
+from kragx.report.record import UNFINISHED, Record
 from kragx.warned import warn
 
 SCORES, CORPUS = "scores.jsonl", "corpus.jsonl"
@@ -266,7 +267,9 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
     with reading(folder, trust=trust) as sealed:
         if sealed.manifest is None:
             _check_former(folder)
-        yield Opened(sealed, read_object(sealed.path("report.json"), "report"), trust)
+        report = read_object(sealed.path("report.json"), "report")
+        check_report(report, str(folder))
+        yield Opened(sealed, report, trust)
 
 
 def read_folder(folder: Path, *, trust: bool = False) -> Content:

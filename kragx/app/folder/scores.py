@@ -6,13 +6,15 @@ tokenizer by import path, embeddings, a judge), as a member of a combination too
 - a line with its ``contract``, and of a judge of relevance the ``pool``;
 - a line for each query of each run with the n x t ``scores``, null where they are not known, of
   several judges their least and greatest ``votes``, and what a judge ``said``;
-- of a pool a line for each query with its ``judged`` documents.
+- of a pool a line for each query with its ``judged`` documents;
+- a line with what the whole ``matcher`` made of the ``gold`` of other questions, and the runs in
+  which texts were ``misread``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +25,7 @@ from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.data import GoldDataset, Query, Run
 from kragx.data.formats.jsonl import read_records
 from kragx.errors import DataError, KragxError, UntrustedError
+from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import with_facts
 from kragx.evaluation.inputs import arranged, match_item
 from kragx.judging import Judgement
@@ -37,6 +40,7 @@ from kragx.matchers import (
     Trace,
     standing_in,
 )
+from kragx.matchers.gold_siblings import GoldSiblings
 from kragx.matchers.recorded import Answer, Contract, Key, key_of
 from kragx.metrics import Floats, Profile
 from kragx.plugins import from_options
@@ -113,11 +117,14 @@ class Recording:
 
         return note if any(places.values()) else None
 
-    def records(self, runs: Mapping[str, Run]) -> Iterator[dict[str, Any]]:
+    def records(
+        self, runs: Mapping[str, Run], evaluations: Iterable[Evaluation]
+    ) -> Iterator[dict[str, Any]]:
         """The lines of the file; none where nothing was heard.
 
         Args:
             runs: what each retriever returned.
+            evaluations: of each under each matcher.
         """
         for name, places in self._places.items():
             for place in places:  # also where there was nothing to match
@@ -153,6 +160,14 @@ class Recording:
             votes = {"votes": [*map(_nulls, row.votes)]} if row.votes else {}
             values = {name: value for name, value in vars(row).items() if name != "votes"}
             yield {**values, "scores": _nulls(row.scores), **votes, **known}
+        compared: dict[str, dict[str, GoldSiblings]] = {}
+        for own in evaluations:
+            if own.siblings is not None and self._places[own.match_name]:
+                compared.setdefault(own.match_name, {})[own.name] = own.siblings
+        for name, of_runs in compared.items():
+            misread = [run for run, siblings in of_runs.items() if siblings.misread]
+            gold = next(iter(of_runs.values())).record()
+            yield {"matcher": name, "gold": gold, "misread": misread}
 
     def _said(
         self, row: _Row, run: Run, words: Mapping[tuple[str, str, str], tuple[float | None, str]]
@@ -230,6 +245,7 @@ class RecordedScores:
     def __init__(self, records: Iterable[Mapping[str, Any]], dataset: GoldDataset) -> None:
         self._dataset = dataset
         self._members: dict[tuple[str, Place], _Member] = {}
+        self._siblings: dict[str, tuple[GoldSiblings, list[str]]] = {}
         for record in records:
             self._add(record)
 
@@ -269,12 +285,23 @@ class RecordedScores:
 
         return standing_in(spec, recorded)
 
+    def siblings(self, name: str, run: str) -> GoldSiblings | None:
+        """What a matcher made of the gold of other questions; None where it is not recorded."""
+        if name not in self._siblings:
+            return None
+        known, misread = self._siblings[name]
+        return replace(known, misread=run in misread)
+
     @property
     def matchers(self) -> set[str]:
         """The names of the matchers of which something is recorded."""
         return {name for name, _ in self._members}
 
     def _add(self, record: Mapping[str, Any]) -> None:
+        if "gold" in record:
+            known = GoldSiblings.read(record["gold"])
+            self._siblings[str(record["matcher"])] = known, [*map(str, record["misread"])]
+            return
         place = str(record["matcher"]), tuple(map(int, record["member"]))
         member = self._members.setdefault(place, _Member())
         if "contract" in record:

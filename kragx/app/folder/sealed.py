@@ -24,10 +24,10 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from kragx.app.folder.lock import locked
-from kragx.app.record import UNFINISHED
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
 from kragx.data.text import folded
 from kragx.errors import DataError, KragxError, UsageError
+from kragx.report.record import UNFINISHED
 
 MANIFEST = "manifest.json"
 

@@ -35,7 +35,6 @@ from kragx.app.folder.sealed import (
     publish,
     tidy,
 )
-from kragx.app.record import UNFINISHED, beside
 from kragx.app.retrieving.partial_answers import partial_path
 from kragx.data import GoldDataset, Retrieved, Run, file_names
 from kragx.data.formats.gold import write_gold, write_results
@@ -44,6 +43,7 @@ from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import metric_names
 from kragx.printing import phrase
 from kragx.report.csv_files import means_csv, queries_csv, query_rows, write_text
+from kragx.report.record import UNFINISHED, beside
 
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport

@@ -15,9 +15,9 @@ from typing import Any, Self
 
 from kragx import __version__
 from kragx.app.config import RetrieverConfig, filled, variables_in
-from kragx.app.record import UNFINISHED, holds_results
 from kragx.app.retrieving.local_code import Code
 from kragx.plugins import is_import_path
+from kragx.report.record import UNFINISHED, holds_results
 
 OF_FAILURES: Mapping[str, Any] = {
     **dict.fromkeys(("timeout", "retries", "on_error"), True),

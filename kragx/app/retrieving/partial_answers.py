@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kragx.app.record import UNFINISHED, Kept, now
 from kragx.app.retrieving.fingerprint import Fingerprint
 from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs, as_turns
 from kragx.data.documents import clean_seconds
@@ -18,6 +17,7 @@ from kragx.data.formats.jsonl import make_folder, open_log, read_records, refuse
 from kragx.data.problems import Problems
 from kragx.data.stages import as_stages
 from kragx.errors import DataError
+from kragx.report.record import UNFINISHED, Kept, now
 
 
 def partial_path(folder: Path, file: str) -> Path:

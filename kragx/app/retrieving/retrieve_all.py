@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from kragx.app.config import RetrieverConfig
-from kragx.app.record import NAMES, Kept, day_and_time
 from kragx.app.retrieving.elsewhere import asked_there
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.making import made, makers_of
 from kragx.app.retrieving.partial_answers import PartialAnswers, partial_answers, partial_path
-from kragx.data import GoldDataset, Run, file_names, read_run
+from kragx.data import GoldDataset, Query, Retrieved, Run, file_names, read_run
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.parts.cluster import Ray
 from kragx.evaluation.parts.engine import Engine
 from kragx.evaluation.retrieve import retrieve, retrieve_by
 from kragx.printing import joined, phrase, visible
+from kragx.report.record import NAMES, Kept, day_and_time
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,12 @@ def _read(name: str, config: RetrieverConfig) -> Run:
     return replace(run, name=name, settings=config.settings)
 
 
-def asker(name: str, config: RetrieverConfig) -> Callable[[GoldDataset], Run]:
+def asker(
+    name: str, config: RetrieverConfig
+) -> Callable[[GoldDataset, Callable[[Query, Retrieved], None]], Run]:
     """Something that asks one retriever again and again; it is made once, at the first time.
+
+    It is called with the questions, and with what is told each answer as it comes.
 
     Questions are asked once, without a warm-up: it is of what is found, not of times. It raises
     what `retrieve_all` does.
@@ -142,7 +146,7 @@ def asker(name: str, config: RetrieverConfig) -> Callable[[GoldDataset], Run]:
     of_config: list[tuple[Any, dict[str, Any]]] = []
     read: list[Run] = []
 
-    def ask(dataset: GoldDataset) -> Run:
+    def ask(dataset: GoldDataset, on_answer: Callable[[Query, Retrieved], None]) -> Run:
         if not config.is_asked:
             read[:] = read or [_read(name, config)]
             return read[0]
@@ -154,7 +158,7 @@ def asker(name: str, config: RetrieverConfig) -> Callable[[GoldDataset], Run]:
             of_config.append(made(name, config, makers))
         retriever, options = of_config[0]
         once = {"progress": False, "warmup": 0, "repeat": 1, "on_error": "record"}
-        return retrieve(retriever, dataset, **options | once)
+        return retrieve(retriever, dataset, **options | once, on_answer=on_answer)
 
     return ask
 

@@ -16,7 +16,7 @@ import pytest
 from kragx.judging import Store
 from kragx.judging.batches import submitting
 from kragx.judging.batches.service import BatchService
-from tests.judging.batch_server import batches
+from tests.judging.batch_server import BatchHandler, batches
 
 ROOT = Path(__file__).parents[3]
 STORE = Path(".kragx/judgements.sqlite")
@@ -229,6 +229,45 @@ def test_lines_of_all_kinds(kragx, config, server):
 
 
 @pytest.mark.integration
+def test_lines_that_contradict_each_other(kragx, config, server):
+    """Of two grades for one question none counts, nor do a grade and a refusal; the same one does.
+
+    Words may differ. The next submit asks again.
+    """
+    path = config()
+    kragx("judge", "submit", path)
+
+    def again(line, **message):
+        line = json.loads(line)
+        line["response"]["body"]["choices"][0]["message"] |= message
+        return json.dumps(line)
+
+    def change(lines):
+        other = {"reason": "as it says", "grade": 9}
+        contents = [json.loads(line)["response"]["body"]["choices"][0]["message"] for line in lines]
+        grades = [json.loads(message["content"])["grade"] for message in contents]
+        said = [json.dumps(other | {"grade": grade}) for grade in (3 - grades[0], grades[1])]
+        return [
+            *lines,
+            again(lines[0], content=said[0]),
+            again(lines[1], content=said[1]),
+            again(lines[2], content=None, refusal="I would rather not."),
+        ]
+
+    server.run("batch_0001", change=change)
+    done = kragx("judge", "collect", path)
+    assert done.code == 0
+    words = " ".join(done.out.split())
+    assert "22 grades" in words
+    assert "without a grade: api_error: 2" in words
+    assert "2 lines of the batch that contradict each other: grade" in words
+    details = {row["detail"].partition(": ")[2] for row in rows() if "failure" in row}
+    assert {detail.split(", ")[1] for detail in details} >= {"refusal"}
+    assert sorted(row["completion_tokens"] for row in rows())[-3:] == [20, 40, 40]
+    assert "2 questions submitted" in kragx("judge", "submit", path).out
+
+
+@pytest.mark.integration
 @pytest.mark.parametrize("status", ["expired", "cancelled"])
 def test_partial_results(kragx, config, server, status):
     """Of a batch that ended early the answers count, and the rest is submitted again."""
@@ -345,6 +384,26 @@ def test_always_half_a_download(kragx, config, server):
 
 
 @pytest.mark.integration
+def test_a_batch_that_never_becomes_whole(kragx, config, server):
+    """What is wrong is said with the way out, which leaves nothing pending."""
+    path = config()
+    kragx("judge", "submit", path)
+    server.run("batch_0001", change=lambda lines: lines[1:])
+    for _ in range(2):
+        stuck = kragx("judge", "collect", path)
+        assert stuck.code == 4
+        words = " ".join(stuck.out.split())
+        assert "it has fewer lines than it says: 23 of 24 lines came" in words
+        assert "kragx run CONFIG.yaml --ask-pending" in words
+    assert kragx("run", path, "--ask-pending").code == 0
+    # One pair is beyond what the run looks at.
+    assert kragx("run", path, "--ask-pending", "--set", "metrics=[recall@4]").code == 0
+    out = kragx("judge", "collect", path)
+    assert "asked anew meanwhile" in " ".join(out.out.split())
+    assert out.code == 0
+
+
+@pytest.mark.integration
 def test_file_gone(kragx, config, server):
     """Answers that the provider no longer has are said to be lost, and can be asked again."""
     path = config()
@@ -398,6 +457,23 @@ def test_odd_servers(kragx, config, server, monkeypatch):
     monkeypatch.setattr(server, "new_file", lambda *_: ["a", "list"])
     assert "an answer that kragx cannot read" in kragx("judge", "submit", path).err
     assert server.n_batches == 0
+
+
+@pytest.mark.integration
+def test_an_odd_charset(kragx, config, server, monkeypatch):
+    """Whatever codec a server names, its words are read."""
+    send = BatchHandler.send_header
+
+    def sent(self, name, value):
+        send(self, name, f"{value}; charset=hex" if name == "content-type" else value)
+
+    monkeypatch.setattr(BatchHandler, "send_header", sent)
+    path = config()
+    server.faults.append("create 400")
+    refused = kragx("judge", "submit", path)
+    assert refused.code == 4
+    assert "no batches for this model" in refused.err
+    assert kragx("judge", "submit", path).code == 0
 
 
 @pytest.mark.integration

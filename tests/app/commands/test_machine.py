@@ -385,6 +385,53 @@ def test_full_disk_while_answers_are_kept(here, jsonl):
     assert (here / "asked").read_text() == "abcddef"
 
 
+DATABASES = {
+    "workshop": ["gold", "start", "shop", "--corpus", "corpus.jsonl"],
+    "judgements": ["run", "judged.yaml"],
+    "vectors": ["run", "embedded.yaml"],
+}
+STORED = """
+from kragx.testing import ScriptedClient
+from langchain_core.embeddings import DeterministicFakeEmbedding
+
+def client():
+    return ScriptedClient(lambda request: 2)
+
+def embeddings():
+    return DeterministicFakeEmbedding(size=256)
+"""
+STORES = {
+    "judged": "{method: llm, judge: {client: 'stored:client', store: j.sqlite}}",
+    "embedded": (
+        "{method: embedding, threshold: 0.5, embeddings: 'stored:embeddings', cache: v.sqlite}"
+    ),
+}
+
+
+@pytest.mark.integration
+@posix
+@pytest.mark.parametrize("args", DATABASES.values(), ids=DATABASES)
+def test_full_disk_of_a_database(here, jsonl, args):
+    """A disk that takes no database, or no more of one, ends with 2, as files that it takes not."""
+    jsonl({"id": "d1", "text": "Gift cards do not expire."}, name="corpus.jsonl")
+    jsonl(GOOD, name="results.jsonl")
+    (here / "stored.py").write_text(STORED, encoding="utf-8")
+    for name, match in STORES.items():
+        (here / f"{name}.yaml").write_text(
+            f"dataset: results.jsonl\nretrievers: {{a: {{results: results.jsonl}}}}\n"
+            f"match: {match}\nmetrics: [mrr@5]\noutput: out\n",
+            encoding="utf-8",
+        )
+    done = subprocess.run(
+        children.limited(9_000, [sys.executable, "-B", "-m", "kragx", *args]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert re.search(r"sqlite: .*(disk is full|disk I/O error)", done.stderr)
+
+
 @posix
 def test_interrupted_while_it_starts():
     """An interrupt while modules are imported is one line as well."""

@@ -25,6 +25,7 @@ ALTERNATIVES = {
 }
 MISSING = {"query_id": "missing", "gold": [{"text": "never asked for this"}]}
 NO_GOLD = {"query_id": "no gold", "retrieved": [{"id": "d", "text": "something or other"}]}
+PAIRS = "{method: overlap, short: 0}"  # shares of pairs of words for gold of any length
 KEYS = {"query_id", "retrieved_ids", "gold_ids", "scores", "matched"}
 TEXTS = {"query", "retrieved_texts", "gold_texts"}
 
@@ -40,7 +41,7 @@ def test_a_line_per_query(kragx, jsonl):
 
 def test_scores_and_decisions(kragx, jsonl):
     """Scores and decisions are n x m: retrieved documents down, gold items across."""
-    (line,) = kragx("match", jsonl(TWO_BY_TWO)).lines()
+    (line,) = kragx("match", jsonl(TWO_BY_TWO), "--match", PAIRS).lines()
     assert line["retrieved_ids"] == ["d1", None, "d3"]
     assert line["gold_ids"] == ["g1", "g2"]
     # "a lazy dog barks" has 3 pairs of words, 2 of which stand in the second gold.
@@ -52,7 +53,8 @@ def test_threshold_decides_but_keeps_the_scores(kragx, jsonl):
     """Another threshold changes the decisions and leaves the scores as they are."""
     path = jsonl(TWO_BY_TWO)
     (loose,), (strict,) = (
-        kragx("match", path, "--threshold", threshold).lines() for threshold in ("0.5", "0.7")
+        kragx("match", path, "--match", PAIRS, "--threshold", threshold).lines()
+        for threshold in ("0.5", "0.7")
     )
     assert strict["scores"] == loose["scores"]
     assert (loose["matched"][2], strict["matched"][2]) == ([False, True], [False, False])

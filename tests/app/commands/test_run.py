@@ -58,6 +58,10 @@ def fox(question):
 async def slowly(question):
     return [TEXTS["dog"]]
 
+def other(question):
+    return ["something else"]
+
+
 def nothing(question):
     return []
 
@@ -278,14 +282,18 @@ def test_name_of_the_dataset(run, here):
     assert again.evaluations[0].settings["dataset"]["name"] == "animals"
 
 
-@pytest.mark.parametrize("second", ["'toy_retrievers:nothing'", "'toy_retrievers:fox'"])
+@pytest.mark.parametrize("second", ["other", "nothing", "fox"])
 def test_best_is_marked_only_when_there_is_one(run, kragx, second):
-    """On a terminal the best value is bold and, of two queries, a tie; of equal ones none is."""
-    run(f"retrievers: {{a: {{class: 'toy_retrievers:fox'}}, b: {{class: {second}}}}}")
+    """On a terminal the best value is bold and, of two queries, a tie; of equal ones none is.
+
+    Beside one that returned nothing there is none to be better than.
+    """
+    a, b = "toy_retrievers:fox", f"toy_retrievers:{second}"
+    run(f"retrievers: {{a: {{class: '{a}'}}, b: {{class: '{b}'}}}}")
     shown = kragx("run", "run.yaml", terminal=True)
     assert shown.code == 0
     marked = re.search(r"\x1b\[1m *0\.5000 =", shown.out)
-    assert marked if "nothing" in second else "0.5000 =" not in shown.out
+    assert marked if second == "other" else "0.5000 =" not in shown.out
     assert "\x1b[1;32m" not in shown.out
 
 

@@ -121,7 +121,7 @@ def test_report(written):
     ]
     loose = report["evaluations"][2]
     assert {"settings", "counts", "mean", "micro", "queries"} <= set(loose)
-    assert loose["settings"]["match"]["tokenizer"]["name"] == "unicode"
+    assert loose["settings"]["match"]["tokenizer"]["name"] == "auto"
     assert loose["settings"]["match"]["tokenizer"]["version"]
     assert loose["settings"]["profile"]["name"] == "kragx"
     assert loose["settings"]["run"]["class"] == "toy_output:first"

@@ -9,7 +9,7 @@ import unicodedata
 
 import pytest
 
-from kragx.data import UnicodeTokenizer
+from kragx.data.tokenizers import AutoTokenizer
 
 FOUND = {
     "query_id": "found",
@@ -44,7 +44,7 @@ def test_table_says_how_matches_were_decided(kragx, jsonl):
     assert first.startswith("match: ")
     assert "overlap" in first
     assert "threshold 0.5" in first
-    assert f"tokenizer unicode {UnicodeTokenizer.version}" in first
+    assert f"tokenizer auto: words {AutoTokenizer.version}" in first
     assert "profile: kragx" in out
 
 
@@ -88,7 +88,8 @@ def test_json_settings(kragx, jsonl):
         "method": "overlap",
         "threshold": 0.5,
         "short": 5,
-        "tokenizer": {"name": "unicode", "version": UnicodeTokenizer.version, "casefold": True},
+        "siblings": "apart",
+        "tokenizer": {"name": "auto", "version": AutoTokenizer.version, "passages": "words"},
     }
     assert settings["metrics"] == ["mrr@10", "recall@10"]
     assert settings["dataset"]["name"] == settings["run"]["name"] == "mine"
@@ -128,11 +129,33 @@ def test_canonical_names(kragx, jsonl, written, canonical):
     assert list(result["mean"]) == [canonical]
 
 
-def test_default_metrics(kragx, jsonl):
-    """Without -m the usual seven metrics are computed at 10."""
-    result = kragx("score", jsonl(FOUND), "--format", "json").json()
-    names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg")
-    assert list(result["mean"]) == [f"{name}@10" for name in names]
+@pytest.mark.parametrize(
+    ("profile", "names"),
+    [
+        ("kragx", "ndcg@10; hit_rate@10; mrr@10; precision@10; recall@10; f1@10; map@10"),
+        (
+            "krag",
+            "hit_rate@10(need=all); mrr@10; precision@10(over=retrieved); recall@10; "
+            "f1@10(over=retrieved, macro=means); map@10(credit=document); "
+            "ndcg@10(gain=exp2, ideal=ones)",
+        ),
+    ],
+)
+def test_default_metrics(kragx, jsonl, profile, names):
+    """Without -m the profile's usual metrics are computed, ndcg@10 first but for krag's."""
+    options = ("--profile", profile, "--match", "exact", "--format", "json")
+    result = kragx("score", jsonl(FOUND), *options).json()
+    assert list(result["mean"]) == names.split("; ")
+
+
+def test_the_verdict_speaks_of_ndcg_unless_told_otherwise(kragx, jsonl):
+    """Where no metric is named, `kragx score` of two files speaks of ndcg@10."""
+    first, second = (
+        jsonl(FOUND, name="first.jsonl"),
+        jsonl(FOUND | {"retrieved": []}, name="second.jsonl"),
+    )
+    result = kragx("score", first, second, "--format", "json").json()
+    assert result["comparison"]["metrics"][0] == "ndcg@10"
 
 
 def test_standard_input(kragx, jsonl):

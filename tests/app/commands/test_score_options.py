@@ -221,13 +221,14 @@ TEMPLATE = "{} is open from {} to {}, and tickets cost {} crowns at the northern
 def test_what_a_warning_names_can_be_said_on_the_command_line(kragx, jsonl):
     """`--match` and `--tokenizer` of `score` and `match` take mappings, as configs do."""
     gold, sibling = (TEMPLATE.format(*words.split()) for words in ("Elm 8 17 20", "Oak 9 18 30"))
-    record = {"query_id": "q", "gold": [{"text": gold}], "retrieved": [{"text": sibling}]}
+    docs = [{"text": sibling}, {"text": f"{sibling} Dogs are welcome."}]
+    record = {"query_id": "q", "gold": [{"text": gold}], "retrieved": docs}
     path = jsonl(record)
-    apart = "{method: overlap, siblings: apart}"
+    together = "{method: overlap, siblings: together}"
     args = ("score", path, "-m", "mrr", "--format", "json")
-    assert kragx(*args).json()["mean"] == {"mrr": 1.0}
-    assert kragx(*args, "--match", apart).json()["mean"] == {"mrr": 0.0}
-    assert kragx("match", path, "--match", apart).json()["matched"] == [[False]]
+    assert kragx(*args).json()["mean"] == {"mrr": 0.0}
+    assert kragx(*args, "--match", together).json()["mean"] == {"mrr": 1.0}
+    assert kragx("match", path, "--match", together).json()["matched"] == [[True], [True]]
     lost = record | {"retrieved": [{"text": gold.replace(" ", "")}]}
     path = jsonl(lost, name="lost.jsonl")
     args = ("score", path, "-m", "mrr", "--format", "json")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.plugins import named_secret
-from kragx.secrets import Secrets
+from kragx.secrets import Secrets, secrets_in
 
 KEY, URL_PASSWORD, WRITTEN = "kq-Sup3r\"S3cret/x'yz!", "pw0rd99", "sk-literal1234567890ab"
 LEAKS = ("Sup3r", URL_PASSWORD, "literal123", base64.b64encode(KEY[2:14].encode()).decode())
@@ -270,6 +270,22 @@ def test_errors_of_a_trusted_folder_and_of_a_probe(config, kragx):
         ("mask_token", False, False),
         ("gold_id_key", False, False),
         ("text_key", False, False),
+        ("PGPASSWORD", True, True),
+        ("DBPASSWORD", True, True),
+        ("sshPass", True, True),
+        ("SSHPASS", True, True),
+        ("DBPWD", True, True),
+        ("SMTPPASSWD", True, True),
+        ("CLIENTSECRET", True, True),
+        ("APITOKEN", True, False),
+        ("AUTHTOKEN", True, False),
+        ("AccountKey", True, False),
+        ("STORAGEKEY", True, False),
+        ("padtoken", False, False),
+        ("textkey", False, False),
+        ("bypass", False, False),
+        ("hockey", False, False),
+        ("passenger", False, False),
         ("monkey", False, False),
         ("author", False, False),
     ],
@@ -277,6 +293,40 @@ def test_errors_of_a_trusted_folder_and_of_a_probe(config, kragx):
 def test_names(name, secret, surely):
     """One rule says which names are those of secrets, for masks, stored keys and settings."""
     assert (named_secret(name), named_secret(name, surely=True)) == (secret, surely)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://me:{}@db/x",
+        "host=db user=me password={} dbname=x",
+        "host=db user=me password='{}' dbname=x",
+        "Server=db;Database=x;User Id=me;Password={};Encrypt=yes",
+        "Driver={{ODBC 18}};Server=db;UID=me;PWD={{{}}}",
+        "jdbc:postgresql://db/x?user=me&password={}&ssl=true",
+        "DefaultEndpointsProtocol=https;AccountName=me;AccountKey={};EndpointSuffix=net",
+        "Endpoint=sb://x/;SharedAccessKeyName=me;SharedAccessKey={}",
+        "cache.example.net:6380,abortConnect=False,password={},ssl=True",
+    ],
+)
+def test_connection_strings(text, monkeypatch):
+    """The password in one is masked: of the environment, of a config, of a client, of both."""
+    secret = "pa55-of-db-x7"
+    said = f"no login for me with {secret} at db"
+    monkeypatch.setenv("STORE", text.format(secret))
+    assert Secrets.of().mask(said) == "no login for me with ${STORE} at db"
+    monkeypatch.delenv("STORE")
+    literal = Secrets.of({"args": {"conninfo": text.format(secret)}})
+    assert literal.mask(said) == "no login for me with *** at db"
+    assert secret not in str(literal.masked({"conninfo": text.format(secret)}))
+    assert literal.literal == ("args.conninfo",)
+    called_so = Secrets.of({"args": {"dsn": text.format(secret)}})
+    assert called_so.mask(said) == "no login for me with *** at db"
+    monkeypatch.setenv("PART", secret)
+    both = Secrets.of({"args": {"conninfo": text.format("${PART}")}})
+    assert both.mask(said) == "no login for me with ${PART} at db"
+    assert not both.literal
+    assert secret in {*secrets_in({"conninfo": text.format(secret)})}
 
 
 @given(

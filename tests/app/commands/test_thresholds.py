@@ -27,6 +27,8 @@ RECORDS = [
     }
     for number, word in enumerate(("환불", "배송", "교환", "문의"), start=1)
 ]
+PAIRS = {"method": "overlap", "short": 0}  # as YAML has it too
+"""Shares of pairs of words for gold of any length."""
 LABELS = [
     {"query_id": f"q{number}", "rank": rank, "gold": 1, "label": int(rank == 1)}
     for number in range(1, 5)
@@ -55,7 +57,7 @@ def folder(kragx, jsonl, here) -> Path:
     config = {
         "dataset": "results.jsonl",
         "retrievers": {"첫째": {"results": "results.jsonl"}, "other": {"results": "other.jsonl"}},
-        "matchers": {"loose": "overlap", "strict": "exact"},
+        "matchers": {"loose": PAIRS, "strict": "exact"},
         "metrics": ["mrr@3", "recall@1"],
     }
     (here / "config.yaml").write_text(
@@ -78,7 +80,7 @@ def test_every_comparison_says_where_the_order_is_reversed(kragx, jsonl, here):
         config = {
             "dataset": "early.jsonl",
             "retrievers": {name: {"results": file} for name, file in retrievers.items()},
-            "match": "overlap",
+            "match": PAIRS,
             "metrics": ["mrr@3", "mrr@20tokens"],
         }
         (here / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False), "utf-8")
@@ -100,20 +102,32 @@ def test_every_comparison_says_where_the_order_is_reversed(kragx, jsonl, here):
 
 def test_sweep_as_json_csv_and_table(kragx, results):
     """The same values in each; the chosen threshold is marked."""
-    plain = kragx("threshold", "sweep", results, "-m", "recall@3", "--format", "json").json()
+    plain = kragx(
+        "threshold", "sweep", results, "--match", PAIRS, "-m", "recall@3", "--format", "json"
+    ).json()
     (sweep,) = plain["sweeps"]
     assert len(sweep["thresholds"]) == 100
     assert sweep["chosen"] == 0.5
     rows = list(
         csv.DictReader(
             io.StringIO(
-                kragx("threshold", "sweep", results, "-m", "recall@3", "--format", "csv").out
+                kragx(
+                    "threshold",
+                    "sweep",
+                    results,
+                    "--match",
+                    PAIRS,
+                    "-m",
+                    "recall@3",
+                    "--format",
+                    "csv",
+                ).out
             )
         )
     )
     assert [float(row["recall@3"]) for row in rows] == sweep["values"]["recall@3"]
     assert [row["threshold"] for row in rows if row["chosen"] == "1"] == ["0.5"]
-    table = kragx("threshold", "sweep", results, "-m", "recall@3").out
+    table = kragx("threshold", "sweep", results, "--match", PAIRS, "-m", "recall@3").out
     assert "0.5 *" in table
     assert "to 1, around the chosen 0.5 (8 to 4 matches)" in table
     assert "outside" not in table
@@ -246,13 +260,13 @@ def test_a_wrong_calibration_is_refused(kragx, results, jsonl, here, args, code,
 
 def test_explain_a_file(kragx, results):
     """Gold, documents, reasons, marks; and the same as JSON."""
-    done = kragx("explain", results, "--query", "q1")
+    done = kragx("explain", results, "--query", "q1", "--match", PAIRS)
     assert done.code == 0, done.err
     assert "1. [a1] matches gold 1" in done.out
     assert "«환불 one two three four five» six" in done.out
     assert "gold 1: overlap 0.5000 (match from 0.5, +0.0000 from the limit) -> match" in done.out
     assert "a near match: rank 2, gold 1: overlap 0.5000, limit 0.5" in done.out
-    plain = kragx("explain", results, "-q", "q1", "--format", "json").json()
+    plain = kragx("explain", results, "-q", "q1", "--match", PAIRS, "--format", "json").json()
     assert plain["pairs"][0]["matched"] is True
 
 
@@ -302,6 +316,7 @@ def test_a_run_says_where_its_order_depends_on_the_threshold(kragx, jsonl, here)
     config = {
         "dataset": "x.jsonl",
         "retrievers": {"x": "x.jsonl", "y": "y.jsonl"},
+        "match": {"method": "overlap", "short": 0},
         "metrics": ["recall@1"],
     }
     (here / "config.yaml").write_text(yaml.safe_dump(config), "utf-8")

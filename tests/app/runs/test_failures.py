@@ -59,13 +59,14 @@ def test_six_retrievers(run, here, kragx):
     shown = {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in table if cells}
     assert shown == {
         "pairs": ["0", "0.5278", "0.5278"],
-        "nothing": ["0", "0.0000", "0.0000"],
+        "nothing": ["returned nothing ✗", "-", "-"],
         "good": ["0", "0.9167 ★", "0.9167 ★"],
         "fair": ["0", "0.4722", "0.4722"],
         "dead": ["36 of 36 ✗", "-", "-"],
         "slow": ["12 of 36 ✗", "-", "-"],
     }
-    assert "| failed questions | 0 | 0 | 0 | 0 | **36 of 36 ✗** | **12 of 36 ✗** |" in markdown
+    cells = "| 0 | 0 | 0 | **36 of 36 ✗** | **12 of 36 ✗** | **returned nothing ✗** |"
+    assert f"| failed questions {cells}" in markdown
     assert outcome.err.endswith("not comparable, as failed: dead, slow\n")
 
 
@@ -78,14 +79,13 @@ def test_json_and_csv_of_six(run, here):
     run(metrics=["hit_rate@2", "mrr@2", "recall@2"])
     report = json.loads((here / "out" / "report.json").read_text(encoding="utf-8"))
     (comparison,) = report["comparisons"]
-    assert comparison["not_comparable"] == ["dead", "slow"]
-    assert (
-        comparison["retrievers"]
-        == ["pairs", "nothing", "good", "fair"]
-        == list(comparison["overall"]["means"])
-    )
-    numbers = [(own["retriever"], own["n_failed"]) for own in comparison["failures"]]
-    assert numbers == [("dead", 36), ("slow", 12)]
+    assert comparison["not_comparable"] == ["dead", "slow", "nothing"]
+    compared = ["pairs", "good", "fair"]
+    assert comparison["retrievers"] == list(comparison["overall"]["means"]) == compared
+    numbers = [
+        (own["retriever"], own["n_failed"], own["nothing"]) for own in comparison["failures"]
+    ]
+    assert numbers == [("dead", 36, False), ("slow", 12, False), ("nothing", 0, True)]
     of_retriever = {own["retriever"]: own for own in report["evaluations"]}
     assert set(of_retriever["dead"]["mean"].values()) == {None}
     assert list(of_retriever["slow"]["failures"]) == [f"q{n}" for n in range(0, 36, 3)]
@@ -143,15 +143,19 @@ def test_gates_and_failures(run, here):
         for own in results
         if not own["passed"]
     }
-    lost = {"dead": "36 of 36", "slow": "12 of 36"}
+    lost = {
+        "dead": "failed on 36 of 36 questions",
+        "slow": "failed on 12 of 36 questions",
+        "nothing": "returned nothing for any of 36 questions",
+    }
     assert bad == {
         ("n_failed", "<= 12", "dead"): "36 of 36 questions failed",
         ("max_failed", "< 0.4", "dead"): "36 of 36 questions failed",
         ("n_failed", "<= 5", "dead"): "18 of 18 questions failed",
         ("n_failed", "<= 5", "slow"): "6 of 18 questions failed",
     } | {
-        ("hit_rate@2", condition, name): f"not comparable: it failed on {n} questions"
-        for name, n in lost.items()
+        ("hit_rate@2", condition, name): f"not comparable: it {why}"
+        for name, why in lost.items()
         for condition in gates["hit_rate@2"]
     }
 
@@ -161,7 +165,10 @@ def test_a_baseline_that_failed(run, here):
     """Nothing is set against it, and a gate against it does not pass; the others are compared."""
     gate = {"hit_rate@2": "no worse than baseline by 1"}
     outcome = run("--full", baseline="slow", gates=gate)
-    assert "nothing is set against the baseline slow, as it failed" in outcome.out
+    assert (
+        "nothing is set against the baseline slow, as it failed on 12 of 36 questions"
+        in outcome.out
+    )
     assert "Compared with" not in outcome.out
     assert "Use good" in outcome.out
     report = json.loads((here / "out" / "report.json").read_text(encoding="utf-8"))

@@ -19,6 +19,8 @@ import yaml
 from kragx.app import config, pipeline
 from kragx.app.folder.written import claimed
 
+pytestmark = pytest.mark.filterwarnings("ignore:gold of one template")
+
 GOLD = [
     {
         "query_id": f"q{number}",

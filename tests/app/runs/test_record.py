@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kragx import evaluate
 from kragx.printing import duration
 from tests.report.test_page import parts
 
@@ -149,6 +150,26 @@ def test_many_changes_are_counted(repository, kragx):
     assert kragx("run", "run.yaml").code == 0
     assert (record()["git"]["n_changed"], len(record()["git"]["changed"])) == (7, 5)
     assert "4.py and 2 more)" in (repository / "out" / "report.md").read_text()
+
+
+def test_the_page_of_an_evaluation_in_python(repository, monkeypatch):
+    """When it was evaluated and the commit of the current folder; another threshold keeps both."""
+    monkeypatch.chdir(repository)
+    results = evaluate([["one"]], {"good": [["one"]], "other": [["two"]]}, metrics=["mrr@5"])
+
+    def written(own=results):
+        own.report("page.html")
+        return parts(Path("page.html"))["index"]["record"]
+
+    begun = datetime.fromisoformat(written()["date"])
+    assert abs(datetime.now(UTC) - begun) < timedelta(hours=1)
+    for own in (results, results.compared(resamples=200), results.at_threshold(0.7)):
+        record = written(own)
+        assert datetime.fromisoformat(record["date"]) == begun
+        assert record["git"]["commit"] == git(repository, "rev-parse", "HEAD")
+        assert (record["git"]["dirty"], record["git"]["changed"]) == (False, [])  # but for the page
+    (repository / "new.py").write_text("")
+    assert written()["git"]["changed"] == ["new.py"]
 
 
 def test_a_config_that_git_ignores(repository, kragx):
