@@ -191,7 +191,7 @@ def _floors(report: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows with a floor; the smallest file is left out, its floor is a millisecond."""
     from .workloads import SIZE
 
-    kinds = ("corpus", "distinct", "parquet")
+    kinds = ("corpus", "korean", "distinct", "parquet")
     smallest = tuple(f"file-{kind}-{SIZE.file_queries[0]} " for kind in kinds)
     return [
         row

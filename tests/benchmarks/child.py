@@ -2,7 +2,7 @@
 
 Seconds are those of the processor: a run takes a minute, and others may want the machine meanwhile.
 
-    python -m tests.benchmarks.child score FILE
+    python -m tests.benchmarks.child score FILE [MATCH]
     python -m tests.benchmarks.child table QUERIES
     python -m tests.benchmarks.child move FOLDER
     python -m tests.benchmarks.child answer CHUNKS
@@ -23,22 +23,22 @@ from time import process_time
 from .memory import peak_megabytes
 
 
-def score(path: str) -> dict[str, object]:
+def score(path: str, match: str = "overlap") -> dict[str, object]:
     """`kragx score` on a results file, as the command runs it, less its start."""
     _scored(str(Path(__file__).with_name("one_question.jsonl")))  # imports are measured elsewhere
     if path.endswith(".parquet"):
         import pyarrow.compute
         import pyarrow.parquet  # noqa: F401
     start = process_time()
-    printed = _scored(path)
+    printed = _scored(path, match)
     seconds = process_time() - start
     return {"seconds": seconds, "peak": peak_megabytes(), "mean": json.loads(printed)["mean"]}
 
 
-def _scored(path: str) -> str:
+def _scored(path: str, match: str = "overlap") -> str:
     from kragx.app.commands import main as command
 
-    sys.argv = ["kragx", "score", path, "--format", "json"]
+    sys.argv = ["kragx", "score", path, "--format", "json", "--match", match]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
         command.main()

@@ -93,6 +93,9 @@ def rows() -> list[Row]:
             {"peer-rouge-score": ("rouge-score of every pair", 120.0), "floor": (tokens, None)},
         ),
         *_compared(
+            "evaluate-all-overlap", "the same by the default match", {"floor": (tokens, None)}
+        ),
+        *_compared(
             "rouge-1-2",
             f"ROUGE-1 and 2 in one pass, {rouge}",
             {
@@ -259,7 +262,8 @@ def rows() -> list[Row]:
 def _files() -> Iterator[Row]:
     smallest, *larger = SIZE.file_queries
     kinds = {
-        "corpus": ("of 20,000 chunks", 6.0),
+        "corpus": ("of 20,000 chunks", 9.0),
+        "korean": ("of 20,000 chunks in Korean, by three characters", 10.8),
         "distinct": ("all distinct", None),
         "parquet": ("of 20,000 chunks in Parquet", 5.0),
     }
@@ -268,7 +272,10 @@ def _files() -> Iterator[Row]:
             work = f"kragx score, {n:,} queries x 20 documents {docs}"
             group = f"file-{kind}-{n}"
             bar = most_times if n >= 5_000 else None
-            yield from _compared(group, work, {"floor": ("json.loads of each line", bar)})
+            sides = {"floor": ("json.loads of each line", bar)}
+            if kind == "korean":
+                sides["floor-words"] = ("the same by words", None)
+            yield from _compared(group, work, sides)
             peak, most = f"{work}: peak", 1_500.0
             yield Row(f"{group} megabytes", peak, "", "megabytes", (group, "kragx"), bar=most)
         for n in larger:

@@ -87,6 +87,19 @@ def by_rouge_score(method: str, n_queries: int) -> list[float]:
     ]
 
 
+@sides("kragx", "floor")
+@turns
+def test_evaluate_all_by_default(benchmark: Any, side: str, turn: int) -> None:
+    """The same by the default match, which tells siblings apart; the floor tokenises."""
+    gold, docs = langchain()
+    distinct = [*dict.fromkeys(doc.page_content for own in docs for doc in own)]
+    work: dict[str, Callable[[], object]] = {
+        "kragx": lambda: RAGEvaluator(match_method="overlap").evaluate_all(gold, docs),
+        "floor": lambda: [*UnicodeTokenizer().tokens(distinct)],
+    }
+    take(benchmark, "evaluate-all-overlap", work[side])
+
+
 @pytest.mark.parametrize("method", ["rouge2", "rougeL"])
 @sides("kragx", "floor", "peer-rouge-score")
 @turns

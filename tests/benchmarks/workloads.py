@@ -298,34 +298,37 @@ def scored_stream(
     return items, ReadyScores(n_docs, n_gold)
 
 
-def write_results_file(path: Path, n_queries: int, *, distinct: bool) -> None:
-    """A results file: 20 documents of 60 words and 2 gold texts of 20 a query.
+def write_results_file(
+    path: Path, n_queries: int, *, distinct: bool, language: Language = "english"
+) -> None:
+    """A results file: 20 documents of 60 words and 2 gold texts of 20, cut from these, a query.
 
     Args:
         path: where it is written.
         n_queries: how many lines.
         distinct: whether every document is a text of its own; else they come from a corpus of
             20,000 chunks, or so many less that each is retrieved 5 times on average.
+        language: of the texts.
     """
     with path.open("w", encoding="utf-8") as file:
-        for record in _records(n_queries, distinct=distinct):
-            file.write(json.dumps(record) + "\n")
+        for record in _records(n_queries, distinct=distinct, language=language):
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def _records(n_queries: int, *, distinct: bool) -> Iterator[dict[str, object]]:
-    writer = Writer("english", seed=17)
+def _records(n_queries: int, *, distinct: bool, language: Language) -> Iterator[dict[str, object]]:
+    writer = Writer(language, seed=17)
     rng = np.random.default_rng(19)
     n_chunks = min(20_000, 4 * n_queries)
-    chunks = [writer.words(60) for _ in range(n_chunks)]
-    chunk_texts = [writer.text(words) for words in chunks]
+    chunks = [writer.text(writer.words(60)) for _ in range(n_chunks)]
+    beginnings = [" ".join(chunk.split(" ", 20)[:20]) for chunk in chunks]
     for query in range(n_queries):
         drawn = rng.integers(n_chunks, size=20).tolist()
         found = rng.integers(20, size=2).tolist()
         retrieved = [
-            {"text": f"{chunk_texts[at]} q{query}d{rank}" if distinct else chunk_texts[at]}
+            {"text": f"{chunks[at]} q{query}d{rank}" if distinct else chunks[at]}
             for rank, at in enumerate(drawn)
         ]
-        gold = [{"text": f"{writer.text(chunks[drawn[rank]][:20])} g{query}"} for rank in found]
+        gold = [{"text": f"{beginnings[drawn[rank]]}. g{query}"} for rank in found]
         yield {"query_id": f"q{query}", "gold": gold, "retrieved": retrieved}
 
 
