@@ -13,11 +13,11 @@ from functools import cached_property
 from itertools import islice
 from operator import is_
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from kragx.data.block import Block
+from kragx.data.batch import Batch, Row, batched
 from kragx.data.documents import Doc, as_doc, clean_id
 from kragx.data.formats import tabular
 from kragx.data.formats.beir import corpus_of, document, is_beir
@@ -36,11 +36,6 @@ _RECENT = 1 << 16  # hashes of ids that are not sorted yet
 _SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d{1,18})-(?P<end>\d{1,18})")
 
 _FILES = (".jsonl", ".ndjson", ".json", *tabular.READERS)
-
-Pair = tuple[Query, Retrieved | None]
-"""A query and what was retrieved for it."""
-
-_Block = TypeVar("_Block", bound=Block)  # in a stream that has any
 
 _Entries = Iterator[tuple[str, Doc]]
 """Documents, each with the place where it stands."""
@@ -104,16 +99,16 @@ class Corpus:
 
     def filled(
         self,
-        pairs: Iterable[Pair | _Block],
+        batches: Iterable[Batch],
         needed_by: str | None = None,
         sides: tuple[str, ...] = ("gold", "retrieved"),
-    ) -> Iterator[Pair | _Block]:
-        """Queries and what was retrieved, with a text for each id that the corpus knows.
+    ) -> Iterator[Batch]:
+        """Questions and what was retrieved, with a text for each id that the corpus knows.
 
         What has a text keeps it, whatever its id: beside a text an id may be of anything.
 
         Args:
-            pairs: a stream; nothing of it is kept. Blocks are such as have all texts.
+            batches: a stream; nothing of it is kept.
             needed_by: what cannot do without texts, for the error; None lets ids without one pass.
             sides: whose texts it needs.
 
@@ -121,38 +116,39 @@ class Corpus:
             DataError: ids without a text, once all of them are counted.
         """
         lacking = Lacking(self)
-        for pair in pairs:
-            if isinstance(pair, Block):
+        for batch in batches:
+            if not batch.have_texts and (self.source is not None or needed_by is not None):
+                rows = [*map(self._of_row, batch.rows())]
+                for _, query, retrieved in rows if needed_by is not None else ():
+                    if "gold" in sides:
+                        lacking.note_gold(query)
+                    if "retrieved" in sides and retrieved is not None:
+                        lacking.note_retrieved(query, retrieved.documents)
                 if not lacking:
-                    yield pair
-                continue
-            bare_query, bare = pair
-            query, retrieved = self._of_query(bare_query), bare and self._of_retrieved(bare)
-            if needed_by is not None:
-                if "gold" in sides:
-                    lacking.note_gold(query)
-                if "retrieved" in sides and retrieved is not None:
-                    lacking.note_retrieved(query, retrieved.documents)
-            if not lacking:
-                yield query, retrieved
+                    yield batch if self.source is None else Batch.of(rows)
+            elif not lacking:
+                yield batch
         if lacking:
             raise lacking.error(needed_by or "")
 
     def gold(self, dataset: GoldDataset, needed_by: str | None = None) -> GoldDataset:
         """A gold set with texts; as `filled`."""
-        pairs = ((query, None) for query in dataset)
-        queries = tuple(query for query, _ in self.filled(pairs, needed_by))
+        filled = self.filled(batched((None, query, None) for query in dataset), needed_by)
+        queries = tuple(query for batch in filled for query in batch.queries())
         is_same = all(map(is_, queries, dataset))  # and so is its hash, once it is known
         return dataset if is_same else replace(dataset, queries=queries)
 
     def run(self, run: Run, needed_by: str | None = None) -> Run:
         """A run with texts; as `filled`."""
         # What was retrieved alone is looked at, so the queries need no more than their ids.
-        pairs = ((Query(query_id), retrieved) for query_id, retrieved in run.results.items())
-        filled = self.filled(pairs, needed_by)
-        return replace(
-            run, results={query.id: retrieved for query, retrieved in filled if retrieved}
-        )
+        rows = ((None, Query(query_id), answer) for query_id, answer in run.results.items())
+        batches = self.filled(batched(rows), needed_by)
+        pairs = (pair for batch in batches for pair in zip(batch.query_ids, batch.answers()))
+        return replace(run, results={query_id: answer for query_id, answer in pairs if answer})
+
+    def _of_row(self, row: Row) -> Row:
+        line, query, retrieved = row
+        return line, self._of_query(query), retrieved and self._of_retrieved(retrieved)
 
     def _of_query(self, query: Query) -> Query:
         if self.source is None or not any(_textless(gold) for gold in query.gold):

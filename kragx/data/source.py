@@ -9,7 +9,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from kragx.data.block import Block, Row
+from kragx.data.batch import Batch, Records, Row, in_rows
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.beir import Beir, beir_of
 from kragx.data.formats.format import Fields
@@ -26,7 +26,6 @@ from kragx.data.formats.jsonl import (
 from kragx.data.formats.located import files_of, is_located, located_name, shown
 from kragx.data.formats.parquet import Table
 from kragx.data.formats.passages import columns_hint
-from kragx.data.gathering import Gathering
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
 from kragx.data.text import normalise
@@ -36,11 +35,8 @@ from kragx.printing import phrase
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 """Records, each with the line on which it begins."""
 
-_BLOCK = 2048
-"""Records of a block, at most: so many are read, and then matched, that caches stay warm."""
-
-_Questions = Iterator[Row | Block]
-"""Questions, each with its line and with what was retrieved for it, or many at once."""
+_PLAIN, _OBJECTS = 2048, 512
+"""Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
 
 class Reading:
@@ -131,41 +127,50 @@ class Reading:
         )
 
     def __iter__(self) -> Iterator[Row]:
-        for own in self.blocks():
-            if isinstance(own, Block):
-                yield from own.rows()
-            else:
-                yield own
+        return in_rows(self.batches())
 
-    def blocks(self) -> Iterator[Row | Block]:
-        """The same, with blocks of questions in place of those in which all is plain."""
+    def batches(self) -> Iterator[Batch]:
+        """The same, many questions at once."""
         first: dict[str, tuple[str, int | None]] = {}
-        for own in self._questions():
-            file = self.problems.file
-            if isinstance(own, Block) and _are_new(own.query_ids, first):
-                first.update(zip(own.query_ids, zip(repeat(file), own.lines)))
-                if own.may_contradict:
-                    for line, query in zip(own.lines, own.queries()):
-                        self._check(line, query)
-                yield own
+        for batch in self._questions():
+            if batch.may_contradict or not _are_new(batch.query_ids, first):
+                yield from self._checked(batch, first)
                 continue
-            for line, query, retrieved in own.rows() if isinstance(own, Block) else [own]:
-                place = file, line
+            places = zip(repeat(self.problems.file), batch.lines)
+            first.update(zip(batch.query_ids, places))
+            yield batch
+        if not first and not self.problems.found and self.lines is None:
+            raise self.empty
+
+    def _checked(self, batch: Batch, first: dict[str, tuple[str, int | None]]) -> Iterator[Batch]:
+        """The questions of a batch that are new, after a look at each; those before a mistake.
+
+        Args:
+            batch: some questions.
+            first: where each id stands first.
+        """
+        rows: list[Row] = []
+        try:
+            for line, query, retrieved in batch.rows():
+                place = self.problems.file, line
                 if query.id in first:
                     message = stands_twice(query.id, place, first[query.id])
                     self.problems.add(line, "query_id", message, query_id=query.id)
                 elif query.id:
                     first[query.id] = place
-                    self._check(line, query)
-                    yield line, query, retrieved
-        if not first and not self.problems.found and self.lines is None:
-            raise self.empty
+                    for name, message in contradictions(query):
+                        self.problems.add(line, name, message, query_id=query.id)
+                    rows.append((line, query, retrieved))
+        except DataError:
+            if rows:
+                yield Batch.of(rows)
+            raise
+        if len(rows) == len(batch):
+            yield batch
+        elif rows:
+            yield Batch.of(rows)
 
-    def _check(self, line: int | None, query: Query) -> None:
-        for name, message in contradictions(query):
-            self.problems.add(line, name, message, query_id=query.id)
-
-    def _questions(self) -> _Questions:
+    def _questions(self) -> Iterator[Batch]:
         """The questions, also those whose ids stand twice."""
         if not self.is_located:
             yield from self._of_records(self._rows())
@@ -188,25 +193,33 @@ class Reading:
         is_gold = self.format in (None, FORMATS["gold"]) and not self.columns
         return is_gold and table.is_nested()
 
-    def _of_records(self, rows: _Rows) -> _Questions:
+    def _of_records(self, rows: _Rows) -> Iterator[Batch]:
         """What records of one format say."""
         if self.format is None:
             rows = self._recognised(rows)
-        gathering, size = Gathering(mended=self._is_json), 1
+        plain, objects = Records(mended=self._is_json), list[Row]()
+        # Whoever wants all problems wants them in their order: nothing is read ahead.
+        of_plain, of_objects = (_PLAIN, _OBJECTS) if self.problems.strict else (1, 1)
+
+        def gathered() -> Iterator[Batch]:
+            yield from plain.batches()
+            if objects:
+                yield Batch.of(objects)
+                objects.clear()
+
         try:
             for number, (line, record) in enumerate(rows, start=1):
                 assert self.format is not None  # recognised, or there is no record
-                if not (self.format.is_gathered and gathering.add(line, record)):
-                    yield from gathering.blocks()
-                    yield from self._of_record(line, record, number)
-                elif len(gathering) == size or gathering.is_full:
-                    yield from gathering.blocks()
-                    # Whoever wants all problems wants them in their order: nothing is read ahead.
-                    size = _BLOCK if self.problems.strict else 1
+                if objects or not (self.format.is_gathered and plain.add(line, record)):
+                    yield from plain.batches()
+                    objects += self._of_record(line, record, number)
+                is_full = len(plain) >= of_plain or len(objects) >= of_objects
+                if number == 1 or is_full or (len(plain) and plain.is_full):
+                    yield from gathered()
         except DataError:  # what stands before a mistake comes before it
-            yield from gathering.blocks()
+            yield from gathered()
             raise
-        yield from gathering.blocks()
+        yield from gathered()
 
     def _of_record(
         self, line: int | None, record: Mapping[str, Any], number: int = 1

@@ -14,6 +14,7 @@ from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, matching
+from kragx.matchers.arrays import batch_of
 from kragx.metrics import (
     Cut,
     Floats,
@@ -200,7 +201,7 @@ class Facts:
             items[row] = MatchItem(query, docs, ranked.status)
             contexts.append(ends)
         notes = matchers.Notes()
-        table = matching.match_part(items.values(), matcher, notes, heard)
+        table = matching.match_part([batch_of([*items.values()])], matcher, notes, heard)
         n = {
             "n": len(table.grade),
             "n_vital": int((table.grade == VITAL).sum()),

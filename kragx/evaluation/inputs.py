@@ -3,11 +3,11 @@
 import warnings
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import nan
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,8 +32,7 @@ from kragx.data import (
     read_run,
     told_apart,
 )
-from kragx.data.block import Block, Kept, Row
-from kragx.data.listed import Listed
+from kragx.data.batch import Batch, Kept, Row, Scored, batches_of
 from kragx.data.stretches import distinct
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import is_retriever
@@ -44,15 +43,12 @@ from kragx.matchers import (
     Notes,
     is_built_in,
 )
+from kragx.matchers.arrays import items_of
 from kragx.matchers.gold_siblings import GoldSample
-from kragx.matchers.ids import IdArrays, match_id_arrays, note_apart, read_id_arrays
 from kragx.matchers.repeats import repeats
-from kragx.metrics import Floats, Ints, MatchTable, Profile
+from kragx.metrics import MatchTable, Profile
 from kragx.printing import phrase
 from kragx.warned import outside
-
-_Pair = tuple[Query, Retrieved | None]
-_Block = TypeVar("_Block", bound=Block)  # in a stream that has any
 
 _ENOUGH = 3
 """So many lists down which scores rise, and none down which they do not, are no accident."""
@@ -188,9 +184,9 @@ class Texts:
         """A gold set with its texts, as `Corpus.gold`."""
         return self.corpus.gold(dataset, self.needed_by if "gold" in self.sides else None)
 
-    def filled(self, pairs: Iterable[_Pair | _Block]) -> Iterator[_Pair | _Block]:
-        """Queries and what was retrieved with their texts, as `Corpus.filled`."""
-        return self.corpus.filled(pairs, self.needed_by, self.sides)
+    def filled(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Questions and what was retrieved with their texts, as `Corpus.filled`."""
+        return self.corpus.filled(batches, self.needed_by, self.sides)
 
 
 def _comparing_all(matcher: BaseMatcher) -> Iterator[str]:
@@ -237,72 +233,61 @@ class Passed:
     mender: Mender = field(default_factory=Mender)
     golds: GoldSample | None = None
 
-    def noted(self, rows: Iterable[Row | _Block]) -> Iterator[_Pair | _Block]:
-        """Queries and what was retrieved as they are read, noted."""
-        for own in rows:
-            if isinstance(own, Block):
-                self.lines.update(zip(own.query_ids, own.lines))
-                self.has_answers = self.has_answers or any(own.answered)
-                yield own
-                continue
-            line, query, retrieved = own
-            self.lines[query.id] = line
-            self.has_answers = self.has_answers or retrieved is not None
-            yield query, retrieved
+    def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Questions and what was retrieved as they are read, noted."""
+        for batch in batches:
+            self.lines.update(zip(batch.query_ids, batch.lines))
+            self.has_answers = self.has_answers or {*batch.statuses} != {"missing"}
+            yield batch
 
-    def items(
+    def batches(
         self,
-        pairs: Iterable[_Pair | _Block],
+        batches: Iterable[Batch],
         profile: Profile | None = None,
         *,
         leave_out_missing: bool = False,
         keep: Callable[[MatchItem], Any] = lambda item: item,
-    ) -> Iterator[MatchItem | _Block]:
-        """Yield each query with its documents, and note it.
+    ) -> Iterator[Batch]:
+        """Yield questions with their documents as they are matched, and note them.
 
         Args:
-            pairs: queries and what was retrieved; blocks of them where nothing is done with lists,
-                left out or kept.
+            batches: questions and what was retrieved.
             profile: what is done with a list before it is matched (`arranged`); None for nothing.
             leave_out_missing: whether queries without an answer are counted only.
             keep: what is kept of each, if anything is.
         """
-        for pair in pairs:
-            if isinstance(pair, Block):
-                n_answered, n_empty = sum(pair.answered), (pair.docs.texts.n_texts == 0).sum()
-                n_missing = len(pair) - n_answered
-                self.statuses.update(answered=n_answered)
-                if n_missing:
-                    self.statuses.update(missing=n_missing)
-                self.query_ids += pair.query_ids
-                self.n_empty += int(n_empty) - n_missing
-                self.seconds.extend([nan if own is None else own for own in pair.seconds])
-                if self.hashes is not None:
-                    self.hashes += pair.hashes()
-                if self.golds is not None:
-                    self.golds.see_block(pair)
-                yield pair
-                continue
-            query, retrieved = pair
-            item = match_item(query, retrieved)
-            if profile is not None and profile.order == "score":
-                self.orders[_order(item)] += 1
-            item = arranged(item, profile)
-            self.statuses[item.status] += 1
-            if item.status == "missing" and leave_out_missing:
-                continue
-            if item.error is not None:
-                self.failures[query.id] = item.error
-            self.query_ids.append(query.id)
-            self.n_empty += item.status == "answered" and not item.docs
-            self.seconds.append(nan if item.seconds is None else item.seconds)
+        for as_read in batches:
+            self.statuses.update(as_read.statuses)
+            batch = as_read if profile is None else self._arranged(as_read, profile)
+            if leave_out_missing and "missing" in batch.statuses:
+                batch = Batch.of([row for row in batch.rows() if row[2] is not None])
+            self.query_ids += batch.query_ids
+            self.failures |= {
+                batch.query_ids[position]: error for position, error in batch.errors.items()
+            }
+            self.n_empty += int((batch.answered & (batch.docs.texts.n_texts == 0)).sum())
+            self.seconds.extend([nan if own is None else own for own in batch.seconds])
             if self.hashes is not None:
-                self.hashes.append(query_hash(query))
+                self.hashes += batch.hashes()
             if self.golds is not None:
-                self.golds.see(query)
+                self.golds.see_batch(batch)
             if self.kept is not None:  # rows of the table, in its order
-                self.kept.append(keep(item))
-            yield item
+                self.kept += map(keep, items_of(batch))
+            if len(batch):
+                yield batch
+
+    def _arranged(self, batch: Batch, profile: Profile) -> Batch:
+        """The batch with its lists as a profile wants them."""
+        if profile.order != "score" and profile.duplicates != "error":
+            return batch
+        rows: list[Row] = []
+        for line, item in zip(batch.lines, items_of(batch)):
+            if profile.order == "score":
+                self.orders[_order(item)] += 1
+            docs = arranged(item, profile).docs
+            answer = None if item.status == "missing" else Retrieved(docs, item.seconds, item.error)
+            rows.append((line, item.query, answer))
+        return Batch.of(rows)
 
     def add(self, later: Self) -> None:
         """Add what is known of the questions behind these."""
@@ -352,17 +337,18 @@ class Source:
     passed: Passed = field(default_factory=Passed)
 
     def __post_init__(self) -> None:
-        if self.gold is None:
+        if self.gold is None and not isinstance(self.rows, Scored):
             self.passed.hashes = []
 
     def items(
         self, profile: Profile | None = None, *, leave_out_missing: bool = False
     ) -> Iterator[MatchItem]:
-        """`Passed.items` of all of it."""
-        pairs = self.texts.filled(self._read())
-        yield from self.passed.items(pairs, profile, leave_out_missing=leave_out_missing)
+        """`Passed.batches` of all of it, question by question."""
+        filled = self.texts.filled(self._read())
+        for batch in self.passed.batches(filled, profile, leave_out_missing=leave_out_missing):
+            yield from items_of(batch)
 
-    def ahead(self, n_whole: int, *, keep: bool) -> Iterator[Row | Block]:
+    def ahead(self, n_whole: int, *, keep: bool) -> Iterator[Batch]:
         """The stream for whoever looks at it before it passes: gold, and the first documents.
 
         A file may be read without its mistakes, which are said where it passes. Gold may come
@@ -373,20 +359,20 @@ class Source:
             keep: whether the stream will pass here, and not in parts of a file, so that what was
                 read of it is kept, as far as there is room.
         """
-        if self.reading is not None and (keep or self.reading.is_read_once):
-            self.rows = kept = Kept(self.reading.blocks())
+        if self.reading is None:
+            yield from batches_of(self.rows)
+            return
+        if keep or self.reading.is_read_once:
+            self.rows = kept = Kept(self.reading.batches())
             is_read_once = self.reading.is_read_once
             yield from kept.ahead(*((np.inf, np.inf) if is_read_once else (n_whole, _ROOM)))
             n_whole = 0
             if kept.is_whole:
                 return
-        if self.reading is not None:
-            yield from self.reading.anew(n_whole).blocks()
-        else:
-            yield from self.rows.blocks() if isinstance(self.rows, Listed) else self.rows
+        yield from self.reading.anew(n_whole).batches()
 
-    def _read(self) -> Iterator[_Pair]:
-        yield from self.passed.noted(self.rows)
+    def _read(self) -> Iterator[Batch]:
+        yield from self.passed.noted(batches_of(self.rows))
         self.ended()
 
     def ended(self) -> None:
@@ -453,47 +439,18 @@ class Source:
             named = {"name": gold.name, "version": gold.version, "hash": None}
             guessed = {} if gold.encoding is None else {"encoding": gold.encoding}
             return _HashedLater(named | guessed, partial(getattr, gold, "content_hash"))
+        if isinstance(self.rows, Scored):
+            content = partial(_hash_of_scored, self.rows)
+            return _HashedLater({"name": self.dataset_name, "version": None, "hash": None}, content)
         hashed = hash_of(self.passed.hashes or ())
         settings = {"name": self.dataset_name, "version": None, "hash": hashed}
         encoding = None if self.reading is None else self.reading.problems.encoding
         return settings if encoding is None else settings | {"encoding": encoding}
 
-    def by_ids(self, notes: Notes) -> MatchTable | None:
-        """The table where ids alone are compared, which needs no documents; None elsewhere."""
-        return None
 
-
-class _ById(Source):
-    """Qrels and a run as plain mappings, whose ids are compared without making documents."""
-
-    def __init__(self, read: IdArrays) -> None:
-        super().__init__((), "run", "gold", NO_TEXTS)
-        self._arrays = read
-        n_missing = int((~read.answered).sum())
-        self.passed.query_ids = list(read.qrels)
-        self.passed.statuses["missing"] = n_missing
-        self.passed.n_empty = int((np.diff(read.doc_start) == 0).sum()) - n_missing
-        self.n_extra = len(read.run) - int(read.answered.sum())
-
-    def dataset_settings(self) -> Mapping[str, Any]:
-        read = self._arrays
-        # A copy: the caller may change the mapping.
-        hashed = partial(_hash_of_arrays, tuple(read.qrels), read.gold, read.grade, read.gold_start)
-        return _HashedLater({"name": self.dataset_name, "version": None, "hash": None}, hashed)
-
-    def by_ids(self, notes: Notes) -> MatchTable | None:
-        note_apart(self._arrays, notes)
-        return match_id_arrays(self._arrays)
-
-
-def _hash_of_arrays(
-    queries: Sequence[str], ids: Sequence[Sequence[str]], grades: Floats, starts: Ints
-) -> str:
-    gold = {
-        query: dict(zip(documents, of_query.tolist()))
-        for query, documents, of_query in zip(queries, ids, np.split(grades, starts[1:-1]))
-    }
-    return GoldDataset.from_documents(gold).content_hash
+def _hash_of_scored(scored: Scored) -> str:
+    queries = (query for batch in scored.batches() for query in batch.queries())
+    return hash_of(map(query_hash, queries))
 
 
 class _HashedLater(Mapping[str, Any]):
@@ -557,23 +514,14 @@ def source_of(
         of_documents: the fields of retrieved documents that are needed, as of `Reading`.
         ask: asks a retriever; None for `retrieve` with its defaults.
     """
-    if by_id and profile.missing == "empty":
-        read = read_id_arrays(dataset, run)
-        if read is not None:
-            source = _ById(read)
-            if source.n_extra < len(read.run):
-                return source
+    scored = Scored.of(dataset, run) if by_id and profile.missing == "empty" else None
+    if scored is not None and any(scored.is_answered):
+        return Source(scored, "run", "gold", NO_TEXTS, n_extra=scored.n_extra)
     if run is not None:
         gold = read_dataset(dataset)
         if is_retriever(run):
             gold = texts.gold(gold)  # before it is asked
             return _joined(gold, as_run(run, gold, ask), profile, texts)
-        if of_documents is not None and "metadata" not in of_documents:
-            listed = Listed.of(gold, run)
-            if listed is not None:
-                plain = Source(listed, "run", gold.name, texts, gold=gold)
-                plain.passed.mender.surrogates = gold.n_replaced_surrogates
-                return plain
         answers = as_run(run, gold)  # a file that is no run is the greater mistake
         return _joined(texts.gold(gold), answers, profile, texts)
     if not is_source(dataset):

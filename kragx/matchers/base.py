@@ -19,6 +19,7 @@ from kragx.plain import plain
 
 if TYPE_CHECKING:
     from kragx.data import TokenCorpus
+    from kragx.data.batch import Batch
     from kragx.judging import Judge
     from kragx.judging.budget import Plan
     from kragx.judging.pool import Pool
@@ -278,6 +279,9 @@ class BaseMatcher:
         # It decides in another way than the method whose name it would inherit.
         if vars(cls).keys().isdisjoint({"name", "methods"}) and cls.methods():
             cls.name = plugins.path_of(cls)
+        # Somebody's subclass that gives other scores of a question gives those.
+        if "scores" in vars(cls) and vars(cls).keys().isdisjoint({"flat_scores", "target_scores"}):
+            cls.flat_scores = BaseMatcher.flat_scores  # type: ignore[method-assign]
 
     @classmethod
     def methods(cls) -> Mapping[str, Mapping[str, Any]]:
@@ -293,6 +297,13 @@ class BaseMatcher:
     ) -> Iterator[ArrayLike]:
         """`scores` of the pairs that a mask (n x t) asks for; the others may be anything."""
         return self.scores((item for item, _ in items), notes)
+
+    def flat_scores(self, batch: Batch, notes: Notes) -> Floats | None:
+        """Of each query of a batch the n x m scores, gold items across, one behind the other.
+
+        None of a matcher that looks at a question at a time: it is asked for `scores`.
+        """
+        return None
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
         """(n) what each of n documents scores with the gold text beside it, by their texts alone.
@@ -461,16 +472,6 @@ class BaseMatcher:
         """Set what follows from the options while a frozen dataclass is being made."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
-
-
-class IdsMatcher(BaseMatcher):
-    """A matcher that compares ids, so that nobody looks for the texts of gold that has none."""
-
-    reads: Reads = "ids"
-
-    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
-        """0: what has another text has another id."""
-        return np.zeros(len(docs))
 
 
 def _is_cached(kind: type, name: str) -> bool:

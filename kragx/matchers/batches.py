@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from typing import Protocol, Self
 
 import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer
+from kragx.data.batch import Batch
 from kragx.data.documents import Remembered
 from kragx.data.known import OfTexts, known_texts
 from kragx.data.lists import Lists
 from kragx.data.phrases import are_short, is_short
-from kragx.data.stretches import distinct
+from kragx.data.stretches import distinct, starts
 from kragx.data.words import words
 from kragx.errors import shorten
-from kragx.matchers.base import ID_AND_TEXT, BaseMatcher, MatchItem
+from kragx.matchers.arrays import ArrayMatcher, Targets, with_texts
+from kragx.matchers.base import ID_AND_TEXT
 from kragx.matchers.notes import Notes
-from kragx.matchers.shares import lengths
 from kragx.metrics import Bools, Floats, Ints
 from kragx.phrase import Phrase
 from kragx.plugins import shown_name
 from kragx.printing import joined, phrase
-
-# Queries whose texts are compared at once: enough for a tokenizer or a model that works in batches,
-# and for numpy's calls to take no time beside the work, few enough to hold in memory.
-_BATCH = 512
-
 
 GOLD_LOST, DOCS_LOST = "n_queries_gold_unmatchable", "n_queries_docs_unmatchable"
 """Counts of questions with a gold item, and with a retrieved text, that can match nothing."""
@@ -114,47 +110,7 @@ class Unmatchable:
         return joined(": ", [problem, remedy])
 
 
-@dataclass(frozen=True)
-class Batch:
-    """The texts of some questions.
-
-    Attributes:
-        query_ids: of the q questions.
-        docs: what was retrieved for each of them, as it is.
-        golds: the texts of its gold items and their alternatives, as they are.
-        gold_of: which gold item of them all each of these texts is of.
-    """
-
-    query_ids: Sequence[str]
-    docs: Lists
-    golds: Lists
-    gold_of: Ints
-
-    @classmethod
-    def of(cls, items: Sequence[MatchItem], golds: Sequence[Mapping[int, str]], name: str) -> Self:
-        """Those of items, and of the targets of each that have a text, by position."""
-        known = known_texts()
-        known.make_room()
-        docs = [item.doc_texts(name) for item in items]
-        of_docs, of_golds = (
-            np.array(known.numbers(chain.from_iterable(texts)), np.int64)
-            for texts in (docs, (own.values() for own in golds))
-        )
-        n_before, gold_of = 0, []
-        for item, own in zip(items, golds):
-            has_one_each = len(own) == len(item.query.gold) == item.shape[1]
-            positions = own if has_one_each else [item.targets[at].gold for at in own]
-            gold_of += [n_before + position for position in positions]
-            n_before += len(item.query.gold)
-        return cls(
-            [item.query.id for item in items],
-            Lists(known.texts, of_docs, lengths(docs)),
-            Lists(known.texts, of_golds, lengths(golds)),
-            np.array(gold_of, np.int64),
-        )
-
-
-class BatchMatcher(BaseMatcher):
+class BatchMatcher(ArrayMatcher):
     """Turns texts into numbers, a batch of queries at a time, and compares these.
 
     A subclass makes the numbers in `prepare` and says in `compare` what they score. Questions with
@@ -216,35 +172,23 @@ class BatchMatcher(BaseMatcher):
         """Why a gold text can match nothing, and what would match it."""
         raise NotImplementedError
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield n x t scores in [0, 1]; 0 for a target without text."""
-        stream = iter(items)
-        while batch := list(islice(stream, _BATCH)):
-            targets = [item.target_texts(self.name) for item in batch]
-            scores = self.batch_scores(Batch.of(batch, targets, self.name), notes)
-            end = 0
-            for item, columns in zip(batch, targets):
-                n, t = item.shape
-                own = scores[end : (end := end + n * len(columns))].reshape(n, len(columns))
-                if len(columns) < t:
-                    every = np.zeros((n, t))
-                    every[:, list(columns)] = own
-                    own = every
-                yield own
+    def targets(self, batch: Batch) -> Targets:
+        """Those that have a text."""
+        return with_texts(self, batch)
 
-    def batch_scores(self, batch: Batch, notes: Notes) -> Floats:
+    def target_scores(self, batch: Batch, targets: Targets, notes: Notes) -> Floats:
         """The scores of all documents and gold texts of a batch, as of `compare_all`."""
-        docs, golds = self.numbered(batch.docs, batch.golds)
-        self._note(batch, docs, golds, notes)
+        docs, golds = self.numbered(batch.docs.texts, targets.entries.texts)
+        self._note(batch, targets, docs, golds, notes)
         scores = self._told_apart(docs, golds, self.compare_all(docs, golds), notes)
         n_pairs = docs.n_texts * golds.n_texts
-        starts = np.cumsum(n_pairs) - n_pairs
+        first = starts(n_pairs)
         for watcher in self.watchers(notes):
             for query, query_id in enumerate(batch.query_ids):
                 if watcher.wants(query_id):
-                    own = scores[starts[query] :][: n_pairs[query]]
+                    of_query = scores[first[query] :][: n_pairs[query]]
                     shape = docs.n_texts[query], golds.n_texts[query]
-                    watcher.see(query_id, docs[query], golds[query], own.reshape(shape))
+                    watcher.see(query_id, docs[query], golds[query], of_query.reshape(shape))
         return scores
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
@@ -258,11 +202,14 @@ class BatchMatcher(BaseMatcher):
         pairs = [*self.numbered(*(Lists(known.texts, own, ones) for own in numbers))]
         return self._told_apart(pairs[0], pairs[1], self.compare_all(*pairs), Notes())
 
-    def _note(self, batch: Batch, docs: Lists, golds: Lists, notes: Notes) -> None:
+    def _note(
+        self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes
+    ) -> None:
         """Count the questions some of whose texts are special, for each of these things once.
 
         Args:
             batch: the questions.
+            targets: those that are compared.
             docs: their documents as they are compared.
             golds: their gold texts as they are compared.
             notes: where they are counted.
@@ -272,12 +219,12 @@ class BatchMatcher(BaseMatcher):
             n_useful = np.bincount(golds.of_text[~useless], minlength=len(golds))
             n_lost = int(((n_useful == 0) & (golds.n_texts > 0)).sum())
             notes.update({ALL_LOST: n_lost} if n_lost else {})
-            saved = np.isin(batch.gold_of, batch.gold_of[~useless])  # by an alternative
+            saved = np.isin(targets.gold, targets.gold[~useless])  # by an alternative
             useless &= ~saved
         special = {
-            DOCS_LOST: (batch.docs, self.useless(docs, gold=False)),
-            GOLD_LOST: (batch.golds, useless),
-            SHORT_GOLD: (batch.golds, self.as_phrases(golds)),
+            DOCS_LOST: (batch.docs.texts, self.useless(docs, gold=False)),
+            GOLD_LOST: (targets.entries.texts, useless),
+            SHORT_GOLD: (targets.entries.texts, self.as_phrases(golds)),
         }
         for count, (texts, is_special) in special.items():
             if not is_special.any():  # as a rule

@@ -17,7 +17,6 @@ from kragx.data.lists import Lists
 from kragx.errors import UsageError, shorten
 from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.matchers.batches import EMPTY, NO_VECTOR, BatchMatcher
-from kragx.matchers.ids import equal
 from kragx.metrics import Bools, Floats
 from kragx.plugins import Read, fitting, is_text, optional, whole
 
@@ -225,7 +224,8 @@ class EmbeddingMatcher(BatchMatcher):
                 units = self._units(left)
                 np.clip(units @ self._units(right).T, 0, 1, out=cosines)
                 # Rounding must not keep equal texts from scoring 1.
-                cosines[(equal(left, right) > 0) & np.any(units, axis=1, keepdims=True)] = 1.0
+                same = np.array([[text == other for other in right] for text in left])
+                cosines[same & np.any(units, axis=1, keepdims=True)] = 1.0
             yield cosines
 
 

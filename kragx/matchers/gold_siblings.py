@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import Query, normalise
-from kragx.data.block import Block
+from kragx.data.batch import Batch
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.vocabulary import Gathering
 from kragx.metrics import Floats
@@ -91,15 +91,19 @@ class GoldSample:
         if any(texts):
             self._take(query.id, lambda: [*filter(None, texts)])
 
-    def see_block(self, block: Block) -> None:
-        """Take the questions of a block, whose gold items all have one text, into account."""
-        texts = block.golds.texts
-        is_gold = block.grades > 0
+    def see_batch(self, batch: Batch) -> None:
+        """Take the questions of a batch into account."""
+        if batch.golds.alternatives is not None or not batch.golds.have_texts:
+            for query in batch.queries():
+                self.see(query)
+            return
+        texts = batch.golds.texts
+        is_gold = batch.grades > 0
         is_gold &= np.array([bool(texts.known[own]) for own in texts.numbers.tolist()], bool)
         of_gold = texts.those(is_gold)
         for row, n_texts in enumerate(of_gold.n_texts.tolist()):
             if n_texts:
-                self._take(block.query_ids[row], partial(of_gold.__getitem__, row))
+                self._take(batch.query_ids[row], partial(of_gold.__getitem__, row))
 
     def _take(self, query_id: str, texts: Callable[[], Sequence[str]]) -> None:
         self.n += 1

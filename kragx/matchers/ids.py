@@ -1,28 +1,23 @@
-"""Equal ids: the matcher `id`, and the same straight from qrels and runs as mappings.
-
-From mappings no document object is made. Only the ranks of the gold documents matter, so a run of
-a million scores is never sorted: a gold document's rank is one more than the number of documents
-of its query that stand before it.
-"""
+"""Equal ids: the matcher `id`."""
 
 import re
-import struct
 import unicodedata
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 from numbers import Integral
-from typing import Annotated, Any, Self, TypeGuard
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from kragx.data import Doc, look_alikes, told_apart, value_at
+from kragx.data.batch import Batch, Entries
+from kragx.data.stretches import ranges, starts
 from kragx.errors import DataError
-from kragx.matchers.base import ID_AND_METADATA, IdsMatcher, MatchItem, Target
-from kragx.matchers.matching import starts
+from kragx.matchers.arrays import ArrayMatcher, Targets, items_of
+from kragx.matchers.base import ID_AND_METADATA, MatchItem, Reads, Target
 from kragx.matchers.notes import Notes
-from kragx.metrics import Bools, Floats, Ints, MatchTable
+from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional
 from kragx.printing import phrase
 
@@ -101,6 +96,10 @@ class Apart:
             example = {"query": query, "id": docs[0], "keys": keys, "gold": golds[0]}
             self.merge(type(self)(1, {*golds}, {*docs}, example=example))
 
+    def meet(self) -> None:
+        """Some id is both: nobody asks further, and there may be millions."""
+        self.met, self.gold, self.retrieved = True, set(), set()
+
     def merge(self, later: Self) -> None:
         """Add those after these."""
         self.met = (
@@ -113,8 +112,8 @@ class Apart:
                 and later.gold.isdisjoint(self.retrieved)
             )
         )
-        if self.met:  # nobody asks further, and there may be millions
-            self.gold, self.retrieved = set(), set()
+        if self.met:
+            self.meet()
             return
         self.n += later.n
         self.example = self.example or later.example
@@ -148,7 +147,7 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class IdMatcher(IdsMatcher):
+class IdMatcher(ArrayMatcher):
     """Equal ids.
 
     Attributes:
@@ -161,29 +160,72 @@ class IdMatcher(IdsMatcher):
     id_key: IdKey = None
     gold_id_key: IdKey = None
     name = "id"
+    reads: Reads = "ids"
     yes_or_no = True
     looks_at = ID_AND_METADATA
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield 1 where the ids are equal, else 0; note those that only look so, or none are."""
-        settings = self.settings
-        apart = notes.finding(settings, APART, Apart)
-        for item in items:
-            if not (item.docs and item.targets):
-                yield np.zeros(item.shape)
-                continue
-            docs, golds = self._doc_ids(item), self._gold_ids(item)
-            wanted = [*filter(None, golds)]
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
+        """0: what has another text has another id."""
+        return np.zeros(len(docs))
+
+    def target_scores(self, batch: Batch, targets: Targets, notes: Notes) -> Floats:
+        """1 where the ids are equal, else 0; note those that only look so, or none are."""
+        doc_ids, target_ids = self._ids(batch, targets)
+        n_docs, n_targets = batch.docs.texts.n_texts, targets.entries.texts.n_texts
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(target_ids)) if name}
+        docs, golds = (
+            np.fromiter(map(numbers.get, ids, repeat(nobody)), np.int64, len(ids))
+            for ids, nobody in ((doc_ids, -1), (target_ids, -2))
+        )
+        # Few documents have an id that is anybody's gold; each is laid beside its query's targets.
+        n_beside = np.repeat(n_targets, n_docs)
+        likely = np.flatnonzero(docs >= 0)
+        target = ranges(np.repeat(starts(n_targets), n_docs)[likely], n_beside[likely])
+        pair = ranges(starts(n_beside)[likely], n_beside[likely])
+        scores = np.zeros(int(n_beside.sum()))
+        scores[pair[np.repeat(docs[likely], n_beside[likely]) == golds[target]]] = 1.0
+        apart = notes.finding(self.settings, APART, Apart)
+        is_plain = _is_plain("".join(filter(None, chain(doc_ids, target_ids))))
+        if scores.any() and not apart.met:
+            apart.meet()
+        if apart.met and is_plain:  # as a rule
+            return scores
+        last_doc, last_target = np.cumsum(n_docs).tolist(), np.cumsum(n_targets).tolist()
+        for query in np.flatnonzero((n_docs > 0) & (n_targets > 0)).tolist():
+            first = last_doc[query] - int(n_docs[query])
+            own_docs: Any = doc_ids[first : last_doc[query]]
+            own_targets = slice(last_target[query] - int(n_targets[query]), last_target[query])
+            golds_of = target_ids[own_targets]
+            wanted = [*filter(None, golds_of)]
             if not apart.met:
-                apart.add(item.query.id, docs, wanted, _keys(item.docs[0]))
-            if not _is_plain("".join(chain(docs, wanted))):
-                alike = look_alikes(_not_found(item, docs, golds), docs)
+                metadata = (batch.docs.metadata or {first: {}})[first] or {}
+                apart.add(batch.query_ids[query], own_docs, wanted, _keys(metadata))
+            if not _is_plain("".join(chain(own_docs, wanted))):
+                missed = _not_found(own_docs, golds_of, targets.gold[own_targets].tolist())
+                alike = look_alikes(missed, own_docs)
                 notes[ALIKE] += bool(alike)
-                apart.met = apart.met or bool(alike)  # which is said by itself
+                if alike:  # which is said by itself
+                    apart.meet()
                 for pair in [*alike.items()][-1:]:
-                    of_all = notes.finding(settings, ALIKE, Alike)
-                    of_all.add(item.query.id, pair)
-            yield equal(docs, golds)
+                    of_all = notes.finding(self.settings, ALIKE, Alike)
+                    of_all.add(batch.query_ids[query], pair)
+        return scores
+
+    def _ids(
+        self, batch: Batch, targets: Targets
+    ) -> tuple[Sequence[str | None], Sequence[str | None]]:
+        """The ids of all documents and targets; None of those that need none."""
+        sides = (batch.docs, batch.golds)
+        has_keys = (self.id_key, self.gold_id_key) != (None, None)
+        if not has_keys and batch.golds.alternatives is None and all(map(_have_ids, sides)):
+            return batch.docs.ids or (), batch.golds.ids or ()
+        docs: list[str | None] = []
+        golds: list[str | None] = []
+        for item in items_of(batch):
+            is_compared = bool(item.docs and item.targets)
+            docs += self._doc_ids(item) if is_compared else [None] * len(item.docs)
+            golds += self._gold_ids(item) if is_compared else [None] * len(item.targets)
+        return docs, golds
 
     def check(self, notes: Notes) -> None:
         """Count the questions where no id of any is a gold item's, for whoever reads results."""
@@ -199,7 +241,7 @@ class IdMatcher(IdsMatcher):
             except DataError as error:
                 raise error.within(path=f"query {item.query.id!r}, rank {rank}") from None
             if doc_id is None:
-                names = _names(doc)
+                names = _names(doc.metadata)
                 raise DataError(
                     phrase(
                         "query {query!r}, rank {rank}: the document has no {key}; name the "
@@ -248,14 +290,14 @@ class IdMatcher(IdsMatcher):
 _is_uuid = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
 
 
-def _names(doc: Doc) -> str:
+def _names(metadata: Mapping[str, Any]) -> str:
     """The first metadata keys of a document."""
-    return ", ".join(sorted(map(str, doc.metadata))[:8])
+    return ", ".join(sorted(map(str, metadata))[:8])
 
 
-def _keys(doc: Doc) -> str:
+def _keys(metadata: Mapping[str, Any]) -> str:
     """The same in brackets."""
-    names = _names(doc)
+    names = _names(metadata)
     return f" (it has: {names})" if names else ""
 
 
@@ -264,26 +306,22 @@ def _is_plain(ids: str) -> bool:
     return ids.split() == [ids] and unicodedata.is_normalized("NFC", ids)
 
 
-def _not_found(item: MatchItem, docs: Sequence[str], golds: Sequence[str | None]) -> Iterator[str]:
-    """The ids of gold items of which no id was retrieved."""
+def _have_ids(entries: Entries) -> bool:
+    """Whether all have an id of their own that is not blank."""
+    ids: Any = entries.ids or ()
+    kinds = {*map(type, ids)}
+    return len(ids) == len(entries.texts.numbers) and kinds <= {str} and all(map(str.strip, ids))
+
+
+def _not_found(
+    docs: Sequence[str], targets: Sequence[str | None], gold: Sequence[int]
+) -> Iterator[str]:
+    """The ids of gold items of which no id was retrieved; `gold` says of which item each is."""
     retrieved = set(docs)
-    found = {target.gold for target, own in zip(item.targets, golds) if own in retrieved}
-    for target, own in zip(item.targets, golds):
-        if own is not None and target.gold not in found:
-            yield own
-
-
-def equal(docs: Sequence[str], targets: Sequence[str | None]) -> Floats:
-    """1 where a document's key equals a target's, else 0; None equals nothing."""
-    scores = np.zeros((len(docs), len(targets)))
-    columns: dict[str, list[int]] = {}
-    for column, key in enumerate(targets):
-        if key is not None:
-            columns.setdefault(key, []).append(column)
-    for row, key in enumerate(docs):
-        for column in columns.get(key, ()):
-            scores[row, column] = 1.0
-    return scores
+    found = {own for target, own in zip(targets, gold) if target in retrieved}
+    for target, own in zip(targets, gold):
+        if target is not None and own not in found:
+            yield target
 
 
 def _lookup(source: Doc | Target, paths: tuple[str, ...]) -> str | None:
@@ -302,210 +340,3 @@ def _lookup(source: Doc | Target, paths: tuple[str, ...]) -> str | None:
                 f"id_key {path!r}: {value!r} is not an id; it must be a string or whole number"
             )
     return None
-
-
-# -- qrels and runs as mappings ----------------------------------------------------------------
-
-Scores = Mapping[str, Mapping[str, float]]
-
-
-@dataclass(frozen=True)
-class IdArrays:
-    """Qrels and a run as arrays, for q queries with d documents and g gold items.
-
-    Attributes:
-        qrels, run: the mappings that they are made of.
-        doc_start: (q + 1) where each query's documents begin.
-        gold_start: (q + 1) the same for gold items.
-        score: (d) the documents' scores, as they stand in the run.
-        gold: for each query the ids of its gold items.
-        grade: (g) their grades.
-        own: (g) the score of each gold item's document; NaN where it was not retrieved.
-        answered: (q) whether the run has the query.
-    """
-
-    qrels: Scores
-    run: Scores
-    doc_start: Ints
-    gold_start: Ints
-    score: Floats
-    gold: tuple[tuple[str, ...], ...]
-    grade: Floats
-    own: Floats
-    answered: Bools
-
-
-def read_id_arrays(qrels: object, run: object) -> IdArrays | None:
-    """Read ``{query: {document: grade}}`` and ``{query: {document: score}}``.
-
-    Everything about a query is read at once, while it is near: a million scores lie scattered in
-    memory, and to come back to them costs more than to look at them.
-
-    Returns:
-        The arrays; None if these are no such mappings, or some key is no id.
-
-    Raises:
-        DataError: a grade is not a finite number, or a score no number.
-    """
-    if not (_nested(qrels) and _nested(run)):
-        return None
-    if "" in qrels or " " in qrels:
-        return None
-    scores, grades, ids, own = [], [], [], array("d")
-    unknown = repeat(np.nan)
-    empty: Mapping[str, float] = {}
-    try:
-        # The fastest way to see that all keys are strings.
-        "".join(qrels)
-        "".join(run)
-        for query, golds in qrels.items():
-            ranking = run.get(query, empty)
-            if "" in golds or "" in ranking or " " in golds or " " in ranking:
-                return None  # where documents are made blank ids are refused
-            ids.append(tuple(golds))
-            "".join(ids[-1])
-            "".join(ranking)
-            scores.append(struct.pack(f"{len(ranking)}d", *ranking.values()))
-            grades.append(struct.pack(f"{len(golds)}d", *golds.values()))
-            own.extend(map(ranking.get, golds, unknown))
-    except TypeError:
-        return None
-    except (struct.error, OverflowError):
-        _refuse(qrels, run)
-        raise DataError("the numbers of a run or qrels must be finite and fit a float") from None
-    read = IdArrays(
-        qrels=qrels,
-        run=run,
-        doc_start=starts([len(packed) // 8 for packed in scores]),
-        gold_start=starts([len(packed) // 8 for packed in grades]),
-        score=np.frombuffer(b"".join(scores)),
-        gold=tuple(ids),
-        grade=np.frombuffer(b"".join(grades)),
-        own=np.array(own),
-        answered=np.fromiter(map(run.__contains__, qrels), bool, len(qrels)),
-    )
-    # True and False have passed for 1 and 0, and so has an array of one, before numpy 2.4.
-    kinds = set(map(type, chain.from_iterable(golds.values() for golds in qrels.values())))
-    kinds.update(_kinds_near_bools(read))
-    valid = np.isfinite(read.grade).all() and not np.isnan(read.score).any()
-    if not valid or kinds & {bool, np.bool_, np.ndarray}:
-        _refuse(qrels, run)
-    return read
-
-
-def note_apart(read: IdArrays, notes: Notes) -> None:
-    """Note whether any id that was retrieved is a gold item's, as the matcher does."""
-    if not np.isnan(read.own).all():  # as a rule
-        return
-    apart = notes.finding(IdMatcher().settings, APART, Apart)
-    for query, golds in zip(read.qrels, read.gold):
-        if golds and read.run.get(query):
-            apart.add(query, [*read.run[query]], golds)
-
-
-def _nested(value: Any) -> TypeGuard[Scores]:
-    return (
-        isinstance(value, Mapping)
-        and bool(value)
-        and all(issubclass(kind, Mapping) for kind in set(map(type, value.values())))
-    )
-
-
-def _kinds_near_bools(read: IdArrays) -> set[type]:
-    """The types of each query's scores from the first 0 or 1 to the last; no bool is elsewhere."""
-    near = np.flatnonzero((read.score == 0) | (read.score == 1))
-    first = np.searchsorted(near, read.doc_start)
-    rows = np.flatnonzero(first[1:] > first[:-1])
-    begin = near[first[rows]] - read.doc_start[rows]
-    end = near[first[rows + 1] - 1] + 1 - read.doc_start[rows]
-    queries = list(read.qrels)
-    kinds: set[type] = set()
-    for row, start, stop in zip(rows.tolist(), begin.tolist(), end.tolist()):
-        kinds.update(map(type, islice(read.run[queries[row]].values(), start, stop)))
-    return kinds
-
-
-def _refuse(qrels: Scores, run: Scores) -> None:
-    """Raise a `DataError` about the first value that is no number, or a grade that is not finite.
-
-    There may be none.
-    """
-    for source, what, finite in ((qrels, "grade", "finite "), (run, "score", "")):
-        for query, of_query in source.items():
-            for document, value in of_query.items():
-                is_number = not isinstance(value, (bool, np.bool_)) and isinstance(
-                    value, (int, float, np.integer, np.floating)
-                )
-                # A whole number may be too great for a float, so numpy is not asked about it.
-                if not is_number or (value - value and (finite or abs(value) != np.inf)):
-                    raise DataError(
-                        f"query {query!r}: the {what} of {document!r} must be a {finite}number, "
-                        f"not {value!r}"
-                    )
-
-
-def match_id_arrays(read: IdArrays) -> MatchTable:
-    """The match table of qrels and a run; a pair with equal ids is a match.
-
-    A query's documents are ranked by score, ties by id descending (as UTF-8 bytes). The rows of the
-    table are the queries of the qrels, in their order.
-    """
-    gold = np.flatnonzero(~np.isnan(read.own))
-    n_queries = len(read.qrels)
-    query = np.repeat(np.arange(n_queries), np.diff(read.gold_start))[gold]
-    before, tied = _before(read.score, read.doc_start, query, read.own[gold])
-    if tied.any():
-        queries = list(read.qrels)
-        documents = list(chain.from_iterable(read.gold))
-        for pair in np.flatnonzero(tied):
-            before[pair] += _tied_before(read.run[queries[query[pair]]], documents[gold[pair]])
-    doc = read.doc_start[query] + before
-    order = np.lexsort((gold, doc))
-    return MatchTable(
-        doc_start=read.doc_start,
-        gold_start=read.gold_start,
-        grade=read.grade,
-        answered=read.answered,
-        repeated=np.zeros(len(read.score), bool),
-        pair_doc=doc[order].astype(np.int32),
-        pair_gold=gold[order].astype(np.int32),
-        pair_score=np.ones(len(gold)),
-        threshold=1.0,
-    )
-
-
-def _before(scores: Floats, doc_start: Ints, query: Ints, own: Floats) -> tuple[Ints, Bools]:
-    """How many of its query's scores are greater than each score `own`, and whether one ties."""
-    ascending = -scores  # so that the best score stands first, and a row can be searched
-    falls = np.zeros(len(scores) + 1, np.int64)  # how often scores rose, up to each document
-    np.cumsum(ascending[1:] < ascending[:-1], out=falls[2:])
-    # A row's first document is compared with the row before, which says nothing.
-    starts = np.minimum(doc_start[:-1] + 1, doc_start[1:])
-    for row in np.flatnonzero(falls[doc_start[1:]] > falls[starts]):
-        ascending[doc_start[row] : doc_start[row + 1]].sort()
-    first, last = doc_start[query], doc_start[query + 1]
-    place = _bisect(ascending, first, last, -own)
-    behind = np.minimum(place + 1, len(scores) - 1)
-    return place - first, (place + 1 < last) & (ascending[behind] == -own)
-
-
-def _bisect(values: Floats, first: Ints, last: Ints, own: Floats) -> Ints:
-    """Where each `own` belongs in its sorted stretch of `values`: binary searches, all at once."""
-    first, last = first.copy(), last.copy()
-    while (first < last).any():
-        middle = (first + last) // 2
-        # Where a search has ended (first == last), the middle may lie beyond the last value.
-        right = (first < last) & (values[np.minimum(middle, len(values) - 1)] < own)
-        first = np.where(right, middle + 1, first)
-        last = np.where(right, last, middle)
-    return first
-
-
-def _tied_before(ranking: Mapping[str, float], document: str) -> int:
-    own = document.encode("utf-8", "surrogatepass")
-    score = ranking[document]
-    return sum(
-        other == score and name.encode("utf-8", "surrogatepass") > own
-        for name, other in ranking.items()
-        if name != document
-    )

@@ -5,14 +5,15 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kragx.data import NO_CORPUS, Lacking
-from kragx.data.block import Block
+from kragx.data.batch import Batch
 from kragx.errors import DataError, UsageError
+from kragx.matchers.arrays import batch_of, items_of
 from kragx.matchers.base import (
     BaseMatcher,
     Heard,
@@ -22,21 +23,17 @@ from kragx.matchers.base import (
     Trace,
     adapted,
 )
-from kragx.matchers.batches import Batch, BatchMatcher
 from kragx.matchers.notes import Notes
 from kragx.matchers.repeats import known_repeats
-from kragx.matchers.shares import lengths
 from kragx.metrics import Bools, Floats, Ints, MatchTable, Votes
 from kragx.metrics.threshold import matches
-
-_AT_ONCE = 512  # queries whose scores become pairs at once
 
 
 def match(
     items: Iterable[MatchItem], matcher: Matcher, notes: Notes, heard: Heard | None = None
 ) -> MatchTable:
-    """Match a stream of queries that is all there is: `match_part`, then `conclude`."""
-    table = match_part(items, matcher, notes, heard)
+    """Match all the queries that there are, asked for together: `match_part`, then `conclude`."""
+    table = match_part([batch_of([*items])], matcher, notes, heard)
     conclude(matcher, notes)
     return table
 
@@ -52,16 +49,15 @@ def conclude(matcher: Matcher, notes: Notes) -> None:
 
 
 def match_part(
-    items: Iterable[MatchItem | Block],
+    batches: Iterable[Batch],
     matcher: Matcher,
     notes: Notes,
     heard: Heard | None = None,
 ) -> MatchTable:
-    """Match a stream of queries that others may follow; no text is kept.
+    """Match queries that others may follow; no text is kept.
 
     Args:
-        items: the queries with their documents, in the order of the table's rows. For a
-            `BatchMatcher` there may be blocks of them, of which nobody hears.
+        batches: the queries with their documents, in the order of the table's rows.
         matcher: scores them.
         notes: the matcher adds its counts and findings here.
         heard: is told of each query what the matcher, and of a combination each member, said.
@@ -76,40 +72,24 @@ def match_part(
             f"{matcher.class_name}.threshold: {matcher.threshold!r} must be a number above 0"
         )
     pairs = _Pairs(matcher)
-    stream = iter(items)
-    # Somebody's subclass may make other scores of each question's.
-    takes_blocks = type(matcher).scores is BatchMatcher.scores
-    for is_block, own in groupby(stream, lambda item: takes_blocks and isinstance(item, Block)):
-        if not is_block:
-            _match_items(_one_by_one(own), stream, pairs, notes, heard)
-            continue
-        for block in own:
-            pairs.add_block(block, notes)  # type: ignore[arg-type]
+    stream = iter(batches)
+    for batch in stream:
+        try:
+            scores = None if heard is not None else matcher.flat_scores(batch, notes)
+            votes = None
+            if scores is None:
+                scores, votes = _by_question(items_of(batch), matcher, notes, heard)
+        except TextlessError as error:
+            items = chain.from_iterable(map(items_of, chain([batch], stream)))
+            raise lacking(items, error, uses_gold=matcher.uses_gold) from None
+        pairs.add(batch, scores, votes)
     return pairs.table()
 
 
-def _one_by_one(items: Iterable[MatchItem | Block]) -> Iterator[MatchItem]:
-    """Queries, also those of blocks, one by one."""
-    for own in items:
-        if isinstance(own, MatchItem):
-            yield own
-            continue
-        for _, query, answer in own.rows():
-            if answer is None:
-                yield MatchItem(query, (), "missing")
-            else:
-                yield MatchItem(query, answer.documents, "answered", answer.seconds)
-
-
-def _match_items(
-    items: Iterator[MatchItem],
-    rest: Iterator[MatchItem | Block],
-    pairs: _Pairs,
-    notes: Notes,
-    heard: Heard | None,
-) -> None:
-    """Match some queries one by one; `rest` are those behind them."""
-    matcher = pairs.matcher
+def _by_question(
+    items: Sequence[MatchItem], matcher: BaseMatcher, notes: Notes, heard: Heard | None
+) -> tuple[Floats, tuple[Floats, Floats] | None]:
+    """The n x m scores of each query, of a matcher that looks at one at a time, and the votes."""
     waiting: deque[MatchItem] = deque()  # handed to the matcher, not yet answered
 
     def handed_out() -> Iterator[MatchItem]:
@@ -118,100 +98,63 @@ def _match_items(
             yield item
 
     stream = handed_out()
+    answers: Iterable[tuple[Trace | None, ArrayLike]]
     if matcher.votes or (heard is not None and matcher.members):
-        answers: Iterable[Answer] = (
-            (trace, trace.scores)
-            for trace in matcher.traces(((item, None) for item in stream), notes)
-        )
+        traces = matcher.traces(((item, None) for item in stream), notes)
+        answers = ((trace, trace.scores) for trace in traces)
     else:
         answers = ((None, matrix) for matrix in matcher.scores(stream, notes))
-    n_before = pairs.n_queries
-    unanswered = (item for item in chain(waiting, stream, rest) if isinstance(item, MatchItem))
-    for trace, matrix in _counting(answers, unanswered, matcher):
+    scores, low, high = list[Floats](), list[Floats](), list[Floats]()
+    for trace, matrix in answers:
         if not waiting:
             raise DataError(f"{matcher.class_name}.scores gave more answers than queries")
         item = waiting.popleft()
-        scores = pairs.add(item, matrix, trace)
+        scores.append(_shaped(matrix, item, matcher))
+        if matcher.votes:
+            reach = trace and trace.reach
+            least, most = reach or (scores[-1], scores[-1])
+            low.append(least)
+            high.append(most)
         if heard is not None:
-            heard(item, trace or Trace(matcher, scores, np.ones(item.shape, bool)))
+            heard(item, trace or Trace(matcher, scores[-1], np.ones(item.shape, bool)))
     for _ in stream:  # what a matcher that stopped early has not even asked for
         pass
     if waiting:
-        n_queries = len(waiting) + pairs.n_queries - n_before
         raise DataError(
-            f"{matcher.class_name}.scores left {len(waiting)} of {n_queries} queries unanswered; "
+            f"{matcher.class_name}.scores left {len(waiting)} of {len(items)} queries unanswered; "
             "it must yield one array for each"
         )
+    _check(scores, items, matcher)
+
+    def flat(matrices: Sequence[Floats]) -> Floats:
+        by_gold = (_by_gold(*pair, matcher.threshold).ravel() for pair in zip(matrices, items))
+        return np.concatenate([*by_gold, np.empty(0)])
+
+    return flat(scores), (flat(low), flat(high)) if matcher.votes else None
 
 
 class _Pairs:
-    """The match table while queries are answered: a few hundred at once become its pairs."""
+    """The match table while batches are answered.
+
+    Millions of documents and pairs: buffers grow in place, and numpy reads them without a copy.
+    """
 
     def __init__(self, matcher: BaseMatcher) -> None:
         self.matcher = matcher
         self._repeats = known_repeats()
-        self._items: list[MatchItem] = []  # answered, and not yet in the table
-        self._scores: list[Floats] = []
-        self._low: list[Floats] = []
-        self._high: list[Floats] = []
-        # Millions of documents and pairs: buffers that grow in place, and that numpy reads
-        # without a copy.
         self._n_docs, self._n_gold, self._grade = array("q"), array("q"), array("d")
         self._repeated, self._answered, self._unanswerable = bytearray(), bytearray(), bytearray()
         self._doc, self._gold, self._score = array("i"), array("i"), array("d")
         self._least, self._greatest = array("d"), array("d")
 
-    @property
-    def n_queries(self) -> int:
-        """How many queries were answered."""
-        return len(self._n_docs) + len(self._items)
-
-    def add(self, item: MatchItem, matrix: ArrayLike, trace: Trace | None) -> Floats:
-        """Take the answer for the next query, and give it as an array."""
-        scores = _shaped(matrix, item, self.matcher)
-        self._items.append(item)
-        self._scores.append(scores)
-        if self.matcher.votes:
-            low, high = (scores, scores) if trace is None or trace.reach is None else trace.reach
-            self._low.append(low)
-            self._high.append(high)
-        if len(self._items) == _AT_ONCE:
-            self._take()
-        return scores
-
-    def add_block(self, block: Block, notes: Notes) -> None:
-        """Have the matcher answer for the next queries, all at once."""
-        assert isinstance(self.matcher, BatchMatcher)
-        self._take()  # what was answered before
-        docs, golds = block.docs.texts, block.golds.texts
-        of_golds = np.arange(len(golds.numbers))  # none has alternatives
-        batch = Batch(block.query_ids, docs, golds, of_golds)
-        scores = self.matcher.batch_scores(batch, notes)
-        self._add_pairs(docs.n_texts, golds.n_texts, scores, None)
-        self._grade.frombytes(block.grades.tobytes())
-        self._repeated += self._repeats.of(docs, block.docs.ids).tobytes()
-        self._answered.extend(block.answered)
-        self._unanswerable += block.unanswerable.tobytes()
+    def add(self, batch: Batch, scores: Floats, votes: tuple[Floats, Floats] | None) -> None:
+        """Take the n x m scores of the next queries, one behind the other, and their votes."""
+        self._add_pairs(batch.docs.texts.n_texts, batch.golds.texts.n_texts, scores, votes)
+        self._grade.frombytes(batch.grades.tobytes())
+        self._repeated += self._repeats.of(batch.docs).tobytes()
+        self._answered += batch.answered.tobytes()
+        self._unanswerable += batch.unanswerable.tobytes()
         self._check_size()
-
-    def _take(self) -> None:
-        """Lay what was answered down in the buffers."""
-        items = self._items
-        n_docs, n_gold = (
-            lengths(own)
-            for own in ([item.docs for item in items], [item.query.gold for item in items])
-        )
-        _check(self._scores, items, self.matcher)
-        scores, low, high = map(self._by_gold, (self._scores, self._low, self._high))
-        self._add_pairs(n_docs, n_gold, scores, (low, high) if self.matcher.votes else None)
-        for item in items:
-            self._grade.extend([gold.grade for gold in item.query.gold])
-        self._repeated.extend(self._repeats.of_documents([item.docs for item in items]))
-        self._answered.extend([item.status == "answered" for item in items])
-        self._unanswerable.extend([item.query.answerable is False for item in items])
-        self._check_size()
-        for answered in (self._items, self._scores, self._low, self._high):
-            answered.clear()
 
     def _check_size(self) -> None:
         if max(len(self._repeated), len(self._grade)) >= 2**31:
@@ -245,15 +188,8 @@ class _Pairs:
         self._n_docs.frombytes(n_docs.tobytes())
         self._n_gold.frombytes(n_gold.tobytes())
 
-    def _by_gold(self, matrices: Sequence[Floats]) -> Floats:
-        """The n x m scores of each query, one behind the other."""
-        threshold = self.matcher.threshold
-        own = (_by_gold(*pair, threshold).ravel() for pair in zip(matrices, self._items))
-        return np.concatenate([*own, np.empty(0)])
-
     def table(self) -> MatchTable:
         """The table of all that was answered."""
-        self._take()
         grade = np.asarray(self._grade)
         votes = None
         if self.matcher.votes:
@@ -276,20 +212,6 @@ class _Pairs:
 
 def _flags(flags: bytearray) -> Bools:
     return np.frombuffer(flags, np.uint8).astype(bool)
-
-
-Answer = tuple[Trace | None, ArrayLike]
-"""The scores of a query, and what was asked for them where that matters."""
-
-
-def _counting(
-    answers: Iterable[Answer], unanswered: Iterable[MatchItem], matcher: BaseMatcher
-) -> Iterator[Answer]:
-    """The answers; where a text is missing, an error that counts all ids without one."""
-    try:
-        yield from answers
-    except TextlessError as error:
-        raise lacking(unanswered, error, uses_gold=matcher.uses_gold) from None
 
 
 def lacking(items: Iterable[MatchItem], error: TextlessError, *, uses_gold: bool) -> DataError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
@@ -11,7 +11,7 @@ import numpy as np
 from kragx.data import Doc, value_at
 from kragx.data.pages import Pages, document_name
 from kragx.errors import DataError, inside
-from kragx.matchers.base import ID_AND_METADATA, IdsMatcher, MatchItem, Target
+from kragx.matchers.base import ID_AND_METADATA, BaseMatcher, MatchItem, Reads, Target
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional, whole
@@ -69,7 +69,7 @@ class Shift:
 
 
 @dataclass(frozen=True)
-class PageMatcher(IdsMatcher):
+class PageMatcher(BaseMatcher):
     """Pages in common with a gold item's, in the same document.
 
     Gold says ``{"doc": "manual.pdf", "pages": [3, "7-9"]}``, counted from 1, and is found with any
@@ -92,6 +92,7 @@ class PageMatcher(IdsMatcher):
     last_page_key: Annotated[str | None, optional(fitting(is_text, "{!r} is not a key"))] = None
     first: Annotated[int, whole(0, 1)] = 0
     name = "pages"
+    reads: Reads = "ids"
     yes_or_no = True
     looks_at = ID_AND_METADATA
 
@@ -126,6 +127,10 @@ class PageMatcher(IdsMatcher):
                 )
             )
             yield scores
+
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
+        """0: what has another text stands elsewhere."""
+        return np.zeros(len(docs))
 
     def _shift(self) -> Shift:
         return Shift(self.first, keys=f"{self.source_key!r} and {self.page_key!r}")

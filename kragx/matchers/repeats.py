@@ -1,17 +1,17 @@
 """Documents that stood earlier in their list: same id, else same normalised text."""
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, islice
+from itertools import islice
 from threading import local
 
 import numpy as np
 
 from kragx.data import Doc
+from kragx.data.batch import NO_TEXT, Entries
 from kragx.data.documents import normal_form
-from kragx.data.known import KnownTexts, OfTexts, known_texts
+from kragx.data.known import KnownTexts, OfTexts
 from kragx.data.lists import Lists
 from kragx.data.stretches import distinct
-from kragx.matchers.shares import lengths
 from kragx.metrics import Bools, Ints
 
 
@@ -44,38 +44,24 @@ class Repeats:
     def _numbers(self, texts: list[str]) -> Ints:
         return np.array(self._normal_forms.numbers(map(normal_form, texts)), np.int64)
 
-    def of_documents(self, lists: Sequence[Sequence[Doc]]) -> Iterable[bool]:
+    def of(self, docs: Entries) -> Bools:
         """Whether each document of each list stood earlier in it, one list after the other."""
-        docs = [*chain.from_iterable(lists)]
-        texts, ids = [doc.text for doc in docs], [doc.id for doc in docs]
-        if None in texts:
-            return chain.from_iterable(map(repeats, lists))
-        known = known_texts()
-        known.make_room()
-        numbers = np.array(known.numbers(texts), np.int64)  # type: ignore[arg-type]  # none is None
-        has_ids = {*ids} != {None}
-        flags = self.of(Lists(known.texts, numbers, lengths(lists)), ids if has_ids else None)
-        return flags.tolist()  # type: ignore[no-any-return]
-
-    def of(self, docs: Lists, ids: Sequence[str | None] | None) -> Bools:
-        """Whether each document of each list stood earlier in it, one list after the other.
-
-        Args:
-            docs: their texts.
-            ids: of all of them; None where none has one.
-        """
         if self._normal_forms.make_room():
             self._of_text.forget()
-        numbers = self._of_text.of(docs.known, docs.numbers)
+        texts, ids = docs.texts, docs.ids
+        numbers, has_text = np.full(len(texts.numbers), NO_TEXT, np.int64), texts.numbers >= 0
+        numbers[has_text] = self._of_text.of(texts.known, texts.numbers[has_text])
         flags = np.zeros(len(numbers), bool)
-        ends = np.cumsum(docs.n_texts).tolist()
-        for query in self._with_repeats(docs, numbers, ids):
-            own = slice(ends[query] - int(docs.n_texts[query]), ends[query])
-            identities: Sequence[object] = numbers[own].tolist()
+        ends = np.cumsum(texts.n_texts).tolist()
+        for query in self._with_repeats(texts, numbers, ids):
+            of_list = slice(ends[query] - int(texts.n_texts[query]), ends[query])
+            identities: Sequence[object] = [
+                None if number < 0 else number for number in numbers[of_list].tolist()
+            ]
             if ids is not None:
-                named = zip(ids[own], identities)
+                named = zip(ids[of_list], identities)
                 identities = [of_text if doc_id is None else doc_id for doc_id, of_text in named]
-            flags[own] = _again(identities)
+            flags[of_list] = _again(identities)
         return flags
 
     def _with_repeats(
@@ -84,13 +70,13 @@ class Repeats:
         """The lists in which something may stand twice."""
         if ids is None:
             n = int(numbers.max(initial=0)) + 1
-            in_order = np.sort(docs.of_text * n + numbers)
+            in_order = np.sort((docs.of_text * n + numbers)[numbers >= 0])
             return distinct(in_order[1:][in_order[1:] == in_order[:-1]] // n).tolist()  # type: ignore[no-any-return]
         stream = iter(ids)
-        own = ([*islice(stream, n)] for n in docs.n_texts.tolist())
+        lists = ([*islice(stream, n)] for n in docs.n_texts.tolist())
         return [
             query
-            for query, of_list in enumerate(own)
+            for query, of_list in enumerate(lists)
             if None in of_list or len({*of_list}) < len(of_list)
         ]
 

@@ -1,6 +1,6 @@
 """Matchers that say yes or no of two texts: equal, or one stands inside the other."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
@@ -8,16 +8,19 @@ from typing import Literal
 import numpy as np
 
 from kragx.data import normalise
+from kragx.data.batch import Batch
 from kragx.data.documents import Remembered
+from kragx.data.ngrams import of_pairs
 from kragx.errors import DataError
-from kragx.matchers.base import ID_AND_TEXT, BaseMatcher, MatchItem
+from kragx.matchers.arrays import ArrayMatcher, Targets, with_texts
+from kragx.matchers.base import ID_AND_TEXT
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
 
 
-class YesOrNo(BaseMatcher):
+class YesOrNo(ArrayMatcher):
     """Compares texts after normalisation (NFC, white space collapsed, stripped).
 
     Attributes:
@@ -34,24 +37,39 @@ class YesOrNo(BaseMatcher):
         """Whether a document with this text matches gold with that one."""
         raise NotImplementedError
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield 1 where a document matches, else 0.
+    def targets(self, batch: Batch) -> Targets:
+        """Those that have a text."""
+        return with_texts(self, batch)
+
+    def target_scores(self, batch: Batch, targets: Targets, notes: Notes) -> Floats:
+        """1 where a document matches, else 0.
 
         Raises:
             DataError: a gold text is empty after normalisation; it would match anything.
         """
-        for item in items:
-            docs = [self._read(text) for text in item.doc_texts(self.name)]
-            scores = np.zeros(item.shape)
-            for column, text in item.target_texts(self.name).items():
-                gold = self._read(text)
-                if self.normalised and not gold:
-                    raise DataError(
-                        f"query {item.query.id!r}, gold {item.targets[column].gold + 1}: the gold "
-                        "text is empty, so it would match anything; give it a text or remove it"
-                    )
-                scores[:, column] = [self.matches(gold, doc) for doc in docs]
-            yield scores
+        docs, golds = batch.docs.texts, targets.entries.texts
+        if self.normalised:
+            self._refuse_empty(batch, targets)
+        doc, gold = of_pairs(docs.n_texts, golds.n_texts)
+        n = len(golds.known)
+        pairs, places = np.unique(docs.numbers[doc] * n + golds.numbers[gold], return_inverse=True)
+        decided = [
+            self.matches(self._read(golds.known[pair % n]), self._read(docs.known[pair // n]))
+            for pair in pairs.tolist()
+        ]
+        return np.array(decided, np.float64)[places]
+
+    def _refuse_empty(self, batch: Batch, targets: Targets) -> None:
+        golds = targets.entries.texts
+        for place, number in enumerate(golds.numbers.tolist()):
+            if not self._read(golds.known[number]):
+                query = int(golds.of_text[place])
+                before = int(batch.golds.texts.starts[query])
+                raise DataError(
+                    f"query {batch.query_ids[query]!r}, gold {targets.gold[place] - before + 1}: "
+                    "the gold text is empty, so it would match anything; give it a text or remove "
+                    "it"
+                )
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
         """1 or 0."""

@@ -48,7 +48,7 @@ def main() -> None:
 
     stages["the same, and each text looked up among the known ones"] = _seconds(looked_up)
     stages["reading: the same, with all checks"] = _seconds(
-        lambda: [None for _ in Reading(str(path), strict=True).blocks()]
+        lambda: [None for _ in Reading(str(path), strict=True).batches()]
     )
     docs = [[doc.text or "" for doc in answer.documents] for _, answer in rows]
     golds = [[gold.text or "" for gold in query.gold] for query, _ in rows]

@@ -17,10 +17,10 @@ from hypothesis import example, given, strategies as st
 from langchain_core.documents import Document
 
 from kragx.data import GoldDataset, Reading, Run, documents, gold
+from kragx.data.batch import Records
 from kragx.data.documents import Doc, as_docs
 from kragx.data.formats import jsonl
 from kragx.data.formats.jsonl import _plain_json, json_value
-from kragx.data.gathering import Gathering
 from kragx.data.gold import Gold, Query, as_golds, query_hash
 from kragx.data.problems import Problem
 from kragx.data.text import Mender, normalise
@@ -267,7 +267,7 @@ def test_plain_lines_are_lines(raw: bytes, strict: bool) -> None:
         patch.object(documents, "columns", lambda *_, **__: None),
         patch.object(gold, "columns", lambda *_, **__: None),
         patch.object(jsonl, "_plain_json", lambda raw: None),
-        patch.object(Gathering, "add", lambda *_: False),
+        patch.object(Records, "add", lambda *_: False),
     ):
         assert fast == read(raw, strict=strict)
 

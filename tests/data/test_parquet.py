@@ -27,7 +27,7 @@ from kragx import (
     write_results,
 )
 from kragx.data import Retrieved
-from kragx.data.block import in_rows
+from kragx.data.batch import in_rows
 from kragx.data.formats import located, parquet
 from kragx.data.formats.located import files_of, is_located, located_name
 from kragx.data.formats.parquet import Table, tables_of

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kragx.data.block import NO_TEXT, Block, Entries, Row
+from kragx.data.batch import NO_TEXT, Batch, Entries, Row, batched
 from kragx.data.documents import LONGEST
 from kragx.data.formats.format import unique_names
 from kragx.data.formats.gold import GOLD
@@ -28,7 +28,6 @@ from kragx.data.formats.located import opened, place_of, shown
 from kragx.data.known import Ints, known_texts
 from kragx.data.lists import Lists
 from kragx.data.problems import Problems
-from kragx.data.runs import Retrieved
 from kragx.errors import DataError, inside
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class Table:
         problems: Problems,
         of_record: Callable[[int, Mapping[str, Any]], Iterator[Row]],
         from_row: int = 1,
-    ) -> Iterator[Row | Block]:
+    ) -> Iterator[Batch]:
         """The questions of a nested table, each with its row in the file, from 1.
 
         Args:
@@ -97,16 +96,19 @@ class Table:
         """
         for first, batch in self._batches(nested=True, from_row=from_row):
             try:
-                block, errors = _block(first, batch)
+                block = _block(first, batch)
             except _Other:
                 if self.of_documents is not None:  # perhaps as a text was not read
                     whole = replace(self, of_documents=None)
                     yield from whole.questions(problems, of_record, first)
                     return
-                for row, record in _records(first, batch, problems):
-                    yield from of_record(row, record)
+                yield from batched(
+                    own
+                    for row, record in _records(first, batch, problems)
+                    for own in of_record(row, record)
+                )
             else:
-                yield from _rows(block, errors) if any(errors) else [block]
+                yield block
 
     def content_hash(self) -> str:
         """The SHA-256 of the bytes of its rows, and of their schema."""
@@ -248,8 +250,8 @@ def _element(kind: pa.DataType) -> pa.DataType | None:
 # -- by columns ------------------------------------------------------------------------------------
 
 
-def _block(first: int, batch: pa.RecordBatch) -> tuple[Block, Sequence[str | None]]:
-    """The questions of a batch in which all is plain, and why the retriever failed on each.
+def _block(first: int, batch: pa.RecordBatch) -> Batch:
+    """The questions of a batch in which all is plain.
 
     It checks nothing that the checks of records do not check as well.
 
@@ -276,30 +278,28 @@ def _block(first: int, batch: pa.RecordBatch) -> tuple[Block, Sequence[str | Non
         "reference": _texts(column("reference", None), n),
         "metadata": _metadata(column("metadata", None), n),
     }
-    block = Block(
+    block = Batch(
         range(first, first + n),
         _names(_texts(_ids(column("query_id", None)), n), needed=True),  # type: ignore[arg-type]
         _texts(column("query", None), n),
         golds,
         docs,
-        answered,
+        [
+            "failed" if error is not None else "answered" if is_there else "missing"
+            for error, is_there in zip(errors, answered)
+        ],
         seconds,
+        {row: error for row, error in enumerate(errors) if error is not None},
         {name: values for name, values in more.items() if any(map(_says, values))},
     )
     if any(other.null_count < n for name, other in columns.items() if not _is_index(name)):
         raise _Other
-    return block, errors
+    return block
 
 
 def _says(value: object) -> bool:
     """Whether a field says anything."""
     return value is not None and value not in ((), {})
-
-
-def _rows(block: Block, errors: Sequence[str | None]) -> Iterator[Row]:
-    """The questions of a block, some of which the retriever failed on."""
-    for (row, query, answer), error, seconds in zip(block.rows(), errors, block.seconds):
-        yield row, query, answer if error is None else Retrieved(error=error, seconds=seconds)
 
 
 def _entries(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kragx.data import Mender, Query, Retrieved
-from kragx.data.block import in_rows
+from kragx.data.batch import in_rows
 from kragx.data.formats.parquet import TABLE_KEY
 from kragx.errors import DataError
 from kragx.evaluation.part_tables.scored import table_name
@@ -35,7 +35,7 @@ def looked_up(
     for number, ids in wanted.items():
         part, left = part_at(places[number]), set(ids)
         _check(part, tables[number])
-        for _, query, retrieved in in_rows(part.rows(Mender())):
+        for _, query, retrieved in in_rows(part.batches(Mender())):
             if query.id in left:
                 known[query.id] = query, retrieved
                 left.remove(query.id)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from kragx.data import NO_CORPUS, LackingError, stands_twice
-from kragx.data.block import Block, Row, in_rows
 from kragx.data.problems import Problem
 from kragx.errors import DataError, KragxError
 from kragx.evaluation.evidence import read_spans
@@ -19,7 +18,6 @@ from kragx.evaluation.parts.engine import Engine
 from kragx.evaluation.parts.part import Part, Stream, parts_of
 from kragx.evaluation.spans import Reader
 from kragx.matchers import BaseMatcher, Heard, MatchItem, Notes, Trace, matching
-from kragx.matchers.batches import BatchMatcher
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import MatchTable, Profile
 from kragx.metrics.spans.cover import Spread
@@ -57,21 +55,6 @@ class Plan:
     golds: bool = False
     keep: Callable[[MatchItem], Any] | None = None
     hears: bool = False
-
-    def taken(self, rows: Iterable[Row | Block]) -> Iterator[Row | Block]:
-        """Questions with blocks of them only where nothing looks at one of them alone."""
-        takes_blocks = (
-            isinstance(self.matcher, BatchMatcher)
-            and self.keep is None
-            and not self.leave_out_missing
-            and self.profile.order != "score"
-            and self.profile.duplicates != "error"
-        )
-        for own in rows:
-            if takes_blocks and isinstance(own, Block) and own.is_texts:
-                yield own
-            else:
-                yield from in_rows([own])
 
 
 @dataclass
@@ -116,15 +99,14 @@ def matched(part: Part, plan: Plan, heard: Heard | None = None) -> MatchedPart:
     of_part = MatchedPart(part.name, passed, Notes(), file=part.file)
     if plan.hears and heard is None:
         heard = lambda item, trace: of_part.heard.append((item, trace))  # noqa: E731
-    rows = part.rows(passed.mender)
-    items = passed.items(
-        plan.texts.filled(passed.noted(plan.taken(rows) if heard is None else in_rows(rows))),
+    batches = passed.batches(
+        plan.texts.filled(passed.noted(part.batches(passed.mender))),
         plan.profile,
         leave_out_missing=plan.leave_out_missing,
         keep=plan.keep or itself,
     )
     try:
-        of_part.table = matching.match_part(items, plan.matcher, of_part.notes, heard)
+        of_part.table = matching.match_part(batches, plan.matcher, of_part.notes, heard)
     except LackingError as error:
         error.lacking.corpus = NO_CORPUS  # which whoever counts them all has
         of_part.error = error
@@ -170,15 +152,11 @@ def match_all(
         DataError: the first that would be found reading all of it; ids without texts are counted.
         WorkerError: a process died.
     """
-    table = source.by_ids(notes)
-    if table is not None:
-        matching.conclude(plan.matcher, notes)
-        return Matched(table)
     passed = source.passed
     plan = replace(
         plan,
         texts=source.texts,
-        hashes=source.gold is None,
+        hashes=passed.hashes is not None,
         golds=passed.golds is not None,
         hears=heard is not None,
     )

@@ -17,11 +17,10 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from kragx.data import Mender, Reading
-from kragx.data.block import Block, Kept, Row
+from kragx.data.batch import Batch, Row, batched, batches_of
 from kragx.data.formats.jsonl import BUFFER, open_bytes
 from kragx.data.formats.located import files_of, shown
 from kragx.data.formats.parquet import Table, tables_of
-from kragx.data.listed import Listed
 
 PART_BYTES = 8 << 20
 """Bytes of a file that are a part, of its beginning."""
@@ -61,8 +60,8 @@ class Part(Protocol):
         """The file that it is of, where a source has several; empty where it has not."""
         ...
 
-    def rows(self, mender: Mender) -> Iterator[Row | Block]:
-        """The questions in order, also in blocks; `mender` counts the surrogates it replaces.
+    def batches(self, mender: Mender) -> Iterator[Batch]:
+        """The questions in order; `mender` counts the surrogates it replaces.
 
         Raises:
             DataError: as `Reading`, with the line of the whole file.
@@ -88,10 +87,9 @@ class Stream:
         """None is known before it has passed."""
         return ""
 
-    def rows(self, mender: Mender) -> Iterator[Row | Block]:
+    def batches(self, mender: Mender) -> Iterator[Batch]:
         """What comes."""
-        own = self.content
-        return iter(own.blocks()) if isinstance(own, (Kept, Listed, Reading)) else iter(own)
+        return batches_of(self.content)
 
 
 @dataclass(frozen=True)
@@ -112,9 +110,9 @@ class Rows:
         """Of what they are pickled to."""
         return hashlib.sha256(pickle.dumps(self.content)).hexdigest()
 
-    def rows(self, mender: Mender) -> Iterator[Row]:
+    def batches(self, mender: Mender) -> Iterator[Batch]:
         """They."""
-        return iter(self.content)
+        return batched(self.content)
 
 
 @dataclass(frozen=True)
@@ -176,12 +174,12 @@ class Lines:
                 if n_left <= 0:
                     return
 
-    def rows(self, mender: Mender) -> Iterator[Row | Block]:
+    def batches(self, mender: Mender) -> Iterator[Batch]:
         """The questions on these lines."""
         lines = enumerate(self._each_line(), start=self.first)
         reading = Reading(self.path, self.format, strict=True, lines=lines)
         reading.problems.mender = mender
-        return reading.blocks()
+        return reading.batches()
 
 
 @dataclass(frozen=True)
@@ -210,11 +208,11 @@ class Groups:
         """Of the bytes, and of what they mean."""
         return self.table.content_hash()
 
-    def rows(self, mender: Mender) -> Iterator[Row | Block]:
+    def batches(self, mender: Mender) -> Iterator[Batch]:
         """The questions in these rows."""
         reading = Reading(self.table, "gold", strict=True)
         reading.problems.mender = mender
-        return reading.blocks()
+        return reading.batches()
 
 
 def place_of(item: object) -> str:

@@ -19,7 +19,7 @@ from hypothesis import given
 
 from kragx import evaluate, match_pairs, read_rows
 from kragx.data import Mender, Reading
-from kragx.data.block import in_rows
+from kragx.data.batch import in_rows
 from kragx.errors import DataError, KragxError, UsageError, WorkerError
 from kragx.evaluation.parts import part as parts
 from kragx.evaluation.parts.engine import Here, Processes
@@ -87,7 +87,7 @@ def test_parts_are_whole_lines_under_their_numbers(lengths, end, is_ended, size,
         lines = content.splitlines(keepends=True)
         for part in own:
             assert part.lines().startswith(lines[part.first - 1].encode())
-        of_parts = [line for part in own for line, *_ in in_rows(part.rows(Mender()))]
+        of_parts = [line for part in own for line, *_ in in_rows(part.batches(Mender()))]
         assert of_parts == [line for line, *_ in Reading(str(file), "gold")]
 
 

@@ -1,4 +1,4 @@
-"""Questions matched as blocks of columns give what they give one by one."""
+"""Questions read and matched in batches give what they give one by one."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ from pyarrow import parquet as parquet_files
 
 from kragx import DataError, Evaluation, UsageError, evaluate
 from kragx.data import known, source
-from kragx.data.block import Block, in_rows
+from kragx.data.batch import Batch, Records
 from kragx.data.formats import parquet
-from kragx.data.gathering import Gathering
-from kragx.evaluation.parts.matched import Plan
 from kragx.matchers import MatchItem, Notes, RougeMatcher
 from kragx.metrics import MatchTable
 from tests.thoroughness import examples
@@ -111,12 +109,19 @@ def refused(first: int, batch: object) -> None:
 
 
 @contextmanager
+def of_size(size: int) -> Iterator[None]:
+    """Batches of so many questions."""
+    with patch.object(source, "_PLAIN", size), patch.object(source, "_OBJECTS", size):
+        yield
+
+
+@contextmanager
 def one_by_one() -> Iterator[None]:
-    """Every record is read by itself, and every question matched by itself."""
+    """Every record is read by itself, and every question is a batch."""
     with (
-        patch.object(Gathering, "add", lambda *_: False),
+        patch.object(Records, "add", lambda *_: False),
         patch.object(parquet, "_block", refused),
-        patch.object(Plan, "taken", lambda plan, rows: in_rows(rows)),
+        of_size(1),
     ):
         yield
 
@@ -145,10 +150,10 @@ MATCHES = ["overlap", "rouge2", "rouge1", "rougeL", "phrase", "span", "text", "i
     size=1,
     is_table=True,
 )
-def test_blocks_give_what_single_questions_give(
+def test_batches_give_what_single_questions_give(
     records: list[dict[str, Any]], match: str, profile: str, size: int, is_table: bool
 ) -> None:
-    """Table, means, counts, hash of the gold, warnings and errors, whatever the size of blocks."""
+    """Table, means, counts, hash of the gold, warnings and errors, whatever the size of batches."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "results.jsonl")
         path.write_text("".join(json.dumps(own) + "\n" for own in records), encoding="utf-8")
@@ -157,14 +162,14 @@ def test_blocks_give_what_single_questions_give(
                 table = pyarrow.Table.from_pylist([*map(one_kind, json.loads(json.dumps(records)))])
                 path = path.with_suffix(".parquet")
                 parquet_files.write_table(table, path, row_group_size=size)
-        with patch.object(source, "_BLOCK", size):
-            in_blocks = outcome(path, match=match, profile=profile)
+        with of_size(size):
+            in_batches = outcome(path, match=match, profile=profile)
         with one_by_one():
-            assert in_blocks == outcome(path, match=match, profile=profile)
+            assert in_batches == outcome(path, match=match, profile=profile)
 
 
 @pytest.mark.parametrize("most", [200, 400, 600])
-def test_texts_are_forgotten_between_blocks(tmp_path: Path, most: int) -> None:
+def test_texts_are_forgotten_between_batches(tmp_path: Path, most: int) -> None:
     """Where what stands between blocks fills the memory of texts, those behind keep their own."""
     path = tmp_path / "results.jsonl"
     records: list[dict[str, Any]] = []
@@ -174,10 +179,10 @@ def test_texts_are_forgotten_between_blocks(tmp_path: Path, most: int) -> None:
         record = {"query_id": f"q{number}", "gold": docs[number % 2 :][:1], "retrieved": docs}
         records.append(record if number % 7 < 6 else {**record, "query_type": "a"})
     path.write_text("".join(json.dumps(own) + "\n" for own in records), encoding="utf-8")
-    with patch.object(source, "_BLOCK", 4), patch.object(known, "_MOST_CHARACTERS", most):
-        in_blocks = outcome(path, match="rouge1", metrics=["recall@1"])
+    with of_size(4), patch.object(known, "_MOST_CHARACTERS", most):
+        in_batches = outcome(path, match="rouge1", metrics=["recall@1"])
     with one_by_one():
-        assert in_blocks == outcome(path, match="rouge1", metrics=["recall@1"])
+        assert in_batches == outcome(path, match="rouge1", metrics=["recall@1"])
 
 
 class Halved(RougeMatcher):
@@ -205,16 +210,16 @@ def test_a_subclass_with_scores_of_its_own(tmp_path: Path, in_file: bool) -> Non
     assert evaluation.counts["n_missing"] == in_file
 
 
-def test_blocks_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plain questions make no object; those that are not plain stand between blocks, in order."""
+def test_no_objects_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain questions make no object; nor do those that are not plain, which come in order."""
     path = tmp_path / "results.jsonl"
     plain = {"gold": [{"text": PASSAGE}], "retrieved": [{"text": PASSAGE}, {"text": "1919"}]}
     records = [{"query_id": f"q{n}", **plain} for n in range(9)]
     records[4]["query_type"] = "a"
     path.write_text("".join(json.dumps(own) + "\n" for own in records), encoding="utf-8")
     made: list[int] = []
-    rows = Block.rows
-    monkeypatch.setattr(Block, "rows", lambda block: made.append(len(block)) or rows(block))
+    rows = Batch.rows
+    monkeypatch.setattr(Batch, "rows", lambda batch: made.append(len(batch)) or rows(batch))
     evaluation: Evaluation = evaluate(str(path), metrics=["recall@1"])
     assert evaluation.query_ids == tuple(f"q{n}" for n in range(9))
     assert evaluation.mean == {"recall@1": 1.0}

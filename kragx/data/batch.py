@@ -1,0 +1,633 @@
+"""`Batch`: some thousand questions as arrays, the one form in which every source of data arrives.
+
+Files, tables, lists in Python and what a retriever answered all become batches (`Batch.of` of
+objects, `Records` of what was read from a file, `Scored` of qrels and a run as mappings).
+Whoever looks at a question or a document has it made (`Batch.rows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, islice, repeat
+from operator import attrgetter, itemgetter
+from typing import Any, Protocol, Self, TypeGuard, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.data.columns import NotPlainError, columns
+from kragx.data.documents import Doc, chunk_of, clean_seconds
+from kragx.data.gold import Gold, Query, plain_gold_json, plain_query_hash, query_hash
+from kragx.data.known import KnownTexts, NoTextError, known_texts
+from kragx.data.lists import Lists
+from kragx.data.runs import Retrieved, Status
+from kragx.errors import DataError
+
+Row = tuple[int | None, Query, Retrieved | None]
+"""The line on which a question begins, the question, and what was retrieved for it."""
+
+NO_TEXT = -1
+"""Stands for the text of an entry that has none."""
+
+AT_ONCE = 1 << 10
+"""Questions of a batch of objects: enough for numpy's calls to take no time beside the work."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The documents, or the gold items, of some questions, one question after the other.
+
+    Attributes:
+        texts: of each question, by number among the known ones; `NO_TEXT` for none.
+        ids: None where no entry has one, and so below.
+        numbers: scores, or grades.
+        metadata: a mapping for each entry.
+        alternatives: of gold items.
+    """
+
+    texts: Lists
+    ids: Sequence[str | None] | None = None
+    numbers: Sequence[float | None] | None = None
+    metadata: Sequence[Mapping[str, Any] | None] | None = None
+    alternatives: Sequence[tuple[Doc, ...]] | None = None
+
+    @classmethod
+    def of(cls, items: Sequence[Doc] | Sequence[Gold], n: Sequence[int], number: str) -> Self:
+        """Those of objects, n of each question; `number` names their score, or grade."""
+        names = ("id", number, "metadata", "alternatives")
+        ids, numbers, metadata, alternatives = (_column(items, name) for name in names)
+        return cls(numbered([item.text for item in items], n), ids, numbers, metadata, alternatives)
+
+    @cached_property
+    def have_texts(self) -> bool:
+        """Whether none is without."""
+        return bool((self.texts.numbers >= 0).all())
+
+    def part(self, queries: slice) -> Self:
+        """Those of some questions in a row."""
+        texts = self.texts.part(queries)
+        first = int(self.texts.n_texts[: queries.start].sum())
+        own = slice(first, first + len(texts.numbers))
+        columns = (self.ids, self.numbers, self.metadata, self.alternatives)
+        return type(self)(texts, *(None if values is None else values[own] for values in columns))
+
+    def rows(
+        self,
+    ) -> Iterator[tuple[str | None, str | None, float | None, Mapping[str, Any] | None]]:
+        """Id, text, number and metadata of each entry."""
+        known = self.texts.known
+        texts = [None if number < 0 else known[number] for number in self.texts.numbers.tolist()]
+        none = repeat(None)
+        return zip(
+            none if self.ids is None else self.ids,
+            texts,
+            none if self.numbers is None else self.numbers,
+            none if self.metadata is None else self.metadata,
+        )
+
+    def golds(self) -> list[tuple[Gold, ...]]:
+        """The gold items of each question."""
+        alternatives = repeat(()) if self.alternatives is None else self.alternatives
+        return self._by_question(
+            Gold(gold_id, text, 1.0 if grade is None else grade, others, metadata or {})
+            for (gold_id, text, grade, metadata), others in zip(self.rows(), alternatives)
+        )
+
+    def documents(self) -> list[tuple[Doc, ...]]:
+        """The documents of each question; those with the same text and nothing else are one."""
+        if (self.ids, self.numbers, self.metadata) == (None, None, None) and self.have_texts:
+            known = self.texts.known
+            return self._by_question(chunk_of(known[own]) for own in self.texts.numbers.tolist())
+        return self._by_question(
+            Doc(doc_id, text, metadata or {}, score)
+            for doc_id, text, score, metadata in self.rows()
+        )
+
+    def _by_question(self, entries: Iterator[Any]) -> list[tuple[Any, ...]]:
+        return [tuple(islice(entries, n)) for n in self.texts.n_texts.tolist()]
+
+
+def _column(items: Sequence[Any], name: str) -> list[Any] | None:
+    """A field of all items; None where it says nothing."""
+    if not items or not hasattr(items[0], name):
+        return None
+    values = [*map(attrgetter(name), items)]
+    return values if any(value not in (None, {}, ()) for value in values) else None
+
+
+def numbered(texts: Sequence[str | None], n: Sequence[int]) -> Lists:
+    """Texts, n of each question, by their numbers among the known ones."""
+    known = known_texts()
+    numbers = np.full(len(texts), NO_TEXT, np.int64)
+    have_text = [text is not None for text in texts]
+    numbers[have_text] = known.numbers(filter(_is_text, texts))
+    return Lists(known.texts, numbers, np.array(n, np.int64))
+
+
+def _is_text(text: str | None) -> bool:
+    return text is not None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some questions, and what was retrieved for each.
+
+    Attributes:
+        lines: on which they begin.
+        query_ids: theirs.
+        questions: their texts.
+        golds: their gold items.
+        docs: what was retrieved for them.
+        statuses: whether each was answered.
+        seconds: how long that took.
+        errors: why the retriever failed, by the position of the question.
+        more: further fields of a `Query` by name, of each question.
+        queries_made, answers_made: the questions and answers, where they were objects before.
+    """
+
+    lines: Sequence[int | None]
+    query_ids: Sequence[str]
+    questions: Sequence[str | None]
+    golds: Entries
+    docs: Entries
+    statuses: Sequence[Status]
+    seconds: Sequence[float | None]
+    errors: Mapping[int, str] = field(default_factory=dict)
+    more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    queries_made: Sequence[Query] = ()
+    answers_made: Sequence[Retrieved | None] = ()
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Self:
+        """That of questions and answers that are objects."""
+        known_texts().make_room()
+        lines = [line for line, _, _ in rows]
+        queries = [query for _, query, _ in rows]
+        answers = [answer for _, _, answer in rows]
+        docs = [() if not answer or answer.error else answer.documents for answer in answers]
+        statuses: list[Status] = [
+            "missing" if answer is None else "answered" if answer.error is None else "failed"
+            for answer in answers
+        ]
+        return cls(
+            lines=lines,
+            query_ids=[query.id for query in queries],
+            questions=[query.text for query in queries],
+            golds=Entries.of(
+                [*chain.from_iterable([query.gold for query in queries])],
+                [len(query.gold) for query in queries],
+                "grade",
+            ),
+            docs=Entries.of([*chain.from_iterable(docs)], [*map(len, docs)], "score"),
+            statuses=statuses,
+            seconds=[answer and answer.seconds for answer in answers],
+            errors={
+                position: answer.error
+                for position, answer in enumerate(answers)
+                if answer is not None and answer.error is not None
+            },
+            more={"answerable": [query.answerable for query in queries]},
+            queries_made=queries,
+            answers_made=answers,
+        )
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    @property
+    def have_texts(self) -> bool:
+        """Whether each gold item and document has a text, and no gold item has alternatives."""
+        return self.golds.alternatives is None and self.golds.have_texts and self.docs.have_texts
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Which questions the retriever answered, if only with nothing."""
+        return np.array([status == "answered" for status in self.statuses], bool)
+
+    @property
+    def may_contradict(self) -> bool:
+        """Whether it takes a look at the questions to see that none contradicts itself."""
+        grades = {*(self.golds.numbers or ())}
+        texts = self.golds.texts
+        is_plain = self.golds.alternatives is None and grades <= {None, 1.0}
+        if not is_plain or self.unanswerable.any():
+            return True
+        # An empty text stands in every document; those of records are refused before.
+        numbers = texts.numbers.tolist() if self.queries_made else ()
+        return not all(number == NO_TEXT or texts.known[number].strip() for number in numbers)
+
+    @property
+    def grades(self) -> NDArray[np.float64]:
+        """Of all gold items."""
+        grades = self.golds.numbers
+        if grades is None:
+            return np.ones(len(self.golds.texts.numbers))
+        return np.array([1.0 if grade is None else grade for grade in grades])
+
+    @property
+    def unanswerable(self) -> NDArray[np.bool_]:
+        """Of which questions the gold set says that nothing answers them."""
+        flags = self.more.get("answerable") or [None] * len(self)
+        return np.array([flag is False for flag in flags], bool)
+
+    def queries(self) -> Sequence[Query]:
+        """The questions with their gold."""
+        if self.queries_made:
+            return self.queries_made
+        fields = zip(self.query_ids, self.questions, self.golds.golds())
+        if not self.more:
+            return [Query(query_id, text, gold) for query_id, text, gold in fields]
+        more = (dict(zip(self.more, values)) for values in zip(*self.more.values()))
+        return [Query(*first, **further) for first, further in zip(fields, more)]
+
+    def answers(self) -> Sequence[Retrieved | None]:
+        """What was retrieved for each question; None where nothing says so."""
+        if self.answers_made:
+            return self.answers_made
+        return [
+            None if status == "missing" else Retrieved(docs, seconds, self.errors.get(position))
+            for position, (docs, status, seconds) in enumerate(
+                zip(self.docs.documents(), self.statuses, self.seconds)
+            )
+        ]
+
+    def rows(self) -> Iterator[Row]:
+        """The questions one by one, as objects."""
+        return zip(self.lines, self.queries(), self.answers())
+
+    def hashes(self) -> list[bytes]:
+        """`query_hash` of each question."""
+        golds, kinds = self.golds, self.more.get("query_type", repeat(None))
+        others = (golds.metadata, golds.alternatives)
+        if self.queries_made or others != (None, None) or not self.more.keys() <= {"query_type"}:
+            return [*map(query_hash, self.queries())]
+        items = iter(
+            [
+                plain_gold_json(gold_id, text, 1.0 if grade is None else grade)
+                for gold_id, text, grade, _ in golds.rows()
+            ]
+        )
+        fields = zip(self.query_ids, self.questions, kinds, golds.texts.n_texts.tolist())
+        return [
+            plain_query_hash(query_id, text, kind, islice(items, n))
+            for query_id, text, kind, n in fields
+        ]
+
+
+@runtime_checkable
+class InBatches(Protocol):
+    """A source of questions that gives many at once."""
+
+    def batches(self) -> Iterator[Batch]:
+        """The questions."""
+        ...
+
+
+def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
+    """Questions and answers that are objects in batches; of a mistake what stands before it."""
+    stream, batch = iter(rows), list[Row]()
+    try:
+        for row in stream:
+            batch.append(row)
+            if len(batch) == size:
+                yield Batch.of(batch)
+                batch = []
+    except DataError:
+        if batch:
+            yield Batch.of(batch)
+        raise
+    if batch:
+        yield Batch.of(batch)
+
+
+def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
+    """Questions in batches, as a source has them, or made of objects."""
+    return rows.batches() if isinstance(rows, InBatches) else batched(rows)
+
+
+# -- from records of files ----------------------------------------------------------------------
+
+_FIELDS = frozenset(("query_id", "query", "gold", "retrieved", "seconds"))
+_TEXT = itemgetter("text")
+_MOST_NEW = 1 << 23
+
+
+class Records:
+    """Gathers records of gold and results files that have no other fields than most.
+
+    Each text is looked up while its record is at hand. What is not plain, and so whatever makes an
+    error, is for the checks of one field after the other (`formats.format.Fields`).
+
+    Args:
+        mended: whether lone surrogates were replaced already, as in what was read as JSON.
+    """
+
+    def __init__(self, *, mended: bool) -> None:
+        self._mended = mended
+        # (line, query id, question, whether anything was retrieved, seconds)
+        self._rows: list[tuple[int | None, str, str | None, bool, float | None]] = []
+
+    def _begin(self) -> None:
+        self._known = known_texts()
+        self._known.make_room()
+        self._n_before = self._known.n_characters
+        self._golds, self._docs = _Gathered(self._known), _Gathered(self._known)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has some million characters of texts that were not known before."""
+        return self._known.n_characters - self._n_before > _MOST_NEW
+
+    def add(self, line: int | None, record: Mapping[str, Any]) -> bool:
+        """Add a record, if it is plain."""
+        query_id, question = record.get("query_id"), record.get("query")
+        if type(query_id) is int:
+            query_id = str(query_id)
+        if not (
+            record.keys() <= _FIELDS
+            and type(query_id) is str
+            and query_id.strip()
+            and (question is None or type(question) is str)
+        ):
+            return False
+        if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
+            self._begin()
+        is_answered = "retrieved" in record
+        try:
+            golds, gold_texts = _read(record.get("gold", []), "grade")
+            docs, doc_texts = _read(record["retrieved"] if is_answered else [], "score")
+            if not all(map(str.strip, gold_texts)):
+                return False  # an empty one stands in every document, which is an error
+            texts = [*gold_texts, *doc_texts]
+            if not self._mended:
+                f"{query_id}{question}{''.join(texts)}".encode()
+            numbers = self._known.numbers(texts)
+            seconds = clean_seconds(record["seconds"]) if "seconds" in record else None
+        except (NotPlainError, NoTextError, KeyError, TypeError, UnicodeEncodeError, DataError):
+            return False
+        self._golds.add(numbers[: len(gold_texts)], golds)
+        self._docs.add(numbers[len(gold_texts) :], docs)
+        self._rows.append((line, query_id, question, is_answered, seconds))
+        return True
+
+    def batches(self) -> Iterator[Batch]:
+        """What was gathered, if anything was; from here on it gathers anew."""
+        if not self._rows:
+            return
+        lines, query_ids, questions, answered, seconds = zip(*self._rows)
+        golds, docs = self._golds.entries(), self._docs.entries()
+        self._rows = []
+        statuses: list[Status] = ["answered" if own else "missing" for own in answered]
+        yield Batch(lines, query_ids, questions, golds, docs, statuses, seconds)
+
+
+_Others = tuple[int, Mapping[str, list[Any]]]
+"""How many entries a list has, and what stands in these beside texts."""
+
+
+def _read(entries: Any, number: str) -> tuple[_Others, Sequence[str]]:
+    """What stands in a list, and its texts; none of them, if the entries have none.
+
+    Args:
+        entries: of the list.
+        number: the name of the one field that is a number.
+
+    Raises:
+        NotPlainError, KeyError, TypeError: they are not plain.
+    """
+    if type(entries) is not list:
+        raise NotPlainError
+    n = len(entries)
+    if not n:
+        return (0, {}), ()
+    if {*map(len, entries)} == {1} and "text" in entries[0]:  # each is a text alone
+        return (n, {}), [*map(_TEXT, entries)]
+    plain = columns(entries, number, strings=False, keep=lambda texts: texts)
+    if plain is None:
+        raise NotPlainError
+    beside = {"ids": plain.ids, "numbers": plain.numbers, "metadata": plain.metadata}
+    others = {name: [*own] for name, own in beside.items() if own is not None}
+    return (n, others), plain.texts or ()
+
+
+class _Gathered:
+    """The documents, or the gold items, that were gathered."""
+
+    def __init__(self, known: KnownTexts) -> None:
+        self._known = known.texts
+        self._n: list[int] = []
+        self._texts: list[int] = []
+        self._columns: dict[str, list[Any]] = {}
+
+    def add(self, texts: list[int], entries: _Others) -> None:
+        """Add a list that was read."""
+        n, others = entries
+        if others or self._columns:
+            for name in {**self._columns, **others}:
+                column = self._columns.setdefault(name, [None] * len(self._texts))
+                column += others.get(name) or [None] * n
+        self._texts += texts or [NO_TEXT] * n
+        self._n.append(n)
+
+    def entries(self) -> Entries:
+        """All of them."""
+        numbers, n = np.array(self._texts, np.int64), np.array(self._n, np.int64)
+        return Entries(Lists(self._known, numbers, n), **self._columns)
+
+
+# -- a stream that is looked at before it passes ---------------------------------------------------
+
+
+class Kept:
+    """A stream of which somebody looks at the beginning before it passes: that is kept.
+
+    Args:
+        stream: can be read once.
+
+    Attributes:
+        is_whole: whether all of it is kept.
+    """
+
+    def __init__(self, stream: Iterator[Batch]) -> None:
+        self._stream = stream
+        self._kept: list[Batch] = []
+        self._error: DataError | None = None
+        self.is_whole: bool = False
+
+    def ahead(self, n_whole: float, room: float) -> Iterator[Batch]:
+        """The stream, until what was kept of it has taken the room; a mistake is kept, too.
+
+        Args:
+            n_whole: so many questions are kept, whatever room they take.
+            room: for how many entries that are texts alone; another takes that of `_HEAVY`.
+        """
+        n, known = 0, set()
+        try:
+            for batch in self._stream:
+                self._kept.append(batch)
+                yield batch
+                n += len(batch)
+                room -= _room(batch)
+                known.add(id(batch.docs.texts.known))  # another list holds as many characters
+                if n >= n_whole and (room <= 0 or len(known) > _MOST_KNOWN):
+                    return
+        except DataError as error:
+            self._error = error
+        self._stream, self.is_whole = iter(()), True
+
+    def batches(self) -> Iterator[Batch]:
+        """All of it.
+
+        Raises:
+            DataError: what was kept ends with a mistake.
+        """
+        yield from self._kept
+        if self._error is not None:
+            raise self._error
+        yield from self._stream
+
+    def __iter__(self) -> Iterator[Row]:
+        return in_rows(self.batches())
+
+
+def in_rows(batches: Iterable[Batch]) -> Iterator[Row]:
+    """The questions of batches one by one."""
+    return chain.from_iterable(batch.rows() for batch in batches)
+
+
+_HEAVY, _MOST_KNOWN = 8, 2
+
+
+def _room(batch: Batch) -> int:
+    """How much room some questions take, in entries that are texts alone."""
+    docs = batch.docs
+    is_light = docs.ids is None and docs.metadata is None and not batch.answers_made
+    return len(docs.texts.numbers) * (1 if is_light else _HEAVY)
+
+
+# -- from qrels and a run as mappings --------------------------------------------------------------
+
+Scores = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Qrels and a run, ``{query: {document: grade}}`` and ``{query: {document: score}}``, copied.
+
+    Documents are ranked by score, ties by id descending (as UTF-8 bytes). The questions are those
+    of the qrels, in their order.
+
+    Attributes:
+        query_ids: of the questions.
+        golds, docs: their gold items and documents.
+        is_answered: whether the run has each question.
+        n_extra: how many questions of the run are none of these.
+    """
+
+    query_ids: tuple[str, ...]
+    golds: Entries
+    docs: Entries
+    is_answered: tuple[bool, ...]
+    n_extra: int
+
+    @classmethod
+    def of(cls, qrels: object, run: object) -> Self | None:
+        """These; None of whatever holds anything but ids and finite numbers."""
+        if not (_are_mappings(qrels) and _are_mappings(run)):
+            return None
+        query_ids, nothing = tuple(qrels), dict[str, float]()
+        golds = _entries(qrels.values(), np.isfinite)
+        docs = _entries([run.get(query_id, nothing) for query_id in query_ids], _is_no_nan)
+        extra = run.keys() - qrels.keys()
+        others = _entries([run[query_id] for query_id in extra], _is_no_nan)
+        if golds is None or docs is None or others is None:
+            return None
+        is_answered = tuple(map(run.__contains__, query_ids))
+        return cls(query_ids, golds, _ranked(docs), is_answered, len(extra))
+
+    def __iter__(self) -> Iterator[Row]:
+        return in_rows(self.batches())
+
+    def batches(self) -> Iterator[Batch]:
+        """The questions, many at once."""
+        for first in range(0, len(self.query_ids), AT_ONCE):
+            part = slice(first, first + AT_ONCE)
+            query_ids = self.query_ids[part]
+            nothing = [None] * len(query_ids)
+            yield Batch(
+                lines=nothing,
+                query_ids=query_ids,
+                questions=nothing,
+                golds=self.golds.part(part),
+                docs=self.docs.part(part),
+                statuses=["answered" if own else "missing" for own in self.is_answered[part]],
+                seconds=nothing,
+            )
+
+
+def _are_mappings(value: object) -> TypeGuard[Scores]:
+    """Whether a value is a mapping of mappings by ids."""
+    if not (isinstance(value, Mapping) and value):
+        return False
+    kinds = {*map(type, value.values())}
+    return all(issubclass(kind, Mapping) for kind in kinds) and _are_ids(value)
+
+
+def _are_ids(ids: Mapping[Any, object]) -> bool:
+    """Whether all keys are texts that are not blank."""
+    try:
+        "".join(ids)  # the fastest way to see that all are texts
+    except TypeError:
+        return False
+    return "" not in ids and " " not in ids
+
+
+def _is_no_nan(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return ~np.isnan(numbers)
+
+
+_NUMBERS = (int, float, np.integer, np.floating)
+
+
+def _entries(
+    mappings: Collection[Mapping[str, float]],
+    is_right: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
+) -> Entries | None:
+    """Documents or gold items that are ids with numbers; None where some are anything else."""
+    numbers = [*chain.from_iterable([own.values() for own in mappings])]
+    kinds = {*map(type, numbers)} - {int, float}
+    if any(issubclass(kind, bool) or not issubclass(kind, _NUMBERS) for kind in kinds):
+        return None
+    try:
+        values = np.fromiter(numbers, np.float64, len(numbers))
+    except OverflowError:
+        return None
+    if not (is_right(values).all() and all(map(_are_ids, mappings))):
+        return None
+    sizes = np.fromiter(map(len, mappings), np.int64, len(mappings))
+    textless = Lists(known_texts().texts, np.full(len(numbers), NO_TEXT, np.int64), sizes)
+    return Entries(textless, [*chain.from_iterable(mappings)], values.tolist())
+
+
+def _ranked(docs: Entries) -> Entries:
+    """Documents by id in the order of their scores; as a rule they stand in it."""
+    scores, query, ids = np.array(docs.numbers, np.float64), docs.texts.of_text, docs.ids or ()
+    if ((np.diff(scores) < 0) | (np.diff(query) > 0)).all():
+        return docs
+    order = np.lexsort((-scores, query))
+    is_tied = (np.diff(scores[order]) == 0) & (np.diff(query) == 0)
+    ends = np.cumsum(docs.texts.n_texts)
+    for row in {*query[1:][is_tied].tolist()}:
+        places = range(int(ends[row] - docs.texts.n_texts[row]), int(ends[row]))
+        order[places.start : places.stop] = sorted(
+            places,
+            key=lambda place: (scores[place], str(ids[place]).encode("utf-8", "surrogatepass")),
+            reverse=True,
+        )
+    in_order = order.tolist()
+    return Entries(docs.texts, [ids[place] for place in in_order], scores[order].tolist())
