@@ -7,12 +7,15 @@ Whoever looks at a question or a document has it made (`Batch.rows`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import chain, islice, repeat
+from math import isinf, isnan, nan
 from operator import attrgetter, itemgetter
-from typing import Any, Protocol, Self, TypeGuard, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +26,7 @@ from kragx.data.gold import Gold, Query, plain_gold_json, plain_query_hash, quer
 from kragx.data.known import KnownTexts, NoTextError, known_texts
 from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved, Status
-from kragx.errors import DataError
+from kragx.errors import DataError, shorten
 
 Row = tuple[int | None, Query, Retrieved | None]
 """The line on which a question begins, the question, and what was retrieved for it."""
@@ -537,18 +540,20 @@ class Scored:
 
     @classmethod
     def of(cls, qrels: object, run: object) -> Self | None:
-        """These; None of whatever holds anything but ids and finite numbers."""
+        """These; None of whatever is no such mapping, or has keys that are no ids.
+
+        Raises:
+            DataError: a grade is no finite number, or a score is none.
+        """
         if not (_are_mappings(qrels) and _are_mappings(run)):
             return None
         query_ids, nothing = tuple(qrels), dict[str, float]()
-        golds = _entries(qrels.values(), np.isfinite)
-        docs = _entries([run.get(query_id, nothing) for query_id in query_ids], _is_no_nan)
-        extra = run.keys() - qrels.keys()
-        others = _entries([run[query_id] for query_id in extra], _is_no_nan)
-        if golds is None or docs is None or others is None:
-            return None
+        rankings = {query_id: run.get(query_id, nothing) for query_id in query_ids}
+        others = {query_id: run[query_id] for query_id in run.keys() - qrels.keys()}
+        golds, docs = _entries(qrels, "grade"), _entries(rankings, "score")
+        _entries(others, "score")
         is_answered = tuple(map(run.__contains__, query_ids))
-        return cls(query_ids, golds, _ranked(docs), is_answered, len(extra))
+        return cls(query_ids, golds, _ranked(docs), is_answered, len(others))
 
     def __iter__(self) -> Iterator[Row]:
         return in_rows(self.batches())
@@ -572,10 +577,11 @@ class Scored:
 
 def _are_mappings(value: object) -> TypeGuard[Scores]:
     """Whether a value is a mapping of mappings by ids."""
-    if not (isinstance(value, Mapping) and value):
+    if not (isinstance(value, Mapping) and value and _are_ids(value)):
         return False
-    kinds = {*map(type, value.values())}
-    return all(issubclass(kind, Mapping) for kind in kinds) and _are_ids(value)
+    mappings = value.values()
+    are_mappings = all(issubclass(kind, Mapping) for kind in {*map(type, mappings)})
+    return are_mappings and all(map(_are_ids, mappings))
 
 
 def _are_ids(ids: Mapping[Any, object]) -> bool:
@@ -587,40 +593,55 @@ def _are_ids(ids: Mapping[Any, object]) -> bool:
     return "" not in ids and " " not in ids
 
 
-def _is_no_nan(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return ~np.isnan(numbers)
+def _entries(scores: Scores, what: Literal["grade", "score"]) -> Entries:
+    """Documents, or gold items, that are ids with numbers.
 
-
-_NUMBERS = (int, float, np.integer, np.floating)
-
-
-def _entries(
-    mappings: Collection[Mapping[str, float]],
-    is_right: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
-) -> Entries | None:
-    """Documents or gold items that are ids with numbers; None where some are anything else."""
+    Raises:
+        DataError: one is no number, or a grade is not finite.
+    """
+    mappings = scores.values()
     numbers = [*chain.from_iterable([own.values() for own in mappings])]
-    kinds = {*map(type, numbers)} - {int, float}
-    if any(issubclass(kind, bool) or not issubclass(kind, _NUMBERS) for kind in kinds):
-        return None
+    if not {*map(type, numbers)} <= {int, float}:
+        _check(scores, what)
     try:
-        values = np.fromiter(numbers, np.float64, len(numbers))
+        values = np.fromiter(map(float, numbers), np.float64, len(numbers))
     except OverflowError:
-        return None
-    if not (is_right(values).all() and all(map(_are_ids, mappings))):
-        return None
+        _check(scores, what)
+        raise
+    if np.isnan(values).any() or (what == "grade" and not np.isfinite(values).all()):
+        _check(scores, what)
     sizes = np.fromiter(map(len, mappings), np.int64, len(mappings))
     textless = Lists(known_texts().texts, np.full(len(numbers), NO_TEXT, np.int64), sizes)
     return Entries(textless, [*chain.from_iterable(mappings)], values.tolist())
 
 
+_NUMBERS = (int, float, np.integer, np.floating, Fraction, Decimal)
+
+
+def _check(scores: Scores, what: Literal["grade", "score"]) -> None:
+    """Refuse the first value that is no number, or a grade that is not finite."""
+    kind = "finite number" if what == "grade" else "number"
+    for query_id, numbers in scores.items():
+        for document, value in numbers.items():
+            try:
+                number = float(value) if isinstance(value, _NUMBERS) else nan
+            except OverflowError:
+                number = nan
+            if isinstance(value, bool) or isnan(number) or (what == "grade" and isinf(number)):
+                raise DataError(
+                    f"query {query_id!r}: the {what} of {document!r} must be a {kind}, not "
+                    f"{shorten(value)}"
+                )
+
+
 def _ranked(docs: Entries) -> Entries:
     """Documents by id in the order of their scores; as a rule they stand in it."""
     scores, query, ids = np.array(docs.numbers, np.float64), docs.texts.of_text, docs.ids or ()
-    if ((np.diff(scores) < 0) | (np.diff(query) > 0)).all():
+    if ((scores[1:] < scores[:-1]) | (query[1:] > query[:-1])).all():
         return docs
     order = np.lexsort((-scores, query))
-    is_tied = (np.diff(scores[order]) == 0) & (np.diff(query) == 0)
+    ordered = scores[order]
+    is_tied = (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
     ends = np.cumsum(docs.texts.n_texts)
     for row in {*query[1:][is_tied].tolist()}:
         places = range(int(ends[row] - docs.texts.n_texts[row]), int(ends[row]))

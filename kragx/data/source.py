@@ -336,8 +336,8 @@ class Reading:
 
 
 def _are_new(ids: Sequence[str], known: Mapping[str, object]) -> bool:
-    """Whether ids are neither known nor twice among themselves."""
-    return known.keys().isdisjoint(ids) and len({*ids}) == len(ids)
+    """Whether ids are neither known nor twice among themselves, and none is missing."""
+    return known.keys().isdisjoint(ids) and len({*ids, ""}) == len(ids) + 1
 
 
 def stands_twice(

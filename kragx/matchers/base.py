@@ -216,6 +216,7 @@ Heard = Callable[[MatchItem, Trace], object]
 # A subclass that is a dataclass gives these without an annotation, which would make an option of
 # them; by a name with a type every type checker infers the same.
 Reads = Literal["ids", "texts"]
+IDS: Reads = "ids"
 ID_AND_TEXT: tuple[str, ...] | None = ("id", "text")
 ID_AND_METADATA: tuple[str, ...] | None = ("id", "metadata")
 EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")

@@ -15,7 +15,7 @@ from kragx.data.batch import Batch, Entries
 from kragx.data.stretches import ranges, starts
 from kragx.errors import DataError
 from kragx.matchers.arrays import ArrayMatcher, Targets, items_of
-from kragx.matchers.base import ID_AND_METADATA, MatchItem, Reads, Target
+from kragx.matchers.base import ID_AND_METADATA, IDS, MatchItem, Target
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional
@@ -160,7 +160,7 @@ class IdMatcher(ArrayMatcher):
     id_key: IdKey = None
     gold_id_key: IdKey = None
     name = "id"
-    reads: Reads = "ids"
+    reads = IDS
     yes_or_no = True
     looks_at = ID_AND_METADATA
 

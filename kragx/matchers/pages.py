@@ -11,7 +11,7 @@ import numpy as np
 from kragx.data import Doc, value_at
 from kragx.data.pages import Pages, document_name
 from kragx.errors import DataError, inside
-from kragx.matchers.base import ID_AND_METADATA, BaseMatcher, MatchItem, Reads, Target
+from kragx.matchers.base import ID_AND_METADATA, IDS, BaseMatcher, MatchItem, Target
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional, whole
@@ -92,7 +92,7 @@ class PageMatcher(BaseMatcher):
     last_page_key: Annotated[str | None, optional(fitting(is_text, "{!r} is not a key"))] = None
     first: Annotated[int, whole(0, 1)] = 0
     name = "pages"
-    reads: Reads = "ids"
+    reads = IDS
     yes_or_no = True
     looks_at = ID_AND_METADATA
 

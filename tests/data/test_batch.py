@@ -160,18 +160,13 @@ def test_scores_by_id_are_a_gold_set_and_a_run(content: Any, at_once: int) -> No
     [
         ({}, {"q": {"a": 1}}),
         ({"q": {"a": 1}}, {"q": ["a"]}),
-        ({"q": {"a": "1"}}, {"q": {"a": 1}}),
-        ({"q": {"a": True}}, {"q": {"a": 1}}),
-        ({"q": {"a": float("inf")}}, {"q": {"a": 1}}),
-        ({"q": {"a": 1}}, {"q": {"a": float("nan")}}),
         ({"q": {"": 1}}, {"q": {"a": 1}}),
         ({" ": {"a": 1}}, {"q": {"a": 1}}),
         ({1: {"a": 1}}, {1: {"a": 1}}),
-        ({"q": {"a": 10**400}}, {"q": {"a": 1}}),
     ],
 )
 def test_what_is_no_score_by_id_is_left_to_others(qrels: Any, run: Any) -> None:
-    """What takes more than a look at each number, or is an error, is read with every check."""
+    """What is no mapping of numbers by ids is read with every check, which says what is wrong."""
     assert Scored.of(qrels, run) is None
 
 

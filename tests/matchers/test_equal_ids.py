@@ -1,4 +1,4 @@
-"""Qrels and runs as mappings of numbers: read straight into arrays, with nothing let through."""
+"""Qrels and runs as mappings of numbers: nothing is let through that is none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from kragx import DataError, GoldDataset, evaluate
-from kragx.matchers.ids import read_id_arrays
 
 GOLD = {"q1": {"a": 1}, "q2": {"b": 2, "c": 0}}
 RUN = {"q1": {"x": 1.0, "a": 0.5, "y": 0.0}, "q2": {"b": 3, "z": 2}}
@@ -59,35 +58,6 @@ def test_every_kind_of_real_number_is_taken(number: float) -> None:
     """Whole numbers, numpy's and exact ones rank as the float that they are."""
     run = {"q1": {"a": number, "x": 1}}
     assert evaluate({"q1": {"a": 1}}, run, match="id", metrics="mrr")["mrr"] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("qrels", "run"),
-    [
-        (GOLD, {1: {"a": 1.0}}),
-        (GOLD, {"q1": {"a": 1.0, 7: 0.5}}),
-        ({"q1": {3: 1}}, RUN),
-        (GOLD, {"q1": ["a"]}),
-        (GOLD, {}),
-        ([["a"]], RUN),
-    ],
-)
-def test_what_is_no_mapping_of_strings_is_left_to_others(qrels: object, run: object) -> None:
-    """Then documents are made, whose own checks say what is wrong."""
-    assert read_id_arrays(qrels, run) is None
-
-
-def test_what_is_read() -> None:
-    """Arrays in the order of the qrels, with NaN for a gold document that was not retrieved."""
-    read = read_id_arrays({**GOLD, "q3": {"a": 1}}, {**RUN, "extra": {"a": 1.0}})
-    assert read is not None
-    assert read.doc_start.tolist() == [0, 3, 5, 5]
-    assert read.gold_start.tolist() == [0, 1, 3, 4]
-    assert read.score.tolist() == [1.0, 0.5, 0.0, 3.0, 2.0]
-    assert read.grade.tolist() == [1.0, 2.0, 0.0, 1.0]
-    assert read.own[:2].tolist() == [0.5, 3.0]
-    assert np.isnan(read.own[2:]).all()
-    assert read.answered.tolist() == [True, True, False]
 
 
 def test_the_gold_has_its_content_hash() -> None:
