@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.parts.cluster import Ray
+from kragx.evaluation.parts.cluster import Ray, engine_of
 from kragx.evaluation.parts.engine import Engine, Here
-from kragx.evaluation.parts.engines import named_engine
 from kragx.matchers import MatchWarning
 from kragx.printing import phrase
 from kragx.warned import warn
@@ -29,13 +28,13 @@ def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine, Crite
     Otherwise it is asked from here, which is said.
 
     Args:
-        workers: as for `named_engine`.
+        workers: as for `engine_of`.
         criteria: whoever judges by them is asked.
 
     Raises:
         UsageError: `workers` is nothing of the kind, or there is no such cluster.
     """
-    engine = named_engine(workers) or Here()
+    engine = engine_of(workers) or Here()
     judges = criteria.judges
     if not judges:
         yield engine, criteria

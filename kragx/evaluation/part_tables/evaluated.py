@@ -5,12 +5,11 @@ Memory holds the values, ids and hashes of questions; no texts, and no pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,14 +21,13 @@ from kragx.evaluation.evaluation import Evaluation, deviations, versions
 from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
 from kragx.evaluation.inputs import Source, Texts, looked_at, source_of
 from kragx.evaluation.part_tables.asking import sharing
-from kragx.evaluation.part_tables.scored import FACTS, Findings, ScoredPart, Work, most, scored
+from kragx.evaluation.part_tables.scored import FACTS, ScoredPart, Scores, Work, most, scored
 from kragx.evaluation.parts.matched import MatchedPart, sound
 from kragx.evaluation.parts.part import parts_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.matchers import Notes, matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import (
-    Floats,
     MatchTable,
     MetricScores,
     MetricSpec,
@@ -145,11 +143,12 @@ def evaluate_in_parts(
             closing(engine.map(score, parts_of(of.rows))) as parts,
             progress_bar(phrase("scored parts"), None, is_shown) as advance,
         ):
-            result = _joined(parts, of, advance)
-    evaluation = _evaluation(result, of, criteria).answered()
+            total, done = _joined(parts, of, advance)
+    evaluation = _evaluation(total, done, of, criteria).answered()
     asked = {"match": match, "corpus": str(corpus) if isinstance(corpus, Path) else corpus}
-    _write_summary(evaluation, result, Path(folder), asked)
-    return ScoredInParts(evaluation, tuple(result.paths), result.n_kept)
+    _write_summary(evaluation, done, Path(folder), asked)
+    n_kept = sum(not part.is_new for part in done)
+    return ScoredInParts(evaluation, tuple(part.path for part in done), n_kept)
 
 
 def _check(criteria: Criteria) -> None:
@@ -172,68 +171,42 @@ def _check(criteria: Criteria) -> None:
         raise UsageError(problem, remedy=f"leave it out, or {remedy}")
 
 
-@dataclass
-class _All:
-    """What is known of all parts together."""
-
-    paths: list[Path] = field(default_factory=list)
-    places: list[Mapping[str, Any] | None] = field(default_factory=list)
-    values: dict[str, list[Floats]] = field(default_factory=dict)
-    sums: dict[str, int] = field(default_factory=dict)
-    findings: Findings = field(default_factory=Findings)
-    longest: int = 0
-    n_kept: int = 0
-    n_open: int = 0
-
-    def column(self, name: str) -> Floats | None:
-        """(q) the values of a column; None where there is none."""
-        return np.concatenate(self.values[name]) if name in self.values else None
-
-    def counts(self, start: str) -> dict[str, int]:
-        """The sums whose names begin so."""
-        own = ((name, n) for name, n in self.sums.items() if name.startswith(start))
-        return {name.removeprefix(start): n for name, n in own}
-
-
-def _joined(parts: Iterable[ScoredPart], source: Source, advance: Callable[[], None]) -> _All:
-    """All parts, in order; `advance` is told of each."""
-    result = _All()
+def _joined(
+    parts: Iterable[ScoredPart], source: Source, advance: Callable[[], None]
+) -> tuple[Scores, list[ScoredPart]]:
+    """The scores of all parts, and the parts, in order; `advance` is told of each."""
+    total, done = Scores(), list[ScoredPart]()
     source.passed.hashes = []
     source.passed.golds = GoldSample()
 
     def matched_parts() -> Iterator[MatchedPart]:
         for part in parts:
             advance()
+            scores = part.scores
             if part.error is None:
-                result.paths.append(part.path)
-                result.places.append(part.place)
-                result.n_kept += not part.is_new
-                result.n_open += part.is_open
-                result.longest = max(result.longest, part.longest)
-                for name, values in part.values.items():
-                    result.values.setdefault(name, []).append(values)
-                for name, n in part.sums.items():
-                    result.sums[name] = result.sums.get(name, 0) + n
-                result.findings.add(part.findings)
-            yield MatchedPart(part.name, part.passed, Notes(), error=part.error, file=part.file)
+                total.add(scores)
+                done.append(replace(part, scores=Scores()))
+            yield MatchedPart(part.name, scores.passed, Notes(), error=part.error, file=part.file)
 
     for of_part in sound(matched_parts(), source):
         source.passed.add(of_part.passed)
-    return result
+    return total, done
 
 
-def _evaluation(result: _All, source: Source, criteria: Criteria) -> Evaluation:
+def _evaluation(
+    total: Scores, parts: Sequence[ScoredPart], source: Source, criteria: Criteria
+) -> Evaluation:
     """The numbers of all parts, as `evaluate` gives them."""
-    sums, findings = result.sums, result.findings
+    sums = total.sums
     specs, profile, matcher = criteria.specs, criteria.profile, criteria.matcher
-    matching.conclude(matcher, findings.notes)
+    matching.conclude(matcher, total.notes)
     golds = source.passed.golds or GoldSample()
     facts = {}
     if criteria.facts_by is not None:
-        facts = Facts.concluded(result.counts(FACTS), findings.facts, criteria.facts_by)
-    if result.n_open:
+        facts = Facts.concluded(total.counts(FACTS), total.facts, criteria.facts_by)
+    if n_open := sum(part.is_open for part in parts):
         raise UsageError(
-            f"--out: judgements are missing in {result.n_open} of {len(result.paths)} parts, and "
+            f"--out: judgements are missing in {n_open} of {len(parts)} parts, and "
             "what they leave open is estimated from all questions together",
             remedy="run again, which asks for these alone, or score without --out",
         )
@@ -242,13 +215,13 @@ def _evaluation(result: _All, source: Source, criteria: Criteria) -> Evaluation:
             "--out: no question has gold, and what a judge finds relevant is one pool",
             remedy="score without --out",
         )
-    criteria.check_lost(findings.notes, sums["n_with_any_gold"])
-    for reader in findings.readers.values():
+    criteria.check_lost(total.notes, sums["n_with_any_gold"])
+    for reader in total.readers.values():
         reader.warn()
-    scores = tuple(_scores(spec, result) for spec in specs)
+    scores = tuple(_scores(spec, total) for spec in specs)
     warn_above_1(scores)
-    counts = source.counts(sums, profile, findings.notes)
-    counts |= judging_counts(matcher, findings.notes) | facts
+    counts = source.counts(sums, profile, total.notes)
+    counts |= judging_counts(matcher, total.notes) | facts
     settings = criteria.settings(
         source.dataset_settings(), {"name": source.name, **source.run_settings}
     )
@@ -262,24 +235,24 @@ def _evaluation(result: _All, source: Source, criteria: Criteria) -> Evaluation:
             "deviations": deviations(specs, settings["profile"], profile),
             "metrics": list(criteria.metrics),
             "versions": versions(),
-            **reading_settings(findings.readers, criteria.token_settings),
+            **reading_settings(total.readers, criteria.token_settings),
         },
         match_name=criteria.label,
         table=_questions(sums["n_queries"], source.passed.statuses["answered"], matcher.threshold),
         profile=profile,
-        longest=result.longest,
-        siblings=criteria.found(criteria.siblings(golds), findings.notes),
+        longest=total.longest,
+        siblings=criteria.found(criteria.siblings(golds), total.notes),
         failures=source.passed.failures,
     )
 
 
-def _scores(spec: MetricSpec, result: _All) -> MetricScores:
+def _scores(spec: MetricSpec, total: Scores) -> MetricScores:
     """The scores of a metric from the values of all parts."""
-    metric, values = spec.metric, result.column(str(spec))
+    metric, values = spec.metric, total.column(str(spec))
     assert values is not None
-    of = result.counts(f"{spec} ")
+    of = total.counts(f"{spec} ")
     if metric.from_evidence is not None:
-        maxima = result.column(most(str(spec)))
+        maxima = total.column(most(str(spec)))
         return MetricScores(spec, values, number_of(metric, values), maxima=maxima)
     (mean,) = means(values[None])
     no_gold = np.arange(len(values)) < of["no gold"]  # which ones nobody asks
@@ -307,7 +280,7 @@ def _questions(n: int, n_answered: int, threshold: float) -> MatchTable:
 
 
 def _write_summary(
-    evaluation: Evaluation, result: _All, folder: Path, asked: Mapping[str, object]
+    evaluation: Evaluation, parts: Sequence[ScoredPart], folder: Path, asked: Mapping[str, object]
 ) -> None:
     """Write what a report holds of an evaluation, and which tables have its values.
 
@@ -322,8 +295,8 @@ def _write_summary(
         **evaluation.to_dict(),
         "nearby": None,
         "failures": dict(evaluation.failures),
-        "tables": [f"{TABLES}/{path.name}" for path in result.paths],
-        "parts": result.places,
+        "tables": [f"{TABLES}/{part.path.name}" for part in parts],
+        "parts": [part.place for part in parts],
         "asked": written,
     }
     with open_text(folder / SUMMARY) as file:

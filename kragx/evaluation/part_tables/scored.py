@@ -8,12 +8,16 @@ import io
 import json
 import pickle
 import warnings
+import zlib
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
 
 from kragx.data import Query
 from kragx.data.formats.jsonl import replacing, to_json
@@ -24,16 +28,15 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import versions
 from kragx.evaluation.inputs import Passed, Texts, table_counts
 from kragx.evaluation.parts.matched import MatchedPart, itself, matched
-from kragx.evaluation.parts.part import Part
-from kragx.evaluation.parts.places import place_of_part
+from kragx.evaluation.parts.part import Part, written_place
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
-from kragx.matchers.gold_siblings import GoldSample, compares_gold
+from kragx.matchers.gold_siblings import compares_gold
 from kragx.metrics import Floats, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
-VERSION = 5
+VERSION = 6
 """Of the form of tables; a table of another one is not taken."""
 
 FACTS = "facts "
@@ -41,33 +44,45 @@ FACTS = "facts "
 
 _LONGEST = 200  # characters of a value to slice by
 _READ = {
+    "kragx.evaluation.inputs": {"Passed"},
+    "kragx.data.": {"Mender"},
     "kragx.matchers.": {
         *("Notes", "Unmatchable", "Gaps", "Gap", "SiblingCounts", "Alike", "Apart", "Shift"),
+        *("GoldSample", "_Question"),
     },
     "kragx.evaluation.spans": {"Reader"},
     "kragx.metrics.spans.reading": {"SpanOptions"},
     "kragx.judging.tally": {"Tally", "Spent", "Tallies", "FailureExamples", "FailureExample"},
     "collections": {"Counter"},
+    "array": {"array", "_array_reconstructor"},
 }
 """By the start of a module's name the classes that what is known of a part is made of."""
 
 
 @dataclass
-class Findings:
-    """What is known of questions beside their values, and what all of them together show.
+class Scores:
+    """What is known of some questions: those of a part, or of several.
 
     Attributes:
+        passed: what is known of them before they are matched; of several parts the source has it.
         notes: what the matcher noted.
         facts: what the matcher of facts did.
         readers: who has read texts for spans, in each way that was asked for.
+        values: for each column the (q) values of each part: of a metric by its name, `most` of it.
+        sums: counts that are added up: of metrics under their names.
+        longest: the most documents of a question.
     """
 
+    passed: Passed = field(default_factory=Passed)
     notes: Notes = field(default_factory=Notes)
     facts: Notes = field(default_factory=Notes)
     readers: dict[SpanOptions, Reader] = field(default_factory=dict)
+    values: dict[str, list[Floats]] = field(default_factory=dict)
+    sums: Counter[str] = field(default_factory=Counter)
+    longest: int = 0
 
     def add(self, later: Self) -> None:
-        """Add what is known of the questions behind these."""
+        """Add what is known of the questions behind these, but for `passed`."""
         self.notes.merge(later.notes)
         self.facts.merge(later.facts)
         for how, reader in later.readers.items():
@@ -75,12 +90,19 @@ class Findings:
                 self.readers[how].add(reader)
             else:
                 self.readers[how] = reader
+        for name, values in later.values.items():
+            self.values.setdefault(name, []).extend(values)
+        self.sums.update(later.sums)
+        self.longest = max(self.longest, later.longest)
 
-    def kept(self) -> None:
-        """Nothing of it was asked for just now."""
-        for notes in (self.notes, self.facts):
-            if "judging" in vars(notes):
-                notes.judging = notes.judging.kept()
+    def column(self, name: str) -> Floats | None:
+        """(q) the values of a column; None where there is none."""
+        return np.concatenate(self.values[name]) if name in self.values else None
+
+    def counts(self, start: str) -> dict[str, int]:
+        """The sums whose names begin so, without that."""
+        own = ((name, n) for name, n in self.sums.items() if name.startswith(start))
+        return {name.removeprefix(start): n for name, n in own}
 
 
 @dataclass(frozen=True)
@@ -116,32 +138,24 @@ def table_name(content: str, settings: str) -> str:
 
 @dataclass
 class ScoredPart:
-    """What is known of a part.
+    """What came of a part.
 
     Attributes:
         name: its name.
         file: that it is of, where a source has several.
         path: of its table.
         place: where the part stands, if that is a file.
-        passed: what is known of its questions; their `kept` is not.
-        findings: what is known of them beside their values.
-        values: for each column (q) the values: of a metric by its name, `most` of it.
-        sums: counts that are added up: of metrics under their names.
-        longest: the most documents of a question.
+        scores: what is known of its questions; after an error of those before it.
         is_new: whether it was computed now.
         is_open: whether judgements are missing; then it has no table.
-        error: what is wrong with it; then nothing else is known but the questions before.
+        error: what is wrong with it.
     """
 
     name: str
     file: str
     path: Path
-    place: Mapping[str, Any] | None = None
-    passed: Passed = field(default_factory=Passed)
-    findings: Findings = field(default_factory=Findings)
-    values: dict[str, Floats] = field(default_factory=dict)
-    sums: dict[str, int] = field(default_factory=dict)
-    longest: int = 0
+    place: Mapping[str, Any] | None
+    scores: Scores = field(default_factory=Scores)
     is_new: bool = True
     is_open: bool = False
     error: KragxError | None = None
@@ -200,53 +214,57 @@ def _code(kind: Any) -> str:
 
 def scored(part: Part, work: Work) -> ScoredPart:
     """The values of a part: from its table, which is written first if it does not stand there."""
-    path, criteria = work.path(part), work.criteria
-    of_part = ScoredPart(part.name, part.file, path, place_of_part(part))
-    if path.exists() and _read(of_part, criteria.metrics):
+    criteria = work.criteria
+    of_part = ScoredPart(part.name, part.file, work.path(part), written_place(part))
+    if (known := _read(of_part.path, criteria.metrics)) is not None:
+        of_part.scores, of_part.is_new = known, False
         return of_part
     plan = criteria.plan(itself if criteria.looks else _groups, work.texts)
     golds = compares_gold(criteria.matcher)
     found = matched(part, replace(plan, hashes=True, golds=golds))
-    of_part.passed, of_part.findings.notes, of_part.error = found.passed, found.notes, found.error
-    kept, of_part.passed.kept = found.passed.kept or [], None
+    kept, found.passed.kept = found.passed.kept or [], None
+    of_part.scores, of_part.error = Scores(found.passed, found.notes), found.error
     if found.table is None:
         return of_part
-    of_part.sums, of_part.longest = table_counts(found.table), found.table.longest
     try:
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
             warnings.simplefilter("ignore", MatchWarning)
-            scores = _computed(of_part, found, kept, criteria)
+            computed = _computed(of_part.scores, found, kept, criteria)
     except KragxError as error:
         of_part.error = error.within(path=part.name)
         return of_part
-    for own in scores:
-        of_part.values[str(own.spec)] = own.values
-        if own.maxima is not None:
-            of_part.values[most(str(own.spec))] = own.maxima
-        pooled = asdict(own.pooled) if own.pooled else {}
-        no_gold = {} if own.no_gold is None else {"no gold": int(own.no_gold.sum())}
-        of_part.sums |= {f"{own.spec} {name}": n for name, n in (no_gold | pooled).items()}
-    of_part.is_open = found.table.has_unknown or any(own.bounds for own in scores)
+    of_part.is_open = found.table.has_unknown or any(own.bounds for own in computed)
     if not of_part.is_open:
         _write(of_part, work, list(map(_groups, kept)) if criteria.looks else kept)
     return of_part
 
 
 def _computed(
-    of_part: ScoredPart, found: MatchedPart, lists: Sequence[MatchItem], criteria: Criteria
+    of_part: Scores, found: MatchedPart, lists: Sequence[MatchItem], criteria: Criteria
 ) -> Sequence[MetricScores]:
-    """The metrics of a part, and what all parts together may show is kept."""
-    assert found.table is not None
-    if not criteria.looks:
-        return compute(found.table, criteria.specs, criteria.profile)
-    evidence = criteria.gathered(lists, found.table, concurrency=1)
-    evidence.know(found.spans)
-    scores = compute(found.table, criteria.specs, criteria.profile, evidence)
-    of_part.findings.readers = evidence.readers
-    if (facts := evidence.matched_facts) is not None:
-        of_part.findings.facts = facts.notes
-        of_part.sums |= {f"{FACTS}{name}": n for name, n in facts.n.items()}
+    """The metrics of a part, noted with what all parts together may show."""
+    table, evidence = found.table, None
+    assert table is not None
+    if criteria.looks:
+        evidence = criteria.gathered(lists, table, concurrency=1)
+        evidence.know(found.spans)
+    scores = compute(table, criteria.specs, criteria.profile, evidence)
+    of_part.sums.update(table_counts(table))
+    of_part.longest = table.longest
+    for own in scores:
+        name = str(own.spec)
+        of_part.values[name] = [own.values]
+        if own.maxima is not None:
+            of_part.values[most(name)] = [own.maxima]
+        counts = {} if own.no_gold is None else {"no gold": int(own.no_gold.sum())}
+        counts |= asdict(own.pooled) if own.pooled else {}
+        of_part.sums.update({f"{name} {kind}": n for kind, n in counts.items()})
+    if evidence is not None:
+        of_part.readers = evidence.readers
+        if (facts := evidence.matched_facts) is not None:
+            of_part.facts = facts.notes
+            of_part.sums.update({f"{FACTS}{name}": n for name, n in facts.n.items()})
     return scores
 
 
@@ -277,86 +295,70 @@ def _write(of_part: ScoredPart, work: Work, groups: Sequence[Mapping[str, Any]])
     import pyarrow as pa
     from pyarrow import parquet
 
-    passed = of_part.passed
+    scores = of_part.scores
     names = dict.fromkeys(name for own in groups for name in own if name.startswith("metadata."))
-    columns: dict[str, pa.Array] = {
-        "query_id": pa.array(passed.query_ids, pa.string()),
-        "status": pa.array([own["status"] for own in groups], pa.string()),
-        "query_type": pa.array([own["query_type"] for own in groups], pa.string()),
-        "n_gold": pa.array([own["n_gold"] for own in groups], pa.int32()),
-        "n_retrieved": pa.array([own["n_retrieved"] for own in groups], pa.int32()),
-        "error": pa.array([own["error"] for own in groups], pa.string()),
-        "query_hash": pa.array(passed.hashes, pa.binary(32)),
-    }
-    columns |= {
-        name: pa.array([own.get(name, []) for own in groups], pa.list_(pa.string()))
-        for name in names
-    }
-    columns |= {name: pa.array(own, pa.float64()) for name, own in of_part.values.items()}
+    schema = {"query_id": pa.string()}
+    schema |= dict.fromkeys(("status", "query_type"), pa.string())
+    schema |= dict.fromkeys(("n_gold", "n_retrieved"), pa.int32())
+    schema |= {"error": pa.string(), "query_hash": pa.binary(32)}
+    schema |= dict.fromkeys(names, pa.list_(pa.string()))
+    schema |= dict.fromkeys(scores.values, pa.float64())
+    columns: dict[str, Any] = {"query_id": scores.passed.query_ids}
+    columns |= {"query_hash": scores.passed.hashes}
+    columns |= {name: own for name, (own,) in scores.values.items()}
+    passed = replace(scores.passed, query_ids=[], hashes=[], failures={})  # which columns hold
+    known = vars(replace(scores, passed=passed, values={}))
     about = {
         "version": VERSION,
         "key": of_part.path.stem,
         "settings": work.settings,
         "metrics": work.criteria.metrics,
-        "values": list(of_part.values),
-        "counts": of_part.sums,
-        "longest": of_part.longest,
-        "statuses": passed.statuses,
-        "n_empty": passed.n_empty,
-        "has_answers": passed.has_answers,
-        "n_replaced_surrogates": passed.mender.surrogates,
-        "lines": list(passed.lines.items()),
-        "golds": None if passed.golds is None else passed.golds.packed(),
-        "findings": pickle.dumps(vars(of_part.findings)).hex(),
+        "values": list(scores.values),
+        "counts": scores.sums,
+        "known": b64encode(zlib.compress(pickle.dumps(known))).decode(),
     }
-    made = pa.table(columns).replace_schema_metadata({TABLE_KEY: to_json(about)})
+    made = pa.table(
+        {
+            name: pa.array(columns.get(name, [own.get(name) for own in groups]), kind)
+            for name, kind in schema.items()
+        }
+    )
     options = {name: own for name, own in OPTIONS.items() if name != "store_schema"}
     with replacing(of_part.path) as place:
+        made = made.replace_schema_metadata({TABLE_KEY: to_json(about)})
         parquet.write_table(made, place, **options)
 
 
-def _read(of_part: ScoredPart, names: Sequence[str]) -> bool:
-    """Take over what a table says; False where it is none of ours, or is broken."""
+def _read(path: Path, metrics: Sequence[str]) -> Scores | None:
+    """What a table says; None where there is none, or one that is none of ours or is broken."""
     from pyarrow import ArrowException, parquet
 
     try:
-        table = parquet.read_table(of_part.path)
+        table = parquet.read_table(path)
         about = json.loads((table.schema.metadata or {})[TABLE_KEY])
-        if about["version"] != VERSION or about["key"] != of_part.path.stem:
-            return False
-        if about["metrics"] != list(names):
-            return False
-        findings = Findings(**_Read(io.BytesIO(bytes.fromhex(about["findings"]))).load())
-        findings.kept()
-        errors = zip(table["query_id"].to_pylist(), table["error"].to_pylist(), strict=True)
-        passed = Passed(
-            query_ids=table["query_id"].to_pylist(),
-            lines=dict(about["lines"]),
-            has_answers=bool(about["has_answers"]),
-            statuses=Counter(about["statuses"]),
-            n_empty=int(about["n_empty"]),
-            failures={query_id: error for query_id, error in errors if error is not None},
+        said = about["version"], about["key"], about["metrics"]
+        if said != (VERSION, path.stem, list(metrics)):
+            return None
+        scores = Scores(**_Known(io.BytesIO(zlib.decompress(b64decode(about["known"])))).load())
+        ids, errors = table["query_id"].to_pylist(), table["error"].to_pylist()
+        scores.passed = replace(
+            scores.passed,
+            query_ids=ids,
             hashes=table["query_hash"].to_pylist(),
-            golds=None if about["golds"] is None else GoldSample.unpacked(about["golds"]),
+            failures={name: error for name, error in zip(ids, errors) if error is not None},
         )
-        passed.mender.surrogates = int(about["n_replaced_surrogates"])
-        values = {
-            name: table[name].combine_chunks().to_numpy(zero_copy_only=False)
-            for name in about["values"]
-        }
-        sums = {str(name): int(n) for name, n in about["counts"].items()}
-        longest = int(about["longest"])
+        scores.values = {name: [table[name].to_numpy()] for name in about["values"]}
+        for notes in (scores.notes, scores.facts):
+            if "judging" in vars(notes):
+                notes.judging = notes.judging.kept()  # nothing was asked for just now
     except (OSError, ArrowException, LookupError, TypeError, ValueError, AttributeError):
-        return False
-    except pickle.UnpicklingError:
-        return False
-    of_part.passed, of_part.findings = passed, findings
-    of_part.values, of_part.sums, of_part.longest = values, sums, longest
-    of_part.is_new = False
-    return True
+        return None
+    except (zlib.error, EOFError, pickle.UnpicklingError):
+        return None
+    return scores
 
 
-class _Read(pickle.Unpickler):
+class _Known(pickle.Unpickler):
     """Reads what is known of a part, and makes nothing else: a folder may be anybody's."""
 
     def find_class(self, module: str, name: str) -> Any:

@@ -6,38 +6,22 @@ import hashlib
 import io
 import os
 import pickle
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Protocol
-
-import numpy as np
+from typing import Any, Protocol
 
 from kragx.data import Mender, Reading
 from kragx.data.block import Block, Kept, Row
-from kragx.data.formats.jsonl import BUFFER, open_bytes
-from kragx.data.formats.located import files_of, shown
+from kragx.data.formats.located import files_of, is_address, shown
 from kragx.data.formats.parquet import Table, tables_of
 from kragx.data.listed import Listed
+from kragx.errors import DataError
 
 PART_BYTES = 8 << 20
 """Bytes of a file that are a part, of its beginning."""
-
-_MOST = 4
-"""Parts grow to so many times that: each begins anew to look at texts, which takes time, while too
-few leave workers idle at the end."""
-
-_SHARE = 8
-"""A part is at least one of so many of what stands before it."""
-
-_LINE_END = ord("\n")
-
-_WINDOW = 1 << 20
-"""Bytes in which line ends are counted at once: they stay in the cache of a processor, and its
-memory is not asked for anew."""
 
 PART_ROWS = 512
 """Questions in memory that are a part."""
@@ -76,17 +60,12 @@ class Stream:
 
     Attributes:
         content: of it; whoever reads it counts surrogates.
-        name: in messages.
     """
 
     content: Iterable[Row]
     name: str = "everything"
+    key: str = ""
     file: str = ""
-
-    @property
-    def key(self) -> str:
-        """None is known before it has passed."""
-        return ""
 
     def rows(self, mender: Mender) -> Iterator[Row | Block]:
         """What comes."""
@@ -119,14 +98,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class Lines:
-    """Whole lines of a JSON Lines file: where they stand, or themselves.
+    """Whole lines of a JSON Lines file.
 
     Attributes:
-        path: the file; of standard input and of packed files for messages alone.
+        path: the file.
         first: the number of the first line, from 1.
         start, stop: the bytes.
         format: the format of the file's records.
-        raw: the lines where nobody else can read them: standard input, packed files.
         folder: where a relative path starts.
     """
 
@@ -135,7 +113,6 @@ class Lines:
     start: int
     stop: int
     format: str
-    raw: bytes | None = None
     folder: str = field(default_factory=os.getcwd)
     file: str = ""
 
@@ -156,29 +133,13 @@ class Lines:
 
     def lines(self) -> bytes:
         """The lines."""
-        if self.raw is not None:
-            return self.raw
         with Path(self.place).open("rb") as file:
             file.seek(self.start)
             return file.read(self.stop - self.start)
 
-    def _each_line(self) -> Iterator[bytes]:
-        """The lines, without holding them all."""
-        if self.raw is not None:
-            yield from io.BytesIO(self.raw)
-            return
-        n_left = self.stop - self.start
-        with Path(self.place).open("rb", BUFFER) as file:
-            file.seek(self.start)
-            for line in file:
-                yield line
-                n_left -= len(line)
-                if n_left <= 0:
-                    return
-
     def rows(self, mender: Mender) -> Iterator[Row | Block]:
         """The questions on these lines."""
-        lines = enumerate(self._each_line(), start=self.first)
+        lines = enumerate(io.BytesIO(self.lines()), start=self.first)
         reading = Reading(self.path, self.format, strict=True, lines=lines)
         reading.problems.mender = mender
         return reading.blocks()
@@ -217,21 +178,12 @@ class Groups:
         return reading.blocks()
 
 
-def place_of(item: object) -> str:
-    """The file that whoever works on a part has to find; empty where all of it is sent."""
-    match item:
-        case Lines(raw=None):
-            return item.place
-        case Groups():
-            return item.table.place
-    return ""
-
-
 def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
-    """Cut questions into parts; of a JSON Lines file only the bytes are looked at.
+    """Cut questions into parts; of a JSON Lines file that is not packed only line ends are read.
 
     Args:
-        rows: the questions; those of a `Reading` of JSON Lines are named by where they stand.
+        rows: the questions; those of a `Reading` of a file are named by where they stand, if each
+            process can read them there.
 
     Raises:
         DataError: as `Reading`, as far as it has to be read.
@@ -241,95 +193,24 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
         return
     reading = rows
     if reading.is_located:
-        yield from _of_files(reading)
+        files = files_of(reading.source)
+        if all(reading.is_nested(Table(file)) for file in files):
+            for file in files:
+                yield from map(Groups, tables_of(file, PART_BYTES, reading.of_documents))
+        else:
+            yield from _in_rows(reading)
         return
-    if str(reading.path) == "-":
-        file: Any = _Taken(sys.stdin.buffer)
-        reading.lines = enumerate(file, start=1)
     stream = iter(reading)
     first = next(stream, None)  # its format is known now
     if first is None:
         raise reading.empty
-    if not reading.by_lines:
+    if not reading.by_lines or reading.is_read_once or str(reading.path).endswith(".gz"):
         yield from _in_rows(chain([first], stream))
         return
     del stream
     reading.problems.mender.surrogates = 0  # as these lines are read again
-    assert reading.path is not None
     assert reading.format is not None
-    path, format_ = str(reading.path), reading.format.name
-    if path == "-":
-        yield from _sent_lines(path, format_, file)
-        return
-    with open_bytes(path) as file:
-        cut = _sent_lines if path.endswith(".gz") else _lines_of_file
-        yield from cut(path, format_, file)
-
-
-class _Taken:
-    """A stream of lines whose first ones were looked at, and come again."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._lines: list[bytes] = []
-
-    def __iter__(self) -> Iterator[bytes]:
-        for line in self._file:
-            self._lines.append(line)
-            yield line
-
-    def read(self, size: int) -> bytes:
-        """The first lines, then so many bytes of what follows."""
-        lines, self._lines = b"".join(self._lines), []
-        return lines or self._file.read(size)
-
-    def readline(self) -> bytes:
-        """The rest of a line."""
-        return self._file.readline()
-
-
-def _sent_lines(path: str, format_: str, file: Any) -> Iterator[Lines]:
-    """Parts that hold their lines, as nobody else can read them."""
-    first, start = 1, 0
-    while block := file.read(_size_from(start)):
-        raw = block if block.endswith(b"\n") else block + file.readline()
-        yield Lines(path, first, start, start + len(raw), format_, raw)
-        first += raw.count(b"\n")
-        start += len(raw)
-
-
-def _lines_of_file(path: str, format_: str, file: IO[bytes]) -> Iterator[Lines]:
-    """Parts that say where their lines stand."""
-    window = np.empty(_WINDOW, np.uint8)
-    first, start, end = 1, 0, file.seek(0, os.SEEK_END)
-    while start < end:
-        last = min(start + _size_from(start), end) - 1
-        file.seek(last)
-        stop = last + len(file.readline())
-        yield Lines(path, first, start, stop, format_)
-        file.seek(start)  # others are at work on these lines while they are counted here
-        while (n_left := stop - file.tell()) > 0:
-            n_read = file.readinto(window[:n_left])  # type: ignore[attr-defined]
-            if not n_read:
-                return  # the file was cut short, which whoever reads the lines sees
-            first += int(np.count_nonzero(window[:n_read] == _LINE_END))
-        start = stop
-
-
-def _size_from(start: int) -> int:
-    """Bytes of the part that begins there."""
-    return min(max(PART_BYTES, start // _SHARE), _MOST * PART_BYTES)
-
-
-def _of_files(reading: Reading) -> Iterator[Part]:
-    """Those of Parquet files; tables that have to be read row by row are read here."""
-    files = files_of(reading.source)
-    if not all(reading.is_nested(Table(file)) for file in files):
-        yield from _in_rows(reading)
-        return
-    for file in files:
-        for table in tables_of(file, PART_BYTES, reading.of_documents):
-            yield Groups(table)
+    yield from _lines_of(str(reading.path), reading.format.name)
 
 
 def _in_rows(rows: Iterable[Row]) -> Iterator[Rows]:
@@ -337,3 +218,54 @@ def _in_rows(rows: Iterable[Row]) -> Iterator[Rows]:
     while content := list(islice(stream, PART_ROWS)):
         yield Rows(content, f"questions {n + 1:,} to {n + len(content):,}")
         n += len(content)
+
+
+def _lines_of(path: str, format_: str) -> Iterator[Lines]:
+    first, start = 1, 0
+    with Path(path).open("rb") as file:
+        # Parts grow: each begins anew to look at texts, and too few leave workers idle at the end.
+        while raw := file.read(min(max(PART_BYTES, start // 8), 4 * PART_BYTES)):
+            raw += file.readline()
+            yield Lines(path, first, start, start + len(raw), format_)
+            first += raw.count(b"\n")
+            start += len(raw)
+
+
+# -- where parts stand -----------------------------------------------------------------------------
+
+
+def place_of(item: object) -> str:
+    """The file that whoever works on a part has to find; empty where all of it is sent."""
+    match item:
+        case Lines():
+            return item.place
+        case Groups():
+            return item.table.place
+    return ""
+
+
+def written_place(part: Part) -> dict[str, Any] | None:
+    """Where a part stands, as JSON; None for one that stands in no file that can be read again."""
+    match part:
+        case Lines():
+            names = ("first", "start", "stop", "format")
+            return {"file": part.place, **{name: getattr(part, name) for name in names}}
+        case Groups():
+            return {"file": part.table.place, "groups": part.table.groups}
+    return None
+
+
+def part_at(place: object) -> Part:
+    """The part at a `written_place`, with all that its questions say.
+
+    Raises:
+        DataError: it is no place in a file of this machine.
+    """
+    match place:
+        case {"file": str(file)} if not is_address(file):
+            match place:
+                case {"first": int(n), "start": int(start), "stop": int(stop), "format": str(kind)}:
+                    return Lines(file, n, start, stop, kind)
+                case {"groups": [*groups]} if all(isinstance(own, int) for own in groups):
+                    return Groups(Table(file, tuple(groups)))
+    raise DataError("stands in no file of this machine")

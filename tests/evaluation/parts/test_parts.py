@@ -68,10 +68,9 @@ def test_a_file_in_parts_is_the_whole_file(tmp_path, size):
     st.sampled_from(["\n", "\r\n", "\n\n"]),
     st.booleans(),
     st.integers(1, 200),
-    st.integers(1, 64),
 )
-def test_parts_are_whole_lines_under_their_numbers(lengths, end, is_ended, size, window):
-    """Whatever lines, part and window are: parts are the file, each from the line it says on."""
+def test_parts_are_whole_lines_under_their_numbers(lengths, end, is_ended, size):
+    """Whatever lines and parts are: parts are the file, each from the line it says on."""
     rows = [
         json.dumps({"query_id": str(n), "gold": [{"text": "x" * long}]})
         for n, long in enumerate(lengths)
@@ -79,7 +78,6 @@ def test_parts_are_whole_lines_under_their_numbers(lengths, end, is_ended, size,
     content = end.join(rows) + (end if is_ended else "")
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "PART_BYTES", size)
-        patch.setattr(parts, "_WINDOW", window)
         file = Path(folder, "gold.jsonl")
         file.write_bytes(content.encode())
         own = [*parts.parts_of(Reading(str(file), "gold"))]
@@ -163,7 +161,7 @@ def test_an_executor_gives_the_same(tmp_path, size):
 
 
 def test_packed_and_whole_files_are_shared_as_well(tmp_path, size):
-    """A .gz has its lines sent, a JSON list its questions."""
+    """Of a .gz and of a JSON list the questions are sent."""
     rows = [*map(_row, range(20))]
     plain = Path(_written(tmp_path / "results.jsonl", rows))
     (tmp_path / "results.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
