@@ -34,30 +34,25 @@ def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine, Crite
     Raises:
         UsageError: `workers` is nothing of the kind, or there is no such cluster.
     """
-    engine = engine_of(workers) or Here()
-    judges = criteria.judges
-    if not judges:
+    engine, judges = engine_of(workers) or Here(), criteria.judges
+    if not judges or isinstance(engine, Here):
         yield engine, criteria
         return
-    match engine:
-        case Ray() if not (reason := _reason(judges)):
-            with engine.connected():
-                n = min(engine.n_processors(), *(judge.concurrency for judge in judges))
-                yield replace(engine, n=n), criteria.judging(n)
-        case Here():
-            yield engine, criteria
-        case _:
-            reason = _reason(judges) if isinstance(engine, Ray) else phrase("no cluster is named")
-            warn(
-                phrase(
-                    "workers: a judge decides, and is asked from this process, as {reason}; it "
-                    "waits for a server and not for the processor (its 'concurrency' says how "
-                    "often at once)",
-                    reason=reason,
-                ),
-                MatchWarning,
-            )
-            yield Here(), criteria
+    reason = _reason(judges) if isinstance(engine, Ray) else phrase("no cluster is named")
+    if isinstance(engine, Ray) and not reason:
+        with engine.connected():
+            n = min(engine.n_processors(), *(judge.concurrency for judge in judges))
+            yield replace(engine, n=n), criteria.judging(n)
+        return
+    warn(
+        phrase(
+            "workers: a judge decides, and is asked from this process, as {reason}; it waits for a "
+            "server and not for the processor (its 'concurrency' says how often at once)",
+            reason=reason,
+        ),
+        MatchWarning,
+    )
+    yield Here(), criteria
 
 
 def _reason(judges: Sequence[Judge]) -> str:

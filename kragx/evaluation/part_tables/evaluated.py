@@ -5,13 +5,14 @@ Memory holds the values, ids and hashes of questions; no texts, and no pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kragx.data import is_source
 from kragx.data.formats.jsonl import make_folder, open_text, to_json
@@ -19,15 +20,23 @@ from kragx.errors import UsageError, needing
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, deviations, versions
 from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
-from kragx.evaluation.inputs import Source, Texts, looked_at, source_of
+from kragx.evaluation.inputs import Passed, Source, Texts, looked_at, source_of
 from kragx.evaluation.part_tables.asking import sharing
-from kragx.evaluation.part_tables.scored import FACTS, ScoredPart, Scores, Work, most, scored
-from kragx.evaluation.parts.matched import MatchedPart, sound
+from kragx.evaluation.part_tables.scored import (
+    FACTS,
+    ScoredPart,
+    Scores,
+    most,
+    scored,
+    settings_hash,
+)
+from kragx.evaluation.parts.matched import sound
 from kragx.evaluation.parts.part import parts_of
 from kragx.evaluation.vocabulary import vocabulary_of
-from kragx.matchers import Notes, matching
+from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import (
+    Ints,
     MatchTable,
     MetricScores,
     MetricSpec,
@@ -134,16 +143,22 @@ def evaluate_in_parts(
         criteria = criteria.knowing(vocabulary_of(of))
     tables = Path(folder).absolute() / TABLES
     make_folder(tables)
-    work = Work.of(criteria, texts, tables)
+    settings = settings_hash(criteria, texts)
+    total, done = Scores(), list[ScoredPart]()
+    of.passed.hashes, of.passed.golds = [], GoldSample()
     with sharing(workers, criteria) as (engine, shared):
-        score = partial(scored, work=replace(work, criteria=shared))
+        score = partial(scored, criteria=shared, texts=texts, folder=tables, settings=settings)
         # Closed at once, also after a mistake, as others may be at work.
         is_shown = False if shared.judges else None  # a judge shows its own
         with (
             closing(engine.map(score, parts_of(of.rows))) as parts,
             progress_bar(phrase("scored parts"), None, is_shown) as advance,
         ):
-            total, done = _joined(parts, of, advance)
+            for part in sound(parts, of):
+                advance()
+                of.passed.add(part.passed)
+                total.add(part.scores)
+                done.append(replace(part, passed=Passed(), scores=Scores()))
     evaluation = _evaluation(total, done, of, criteria).answered()
     asked = {"match": match, "corpus": str(corpus) if isinstance(corpus, Path) else corpus}
     _write_summary(evaluation, done, Path(folder), asked)
@@ -169,28 +184,6 @@ def _check(criteria: Criteria) -> None:
         else:
             continue
         raise UsageError(problem, remedy=f"leave it out, or {remedy}")
-
-
-def _joined(
-    parts: Iterable[ScoredPart], source: Source, advance: Callable[[], None]
-) -> tuple[Scores, list[ScoredPart]]:
-    """The scores of all parts, and the parts, in order; `advance` is told of each."""
-    total, done = Scores(), list[ScoredPart]()
-    source.passed.hashes = []
-    source.passed.golds = GoldSample()
-
-    def matched_parts() -> Iterator[MatchedPart]:
-        for part in parts:
-            advance()
-            scores = part.scores
-            if part.error is None:
-                total.add(scores)
-                done.append(replace(part, scores=Scores()))
-            yield MatchedPart(part.name, scores.passed, Notes(), error=part.error, file=part.file)
-
-    for of_part in sound(matched_parts(), source):
-        source.passed.add(of_part.passed)
-    return total, done
 
 
 def _evaluation(
@@ -238,7 +231,11 @@ def _evaluation(
             **reading_settings(total.readers, criteria.token_settings),
         },
         match_name=criteria.label,
-        table=_questions(sums["n_queries"], source.passed.statuses["answered"], matcher.threshold),
+        table=unmatched(
+            np.zeros(sums["n_queries"], np.int64),
+            np.arange(sums["n_queries"]) < source.passed.statuses["answered"],
+            matcher.threshold,
+        ),
         profile=profile,
         longest=total.longest,
         siblings=criteria.found(criteria.siblings(golds), total.notes),
@@ -261,22 +258,6 @@ def _scores(spec: MetricSpec, total: Scores) -> MetricScores:
     pooled = PooledCounts(*(of[name] for name in _COUNTS))
     micro = None if mean is None else metric.pooled(pooled)
     return MetricScores(spec, values, mean, no_gold, pooled, micro)
-
-
-def _questions(n: int, n_answered: int, threshold: float) -> MatchTable:
-    """A match table of so many questions without a document."""
-    nothing = np.zeros(n + 1, np.int64)
-    return MatchTable(
-        doc_start=nothing,
-        gold_start=nothing,
-        grade=np.zeros(0),
-        answered=np.arange(n) < n_answered,
-        repeated=np.zeros(0, bool),
-        pair_doc=np.zeros(0, np.int32),
-        pair_gold=np.zeros(0, np.int32),
-        pair_score=np.zeros(0),
-        threshold=threshold,
-    )
 
 
 def _write_summary(
@@ -310,3 +291,24 @@ def _is_written(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(map(_is_written, value))
     return isinstance(value, (str, int, float, bool))
+
+
+def unmatched(n_docs: Ints, answered: NDArray[np.bool_], threshold: float) -> MatchTable:
+    """A match table of questions of which only the numbers of documents are known, and no pairs.
+
+    Args:
+        n_docs: (q) of each question.
+        answered: (q) whether it was answered.
+        threshold: of the matcher.
+    """
+    return MatchTable(
+        doc_start=np.concatenate(([0], np.cumsum(n_docs))).astype(np.int64),
+        gold_start=np.zeros(len(n_docs) + 1, np.int64),
+        grade=np.zeros(0),
+        answered=answered,
+        repeated=np.zeros(int(n_docs.sum()), bool),
+        pair_doc=np.zeros(0, np.int32),
+        pair_gold=np.zeros(0, np.int32),
+        pair_score=np.zeros(0),
+        threshold=threshold,
+    )

@@ -64,7 +64,6 @@ class Scores:
     """What is known of some questions: those of a part, or of several.
 
     Attributes:
-        passed: what is known of them before they are matched; of several parts the source has it.
         notes: what the matcher noted.
         facts: what the matcher of facts did.
         readers: who has read texts for spans, in each way that was asked for.
@@ -73,7 +72,6 @@ class Scores:
         longest: the most documents of a question.
     """
 
-    passed: Passed = field(default_factory=Passed)
     notes: Notes = field(default_factory=Notes)
     facts: Notes = field(default_factory=Notes)
     readers: dict[SpanOptions, Reader] = field(default_factory=dict)
@@ -82,7 +80,7 @@ class Scores:
     longest: int = 0
 
     def add(self, later: Self) -> None:
-        """Add what is known of the questions behind these, but for `passed`."""
+        """Add what is known of the questions behind these."""
         self.notes.merge(later.notes)
         self.facts.merge(later.facts)
         for how, reader in later.readers.items():
@@ -105,32 +103,6 @@ class Scores:
         return {name.removeprefix(start): n for name, n in own}
 
 
-@dataclass(frozen=True)
-class Work:
-    """What is done with every part; it can be sent to other processes.
-
-    Attributes:
-        criteria: by which it is evaluated.
-        texts: fills in those of ids.
-        folder: where tables stand.
-        settings: what values depend on beside the content of a part, as a hash.
-    """
-
-    criteria: Criteria
-    texts: Texts
-    folder: Path
-    settings: str
-
-    @classmethod
-    def of(cls, criteria: Criteria, texts: Texts, folder: Path) -> Self:
-        """The work by these criteria."""
-        return cls(criteria, texts, folder, _settings_hash(criteria, texts))
-
-    def path(self, part: Part) -> Path:
-        """Where the table of a part stands: its name is made of all that its values depend on."""
-        return self.folder / table_name(part.key, self.settings)
-
-
 def table_name(content: str, settings: str) -> str:
     """The name of the table of a part, by the hashes of its content and of the settings."""
     return f"{hashlib.sha256(f'{content} {settings}'.encode()).hexdigest()[:32]}.parquet"
@@ -141,27 +113,27 @@ class ScoredPart:
     """What came of a part.
 
     Attributes:
-        name: its name.
         file: that it is of, where a source has several.
         path: of its table.
         place: where the part stands, if that is a file.
-        scores: what is known of its questions; after an error of those before it.
+        passed: its questions; after an error those before it.
+        scores: what is known of them.
         is_new: whether it was computed now.
         is_open: whether judgements are missing; then it has no table.
         error: what is wrong with it.
     """
 
-    name: str
     file: str
     path: Path
     place: Mapping[str, Any] | None
+    passed: Passed = field(default_factory=Passed)
     scores: Scores = field(default_factory=Scores)
     is_new: bool = True
     is_open: bool = False
     error: KragxError | None = None
 
 
-def _settings_hash(criteria: Criteria, texts: Texts) -> str:
+def settings_hash(criteria: Criteria, texts: Texts) -> str:
     """What the values of a part depend on beside its content, in 64 hexadecimal digits.
 
     Settings, the code of matchers that are not kragx's, the texts of a corpus, and versions.
@@ -212,18 +184,26 @@ def _code(kind: Any) -> str:
     return repr(kind)
 
 
-def scored(part: Part, work: Work) -> ScoredPart:
-    """The values of a part: from its table, which is written first if it does not stand there."""
-    criteria = work.criteria
-    of_part = ScoredPart(part.name, part.file, work.path(part), written_place(part))
-    if (known := _read(of_part.path, criteria.metrics)) is not None:
-        of_part.scores, of_part.is_new = known, False
+def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings: str) -> ScoredPart:
+    """The values of a part: from its table, which is written first if it does not stand there.
+
+    Args:
+        part: some questions.
+        criteria: by which they are evaluated.
+        texts: fills in those of ids.
+        folder: where tables stand.
+        settings: what values depend on beside the content of a part (`settings_hash`).
+    """
+    path = folder / table_name(part.key, settings)
+    of_part = ScoredPart(part.file, path, written_place(part))
+    if _read(of_part, criteria.metrics):
         return of_part
-    plan = criteria.plan(itself if criteria.looks else _groups, work.texts)
+    plan = criteria.plan(itself if criteria.looks else _groups, texts)
     golds = compares_gold(criteria.matcher)
     found = matched(part, replace(plan, hashes=True, golds=golds))
     kept, found.passed.kept = found.passed.kept or [], None
-    of_part.scores, of_part.error = Scores(found.passed, found.notes), found.error
+    of_part.passed, of_part.error = found.passed, found.error
+    of_part.scores.notes = found.notes
     if found.table is None:
         return of_part
     try:
@@ -236,7 +216,12 @@ def scored(part: Part, work: Work) -> ScoredPart:
         return of_part
     of_part.is_open = found.table.has_unknown or any(own.bounds for own in computed)
     if not of_part.is_open:
-        _write(of_part, work, list(map(_groups, kept)) if criteria.looks else kept)
+        _write(
+            of_part,
+            criteria.metrics,
+            settings,
+            list(map(_groups, kept)) if criteria.looks else kept,
+        )
     return of_part
 
 
@@ -290,12 +275,17 @@ def _is_plain(value: object) -> bool:
     return is_plain and len(str(value)) <= _LONGEST
 
 
-def _write(of_part: ScoredPart, work: Work, groups: Sequence[Mapping[str, Any]]) -> None:
+def _write(
+    of_part: ScoredPart,
+    metrics: Sequence[str],
+    settings: str,
+    groups: Sequence[Mapping[str, Any]],
+) -> None:
     """Write the table of a part beside where it belongs, then put it there."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    scores = of_part.scores
+    scores, passed = of_part.scores, of_part.passed
     names = dict.fromkeys(name for own in groups for name in own if name.startswith("metadata."))
     schema = {"query_id": pa.string()}
     schema |= dict.fromkeys(("status", "query_type"), pa.string())
@@ -303,16 +293,15 @@ def _write(of_part: ScoredPart, work: Work, groups: Sequence[Mapping[str, Any]])
     schema |= {"error": pa.string(), "query_hash": pa.binary(32)}
     schema |= dict.fromkeys(names, pa.list_(pa.string()))
     schema |= dict.fromkeys(scores.values, pa.float64())
-    columns: dict[str, Any] = {"query_id": scores.passed.query_ids}
-    columns |= {"query_hash": scores.passed.hashes}
+    columns: dict[str, Any] = {"query_id": passed.query_ids, "query_hash": passed.hashes}
     columns |= {name: own for name, (own,) in scores.values.items()}
-    passed = replace(scores.passed, query_ids=[], hashes=[], failures={})  # which columns hold
-    known = vars(replace(scores, passed=passed, values={}))
+    # The rest is in columns.
+    known = replace(passed, query_ids=[], hashes=[], failures={}), vars(replace(scores, values={}))
     about = {
         "version": VERSION,
         "key": of_part.path.stem,
-        "settings": work.settings,
-        "metrics": work.criteria.metrics,
+        "settings": settings,
+        "metrics": metrics,
         "values": list(scores.values),
         "counts": scores.sums,
         "known": b64encode(zlib.compress(pickle.dumps(known))).decode(),
@@ -329,33 +318,33 @@ def _write(of_part: ScoredPart, work: Work, groups: Sequence[Mapping[str, Any]])
         parquet.write_table(made, place, **options)
 
 
-def _read(path: Path, metrics: Sequence[str]) -> Scores | None:
-    """What a table says; None where there is none, or one that is none of ours or is broken."""
+def _read(of_part: ScoredPart, metrics: Sequence[str]) -> bool:
+    """Take over what a table says; False where there is none, or it is none of ours, or broken."""
     from pyarrow import ArrowException, parquet
 
     try:
-        table = parquet.read_table(path)
+        table = parquet.read_table(of_part.path)
         about = json.loads((table.schema.metadata or {})[TABLE_KEY])
         said = about["version"], about["key"], about["metrics"]
-        if said != (VERSION, path.stem, list(metrics)):
-            return None
-        scores = Scores(**_Known(io.BytesIO(zlib.decompress(b64decode(about["known"])))).load())
+        if said != (VERSION, of_part.path.stem, list(metrics)):
+            return False
+        packed = zlib.decompress(b64decode(about["known"]))
+        passed, known = _Known(io.BytesIO(packed)).load()
+        scores = Scores(**known)
         ids, errors = table["query_id"].to_pylist(), table["error"].to_pylist()
-        scores.passed = replace(
-            scores.passed,
-            query_ids=ids,
-            hashes=table["query_hash"].to_pylist(),
-            failures={name: error for name, error in zip(ids, errors) if error is not None},
-        )
+        failures = {name: error for name, error in zip(ids, errors) if error is not None}
+        hashes = table["query_hash"].to_pylist()
+        passed = replace(passed, query_ids=ids, hashes=hashes, failures=failures)
         scores.values = {name: [table[name].to_numpy()] for name in about["values"]}
         for notes in (scores.notes, scores.facts):
             if "judging" in vars(notes):
                 notes.judging = notes.judging.kept()  # nothing was asked for just now
     except (OSError, ArrowException, LookupError, TypeError, ValueError, AttributeError):
-        return None
+        return False
     except (zlib.error, EOFError, pickle.UnpicklingError):
-        return None
-    return scores
+        return False
+    of_part.passed, of_part.scores, of_part.is_new = passed, scores, False
+    return True
 
 
 class _Known(pickle.Unpickler):

@@ -6,17 +6,16 @@ import hashlib
 import logging
 import os
 import pickle
-import platform
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from kragx.data.formats.located import is_address, shown, state_of
 from kragx.errors import DataError, UsageError, inside, needing
@@ -79,7 +78,8 @@ class Ray:
             task = ray.remote(num_cpus=1, max_retries=RETRIES)(_attempt_there)
 
             def submit(item: Item) -> _Task:
-                here = _Environment.here(place_of(item))
+                file = place_of(item)
+                here = _code(), file, _size(file)
                 return _Task(ray, task.remote(here, of_all, sendable(item)), name_of(item))
 
             yield from in_order(submit, items, self.n or AHEAD * _n_processors(ray))
@@ -103,7 +103,7 @@ class Ray:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers of its use
         with needing("ray", "engine ray"):
             import ray
-        with _said_aside():
+        with redirect_stdout(_Aside(sys.stdout)):
             is_new = not ray.is_initialized()
             if is_new:
                 _start(ray, self.address)
@@ -159,7 +159,7 @@ class Ray:
 
             actors: list[Any] = []
             try:
-                actors += (standing.remote(_Environment.here(), sent) for _ in range(n))
+                actors += (standing.remote(_code(), sent) for _ in range(n))
                 begun = [_Task(ray, actor.begun.remote(), what) for actor in actors]
                 made: list[Outcome[None]] = [pickle.loads(task.result()) for task in begun]
                 for warned in dict.fromkeys(warned for own in made for warned in own.warned):
@@ -202,27 +202,24 @@ def _n_processors(ray: Any) -> int:
 # -- on the workers --------------------------------------------------------------------------------
 
 
-def _attempt_there(here: _Environment, sent: bytes, item: bytes) -> bytes:
-    try:
-        here.check()
-    except UsageError as error:
-        return Outcome[Any](error=error).packed()
-    return attempt_sent(sent, item)
+def _attempt_there(here: tuple[str, str, int | None], sent: bytes, item: bytes) -> bytes:
+    checked = attempt(lambda place: _check(*place), here)
+    return attempt_sent(sent, item) if checked.error is None else checked.packed()
 
 
 class _Standing:
     """What one process of the cluster has made, and does with it what it is told."""
 
-    def __init__(self, here: _Environment, sent: bytes) -> None:
+    def __init__(self, code: str, sent: bytes) -> None:
         def made(sent: bytes) -> Callable[[Any], Any]:
-            here.check()
+            _check(code)
             return pickle.loads(sent)()  # type: ignore[no-any-return]
 
         self._made: Outcome[Callable[[Any], Any]] = attempt(made, sent)
 
     def begun(self) -> bytes:
         """Whether it was made, and with which warnings: a pickled `Outcome`."""
-        return Outcome[None](error=self._made.error, warned=self._made.warned).packed()
+        return replace(self._made, value=None).packed()
 
     def work(self, item: Any) -> bytes:
         """What comes of an item: a pickled `Outcome`."""
@@ -231,43 +228,19 @@ class _Standing:
         return attempt(self._made.value, item, heard=True).packed()  # in threads
 
 
-class _Environment(NamedTuple):
-    """What numbers depend on, and what has to be there.
+def _check(code: str, file: str = "", size: int | None = None) -> None:
+    """See to it that this worker would compute what whoever has sent the work would.
 
-    Attributes:
-        python: its version.
-        code: the SHA-256 of kragx.
-        file: that is needed; empty for none.
-        size: its bytes; None where it is not, or cannot be read.
+    Raises:
+        UsageError: it has another kragx, or not the same file.
     """
+    import ray
 
-    python: str
-    code: str
-    file: str
-    size: int | None
-
-    @classmethod
-    def here(cls, file: str = "") -> _Environment:
-        """That of this process."""
-        return cls(platform.python_version(), _code(), file, _size(file))
-
-    def check(self) -> None:
-        """See to it that this process would compute the same.
-
-        Raises:
-            UsageError: it would not.
-        """
-        from ray.util import get_node_ip_address
-
-        there, problem = self.here(self.file), ""
-        if there.python != self.python:
-            problem = f"Python {there.python}, and this process {self.python}"
-        elif there.code != self.code:
-            problem = "another version of kragx than this process"
-        elif there.size != self.size:
-            problem = f"not the same file {shown(self.file)}"
-        if problem:
-            raise _differs(problem, get_node_ip_address())
+    address = ray.util.get_node_ip_address()
+    if code != _code():
+        raise _differs("another version of kragx than this process", address)
+    if size != _size(file):
+        raise _differs(f"not the same file {shown(file)}", address)
 
 
 def _differs(what: str, address: str) -> UsageError:
@@ -322,7 +295,7 @@ def _first_line(error: Exception) -> str:
 
 
 class _Aside:
-    """Standard output, but for the lines of Ray's own threads, which go to standard error."""
+    """Standard output, but for what Ray's own threads say of workers: the result may be JSON."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -333,22 +306,6 @@ class _Aside:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-@contextmanager
-def _said_aside() -> Iterator[None]:
-    """Within, Ray says on standard error what happens to its workers: the result may be JSON."""
-    before = sys.stdout
-    if isinstance(before, _Aside):
-        yield
-        return
-    aside: Any = _Aside(before)
-    sys.stdout = aside
-    try:
-        yield
-    finally:
-        if sys.stdout is aside:  # somebody may have put another one there
-            sys.stdout = before
 
 
 # -- by name ---------------------------------------------------------------------------------------

@@ -6,12 +6,12 @@ import hashlib
 import io
 import os
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from kragx.data import Mender, Reading
 from kragx.data.block import Block, Kept, Row
@@ -27,73 +27,28 @@ PART_ROWS = 512
 """Questions in memory that are a part."""
 
 
-class Part(Protocol):
-    """A stretch of questions."""
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        ...
-
-    @property
-    def key(self) -> str:
-        """The SHA-256 of its content."""
-        ...
-
-    @property
-    def file(self) -> str:
-        """The file that it is of, where a source has several; empty where it has not."""
-        ...
-
-    def rows(self, mender: Mender) -> Iterator[Row | Block]:
-        """The questions in order, also in blocks; `mender` counts the surrogates it replaces.
-
-        Raises:
-            DataError: as `Reading`, with the line of the whole file.
-        """
-        ...
-
-
-@dataclass
-class Stream:
-    """All that comes, one after the other; it can be read once, and by this process alone.
+@dataclass(frozen=True)
+class Rows:
+    """Questions as they come: those of a list can be sent, others be read once and here.
 
     Attributes:
-        content: of it; whoever reads it counts surrogates.
+        content: of them; whoever reads it counts surrogates.
+        name: in messages.
     """
 
     content: Iterable[Row]
     name: str = "everything"
-    key: str = ""
-    file: str = ""
-
-    def rows(self, mender: Mender) -> Iterator[Row | Block]:
-        """What comes."""
-        own = self.content
-        return iter(own.blocks()) if isinstance(own, (Kept, Listed, Reading)) else iter(own)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Questions in memory.
-
-    Attributes:
-        content: of them.
-        name: in messages.
-    """
-
-    content: Sequence[Row]
-    name: str
     file: str = ""
 
     @cached_property
     def key(self) -> str:
-        """Of what they are pickled to."""
+        """The SHA-256 of what a list of them is pickled to."""
         return hashlib.sha256(pickle.dumps(self.content)).hexdigest()
 
-    def rows(self, mender: Mender) -> Iterator[Row]:
-        """They."""
-        return iter(self.content)
+    def rows(self, mender: Mender) -> Iterator[Row | Block]:
+        """They, also in blocks."""
+        own = self.content
+        return iter(own.blocks()) if isinstance(own, (Kept, Listed, Reading)) else iter(own)
 
 
 @dataclass(frozen=True)
@@ -178,6 +133,12 @@ class Groups:
         return reading.blocks()
 
 
+Part = Rows | Lines | Groups
+"""A stretch of questions. Messages call it by its `name`, the SHA-256 of its content is its `key`,
+and the file that it is of, where a source has several, its `file`. Its `rows` are the questions in
+order; they raise what `Reading` raises, with the line of the whole file."""
+
+
 def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
     """Cut questions into parts; of a JSON Lines file that is not packed only line ends are read.
 
@@ -189,28 +150,22 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
         DataError: as `Reading`, as far as it has to be read.
     """
     if not isinstance(rows, Reading):
-        yield from _in_rows(rows)
-        return
-    reading = rows
-    if reading.is_located:
-        files = files_of(reading.source)
-        if all(reading.is_nested(Table(file)) for file in files):
-            for file in files:
-                yield from map(Groups, tables_of(file, PART_BYTES, reading.of_documents))
-        else:
-            yield from _in_rows(reading)
-        return
-    stream = iter(reading)
+        return _in_rows(rows)
+    if rows.is_located:
+        files = files_of(rows.source)
+        if not all(rows.is_nested(Table(file)) for file in files):
+            return _in_rows(rows)
+        tables = (tables_of(file, PART_BYTES, rows.of_documents) for file in files)
+        return map(Groups, chain.from_iterable(tables))
+    stream = iter(rows)
     first = next(stream, None)  # its format is known now
     if first is None:
-        raise reading.empty
-    if not reading.by_lines or reading.is_read_once or str(reading.path).endswith(".gz"):
-        yield from _in_rows(chain([first], stream))
-        return
-    del stream
-    reading.problems.mender.surrogates = 0  # as these lines are read again
-    assert reading.format is not None
-    yield from _lines_of(str(reading.path), reading.format.name)
+        raise rows.empty
+    if not rows.by_lines or rows.is_read_once or str(rows.path).endswith(".gz"):
+        return _in_rows(chain([first], stream))
+    rows.problems.mender.surrogates = 0  # as these lines are read again
+    assert rows.format is not None
+    return _lines_of(str(rows.path), rows.format.name)
 
 
 def _in_rows(rows: Iterable[Row]) -> Iterator[Rows]:
