@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.parts.cluster import Ray, engine_of
+from kragx.evaluation.parts.cluster import Ray, engine_of, n_processors
 from kragx.evaluation.parts.engine import Engine, Here
 from kragx.matchers import MatchWarning
 from kragx.printing import phrase
@@ -40,8 +40,8 @@ def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine, Crite
         return
     reason = _reason(judges) if isinstance(engine, Ray) else phrase("no cluster is named")
     if isinstance(engine, Ray) and not reason:
-        with engine.connected():
-            n = min(engine.n_processors(), *(judge.concurrency for judge in judges))
+        with engine.connected() as ray:
+            n = min(n_processors(ray), *(judge.concurrency for judge in judges))
             yield replace(engine, n=n), criteria.judging(n)
         return
     warn(

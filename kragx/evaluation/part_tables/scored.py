@@ -44,19 +44,11 @@ FACTS = "facts "
 
 _LONGEST = 200  # characters of a value to slice by
 _READ = {
-    "kragx.evaluation.inputs": {"Passed"},
-    "kragx.data.": {"Mender"},
-    "kragx.matchers.": {
-        *("Notes", "Unmatchable", "Gaps", "Gap", "SiblingCounts", "Alike", "Apart", "Shift"),
-        *("GoldSample", "_Question"),
-    },
-    "kragx.evaluation.spans": {"Reader"},
-    "kragx.metrics.spans.reading": {"SpanOptions"},
-    "kragx.judging.tally": {"Tally", "Spent", "Tallies", "FailureExamples", "FailureExample"},
-    "collections": {"Counter"},
-    "array": {"array", "_array_reconstructor"},
+    *("Passed", "Mender", "Counter", "array", "_array_reconstructor", "GoldSample", "_Question"),
+    *("Notes", "Unmatchable", "Gaps", "Gap", "SiblingCounts", "Alike", "Apart", "Shift"),
+    *("Tally", "Spent", "Tallies", "FailureExamples", "FailureExample", "Reader", "SpanOptions"),
 }
-"""By the start of a module's name the classes that what is known of a part is made of."""
+"""The classes that what is known of a part is made of."""
 
 
 @dataclass
@@ -286,12 +278,11 @@ def _write(
     from pyarrow import parquet
 
     scores, passed = of_part.scores, of_part.passed
-    names = dict.fromkeys(name for own in groups for name in own if name.startswith("metadata."))
-    schema = {"query_id": pa.string()}
-    schema |= dict.fromkeys(("status", "query_type"), pa.string())
+    schema = dict.fromkeys(("query_id", "status", "query_type", "error"), pa.string())
     schema |= dict.fromkeys(("n_gold", "n_retrieved"), pa.int32())
-    schema |= {"error": pa.string(), "query_hash": pa.binary(32)}
-    schema |= dict.fromkeys(names, pa.list_(pa.string()))
+    schema |= {"query_hash": pa.binary(32)}
+    fields = (name for own in groups for name in own if name.startswith("metadata."))
+    schema |= dict.fromkeys(fields, pa.list_(pa.string()))
     schema |= dict.fromkeys(scores.values, pa.float64())
     columns: dict[str, Any] = {"query_id": passed.query_ids, "query_hash": passed.hashes}
     columns |= {name: own for name, (own,) in scores.values.items()}
@@ -306,16 +297,12 @@ def _write(
         "counts": scores.sums,
         "known": b64encode(zlib.compress(pickle.dumps(known))).decode(),
     }
-    made = pa.table(
-        {
-            name: pa.array(columns.get(name, [own.get(name) for own in groups]), kind)
-            for name, kind in schema.items()
-        }
-    )
-    options = {name: own for name, own in OPTIONS.items() if name != "store_schema"}
+    for name in schema:
+        if name not in columns:
+            columns[name] = [own.get(name) for own in groups]
+    made = pa.table(columns, pa.schema(schema.items(), {TABLE_KEY: to_json(about)}))
     with replacing(of_part.path) as place:
-        made = made.replace_schema_metadata({TABLE_KEY: to_json(about)})
-        parquet.write_table(made, place, **options)
+        parquet.write_table(made, place, **{**OPTIONS, "store_schema": True})
 
 
 def _read(of_part: ScoredPart, metrics: Sequence[str]) -> bool:
@@ -351,6 +338,6 @@ class _Known(pickle.Unpickler):
     """Reads what is known of a part, and makes nothing else: a folder may be anybody's."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if any(module.startswith(start) and name in names for start, names in _READ.items()):
+        if name in _READ and module.partition(".")[0] in ("kragx", "collections", "array"):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"{module}.{name} is nothing that is known of a part")

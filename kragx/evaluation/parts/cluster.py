@@ -82,16 +82,7 @@ class Ray:
                 here = _code(), file, _size(file)
                 return _Task(ray, task.remote(here, of_all, sendable(item)), name_of(item))
 
-            yield from in_order(submit, items, self.n or AHEAD * _n_processors(ray))
-
-    def n_processors(self) -> int:
-        """How many processors the cluster has; once connected.
-
-        Raises:
-            UsageError: there is no such cluster.
-        """
-        with self.connected() as ray:
-            return _n_processors(ray)
+            yield from in_order(submit, items, self.n or AHEAD * n_processors(ray))
 
     @contextmanager
     def connected(self) -> Iterator[Any]:
@@ -138,7 +129,7 @@ class Ray:
         """
         sent = sendable(make)
         with self.connected() as ray:
-            n = min(most, _n_processors(ray))
+            n = min(most, n_processors(ray))
             standing = ray.remote(
                 num_cpus=1,
                 max_restarts=RETRIES,
@@ -195,7 +186,8 @@ class _Task:
         self.ray.cancel(self.ref, force=True)
 
 
-def _n_processors(ray: Any) -> int:
+def n_processors(ray: Any) -> int:
+    """How many processors a connected cluster has."""
     return max(int(ray.cluster_resources().get("CPU", 1)), 1)
 
 
