@@ -199,10 +199,10 @@ def test_a_cluster_that_cannot_start(file, monkeypatch, address):
 def test_a_cluster_that_fails(cluster, file, monkeypatch):
     """So is one whose machines go away before the work."""
 
-    def nodes():
+    def resources():
         raise cluster.exceptions.RaySystemError("the GCS is gone")
 
-    monkeypatch.setattr(cluster, "nodes", nodes)
+    monkeypatch.setattr(cluster, "cluster_resources", resources)
     with pytest.raises(UsageError, match=r"the Ray cluster fails: .*the GCS is gone"):
         evaluate(file, workers=Ray())
 
