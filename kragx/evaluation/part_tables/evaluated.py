@@ -5,8 +5,9 @@ Memory holds the values, ids and hashes of questions; no texts, and no pairs.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -268,8 +269,6 @@ def _write_summary(
     Beside it stands how a question of it can be looked at again: where parts are, and what was
     `asked` for, as far as that can be written.
     """
-    given = {name: own for name, own in asked.items() if own is not None}
-    written = {name: own if _is_written(own) else None for name, own in given.items()}
     summary = {
         "retriever": evaluation.name,
         "match": evaluation.match_name,
@@ -278,19 +277,17 @@ def _write_summary(
         "failures": dict(evaluation.failures),
         "tables": [f"{TABLES}/{part.path.name}" for part in parts],
         "parts": [part.place for part in parts],
-        "asked": written,
+        "asked": {name: _plain(own) for name, own in asked.items() if own is not None},
     }
     with open_text(folder / SUMMARY) as file:
         file.write(to_json(summary, indent=1))
 
 
-def _is_written(value: object) -> bool:
-    """Whether a value is what JSON gives back."""
-    if isinstance(value, Mapping):
-        return all(isinstance(name, str) and _is_written(own) for name, own in value.items())
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_written, value))
-    return isinstance(value, (str, int, float, bool))
+def _plain(value: object) -> object:
+    """A value that JSON gives back as it is; None for another one."""
+    with suppress(TypeError, ValueError):
+        return value if json.loads(json.dumps(value)) == value else None
+    return None
 
 
 def unmatched(n_docs: Ints, answered: NDArray[np.bool_], threshold: float) -> MatchTable:

@@ -266,6 +266,42 @@ def test_a_worker_that_dies_is_an_error_that_names_its_part():
         list(Processes(2).map(_dies, [1, 2, 3]))
 
 
+def _cores(item):
+    import pyarrow
+
+    return pyarrow.cpu_count()
+
+
+@pytest.mark.integration
+def test_a_worker_takes_one_core():
+    """Also of libraries that take all there are."""
+    assert list(Processes(2).map(_cores, [1, 2, 3])) == [1, 1, 1]
+
+
+_SCRIPT = """
+import sys
+from kragx import evaluate
+from kragx.evaluation.parts import part
+
+print("once")
+part.PART_BYTES = 2_000
+print(evaluate(sys.argv[1], workers=2)["recall@10"])
+"""
+
+
+@pytest.mark.integration
+def test_a_script_needs_no_guard(tmp_path):
+    """Workers do not import it, so that what it does is done once."""
+    file = _written(tmp_path / "results.jsonl", map(_row, range(40)))
+    (tmp_path / "script.py").write_text(_SCRIPT, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "script.py"), file]
+    root = str(Path(__file__).parents[3])
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "once\n1.0\n"
+
+
 _SHARED = """
 import sys
 from kragx import evaluate
