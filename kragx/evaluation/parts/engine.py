@@ -13,7 +13,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing.connection import Connection
@@ -328,9 +328,10 @@ def _serve(connection: Connection) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    function = connection.recv_bytes()
-    while True:
-        connection.send_bytes(attempt_sent(function, connection.recv_bytes()))
+    with suppress(EOFError, OSError):  # nobody is there any more
+        function = connection.recv_bytes()
+        while True:
+            connection.send_bytes(attempt_sent(function, connection.recv_bytes()))
 
 
 def _end_with_parent() -> None:
