@@ -228,7 +228,7 @@ def _check(code: str, file: str = "", size: int | None = None) -> None:
     """
     import ray
 
-    address = ray.util.get_node_ip_address()
+    address = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
     if code != _code():
         raise _differs("another version of kragx than this process", address)
     if size != _size(file):
