@@ -35,8 +35,7 @@ from kragx.evaluation.evidence import relevance_depth
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
-from kragx.evaluation.parts.cluster import Ray
-from kragx.evaluation.parts.engines import named_engine
+from kragx.evaluation.parts.cluster import Ray, engine_of
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.judging import Judge, read_judge
@@ -144,7 +143,7 @@ def run(
     at = config.file
     git = None if at is None else checkout(at.parent, *written, config=at.name)
     keeping = None if folder is None else _keeping(config, folder, written, fresh, say)
-    engine = named_engine(config.sharing)
+    engine = engine_of(config.sharing)
     with engine.connected() if isinstance(engine, Ray) else nullcontext():
         runs, kept, drops = ask_settings(
             config,

@@ -19,6 +19,7 @@ from kragx.errors import DataError, KragxError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.part_tables.evaluated import unmatched
 from kragx.evaluation.part_tables.looked_up import looked_up
 from kragx.metrics import MatchTable, MetricScores, Profile, parse_all, profile_for
 from kragx.printing import phrase
@@ -153,18 +154,10 @@ class _Side:
         """A table of these questions without what matched, which nobody knows here."""
         tables = self.folder.tables
         status = tables.column("status").combine_chunks().take(rows).to_pylist()
-        n_docs = tables.column("n_retrieved").combine_chunks().to_numpy()[rows]
-        n = len(rows)
-        return MatchTable(
-            doc_start=np.concatenate(([0], np.cumsum(n_docs))).astype(np.int64),
-            gold_start=np.zeros(n + 1, np.int64),
-            grade=np.zeros(0),
-            answered=np.array([own == "answered" for own in status], bool),
-            repeated=np.zeros(int(n_docs.sum()), bool),
-            pair_doc=np.zeros(0, np.int32),
-            pair_gold=np.zeros(0, np.int32),
-            pair_score=np.zeros(0),
-            threshold=float(self.scores.settings["match"].get("threshold", 1.0)),
+        return unmatched(
+            tables.column("n_retrieved").combine_chunks().to_numpy()[rows],
+            np.array([own == "answered" for own in status], bool),
+            float(self.scores.settings["match"].get("threshold", 1.0)),
         )
 
     def shown(

@@ -23,7 +23,7 @@ from kragx.evaluation.inputs import (
     source_of,
     table_counts,
 )
-from kragx.evaluation.parts.engines import engine_of
+from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import Matched, Plan, itself, match_all
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.vocabulary import vocabulary_of

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.parts.cluster import Ray
+from kragx.evaluation.parts.cluster import Ray, engine_of, n_processors
 from kragx.evaluation.parts.engine import Engine, Here
-from kragx.evaluation.parts.engines import named_engine
 from kragx.matchers import MatchWarning
 from kragx.printing import phrase
 from kragx.warned import warn
@@ -29,36 +28,31 @@ def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine, Crite
     Otherwise it is asked from here, which is said.
 
     Args:
-        workers: as for `named_engine`.
+        workers: as for `engine_of`.
         criteria: whoever judges by them is asked.
 
     Raises:
         UsageError: `workers` is nothing of the kind, or there is no such cluster.
     """
-    engine = named_engine(workers) or Here()
-    judges = criteria.judges
-    if not judges:
+    engine, judges = engine_of(workers) or Here(), criteria.judges
+    if not judges or isinstance(engine, Here):
         yield engine, criteria
         return
-    match engine:
-        case Ray() if not (reason := _reason(judges)):
-            with engine.connected():
-                n = min(engine.n_processors(), *(judge.concurrency for judge in judges))
-                yield replace(engine, n=n), criteria.judging(n)
-        case Here():
-            yield engine, criteria
-        case _:
-            reason = _reason(judges) if isinstance(engine, Ray) else phrase("no cluster is named")
-            warn(
-                phrase(
-                    "workers: a judge decides, and is asked from this process, as {reason}; it "
-                    "waits for a server and not for the processor (its 'concurrency' says how "
-                    "often at once)",
-                    reason=reason,
-                ),
-                MatchWarning,
-            )
-            yield Here(), criteria
+    reason = _reason(judges) if isinstance(engine, Ray) else phrase("no cluster is named")
+    if isinstance(engine, Ray) and not reason:
+        with engine.connected() as ray:
+            n = min(n_processors(ray), *(judge.concurrency for judge in judges))
+            yield replace(engine, n=n), criteria.judging(n)
+        return
+    warn(
+        phrase(
+            "workers: a judge decides, and is asked from this process, as {reason}; it waits for a "
+            "server and not for the processor (its 'concurrency' says how often at once)",
+            reason=reason,
+        ),
+        MatchWarning,
+    )
+    yield Here(), criteria
 
 
 def _reason(judges: Sequence[Judge]) -> str:

@@ -5,14 +5,15 @@ Memory holds the values, ids and hashes of questions; no texts, and no pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kragx.data import is_source
 from kragx.data.formats.jsonl import make_folder, open_text, to_json
@@ -20,16 +21,23 @@ from kragx.errors import UsageError, needing
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, deviations, versions
 from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
-from kragx.evaluation.inputs import Source, Texts, looked_at, source_of
+from kragx.evaluation.inputs import Passed, Source, Texts, looked_at, source_of
 from kragx.evaluation.part_tables.asking import sharing
-from kragx.evaluation.part_tables.scored import FACTS, Findings, ScoredPart, Work, most, scored
-from kragx.evaluation.parts.matched import MatchedPart, sound
+from kragx.evaluation.part_tables.scored import (
+    FACTS,
+    ScoredPart,
+    Scores,
+    most,
+    scored,
+    settings_hash,
+)
+from kragx.evaluation.parts.matched import sound
 from kragx.evaluation.parts.part import parts_of
 from kragx.evaluation.vocabulary import vocabulary_of
-from kragx.matchers import Notes, matching
+from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import (
-    Floats,
+    Ints,
     MatchTable,
     MetricScores,
     MetricSpec,
@@ -136,20 +144,27 @@ def evaluate_in_parts(
         criteria = criteria.knowing(vocabulary_of(of))
     tables = Path(folder).absolute() / TABLES
     make_folder(tables)
-    work = Work.of(criteria, texts, tables)
+    settings = settings_hash(criteria, texts)
+    total, done = Scores(), list[ScoredPart]()
+    of.passed.hashes, of.passed.golds = [], GoldSample()
     with sharing(workers, criteria) as (engine, shared):
-        score = partial(scored, work=replace(work, criteria=shared))
+        score = partial(scored, criteria=shared, texts=texts, folder=tables, settings=settings)
         # Closed at once, also after a mistake, as others may be at work.
         is_shown = False if shared.judges else None  # a judge shows its own
         with (
             closing(engine.map(score, parts_of(of.rows))) as parts,
             progress_bar(phrase("scored parts"), None, is_shown) as advance,
         ):
-            result = _joined(parts, of, advance)
-    evaluation = _evaluation(result, of, criteria).answered()
+            for part in sound(parts, of):
+                advance()
+                of.passed.add(part.passed)
+                total.add(part.scores)
+                done.append(replace(part, passed=Passed(), scores=Scores()))
+    evaluation = _evaluation(total, done, of, criteria).answered()
     asked = {"match": match, "corpus": str(corpus) if isinstance(corpus, Path) else corpus}
-    _write_summary(evaluation, result, Path(folder), asked)
-    return ScoredInParts(evaluation, tuple(result.paths), result.n_kept)
+    _write_summary(evaluation, done, Path(folder), asked)
+    n_kept = sum(not part.is_new for part in done)
+    return ScoredInParts(evaluation, tuple(part.path for part in done), n_kept)
 
 
 def _check(criteria: Criteria) -> None:
@@ -172,68 +187,20 @@ def _check(criteria: Criteria) -> None:
         raise UsageError(problem, remedy=f"leave it out, or {remedy}")
 
 
-@dataclass
-class _All:
-    """What is known of all parts together."""
-
-    paths: list[Path] = field(default_factory=list)
-    places: list[Mapping[str, Any] | None] = field(default_factory=list)
-    values: dict[str, list[Floats]] = field(default_factory=dict)
-    sums: dict[str, int] = field(default_factory=dict)
-    findings: Findings = field(default_factory=Findings)
-    longest: int = 0
-    n_kept: int = 0
-    n_open: int = 0
-
-    def column(self, name: str) -> Floats | None:
-        """(q) the values of a column; None where there is none."""
-        return np.concatenate(self.values[name]) if name in self.values else None
-
-    def counts(self, start: str) -> dict[str, int]:
-        """The sums whose names begin so."""
-        own = ((name, n) for name, n in self.sums.items() if name.startswith(start))
-        return {name.removeprefix(start): n for name, n in own}
-
-
-def _joined(parts: Iterable[ScoredPart], source: Source, advance: Callable[[], None]) -> _All:
-    """All parts, in order; `advance` is told of each."""
-    result = _All()
-    source.passed.hashes = []
-    source.passed.golds = GoldSample()
-
-    def matched_parts() -> Iterator[MatchedPart]:
-        for part in parts:
-            advance()
-            if part.error is None:
-                result.paths.append(part.path)
-                result.places.append(part.place)
-                result.n_kept += not part.is_new
-                result.n_open += part.is_open
-                result.longest = max(result.longest, part.longest)
-                for name, values in part.values.items():
-                    result.values.setdefault(name, []).append(values)
-                for name, n in part.sums.items():
-                    result.sums[name] = result.sums.get(name, 0) + n
-                result.findings.add(part.findings)
-            yield MatchedPart(part.name, part.passed, Notes(), error=part.error, file=part.file)
-
-    for of_part in sound(matched_parts(), source):
-        source.passed.add(of_part.passed)
-    return result
-
-
-def _evaluation(result: _All, source: Source, criteria: Criteria) -> Evaluation:
+def _evaluation(
+    total: Scores, parts: Sequence[ScoredPart], source: Source, criteria: Criteria
+) -> Evaluation:
     """The numbers of all parts, as `evaluate` gives them."""
-    sums, findings = result.sums, result.findings
+    sums = total.sums
     specs, profile, matcher = criteria.specs, criteria.profile, criteria.matcher
-    matching.conclude(matcher, findings.notes)
+    matching.conclude(matcher, total.notes)
     golds = source.passed.golds or GoldSample()
     facts = {}
     if criteria.facts_by is not None:
-        facts = Facts.concluded(result.counts(FACTS), findings.facts, criteria.facts_by)
-    if result.n_open:
+        facts = Facts.concluded(total.counts(FACTS), total.facts, criteria.facts_by)
+    if n_open := sum(part.is_open for part in parts):
         raise UsageError(
-            f"--out: judgements are missing in {result.n_open} of {len(result.paths)} parts, and "
+            f"--out: judgements are missing in {n_open} of {len(parts)} parts, and "
             "what they leave open is estimated from all questions together",
             remedy="run again, which asks for these alone, or score without --out",
         )
@@ -242,13 +209,13 @@ def _evaluation(result: _All, source: Source, criteria: Criteria) -> Evaluation:
             "--out: no question has gold, and what a judge finds relevant is one pool",
             remedy="score without --out",
         )
-    criteria.check_lost(findings.notes, sums["n_with_any_gold"])
-    for reader in findings.readers.values():
+    criteria.check_lost(total.notes, sums["n_with_any_gold"])
+    for reader in total.readers.values():
         reader.warn()
-    scores = tuple(_scores(spec, result) for spec in specs)
+    scores = tuple(_scores(spec, total) for spec in specs)
     warn_above_1(scores)
-    counts = source.counts(sums, profile, findings.notes)
-    counts |= judging_counts(matcher, findings.notes) | facts
+    counts = source.counts(sums, profile, total.notes)
+    counts |= judging_counts(matcher, total.notes) | facts
     settings = criteria.settings(
         source.dataset_settings(), {"name": source.name, **source.run_settings}
     )
@@ -262,24 +229,28 @@ def _evaluation(result: _All, source: Source, criteria: Criteria) -> Evaluation:
             "deviations": deviations(specs, settings["profile"], profile),
             "metrics": list(criteria.metrics),
             "versions": versions(),
-            **reading_settings(findings.readers, criteria.token_settings),
+            **reading_settings(total.readers, criteria.token_settings),
         },
         match_name=criteria.label,
-        table=_questions(sums["n_queries"], source.passed.statuses["answered"], matcher.threshold),
+        table=unmatched(
+            np.zeros(sums["n_queries"], np.int64),
+            np.arange(sums["n_queries"]) < source.passed.statuses["answered"],
+            matcher.threshold,
+        ),
         profile=profile,
-        longest=result.longest,
-        siblings=criteria.found(criteria.siblings(golds), findings.notes),
+        longest=total.longest,
+        siblings=criteria.found(criteria.siblings(golds), total.notes),
         failures=source.passed.failures,
     )
 
 
-def _scores(spec: MetricSpec, result: _All) -> MetricScores:
+def _scores(spec: MetricSpec, total: Scores) -> MetricScores:
     """The scores of a metric from the values of all parts."""
-    metric, values = spec.metric, result.column(str(spec))
+    metric, values = spec.metric, total.column(str(spec))
     assert values is not None
-    of = result.counts(f"{spec} ")
+    of = total.counts(f"{spec} ")
     if metric.from_evidence is not None:
-        maxima = result.column(most(str(spec)))
+        maxima = total.column(most(str(spec)))
         return MetricScores(spec, values, number_of(metric, values), maxima=maxima)
     (mean,) = means(values[None])
     no_gold = np.arange(len(values)) < of["no gold"]  # which ones nobody asks
@@ -290,50 +261,51 @@ def _scores(spec: MetricSpec, result: _All) -> MetricScores:
     return MetricScores(spec, values, mean, no_gold, pooled, micro)
 
 
-def _questions(n: int, n_answered: int, threshold: float) -> MatchTable:
-    """A match table of so many questions without a document."""
-    nothing = np.zeros(n + 1, np.int64)
-    return MatchTable(
-        doc_start=nothing,
-        gold_start=nothing,
-        grade=np.zeros(0),
-        answered=np.arange(n) < n_answered,
-        repeated=np.zeros(0, bool),
-        pair_doc=np.zeros(0, np.int32),
-        pair_gold=np.zeros(0, np.int32),
-        pair_score=np.zeros(0),
-        threshold=threshold,
-    )
-
-
 def _write_summary(
-    evaluation: Evaluation, result: _All, folder: Path, asked: Mapping[str, object]
+    evaluation: Evaluation, parts: Sequence[ScoredPart], folder: Path, asked: Mapping[str, object]
 ) -> None:
     """Write what a report holds of an evaluation, and which tables have its values.
 
     Beside it stands how a question of it can be looked at again: where parts are, and what was
     `asked` for, as far as that can be written.
     """
-    given = {name: own for name, own in asked.items() if own is not None}
-    written = {name: own if _is_written(own) else None for name, own in given.items()}
     summary = {
         "retriever": evaluation.name,
         "match": evaluation.match_name,
         **evaluation.to_dict(),
         "nearby": None,
         "failures": dict(evaluation.failures),
-        "tables": [f"{TABLES}/{path.name}" for path in result.paths],
-        "parts": result.places,
-        "asked": written,
+        "tables": [f"{TABLES}/{part.path.name}" for part in parts],
+        "parts": [part.place for part in parts],
+        "asked": {name: _plain(own) for name, own in asked.items() if own is not None},
     }
     with open_text(folder / SUMMARY) as file:
         file.write(to_json(summary, indent=1))
 
 
-def _is_written(value: object) -> bool:
-    """Whether a value is what JSON gives back."""
-    if isinstance(value, Mapping):
-        return all(isinstance(name, str) and _is_written(own) for name, own in value.items())
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_written, value))
-    return isinstance(value, (str, int, float, bool))
+def _plain(value: object) -> object:
+    """A value that JSON gives back as it is; None for another one."""
+    with suppress(TypeError, ValueError):
+        return value if json.loads(json.dumps(value)) == value else None
+    return None
+
+
+def unmatched(n_docs: Ints, answered: NDArray[np.bool_], threshold: float) -> MatchTable:
+    """A match table of questions of which only the numbers of documents are known, and no pairs.
+
+    Args:
+        n_docs: (q) of each question.
+        answered: (q) whether it was answered.
+        threshold: of the matcher.
+    """
+    return MatchTable(
+        doc_start=np.concatenate(([0], np.cumsum(n_docs))).astype(np.int64),
+        gold_start=np.zeros(len(n_docs) + 1, np.int64),
+        grade=np.zeros(0),
+        answered=answered,
+        repeated=np.zeros(int(n_docs.sum()), bool),
+        pair_doc=np.zeros(0, np.int32),
+        pair_gold=np.zeros(0, np.int32),
+        pair_score=np.zeros(0),
+        threshold=threshold,
+    )

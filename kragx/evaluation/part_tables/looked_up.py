@@ -11,8 +11,7 @@ from kragx.data.batch import in_rows
 from kragx.data.formats.parquet import TABLE_KEY
 from kragx.errors import DataError
 from kragx.evaluation.part_tables.scored import table_name
-from kragx.evaluation.parts.part import Part
-from kragx.evaluation.parts.places import part_at
+from kragx.evaluation.parts.part import Part, part_at
 
 
 def looked_up(

@@ -8,12 +8,16 @@ import io
 import json
 import pickle
 import warnings
+import zlib
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
 
 from kragx.data import Query
 from kragx.data.formats.jsonl import replacing, to_json
@@ -24,16 +28,15 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import versions
 from kragx.evaluation.inputs import Passed, Texts, table_counts
 from kragx.evaluation.parts.matched import MatchedPart, itself, matched
-from kragx.evaluation.parts.part import Part
-from kragx.evaluation.parts.places import place_of_part
+from kragx.evaluation.parts.part import Part, written_place
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
-from kragx.matchers.gold_siblings import GoldSample, compares_gold
+from kragx.matchers.gold_siblings import compares_gold
 from kragx.metrics import Floats, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
-VERSION = 5
+VERSION = 6
 """Of the form of tables; a table of another one is not taken."""
 
 FACTS = "facts "
@@ -41,30 +44,32 @@ FACTS = "facts "
 
 _LONGEST = 200  # characters of a value to slice by
 _READ = {
-    "kragx.matchers.": {
-        *("Notes", "Unmatchable", "Gaps", "Gap", "SiblingCounts", "Alike", "Apart", "Shift"),
-    },
-    "kragx.evaluation.spans": {"Reader"},
-    "kragx.metrics.spans.reading": {"SpanOptions"},
-    "kragx.judging.tally": {"Tally", "Spent", "Tallies", "FailureExamples", "FailureExample"},
-    "collections": {"Counter"},
+    *("Passed", "Mender", "Counter", "array", "_array_reconstructor", "GoldSample", "_Question"),
+    *("Notes", "Unmatchable", "Gaps", "Gap", "SiblingCounts", "Alike", "Apart", "Shift"),
+    *("Tally", "Spent", "Tallies", "FailureExamples", "FailureExample", "Reader", "SpanOptions"),
 }
-"""By the start of a module's name the classes that what is known of a part is made of."""
+"""The classes that what is known of a part is made of."""
 
 
 @dataclass
-class Findings:
-    """What is known of questions beside their values, and what all of them together show.
+class Scores:
+    """What is known of some questions: those of a part, or of several.
 
     Attributes:
         notes: what the matcher noted.
         facts: what the matcher of facts did.
         readers: who has read texts for spans, in each way that was asked for.
+        values: for each column the (q) values of each part: of a metric by its name, `most` of it.
+        sums: counts that are added up: of metrics under their names.
+        longest: the most documents of a question.
     """
 
     notes: Notes = field(default_factory=Notes)
     facts: Notes = field(default_factory=Notes)
     readers: dict[SpanOptions, Reader] = field(default_factory=dict)
+    values: dict[str, list[Floats]] = field(default_factory=dict)
+    sums: Counter[str] = field(default_factory=Counter)
+    longest: int = 0
 
     def add(self, later: Self) -> None:
         """Add what is known of the questions behind these."""
@@ -75,38 +80,19 @@ class Findings:
                 self.readers[how].add(reader)
             else:
                 self.readers[how] = reader
+        for name, values in later.values.items():
+            self.values.setdefault(name, []).extend(values)
+        self.sums.update(later.sums)
+        self.longest = max(self.longest, later.longest)
 
-    def kept(self) -> None:
-        """Nothing of it was asked for just now."""
-        for notes in (self.notes, self.facts):
-            if "judging" in vars(notes):
-                notes.judging = notes.judging.kept()
+    def column(self, name: str) -> Floats | None:
+        """(q) the values of a column; None where there is none."""
+        return np.concatenate(self.values[name]) if name in self.values else None
 
-
-@dataclass(frozen=True)
-class Work:
-    """What is done with every part; it can be sent to other processes.
-
-    Attributes:
-        criteria: by which it is evaluated.
-        texts: fills in those of ids.
-        folder: where tables stand.
-        settings: what values depend on beside the content of a part, as a hash.
-    """
-
-    criteria: Criteria
-    texts: Texts
-    folder: Path
-    settings: str
-
-    @classmethod
-    def of(cls, criteria: Criteria, texts: Texts, folder: Path) -> Self:
-        """The work by these criteria."""
-        return cls(criteria, texts, folder, _settings_hash(criteria, texts))
-
-    def path(self, part: Part) -> Path:
-        """Where the table of a part stands: its name is made of all that its values depend on."""
-        return self.folder / table_name(part.key, self.settings)
+    def counts(self, start: str) -> dict[str, int]:
+        """The sums whose names begin so, without that."""
+        own = ((name, n) for name, n in self.sums.items() if name.startswith(start))
+        return {name.removeprefix(start): n for name, n in own}
 
 
 def table_name(content: str, settings: str) -> str:
@@ -116,38 +102,30 @@ def table_name(content: str, settings: str) -> str:
 
 @dataclass
 class ScoredPart:
-    """What is known of a part.
+    """What came of a part.
 
     Attributes:
-        name: its name.
         file: that it is of, where a source has several.
         path: of its table.
         place: where the part stands, if that is a file.
-        passed: what is known of its questions; their `kept` is not.
-        findings: what is known of them beside their values.
-        values: for each column (q) the values: of a metric by its name, `most` of it.
-        sums: counts that are added up: of metrics under their names.
-        longest: the most documents of a question.
+        passed: its questions; after an error those before it.
+        scores: what is known of them.
         is_new: whether it was computed now.
         is_open: whether judgements are missing; then it has no table.
-        error: what is wrong with it; then nothing else is known but the questions before.
+        error: what is wrong with it.
     """
 
-    name: str
     file: str
     path: Path
-    place: Mapping[str, Any] | None = None
+    place: Mapping[str, Any] | None
     passed: Passed = field(default_factory=Passed)
-    findings: Findings = field(default_factory=Findings)
-    values: dict[str, Floats] = field(default_factory=dict)
-    sums: dict[str, int] = field(default_factory=dict)
-    longest: int = 0
+    scores: Scores = field(default_factory=Scores)
     is_new: bool = True
     is_open: bool = False
     error: KragxError | None = None
 
 
-def _settings_hash(criteria: Criteria, texts: Texts) -> str:
+def settings_hash(criteria: Criteria, texts: Texts) -> str:
     """What the values of a part depend on beside its content, in 64 hexadecimal digits.
 
     Settings, the code of matchers that are not kragx's, the texts of a corpus, and versions.
@@ -198,55 +176,72 @@ def _code(kind: Any) -> str:
     return repr(kind)
 
 
-def scored(part: Part, work: Work) -> ScoredPart:
-    """The values of a part: from its table, which is written first if it does not stand there."""
-    path, criteria = work.path(part), work.criteria
-    of_part = ScoredPart(part.name, part.file, path, place_of_part(part))
-    if path.exists() and _read(of_part, criteria.metrics):
+def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings: str) -> ScoredPart:
+    """The values of a part: from its table, which is written first if it does not stand there.
+
+    Args:
+        part: some questions.
+        criteria: by which they are evaluated.
+        texts: fills in those of ids.
+        folder: where tables stand.
+        settings: what values depend on beside the content of a part (`settings_hash`).
+    """
+    path = folder / table_name(part.key, settings)
+    of_part = ScoredPart(part.file, path, written_place(part))
+    if _read(of_part, criteria.metrics):
         return of_part
-    plan = criteria.plan(itself if criteria.looks else _groups, work.texts)
+    plan = criteria.plan(itself if criteria.looks else _groups, texts)
     golds = compares_gold(criteria.matcher)
     found = matched(part, replace(plan, hashes=True, golds=golds))
-    of_part.passed, of_part.findings.notes, of_part.error = found.passed, found.notes, found.error
-    kept, of_part.passed.kept = found.passed.kept or [], None
+    kept, found.passed.kept = found.passed.kept or [], None
+    of_part.passed, of_part.error = found.passed, found.error
+    of_part.scores.notes = found.notes
     if found.table is None:
         return of_part
-    of_part.sums, of_part.longest = table_counts(found.table), found.table.longest
     try:
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
             warnings.simplefilter("ignore", MatchWarning)
-            scores = _computed(of_part, found, kept, criteria)
+            computed = _computed(of_part.scores, found, kept, criteria)
     except KragxError as error:
         of_part.error = error.within(path=part.name)
         return of_part
-    for own in scores:
-        of_part.values[str(own.spec)] = own.values
-        if own.maxima is not None:
-            of_part.values[most(str(own.spec))] = own.maxima
-        pooled = asdict(own.pooled) if own.pooled else {}
-        no_gold = {} if own.no_gold is None else {"no gold": int(own.no_gold.sum())}
-        of_part.sums |= {f"{own.spec} {name}": n for name, n in (no_gold | pooled).items()}
-    of_part.is_open = found.table.has_unknown or any(own.bounds for own in scores)
+    of_part.is_open = found.table.has_unknown or any(own.bounds for own in computed)
     if not of_part.is_open:
-        _write(of_part, work, list(map(_groups, kept)) if criteria.looks else kept)
+        _write(
+            of_part,
+            criteria.metrics,
+            settings,
+            list(map(_groups, kept)) if criteria.looks else kept,
+        )
     return of_part
 
 
 def _computed(
-    of_part: ScoredPart, found: MatchedPart, lists: Sequence[MatchItem], criteria: Criteria
+    of_part: Scores, found: MatchedPart, lists: Sequence[MatchItem], criteria: Criteria
 ) -> Sequence[MetricScores]:
-    """The metrics of a part, and what all parts together may show is kept."""
-    assert found.table is not None
-    if not criteria.looks:
-        return compute(found.table, criteria.specs, criteria.profile)
-    evidence = criteria.gathered(lists, found.table, concurrency=1)
-    evidence.know(found.spans)
-    scores = compute(found.table, criteria.specs, criteria.profile, evidence)
-    of_part.findings.readers = evidence.readers
-    if (facts := evidence.matched_facts) is not None:
-        of_part.findings.facts = facts.notes
-        of_part.sums |= {f"{FACTS}{name}": n for name, n in facts.n.items()}
+    """The metrics of a part, noted with what all parts together may show."""
+    table, evidence = found.table, None
+    assert table is not None
+    if criteria.looks:
+        evidence = criteria.gathered(lists, table, concurrency=1)
+        evidence.know(found.spans)
+    scores = compute(table, criteria.specs, criteria.profile, evidence)
+    of_part.sums.update(table_counts(table))
+    of_part.longest = table.longest
+    for own in scores:
+        name = str(own.spec)
+        of_part.values[name] = [own.values]
+        if own.maxima is not None:
+            of_part.values[most(name)] = [own.maxima]
+        counts = {} if own.no_gold is None else {"no gold": int(own.no_gold.sum())}
+        counts |= asdict(own.pooled) if own.pooled else {}
+        of_part.sums.update({f"{name} {kind}": n for kind, n in counts.items()})
+    if evidence is not None:
+        of_part.readers = evidence.readers
+        if (facts := evidence.matched_facts) is not None:
+            of_part.facts = facts.notes
+            of_part.sums.update({f"{FACTS}{name}": n for name, n in facts.n.items()})
     return scores
 
 
@@ -272,94 +267,77 @@ def _is_plain(value: object) -> bool:
     return is_plain and len(str(value)) <= _LONGEST
 
 
-def _write(of_part: ScoredPart, work: Work, groups: Sequence[Mapping[str, Any]]) -> None:
+def _write(
+    of_part: ScoredPart,
+    metrics: Sequence[str],
+    settings: str,
+    groups: Sequence[Mapping[str, Any]],
+) -> None:
     """Write the table of a part beside where it belongs, then put it there."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    passed = of_part.passed
-    names = dict.fromkeys(name for own in groups for name in own if name.startswith("metadata."))
-    columns: dict[str, pa.Array] = {
-        "query_id": pa.array(passed.query_ids, pa.string()),
-        "status": pa.array([own["status"] for own in groups], pa.string()),
-        "query_type": pa.array([own["query_type"] for own in groups], pa.string()),
-        "n_gold": pa.array([own["n_gold"] for own in groups], pa.int32()),
-        "n_retrieved": pa.array([own["n_retrieved"] for own in groups], pa.int32()),
-        "error": pa.array([own["error"] for own in groups], pa.string()),
-        "query_hash": pa.array(passed.hashes, pa.binary(32)),
-    }
-    columns |= {
-        name: pa.array([own.get(name, []) for own in groups], pa.list_(pa.string()))
-        for name in names
-    }
-    columns |= {name: pa.array(own, pa.float64()) for name, own in of_part.values.items()}
+    scores, passed = of_part.scores, of_part.passed
+    schema = dict.fromkeys(("query_id", "status", "query_type", "error"), pa.string())
+    schema |= dict.fromkeys(("n_gold", "n_retrieved"), pa.int32())
+    schema |= {"query_hash": pa.binary(32)}
+    fields = (name for own in groups for name in own if name.startswith("metadata."))
+    schema |= dict.fromkeys(fields, pa.list_(pa.string()))
+    schema |= dict.fromkeys(scores.values, pa.float64())
+    columns: dict[str, Any] = {"query_id": passed.query_ids, "query_hash": passed.hashes}
+    columns |= {name: own for name, (own,) in scores.values.items()}
+    # The rest is in columns.
+    known = replace(passed, query_ids=[], hashes=[], failures={}), vars(replace(scores, values={}))
     about = {
         "version": VERSION,
         "key": of_part.path.stem,
-        "settings": work.settings,
-        "metrics": work.criteria.metrics,
-        "values": list(of_part.values),
-        "counts": of_part.sums,
-        "longest": of_part.longest,
-        "statuses": passed.statuses,
-        "n_empty": passed.n_empty,
-        "has_answers": passed.has_answers,
-        "n_replaced_surrogates": passed.mender.surrogates,
-        "lines": list(passed.lines.items()),
-        "golds": None if passed.golds is None else passed.golds.packed(),
-        "findings": pickle.dumps(vars(of_part.findings)).hex(),
+        "settings": settings,
+        "metrics": metrics,
+        "values": list(scores.values),
+        "counts": scores.sums,
+        "known": b64encode(zlib.compress(pickle.dumps(known))).decode(),
     }
-    made = pa.table(columns).replace_schema_metadata({TABLE_KEY: to_json(about)})
-    options = {name: own for name, own in OPTIONS.items() if name != "store_schema"}
+    for name in schema:
+        if name not in columns:
+            columns[name] = [own.get(name) for own in groups]
+    made = pa.table(columns, pa.schema(schema.items(), {TABLE_KEY: to_json(about)}))
     with replacing(of_part.path) as place:
-        parquet.write_table(made, place, **options)
+        parquet.write_table(made, place, **{**OPTIONS, "store_schema": True})
 
 
-def _read(of_part: ScoredPart, names: Sequence[str]) -> bool:
-    """Take over what a table says; False where it is none of ours, or is broken."""
+def _read(of_part: ScoredPart, metrics: Sequence[str]) -> bool:
+    """Take over what a table says; False where there is none, or it is none of ours, or broken."""
     from pyarrow import ArrowException, parquet
 
     try:
         table = parquet.read_table(of_part.path)
         about = json.loads((table.schema.metadata or {})[TABLE_KEY])
-        if about["version"] != VERSION or about["key"] != of_part.path.stem:
+        said = about["version"], about["key"], about["metrics"]
+        if said != (VERSION, of_part.path.stem, list(metrics)):
             return False
-        if about["metrics"] != list(names):
-            return False
-        findings = Findings(**_Read(io.BytesIO(bytes.fromhex(about["findings"]))).load())
-        findings.kept()
-        errors = zip(table["query_id"].to_pylist(), table["error"].to_pylist(), strict=True)
-        passed = Passed(
-            query_ids=table["query_id"].to_pylist(),
-            lines=dict(about["lines"]),
-            has_answers=bool(about["has_answers"]),
-            statuses=Counter(about["statuses"]),
-            n_empty=int(about["n_empty"]),
-            failures={query_id: error for query_id, error in errors if error is not None},
-            hashes=table["query_hash"].to_pylist(),
-            golds=None if about["golds"] is None else GoldSample.unpacked(about["golds"]),
-        )
-        passed.mender.surrogates = int(about["n_replaced_surrogates"])
-        values = {
-            name: table[name].combine_chunks().to_numpy(zero_copy_only=False)
-            for name in about["values"]
-        }
-        sums = {str(name): int(n) for name, n in about["counts"].items()}
-        longest = int(about["longest"])
+        packed = zlib.decompress(b64decode(about["known"]))
+        passed, known = _Known(io.BytesIO(packed)).load()
+        scores = Scores(**known)
+        ids, errors = table["query_id"].to_pylist(), table["error"].to_pylist()
+        failures = {name: error for name, error in zip(ids, errors) if error is not None}
+        hashes = table["query_hash"].to_pylist()
+        passed = replace(passed, query_ids=ids, hashes=hashes, failures=failures)
+        scores.values = {name: [table[name].to_numpy()] for name in about["values"]}
+        for notes in (scores.notes, scores.facts):
+            if "judging" in vars(notes):
+                notes.judging = notes.judging.kept()  # nothing was asked for just now
     except (OSError, ArrowException, LookupError, TypeError, ValueError, AttributeError):
         return False
-    except pickle.UnpicklingError:
+    except (zlib.error, EOFError, pickle.UnpicklingError):
         return False
-    of_part.passed, of_part.findings = passed, findings
-    of_part.values, of_part.sums, of_part.longest = values, sums, longest
-    of_part.is_new = False
+    of_part.passed, of_part.scores, of_part.is_new = passed, scores, False
     return True
 
 
-class _Read(pickle.Unpickler):
+class _Known(pickle.Unpickler):
     """Reads what is known of a part, and makes nothing else: a folder may be anybody's."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if any(module.startswith(start) and name in names for start, names in _READ.items()):
+        if name in _READ and module.partition(".")[0] in ("kragx", "collections", "array"):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"{module}.{name} is nothing that is known of a part")

@@ -6,36 +6,40 @@ import hashlib
 import logging
 import os
 import pickle
-import platform
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Annotated, Any, Generic, Self
+from typing import Annotated, Any
 
 from kragx.data.formats.located import is_address, shown, state_of
-from kragx.errors import DataError, UsageError, needing
+from kragx.errors import DataError, UsageError, inside, needing
 from kragx.evaluation.parts.engine import (
     AHEAD,
+    Engine,
+    Here,
     Item,
     NotMadeError,
     Outcome,
+    Pool,
+    Processes,
     Value,
     attempt,
     attempt_sent,
     died,
     in_order,
     name_of,
-    not_sendable,
     sendable,
-    sendable_error,
 )
 from kragx.evaluation.parts.part import place_of
-from kragx.plugins import check_options, fitting, is_text, optional, whole
+from kragx.matchers import BaseMatcher, MatchWarning
+from kragx.plugins import check_options, fitting, from_options, is_text, optional, whole
+from kragx.printing import phrase
 from kragx.warned import warn
 
 RETRIES = 3
@@ -69,40 +73,39 @@ class Ray:
             WorkerError: a task's worker died again and again.
         """
         sent = sendable(function)
-        with _connected(self.address) as ray:
-            _check(ray, ())
-            checked: set[str] = set()
-
-            def submit(item: Item) -> _Task[Value]:
-                if (place := place_of(item)) and place not in checked:
-                    _check(ray, [place])
-                    checked.add(place)
-                return _Task(ray, task.remote(sys.path, of_all, item), item)
-
-            # Each worker fetches the function once, with its matcher and corpus.
-            of_all = ray.put(sent)
+        with self.connected() as ray:
+            of_all = ray.put(sent)  # each worker fetches it once, with its matcher and corpus
             task = ray.remote(num_cpus=1, max_retries=RETRIES)(_attempt_there)
-            most = self.n or AHEAD * _n_processors(ray)
-            yield from in_order(submit, items, most)
 
-    def n_processors(self) -> int:
-        """How many processors the cluster has; once connected.
+            def submit(item: Item) -> _Task:
+                file = place_of(item)
+                here = _code(), file, _size(file)
+                return _Task(ray, task.remote(here, of_all, sendable(item)), name_of(item))
 
-        Raises:
-            UsageError: there is no such cluster.
-        """
-        with _connected(self.address) as ray:
-            return _n_processors(ray)
+            yield from in_order(submit, items, self.n or AHEAD * n_processors(ray))
 
     @contextmanager
-    def connected(self) -> Iterator[None]:
-        """One connection, and one ``local`` cluster, for all the work that is done meanwhile.
+    def connected(self) -> Iterator[Any]:
+        """Ray: one connection, and one ``local`` cluster, for all that is done meanwhile.
 
         Raises:
-            UsageError: there is no such cluster.
+            UsageError: there is no such cluster, or it fails.
         """
-        with _connected(self.address):
-            yield
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers of its use
+        with needing("ray", "engine ray"):
+            import ray
+        with redirect_stdout(_Aside(sys.stdout)):
+            is_new = not ray.is_initialized()
+            if is_new:
+                _start(ray, self.address)
+            try:
+                yield ray
+            except ray.exceptions.RayError as error:
+                problem = f"the Ray cluster fails: {_first_line(error)}"
+                raise UsageError(problem, field="engine.ray", remedy=_LOGS) from error
+            finally:
+                if is_new:
+                    ray.shutdown()
 
     @contextmanager
     def standing(
@@ -125,135 +128,139 @@ class Ray:
             WorkerError: a process died again and again, also when it is called.
         """
         sent = sendable(make)
-        with _connected(self.address) as ray:
-            _check(ray, ())
-            n = min(most, _n_processors(ray))
-            shares = [len(range(place, most, n)) for place in range(n)]
+        with self.connected() as ray:
+            n = min(most, n_processors(ray))
             standing = ray.remote(
                 num_cpus=1,
                 max_restarts=RETRIES,
                 max_task_retries=RETRIES,
+                max_concurrency=-(-most // n),
                 scheduling_strategy="SPREAD",
             )(_Standing)
-            idle: SimpleQueue[Any] = SimpleQueue()
+            turns = count()
 
             def call(item: Item) -> Value:
-                actor = idle.get()
-                try:
-                    answer = _result(ray, actor.work.remote(item), what)
-                finally:
-                    idle.put(actor)
-                outcome: Outcome[Value] = pickle.loads(answer)
+                actor = actors[next(turns) % n]
+                outcome: Outcome[Value] = pickle.loads(
+                    _Task(ray, actor.work.remote(item), what).result()
+                )
                 if outcome.error is not None:
                     raise outcome.error
                 return outcome.value  # type: ignore[return-value]  # there is one without error
 
             actors: list[Any] = []
             try:
-                actors += (
-                    standing.options(max_concurrency=share).remote(sys.path, sent)
-                    for share in shares
-                )
-                made: list[Outcome[None]] = [
-                    _result(ray, begun, what)
-                    for begun in [actor.begun.remote() for actor in actors]
-                ]
+                actors += (standing.remote(_code(), sent) for _ in range(n))
+                begun = [_Task(ray, actor.begun.remote(), what) for actor in actors]
+                made: list[Outcome[None]] = [pickle.loads(task.result()) for task in begun]
                 for warned in dict.fromkeys(warned for own in made for warned in own.warned):
                     warn(*warned)
                 for error in filter(None, (own.error for own in made)):
                     raise NotMadeError(str(error)) from error
-                for turn in range(max(shares)):
-                    for actor, share in zip(actors, shares):
-                        if turn < share:
-                            idle.put(actor)
                 yield call
             finally:  # also where it is interrupted
                 for actor in actors:
                     ray.kill(actor)
 
 
-class _Standing:
-    """What one process of the cluster has made, and does with it what it is told."""
-
-    def __init__(self, paths: Sequence[str], sent: bytes) -> None:
-        _import_from(paths)
-        self._made: Outcome[Callable[[Any], Any]] = attempt(lambda own: pickle.loads(own)(), sent)
-
-    def begun(self) -> Outcome[None]:
-        """Whether it was made."""
-        return Outcome(error=self._made.error, warned=self._made.warned)
-
-    def work(self, item: Any) -> bytes:
-        """What comes of an item: a pickled `Outcome`."""
-        outcome = Outcome[Any](error=self._made.error)
-        if self._made.value is not None:
-            try:
-                outcome = Outcome(self._made.value(item))
-            except Exception as error:
-                outcome = Outcome(error=sendable_error(error))
-        try:
-            return pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL)
-        except Exception as error:  # a result that cannot leave this process
-            return pickle.dumps(Outcome(error=not_sendable(error)))
-
-
-def _import_from(paths: Sequence[str]) -> None:
-    """Find the modules here that the process finds that has sent the work."""
-    sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
-
-
-def _attempt_there(paths: Sequence[str], sent: bytes, item: Any) -> Outcome[Any]:
-    _import_from(paths)
-    return attempt_sent(sent, item)
-
-
-def _result(ray: Any, ref: Any, name: str) -> Any:
-    try:
-        return ray.get(ref)
-    except ray.exceptions.RayError as error:
-        raise died(name, f" ({type(error).__name__}, {RETRIES + 1} times)") from error
-
-
-def _n_processors(ray: Any) -> int:
-    return max(int(ray.cluster_resources().get("CPU", 1)), 1)
-
-
 @dataclass(frozen=True)
-class _Task(Generic[Value]):
+class _Task:
     """A task that is under way."""
 
     ray: Any
     ref: Any
-    item: object
+    name: str
 
-    def result(self) -> Outcome[Value]:
-        """What came of it."""
-        return _result(self.ray, self.ref, name_of(self.item))  # type: ignore[no-any-return]
+    def result(self) -> bytes:
+        """The pickled `Outcome`."""
+        try:
+            return self.ray.get(self.ref)  # type: ignore[no-any-return]
+        except self.ray.exceptions.RayTaskError as error:  # ours come in an outcome
+            raise _differs("no kragx of this kind", error.ip) from error
+        except self.ray.exceptions.RayError as error:
+            how = f" ({type(error).__name__}, {RETRIES + 1} times)"
+            raise died(self.name, how) from error
 
     def cancel(self) -> None:
         """Nobody wants it any more."""
         self.ray.cancel(self.ref, force=True)
 
 
-@contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    """Ray, connected to a cluster."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers of its use
-    with needing("ray", "engine ray"):
-        import ray
-    with _said_aside():
-        is_new = not ray.is_initialized()
-        if is_new:
-            _start(ray, address)
-        try:
-            yield ray
-        except ray.exceptions.RayError as error:
-            problem = f"the Ray cluster fails: {_first_line(error)}"
-            raise UsageError(problem, field="engine.ray", remedy=_LOGS) from error
-        finally:
-            if is_new:
-                ray.shutdown()
+def n_processors(ray: Any) -> int:
+    """How many processors a connected cluster has."""
+    return max(int(ray.cluster_resources().get("CPU", 1)), 1)
 
+
+# -- on the workers --------------------------------------------------------------------------------
+
+
+def _attempt_there(here: tuple[str, str, int | None], sent: bytes, item: bytes) -> bytes:
+    checked = attempt(lambda place: _check(*place), here)
+    return attempt_sent(sent, item) if checked.error is None else checked.packed()
+
+
+class _Standing:
+    """What one process of the cluster has made, and does with it what it is told."""
+
+    def __init__(self, code: str, sent: bytes) -> None:
+        def made(sent: bytes) -> Callable[[Any], Any]:
+            _check(code)
+            return pickle.loads(sent)()  # type: ignore[no-any-return]
+
+        self._made: Outcome[Callable[[Any], Any]] = attempt(made, sent)
+
+    def begun(self) -> bytes:
+        """Whether it was made, and with which warnings: a pickled `Outcome`."""
+        return replace(self._made, value=None).packed()
+
+    def work(self, item: Any) -> bytes:
+        """What comes of an item: a pickled `Outcome`."""
+        if self._made.value is None:
+            return self.begun()
+        return attempt(self._made.value, item, heard=True).packed()  # in threads
+
+
+def _check(code: str, file: str = "", size: int | None = None) -> None:
+    """See to it that this worker would compute what whoever has sent the work would.
+
+    Raises:
+        UsageError: it has another kragx, or not the same file.
+    """
+    import ray
+
+    address = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
+    if code != _code():
+        raise _differs("another version of kragx than this process", address)
+    if size != _size(file):
+        raise _differs(f"not the same file {shown(file)}", address)
+
+
+def _differs(what: str, address: str) -> UsageError:
+    return UsageError(
+        f"the worker {address} has {what}",
+        field="engine.ray",
+        remedy="numbers would differ, or fail: give every machine the same installation, and "
+        "files under one path (a shared file system)",
+    )
+
+
+@cache
+def _code() -> str:
+    folder = Path(__file__).parents[2]  # of kragx
+    code = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        code.update(str(path.relative_to(folder)).encode() + path.read_bytes())
+    return code.hexdigest()
+
+
+def _size(file: str) -> int | None:
+    try:
+        return state_of(file)[0] if is_address(file) else Path(file).stat().st_size
+    except (OSError, DataError):
+        return None
+
+
+# -- connecting ------------------------------------------------------------------------------------
 
 _LOGS = "its logs (below /tmp/ray) say why; workers=2 (--workers 2) does the work without Ray"
 
@@ -280,7 +287,7 @@ def _first_line(error: Exception) -> str:
 
 
 class _Aside:
-    """Standard output, but for the lines of Ray's own threads, which go to standard error."""
+    """Standard output, but for what Ray's own threads say of workers: the result may be JSON."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -293,101 +300,46 @@ class _Aside:
         return getattr(self._stream, name)
 
 
-@contextmanager
-def _said_aside() -> Iterator[None]:
-    """Within, Ray says on standard error what happens to its workers: the result may be JSON."""
-    before = sys.stdout
-    if isinstance(before, _Aside):
-        yield
-        return
-    aside: Any = _Aside(before)
-    sys.stdout = aside
-    try:
-        yield
-    finally:
-        if sys.stdout is aside:  # somebody may have put another one there
-            sys.stdout = before
+# -- by name ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Environment:
-    """What numbers depend on, and what has to be there."""
+def engine_of(workers: object, matcher: BaseMatcher | None = None) -> Engine | None:
+    """Who does the work that is shared; None for nobody else.
 
-    python: str
-    code: str
-    sizes: tuple[int | None, ...]
-
-    @classmethod
-    def here(cls, files: Iterable[str]) -> Self:
-        """That of this process."""
-        return cls(platform.python_version(), _code(), tuple(map(_size, files)))
-
-
-@cache
-def _code() -> str:
-    folder = Path(__file__).parents[2]  # of kragx
-    code = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        code.update(str(path.relative_to(folder)).encode() + path.read_bytes())
-    return code.hexdigest()
-
-
-def _size(file: str) -> int | None:
-    """The bytes of a file; None where it is not, or cannot be read."""
-    if is_address(file):
-        with suppress(DataError):
-            return state_of(file)[0]
-        return None
-    path = Path(file)
-    return path.stat().st_size if path.is_file() and os.access(path, os.R_OK) else None
-
-
-def _check(ray: Any, files: Sequence[str]) -> None:
-    """See to it that every machine of the cluster would compute the same, before any work.
+    Args:
+        workers: a number of processes, an executor, an `Engine`, or a mapping that says which:
+            ``{"ray": {"address": "auto"}}``.
+        matcher: a judge's questions are not shared, which is said.
 
     Raises:
-        UsageError: one would not.
+        UsageError: it is nothing of the kind.
     """
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    own = _Environment.here(files)
-
-    def environment() -> tuple[str, tuple[Any, ...] | None]:
-        # Sent as it stands here, as there may be no kragx.
-        import platform
-
-        try:
-            from kragx.evaluation.parts.cluster import _Environment
-
-            there = _Environment.here(files)
-        except ImportError:
-            return platform.python_version(), None
-        return there.python, (there.code, there.sizes)
-
-    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-    task = ray.remote(num_cpus=0)(environment)
-    asked = [
-        task.options(
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        ).remote()
-        for node in nodes
-    ]
-    for node, (python, there) in zip(nodes, ray.get(asked)):
-        where = f"the worker {node['NodeManagerAddress']} has"
-        problem = ""
-        if python != own.python:
-            problem = f"{where} Python {python}, and this process {own.python}"
-        elif there is None:
-            problem = f"{where} no kragx of this kind"
-        elif there[0] != own.code:
-            problem = f"{where} another version of kragx than this process"
-        elif there[1] != own.sizes:
-            lost = next(shown(file) for file, a, b in zip(files, own.sizes, there[1]) if a != b)
-            problem = f"{where} not the same file {lost}"
-        if problem:
+    engine: Engine | None
+    match workers:
+        case None | 1 if not isinstance(workers, (bool, float)):
+            return None
+        case int() if not isinstance(workers, bool) and workers > 1:
+            engine = Processes(workers)
+        case Executor():
+            engine = Pool(workers)
+        case Here() | Processes() | Pool() | Ray():
+            engine = workers
+        case {"ray": (None | Mapping()) as options}:
+            with inside("engine.ray"):
+                engine = from_options(Ray, options or {})
+        case _:
             raise UsageError(
-                problem,
-                field="engine.ray",
-                remedy="numbers would differ, or fail: give every machine the same installation, "
-                "and files under one path (a shared file system)",
+                f"{workers!r} is no number of processes, 1 or more, no executor, and no engine",
+                field="workers",
             )
+    if matcher is None or not matcher.judges:
+        return engine
+    warn(
+        phrase(
+            "workers: {matcher!r} asks a judge, so it stays in this process; it waits for a "
+            "server and not for the processor (its 'concurrency' says how often at once)",
+            matcher=matcher.name,
+        ),
+        MatchWarning,
+    )
+    return None

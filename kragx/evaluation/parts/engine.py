@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
+import multiprocessing
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 import traceback
@@ -14,10 +13,12 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from multiprocessing.connection import Connection
 from queue import SimpleQueue
+from types import ModuleType
 from typing import Any, Generic, Protocol, TypeVar
 
 from kragx.errors import KragxError, UsageError, WorkerError
@@ -62,7 +63,7 @@ class Here:
 
 @dataclass(frozen=True)
 class Processes:
-    """Several processes of this machine; they end with the work, and with this process.
+    """Several processes of this machine, a core each; they end with the work, and with this one.
 
     They are started anew and import no script, so that it does not matter what it does.
 
@@ -81,29 +82,28 @@ class Processes:
         if len(first) < 2:
             yield from map(function, first)
             return
-        sent = sendable(function)
         idle: SimpleQueue[_Worker] = SimpleQueue()
         workers: list[_Worker] = []
 
-        def work(item: Item) -> Outcome[Value]:
+        def work(item: Item) -> bytes:
             worker = idle.get()
             try:
                 return worker.outcome(item)
             finally:
                 idle.put(worker)
 
+        sent = sendable(function)
         threads = ThreadPoolExecutor(self.n, "kragx-worker")
         try:
             for _ in range(self.n):
                 workers.append(_Worker(sent))
                 idle.put(workers[-1])
-            yield from in_order(
-                lambda item: threads.submit(work, item), chain(first, stream), AHEAD * self.n
-            )
+            stream = chain(first, stream)
+            yield from in_order(lambda item: threads.submit(work, item), stream, AHEAD * self.n)
         finally:  # also where it is interrupted, or nobody wants the rest
             threads.shutdown(wait=False, cancel_futures=True)
             for worker in workers:
-                worker.end()
+                worker.process.kill()
             threads.shutdown()
 
 
@@ -123,10 +123,136 @@ class Pool:
         self, function: Callable[[Item], Value], items: Iterable[Item]
     ) -> Generator[Value, None, None]:
         """Yield what the function makes of each item."""
-        sent, here = sendable(function), os.getpid()
+        sent, home = sendable(function), os.getpid()
         return in_order(
-            lambda item: self.executor.submit(attempt_sent, sent, item, here), items, self.n
+            lambda item: self.executor.submit(attempt_sent, sent, sendable(item), home),
+            items,
+            self.n,
         )
+
+
+# -- on our side -----------------------------------------------------------------------------------
+
+
+class Submitted(Protocol):
+    """Work that is under way; a `Future` is one."""
+
+    def result(self) -> bytes:
+        """The pickled `Outcome`, once it is done."""
+        ...
+
+    def cancel(self) -> object:
+        """Nobody wants it any more."""
+        ...
+
+
+def in_order(
+    submit: Callable[[Item], Submitted], items: Iterable[Item], most: int
+) -> Generator[Any, None, None]:
+    """The results of what is submitted, in order; at most so many items are under way.
+
+    What was warned of there is warned of here, once.
+    """
+    waiting: deque[tuple[Item, Submitted]] = deque()
+    said: set[tuple[str, type[Warning]]] = set()
+    stream = iter(items)
+    try:
+        while True:
+            for item in islice(stream, most - len(waiting)):
+                waiting.append((item, submit(item)))
+            if not waiting:
+                return
+            try:
+                outcome: Outcome[Any] = pickle.loads(waiting[0][1].result())
+            except BrokenExecutor as error:
+                names = ", or on ".join(name_of(item) for item, _ in islice(waiting, 3))
+                raise died(names) from error
+            waiting.popleft()
+            for warned in outcome.warned:
+                if warned not in said:
+                    said.add(warned)
+                    warn(*warned)
+            if outcome.error is not None:
+                raise outcome.error
+            yield outcome.value
+    finally:
+        for _, future in waiting:
+            future.cancel()
+
+
+class _Worker:
+    """A process of ours; a thread at a time waits for what comes of an item."""
+
+    def __init__(self, function: bytes) -> None:
+        spawning = multiprocessing.get_context("spawn")
+        self._connection, theirs = spawning.Pipe()
+        self._function = function
+        self.process = spawning.Process(target=_serve, args=(theirs,), daemon=True)
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")  # which the process would import
+        try:
+            self.process.start()
+        finally:
+            sys.modules["__main__"] = main
+        theirs.close()  # so that nothing comes any more once the process has died
+
+    def outcome(self, item: object) -> bytes:
+        """What comes of an item: a pickled `Outcome`; `WorkerError` if the process dies of it."""
+        sent = sendable(item)
+        try:
+            if self._function:
+                self._connection.send_bytes(self._function)
+                self._function = b""
+            self._connection.send_bytes(sent)
+            return self._connection.recv_bytes()
+        except (EOFError, OSError):
+            self.process.kill()
+            self.process.join()
+        code = self.process.exitcode or 0
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        raise died(name_of(item), f" ({how})")
+
+
+def name_of(item: object) -> str:
+    """What messages call an item."""
+    return str(getattr(item, "name", item))
+
+
+def died(name: str, how: str = "") -> WorkerError:
+    """The error that says on what a process worked that is no more."""
+    return WorkerError(
+        f"a worker died{how} while it worked on {name}",
+        remedy="if memory ran out, fewer workers need less of it; nothing is lost but this work",
+    )
+
+
+def sendable(value: object) -> bytes:
+    """A function with its arguments, or an item, as other processes get it.
+
+    Raises:
+        UsageError: it cannot be sent.
+    """
+    try:
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        raise not_sendable(error) from error
+
+
+def not_sendable(error: Exception) -> UsageError:
+    """The error that says what to do about something that other processes cannot have."""
+    return UsageError(
+        f"other processes cannot have what is to be done: {error}",
+        field="workers",
+        remedy="name classes and functions by import path, from a module and not from the script "
+        "or notebook itself; or leave 'workers' out",
+    )
+
+
+class NotMadeError(UsageError):
+    """What is to work in other processes cannot be made there."""
+
+
+# -- on theirs -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -143,49 +269,31 @@ class Outcome(Generic[Value]):
     error: BaseException | None = None
     warned: Sequence[tuple[str, type[Warning]]] = ()
 
+    def packed(self) -> bytes:
+        """It pickled; where it cannot leave this process, the error that says so."""
+        try:
+            return pickle.dumps(self, pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            return pickle.dumps(Outcome(error=not_sendable(error)))
 
-class NotMadeError(UsageError):
-    """What is to work in other processes cannot be made there."""
 
-
-def attempt(function: Callable[[Item], Value], item: Item) -> Outcome[Value]:
-    """Do the work in another process, where nobody sees errors and warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        value, error = None, None
+def attempt(
+    function: Callable[[Item], Value], item: Item, *, heard: bool = False
+) -> Outcome[Value]:
+    """Do the work where nobody sees errors, nor warnings unless somebody `heard` them."""
+    caught: Any = nullcontext([])
+    if not heard:
+        caught = warnings.catch_warnings(record=True, action="always")
+    with caught as said:
+        value, problem = None, None
         try:
             value = function(item)
-        except Exception as problem:  # whoever waits for the result is told
-            error = sendable_error(problem)
-    return Outcome(value, error, [(warned_text(own.message), own.category) for own in caught])
+        except Exception as error:  # whoever waits for the result is told
+            problem = _sendable_error(error)
+    return Outcome(value, problem, [(warned_text(own.message), own.category) for own in said])
 
 
-def attempt_sent(sent: bytes, item: Any, whose: int | None = None) -> Outcome[Any]:
-    """`attempt` with a function that was sent; each thread has it once, as its own.
-
-    In the process `whose` warnings reach everybody as they are.
-    """
-    known: dict[str, Callable[[Any], Any]] = _functions.__dict__
-    key = hashlib.sha256(sent).hexdigest()
-    if key not in known:
-        known.clear()
-        try:
-            known[key] = pickle.loads(sent)
-        except Exception as error:  # a class of the script, say
-            return Outcome(error=not_sendable(error))
-    if whose == os.getpid():
-        try:
-            return Outcome(known[key](item))
-        except Exception as error:
-            return Outcome(error=error)
-    return attempt(known[key], item)
-
-
-_functions = threading.local()
-
-
-def sendable_error(error: Exception) -> Exception:
-    """An error as it can leave a process."""
+def _sendable_error(error: Exception) -> Exception:
     if not isinstance(error, KragxError):
         error.add_note("".join(traceback.format_exception(error)))
     try:
@@ -195,126 +303,38 @@ def sendable_error(error: Exception) -> Exception:
     return error
 
 
-class Submitted(Protocol[Value]):
-    """Work that is under way; a `Future` is one."""
+def attempt_sent(sent: bytes, item: bytes, home: int = 0) -> bytes:
+    """The pickled `Outcome` of a function and an item that were sent.
 
-    def result(self) -> Outcome[Value]:
-        """What came of it, once it is done."""
-        ...
-
-    def cancel(self) -> object:
-        """Nobody wants it any more."""
-        ...
-
-
-def in_order(
-    submit: Callable[[Item], Submitted[Value]], items: Iterable[Item], most: int
-) -> Generator[Value, None, None]:
-    """The results of what is submitted, in order; at most so many items are under way."""
-    waiting: deque[tuple[Item, Submitted[Value]]] = deque()
-    said: set[tuple[str, type[Warning]]] = set()
-    stream = iter(items)
-    try:
-        while True:
-            for item in islice(stream, most - len(waiting)):
-                waiting.append((item, submit(item)))
-            if not waiting:
-                return
-            item, future = waiting[0]
-            try:
-                outcome = future.result()
-            except BrokenExecutor as error:
-                names = ", or on ".join(name_of(own) for own, _ in islice(waiting, 3))
-                raise died(names) from error
-            waiting.popleft()
-            for warned in outcome.warned:
-                if warned not in said:
-                    said.add(warned)
-                    warn(*warned)
-            if outcome.error is not None:
-                raise outcome.error
-            yield outcome.value  # type: ignore[misc]  # there is one, as there is no error
-    finally:
-        for _, future in waiting:
-            future.cancel()
-
-
-def name_of(item: object) -> str:
-    """What messages call an item."""
-    return str(getattr(item, "name", item))
-
-
-def died(name: str, how: str = "") -> WorkerError:
-    """The error that says on what a process worked that is no more."""
-    return WorkerError(
-        f"a worker died{how} while it worked on {name}",
-        remedy="if memory ran out, fewer workers need less of it; nothing is lost but this work",
-    )
-
-
-def sendable(function: Callable[..., object]) -> bytes:
-    """A function with its arguments as other processes get it.
-
-    Raises:
-        UsageError: it cannot be sent.
+    A thread unpickles the function once, as its own. In threads of the process `home` errors and
+    warnings reach everybody as they are.
     """
+    known = _known.__dict__
     try:
-        return pickle.dumps(function, pickle.HIGHEST_PROTOCOL)
-    except Exception as error:
-        raise not_sendable(error) from error
+        if known.get("sent") != sent:
+            known.update(function=pickle.loads(sent), sent=sent)
+        own = pickle.loads(item)
+    except Exception as error:  # a class of the script, say
+        return Outcome[Any](error=not_sendable(error)).packed()
+    return attempt(known["function"], own, heard=os.getpid() == home).packed()
 
 
-def not_sendable(error: Exception) -> UsageError:
-    """The error that says what to do about something that other processes cannot have."""
-    return UsageError(
-        f"other processes cannot have what is to be done: {error}",
-        field="workers",
-        remedy="name classes and functions by import path, from a module and not from the script "
-        "or notebook itself; or leave 'workers' out",
-    )
+_known = threading.local()
 
 
-_CODE = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from kragx.evaluation.parts.worker import serve; serve()"
-)
+def _serve(connection: Connection) -> None:
+    """Work on what comes, as long as whoever has started this process is there."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started this ends it
+    os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
+    os.dup2(2, 1)  # what code prints is no result
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(EOFError, OSError):  # nobody is there any more
+        function = connection.recv_bytes()
+        while True:
+            connection.send_bytes(attempt_sent(function, connection.recv_bytes()))
 
 
-class _Worker:
-    """A process that does the work; it is told what on its standard input."""
-
-    def __init__(self, function: bytes) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        self._function: bytes | None = function
-
-    def outcome(self, item: Any) -> Outcome[Any]:
-        """What came of an item; `WorkerError` if the process dies of it."""
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            if self._function is not None:
-                pickle.dump(sys.path, process.stdin)
-                pickle.dump(self._function, process.stdin, pickle.HIGHEST_PROTOCOL)
-                self._function = None
-            pickle.dump(item, process.stdin, pickle.HIGHEST_PROTOCOL)
-            process.stdin.flush()
-            outcome: Outcome[Any] = pickle.load(process.stdout)
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-            process.kill()
-            code = process.wait()
-            with suppress(ValueError):
-                raise died(name_of(item), f" ({signal.Signals(-code).name})") from None
-            raise died(name_of(item), f" (exit code {code})") from None
-        return outcome
-
-    def end(self) -> None:
-        """End the process, whatever it is at."""
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):
-                if stream is not None:
-                    stream.close()
+def _end_with_parent() -> None:
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)  # in the middle of whatever it is at

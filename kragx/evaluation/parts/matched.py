@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from kragx.data import NO_CORPUS, LackingError, stands_twice
 from kragx.data.problems import Problem
@@ -15,7 +15,7 @@ from kragx.errors import DataError, KragxError
 from kragx.evaluation.evidence import read_spans
 from kragx.evaluation.inputs import NO_TEXTS, Passed, Source, Texts
 from kragx.evaluation.parts.engine import Engine
-from kragx.evaluation.parts.part import Part, Stream, parts_of
+from kragx.evaluation.parts.part import Part, Rows, parts_of
 from kragx.evaluation.spans import Reader
 from kragx.matchers import BaseMatcher, Heard, MatchItem, Notes, Trace, matching
 from kragx.matchers.gold_siblings import GoldSample
@@ -62,7 +62,6 @@ class MatchedPart:
     """What is known of a part.
 
     Attributes:
-        name: its name.
         table: its matches; None after an error.
         passed: what is known of its questions; after an error of those before it.
         notes: what the matcher noted.
@@ -73,7 +72,6 @@ class MatchedPart:
         file: that it is of, where a source has several.
     """
 
-    name: str
     passed: Passed
     notes: Notes
     table: MatchTable | None = None
@@ -96,7 +94,7 @@ def matched(part: Part, plan: Plan, heard: Heard | None = None) -> MatchedPart:
         kept=None if plan.keep is None else [],
         golds=GoldSample() if plan.golds else None,
     )
-    of_part = MatchedPart(part.name, passed, Notes(), file=part.file)
+    of_part = MatchedPart(passed, Notes(), file=part.file)
     if plan.hears and heard is None:
         heard = lambda item, trace: of_part.heard.append((item, trace))  # noqa: E731
     batches = passed.batches(
@@ -163,7 +161,7 @@ def match_all(
     if plan.keep is not None:
         passed.kept = []
     if engine is None:
-        parts = (matched(part, plan, heard) for part in [Stream(source.rows)])
+        parts = (matched(part, plan, heard) for part in [Rows(source.rows)])
         plan = replace(plan, spans=())
     else:
         parts = engine.map(partial(matched, plan=plan), parts_of(source.rows))
@@ -197,8 +195,19 @@ def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:
     return Spread.joined(spreads), reader
 
 
-def sound(parts: Iterable[MatchedPart], source: Source) -> Iterator[MatchedPart]:
-    """The parts of a source, in order, as long as nothing is wrong.
+class _Checked(Protocol):
+    """What came of a part, as of `MatchedPart`."""
+
+    passed: Passed
+    error: KragxError | None
+    file: str
+
+
+_Part = TypeVar("_Part", bound=_Checked)
+
+
+def sound(parts: Iterable[_Part], source: Source) -> Iterator[_Part]:
+    """What came of the parts of a source, in order, as long as nothing is wrong.
 
     Raises:
         DataError: what reading all of it in one go would find first.

@@ -17,8 +17,7 @@ from kragx.data import read_results
 from kragx.data.formats.gold import write_results
 from kragx.errors import UsageError, WorkerError
 from kragx.evaluation.parts import cluster as cluster_module, part as parts
-from kragx.evaluation.parts.cluster import Ray, _Environment
-from kragx.evaluation.parts.engines import engine_of
+from kragx.evaluation.parts.cluster import Ray, engine_of
 from kragx.matchers import BaseMatcher
 from tests.local_cluster import two_workers
 
@@ -200,18 +199,17 @@ def test_a_cluster_that_cannot_start(file, monkeypatch, address):
 def test_a_cluster_that_fails(cluster, file, monkeypatch):
     """So is one whose machines go away before the work."""
 
-    def nodes():
+    def resources():
         raise cluster.exceptions.RaySystemError("the GCS is gone")
 
-    monkeypatch.setattr(cluster, "nodes", nodes)
+    monkeypatch.setattr(cluster, "cluster_resources", resources)
     with pytest.raises(UsageError, match=r"the Ray cluster fails: .*the GCS is gone"):
         evaluate(file, workers=Ray())
 
 
 def test_another_environment_is_refused_before_work(cluster, file, monkeypatch):
     """A worker with other code would give other numbers."""
-    own = _Environment.here([file])
-    monkeypatch.setattr(_Environment, "here", lambda files: _Environment(own.python, "?", ()))
+    monkeypatch.setattr(cluster_module, "_code", lambda: "?")
     with pytest.raises(UsageError, match="has another version of kragx than this process"):
         evaluate(file, workers=Ray())
 

@@ -68,10 +68,9 @@ def test_a_file_in_parts_is_the_whole_file(tmp_path, size):
     st.sampled_from(["\n", "\r\n", "\n\n"]),
     st.booleans(),
     st.integers(1, 200),
-    st.integers(1, 64),
 )
-def test_parts_are_whole_lines_under_their_numbers(lengths, end, is_ended, size, window):
-    """Whatever lines, part and window are: parts are the file, each from the line it says on."""
+def test_parts_are_whole_lines_under_their_numbers(lengths, end, is_ended, size):
+    """Whatever lines and parts are: parts are the file, each from the line it says on."""
     rows = [
         json.dumps({"query_id": str(n), "gold": [{"text": "x" * long}]})
         for n, long in enumerate(lengths)
@@ -79,7 +78,6 @@ def test_parts_are_whole_lines_under_their_numbers(lengths, end, is_ended, size,
     content = end.join(rows) + (end if is_ended else "")
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "PART_BYTES", size)
-        patch.setattr(parts, "_WINDOW", window)
         file = Path(folder, "gold.jsonl")
         file.write_bytes(content.encode())
         own = [*parts.parts_of(Reading(str(file), "gold"))]
@@ -163,7 +161,7 @@ def test_an_executor_gives_the_same(tmp_path, size):
 
 
 def test_packed_and_whole_files_are_shared_as_well(tmp_path, size):
-    """A .gz has its lines sent, a JSON list its questions."""
+    """Of a .gz and of a JSON list the questions are sent."""
     rows = [*map(_row, range(20))]
     plain = Path(_written(tmp_path / "results.jsonl", rows))
     (tmp_path / "results.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
@@ -266,6 +264,42 @@ def test_a_worker_that_dies_is_an_error_that_names_its_part():
     """Whatever kills it, nobody waits for it."""
     with pytest.raises(WorkerError, match=r"a worker died \(SIGKILL\) while it worked on 1;"):
         list(Processes(2).map(_dies, [1, 2, 3]))
+
+
+def _cores(item):
+    import pyarrow
+
+    return pyarrow.cpu_count()
+
+
+@pytest.mark.integration
+def test_a_worker_takes_one_core():
+    """Also of libraries that take all there are."""
+    assert list(Processes(2).map(_cores, [1, 2, 3])) == [1, 1, 1]
+
+
+_SCRIPT = """
+import sys
+from kragx import evaluate
+from kragx.evaluation.parts import part
+
+print("once")
+part.PART_BYTES = 2_000
+print(evaluate(sys.argv[1], workers=2)["recall@10"])
+"""
+
+
+@pytest.mark.integration
+def test_a_script_needs_no_guard(tmp_path):
+    """Workers do not import it, so that what it does is done once."""
+    file = _written(tmp_path / "results.jsonl", map(_row, range(40)))
+    (tmp_path / "script.py").write_text(_SCRIPT, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "script.py"), file]
+    root = str(Path(__file__).parents[3])
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "once\n1.0\n"
 
 
 _SHARED = """
