@@ -360,8 +360,8 @@ def read_spans(
     lists: Sequence[RankedList], table: MatchTable, options: SpanOptions
 ) -> tuple[Spread, Reader]:
     """Where the gold of every query stands in what was retrieved, and who has read it."""
-    reader = Reader(lists, table, options)
-    return Spread.of(reader.parts()), reader
+    reader = Reader(options)
+    return reader.spread(lists, table), reader
 
 
 def span_options(

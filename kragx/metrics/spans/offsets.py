@@ -102,8 +102,7 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
             repeats[places] = places  # a part of a gold word is not beside the point
             if parts:
                 cells.append((word, min(places), _covered(begin, end, parts)))
-    columns = np.array(cells, np.int64).reshape(-1, 3).T
-    return Cells(columns[0], columns[1], columns[2], np.ones(len(cells), bool)), repeats, twin
+    return Cells(*np.array(cells, np.int64).reshape(-1, 3).T), repeats, twin
 
 
 def _by_source(texts: Sequence[Placed]) -> dict[str, list[Piece]]:
