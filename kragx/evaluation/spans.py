@@ -223,18 +223,17 @@ def _gold_texts(ranked: RankedList) -> GoldTexts:
     Raises:
         DataError: a gold item has none, or a document that is compared with them.
     """
-    wanted = [(n, gold) for n, gold in enumerate(ranked.query.gold, start=1) if gold.grade > 0]
-    golds: GoldTexts = [
-        [text for text in (gold, *gold.alternatives) if text.text is not None] for _, gold in wanted
-    ]
-    textless = [
-        *(f"gold {n}: {gold.id!r}" for (n, gold), texts in zip(wanted, golds) if not texts),
-        *(
-            f"rank {rank}: document {doc.id!r}"
-            for rank, doc in enumerate(ranked.docs if golds else (), start=1)
-            if doc.text is None
-        ),
-    ]
+    golds: GoldTexts = []
+    textless: list[str] = []
+    for n, gold in enumerate(ranked.query.gold, start=1):
+        if gold.grade > 0:
+            texts: list[Gold | Doc] = [gold, *gold.alternatives]
+            golds.append([text for text in texts if text.text is not None])
+            if not golds[-1]:
+                textless.append(f"gold {n}: {gold.id!r}")
+    for rank, doc in enumerate(ranked.docs if golds else (), start=1):
+        if doc.text is None:
+            textless.append(f"rank {rank}: document {doc.id!r}")
     if textless:
         raise DataError(
             f"query {ranked.query.id!r}, {textless[0]} has no text, and coverage, density and iou "
