@@ -99,15 +99,11 @@ def _explained(trace: Trace, item: MatchItem) -> Because:
     # Of yes and no a limit tells nothing.
     limits = trace.limits or (None if matcher.yes_or_no else matcher.threshold, None)
     members = [(_explained(member, item), member.open) for member in trace.members]
-    docs, texts = ([of.text or "" for of in side] for side in (item.docs, item.targets))
+    docs, golds = ([of.text or "" for of in side] for side in (item.docs, item.targets))
     judged = {} if members else matcher.said([item])
 
     def because(row: int, column: int) -> Reason:
-        score, doc, gold = (
-            float(trace.scores[row, column]),
-            item.docs[row].text or "",
-            texts[column],
-        )
+        score, doc, gold = float(trace.scores[row, column]), docs[row], golds[column]
         verdict = _verdict(trace, score)
         parts = [member(row, column) for member, open_ in members if open_[row, column]]
         deciding = _deciding(method, [part.verdict for part in parts], verdict)
