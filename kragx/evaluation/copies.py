@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kragx.data import Doc, Retrieved
 from kragx.printing import phrase, visible
@@ -31,13 +31,15 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
     two are from different places, the text stands in both, as banners and quotations do.
     """
     long = [of.documents for of in answers.values() if len(of.documents) >= _LONG]
+    if not _is_most([docs for docs in long if any(_copies(docs, frozenset()))], long):
+        return
     shared = _shared(doc for docs in long for doc in docs)
     doubled = []
     for docs in long:
         copies = list(_copies(docs, shared))
         if len(copies) > 1 and len(copies) >= len({doc.text for doc in docs}) / 2:
             doubled.append(copies[0])
-    if len(doubled) >= _ENOUGH and len(doubled) > len(long) / 2:
+    if _is_most(doubled, long):
         one, other = doubled[0]
         warnings.warn(
             phrase(
@@ -56,13 +58,18 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
         )
 
 
+def _is_most(some: Sequence[object], every: Sequence[object]) -> bool:
+    return len(some) >= _ENOUGH and len(some) > len(every) / 2
+
+
 def _copies(docs: Iterable[Doc], shared: frozenset[Mark]) -> Iterator[tuple[str, str]]:
     """For each text that stands under several ids in one place the first two of them."""
     ids: dict[tuple[str, frozenset[Mark]], dict[str, None]] = {}
     for doc in docs:
         if doc.text is not None and doc.id is not None:
-            ids.setdefault((doc.text, shared.intersection(_marks(doc))), {})[doc.id] = None
-    yield from ((one, other) for one, other, *_ in (of for of in ids.values() if len(of) > 1))
+            place = shared.intersection(_marks(doc)) if shared else shared
+            ids.setdefault((doc.text, place), {})[doc.id] = None
+    yield from ((one, other) for own in ids.values() if len(own) > 1 for one, other, *_ in [own])
 
 
 def _marks(doc: Doc) -> Iterator[Mark]:

@@ -364,10 +364,11 @@ class Evaluation(Result):
     @cached_property
     def ends(self) -> dict[str, str]:
         """The interval of each mean as people read it, or why there is none."""
-        return {
-            name: ends_text(*(self.intervals[name] or (None, None)), n)
-            for name, n in ((str(s.spec), s.n_scored if s.is_mean else 0) for s in self.scores)
-        }
+        ends = {}
+        for scores in self.scores:
+            low, high = self.intervals[str(scores.spec)] or (None, None)
+            ends[str(scores.spec)] = ends_text(low, high, scores.n_scored if scores.is_mean else 0)
+        return ends
 
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
