@@ -119,7 +119,7 @@ class PageMatcher(IdsMatcher):
             n_items = len({n for n, gold in zip(numbers, golds) if gold})
             finding.counts.update(items=n_items, docs=len(docs), unplaced=n_unplaced)
             for shift, grid in grids.items():
-                hits = grid.reshape(item.shape).any(axis=0)
+                hits = np.logical_or.reduce(grid.reshape(item.shape))
                 found = {n for n, gold, hit in zip(numbers, golds, hits) if gold and hit}
                 finding.found[shift] += len(found)
             yield grids[0].reshape(item.shape).astype(np.float64)

@@ -29,6 +29,7 @@ import numpy as np
 
 from kragx.data import TokenCorpus
 from kragx.data.phrases import SHORT, is_short, phrase_starts
+from kragx.data.tokens import Tokens
 from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.diagonals import Diagonals, diagonals
 from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, Rows, ranges, weights
@@ -170,8 +171,7 @@ class _Parts:
     @classmethod
     def joined(cls, portions: Iterable[_Parts]) -> _Parts:
         """All parts of several portions."""
-        empty = np.empty(0, np.int64)
-        none = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
+        none = cls(*np.empty((5, 0), np.int64), np.empty(0, bool))
         columns = (vars(portion).values() for portion in (none, *portions))
         return cls(*map(np.concatenate, zip(*columns)))
 
@@ -225,19 +225,16 @@ def _with_cut_words(
     before = np.flatnonzero(long & (parts.gold == first + 1) & (parts.stream > streams.start[of]))
     behind = np.flatnonzero(long & (end_gold == last) & (end_stream < streams.start[of + 1]))
 
-    def word(rows: Rows, place: int) -> str:
-        number = int(rows.tokens[place])
-        return "" if number < 0 else words[number]
+    def texts(tokens: Tokens) -> list[str]:
+        return ["" if number < 0 else words[number] for number in tokens.tolist()]
 
     longer_before, longer_behind = np.zeros((2, len(parts.row)), bool)
-    longer_before[before] = [
-        word(streams, place - 1).endswith(word(golds, in_gold))
-        for place, in_gold in zip(parts.stream[before], first[before])
-    ]
-    longer_behind[behind] = [
-        word(streams, place).startswith(word(golds, in_gold))
-        for place, in_gold in zip(end_stream[behind], last[behind])
-    ]
+    whole_words = texts(streams.tokens[parts.stream[before] - 1])
+    cut_words = texts(golds.tokens[first[before]])
+    longer_before[before] = [*map(str.endswith, whole_words, cut_words)]
+    whole_words = texts(streams.tokens[end_stream[behind]])
+    cut_words = texts(golds.tokens[last[behind]])
+    longer_behind[behind] = [*map(str.startswith, whole_words, cut_words)]
     # A part of the gold's first word is found once the rest says so: the seed, or the whole text.
     equal_at = np.flatnonzero(parts.equal)
     seed_at = counts[starts[:-1]] + seed - 1

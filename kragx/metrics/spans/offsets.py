@@ -86,10 +86,9 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
     repeats = np.full(sum(len(doc.words) for doc in docs), NEVER)
     twin = np.arange(sum(len(gold.words) for gold in golds))
     cells: list[tuple[int, int, int]] = []
-    for words in of_gold.values():
-        for group in _overlapping(words):
-            places = [place for *_, place in group]
-            twin[places] = min(places)
+    for group in (group for words in of_gold.values() for group in _overlapping(words)):
+        places = [place for *_, place in group]
+        twin[places] = min(places)
     for source, pieces in stream.items():
         for group in _overlapping(pieces):
             _mark_repeats(group, repeats)
