@@ -302,15 +302,12 @@ def panel_remarks(
     panel = judging.get("panel")
     if not panel or not any(votes["n"] for votes in panel["votes"]):
         return
-    among = listed(panel["alpha_of"], most=len(panel["alpha_of"]))
-    alpha = (
-        phrase("no alpha, as nothing could disagree: there is one grade only")
+    alpha = phrase(
+        "no alpha, as nothing could disagree: there is one grade only"
         if panel["alpha"] is None
-        else phrase(
-            "Krippendorff's alpha (ordinal) among {judges}: {alpha}",
-            judges=among,
-            alpha=number(panel["alpha"]),
-        )
+        else "Krippendorff's alpha (ordinal) among {judges}: {alpha}",
+        judges=listed(panel["alpha_of"], most=len(panel["alpha_of"])),
+        alpha=number(panel["alpha"]),
     )
     yield phrase(
         "votes differ on {n} of {of} judged questions; {alpha}",
@@ -405,7 +402,7 @@ def _judging(
         yield phrase("human labels: {n}, instead of the judge's", n=judging["n_human"])
     if "n_calls_saved" in judging:
         yield phrase("calls saved by cheaper matchers: {n}", n=judging["n_calls_saved"])
-    estimated, n_calls = judging.get("n_calls_estimated", 0), judging["n_calls"]
+    estimated = judging.get("n_calls_estimated", 0)
     tokens = phrase(
         "about {sent} + {got} tokens, estimated for {n} of {of} calls, as the server does not say"
         if estimated
@@ -413,25 +410,21 @@ def _judging(
         sent=judging["prompt_tokens"],
         got=judging["completion_tokens"],
         n=estimated,
-        of=n_calls,
+        of=judging["n_calls"],
     )
-    if judging["cost"] is None:
-        of_judges = judging.get("panel", {}).get("judges", ())
-        unpriced = [own["name"] for own in of_judges if own["cost"] is None] or [judging["model"]]
-        yield phrase(
-            "cost: unknown, no price of {models} is given; {tokens}",
-            models=", ".join(map(repr, unpriced)),
-            tokens=tokens,
-        )
-    else:
-        yield phrase(
-            "cost: about {cost:.4f} {currency} for {tokens}"
-            if estimated
-            else "cost: {cost:.4f} {currency} for {tokens}",
-            cost=judging["cost"],
-            currency=judging["currency"],
-            tokens=tokens,
-        )
+    judges = judging.get("panel", {}).get("judges", ())
+    unpriced = [judge["name"] for judge in judges if judge["cost"] is None] or [judging["model"]]
+    yield phrase(
+        "cost: unknown, no price of {models} is given; {tokens}"
+        if judging["cost"] is None
+        else "cost: about {cost:.4f} {currency} for {tokens}"
+        if estimated
+        else "cost: {cost:.4f} {currency} for {tokens}",
+        models=", ".join(map(repr, unpriced)),
+        cost=judging["cost"],
+        currency=judging["currency"],
+        tokens=tokens,
+    )
     if judging["n_calls_without_usage"]:
         yield phrase(
             "calls without an answer: {n}; what they cost is unknown and not counted here (a "
