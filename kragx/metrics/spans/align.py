@@ -171,7 +171,8 @@ class _Parts:
     @classmethod
     def joined(cls, portions: Iterable[_Parts]) -> _Parts:
         """All parts of several portions."""
-        none = cls(*np.empty((5, 0), np.int64), np.empty(0, bool))
+        empty = np.empty(0, np.int64)
+        none = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
         columns = (vars(portion).values() for portion in (none, *portions))
         return cls(*map(np.concatenate, zip(*columns)))
 

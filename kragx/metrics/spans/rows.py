@@ -119,7 +119,8 @@ class Least:
             held, said = (np.append(of, 0)[place].cumsum(axis=1) for of in (weight, spoken))
             # One token alone is never enough, however many syllables it has.
             too_few = inside & (held < enough[:, None]) & ((said < SYLLABLES) | (n == 1))
-            return np.minimum(1 + np.cumprod(too_few, axis=1).sum(axis=1), lengths)
+            more: Ints = np.cumprod(too_few, axis=1).sum(axis=1)
+            return np.minimum(1 + more, lengths)
 
         anywhere = np.minimum(total, run * UNSPACED_FOR_ONE)
         return cls(anywhere, edge(golds.start[:-1], 1), edge(golds.start[1:] - 1, -1))
