@@ -120,7 +120,17 @@ class Criteria:
                 "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use "
                 "profile kragx"
             )
-        _check_matches(specs, matcher)
+        for spec in specs:
+            if spec["gain_from"] == "judge" and matcher.top is None:
+                raise UsageError(
+                    f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match "
+                    "llm"
+                )
+        if matcher.of_context:
+            raise UsageError(
+                f"match: {matcher.name!r} says which facts a whole context holds",
+                remedy="name it as facts_match, and match gold by another, for example overlap",
+            )
         return cls(
             label=matchers.label(match_spec),
             matcher=matcher,
@@ -208,36 +218,37 @@ class Criteria:
 
     def for_run(self, name: str) -> Self:
         """The same for what one run retrieved; recorded scores differ from run to run."""
-        return replace(
-            self,
-            matcher=self.matcher.for_run(name),
-            facts_by=None if self.facts_by is None else self.facts_by.for_run(name),
-        )
+        return self._each(lambda matcher: matcher.for_run(name))
+
+    def _each(self, change: Callable[[matchers.BaseMatcher], matchers.BaseMatcher]) -> Self:
+        """The same with what matches gold changed, and what matches facts."""
+        facts_by = None if self.facts_by is None else change(self.facts_by)
+        return replace(self, matcher=change(self.matcher), facts_by=facts_by)
+
+    @property
+    def _matchers(self) -> list[matchers.BaseMatcher]:
+        """What matches gold, and what matches facts."""
+        return [self.matcher] if self.facts_by is None else [self.matcher, self.facts_by]
 
     @property
     def needs_vocabulary(self) -> bool:
         """Whether matchers or spans look at the words of all texts, and nobody has said them."""
         by_script = any(how.tokenizer == "auto" for how in span_options(self.specs))
-        return (self.passages is None and by_script) or any(
-            own.needs_vocabulary for own in (self.matcher, self.facts_by) if own is not None
-        )
+        by_words = any(matcher.needs_vocabulary for matcher in self._matchers)
+        return by_words or (self.passages is None and by_script)
 
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """The same with matchers and spans that know the words of all texts."""
-        return replace(
-            self,
-            passages=vocabulary.passages,
-            matcher=self.matcher.knowing(vocabulary),
-            facts_by=None if self.facts_by is None else self.facts_by.knowing(vocabulary),
-        )
+        known = self._each(lambda matcher: matcher.knowing(vocabulary))
+        return replace(known, passages=vocabulary.passages)
 
     @property
     def judges(self) -> tuple[Judge, ...]:
         """All that are asked for grades of matches and facts."""
-        members = [own for own in (self.matcher, self.facts_by) if own is not None]
-        for own in members:
-            members += own.members
-        return tuple(judge for own in members for judge in own.graders)
+        members = self._matchers
+        for matcher in members:
+            members += matcher.members
+        return tuple(judge for matcher in members for judge in matcher.graders)
 
     def judging(self, n: int) -> Self:
         """The same for each of n that ask together: their judges share what is allowed at once.
@@ -250,11 +261,7 @@ class Criteria:
             "progress": False,
             **({"rpm": min(paces) / n} if paces else {}),
         }
-        return replace(
-            self,
-            matcher=self.matcher.judging(**limits),
-            facts_by=None if self.facts_by is None else self.facts_by.judging(**limits),
-        )
+        return self._each(lambda matcher: matcher.judging(**limits))
 
     def against_gold(self) -> Self:
         """The same with judges that judge support whatever there is."""
@@ -293,14 +300,11 @@ class Criteria:
             heard_relevance: the same of the judge of relevance.
         """
         facts = relevance = None
-        sizes = Sizes(self.tokenizer)
+        specs, sizes, follows = self.specs, Sizes(self.tokenizer), self.facts_follow
         if self.facts_by is not None:
-            follows = self.facts_follow
-            facts = Facts.matched(
-                lists, self.specs, self.facts_by, sizes, follows=follows, heard=heard
-            )
+            facts = Facts.matched(lists, specs, self.facts_by, sizes, follows=follows, heard=heard)
         if self.relevance_by is not None:
-            relevance = judged_relevance(lists, self.specs, self.relevance_by, heard_relevance)
+            relevance = judged_relevance(lists, specs, self.relevance_by, heard_relevance)
         return GatheredEvidence(lists, table, concurrency, facts, sizes, relevance, self.passages)
 
     def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:
@@ -346,17 +350,3 @@ class Criteria:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         specs = tuple(parse_all(state["specs"], state["named"]))
         vars(self).update(state, specs=specs)
-
-
-def _check_matches(specs: Iterable[MetricSpec], matcher: matchers.BaseMatcher) -> None:
-    """Refuse a matcher that cannot match gold, or not as a metric needs it."""
-    for spec in specs:
-        if spec["gain_from"] == "judge" and matcher.top is None:
-            raise UsageError(
-                f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match llm"
-            )
-    if matcher.of_context:
-        raise UsageError(
-            f"match: {matcher.name!r} says which facts a whole context holds",
-            remedy="name it as facts_match, and match gold by another, for example overlap",
-        )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -72,19 +73,17 @@ def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:
     longest = max((own.table.longest for own in evaluations), default=0)
     depths = [own.settings.get("pool", {}).get("depth") for own in evaluations]
     limit = min([longest, *(depth for depth in depths if depth is not None)])
-    ks = sorted({k for k in KS if k <= limit} | ({limit} if limit else set()))
-    return [_curves(evaluation, ks) if ks else [] for evaluation in evaluations]
+    ks = sorted({k for k in KS if k <= limit} | {limit}) if limit else []
+    return [_curves(evaluation, tuple(ks)) if ks else [] for evaluation in evaluations]
 
 
-def _curves(evaluation: Evaluation, ks: Sequence[int]) -> list[Curve]:
+def _curves(evaluation: Evaluation, ks: tuple[int, ...]) -> list[Curve]:
     of_matches = [spec for spec in evaluation.specs if spec.metric.from_matches is not None]
-    bare = dict.fromkeys(replace(spec, k=None) for spec in of_matches)
+    bare = list(dict.fromkeys(replace(spec, k=None) for spec in of_matches))
     specs = [replace(spec, k=k) for spec in bare for k in ks]
     scores = compute(evaluation.table, specs, evaluation.profile)
-    means = {score.spec: score.mean for score in scores}
-    return [
-        Curve(str(spec), tuple(ks), tuple(means[replace(spec, k=k)] for k in ks)) for spec in bare
-    ]
+    means = iter([score.mean for score in scores])
+    return [Curve(str(spec), ks, tuple(islice(means, len(ks)))) for spec in bare]
 
 
 def histogram(evaluation: Evaluation) -> Histogram | None:

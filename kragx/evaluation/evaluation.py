@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
-from itertools import pairwise
+from itertools import pairwise, repeat
 from math import isnan
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
@@ -96,8 +96,8 @@ class Evaluation(Result):
 
     def __post_init__(self) -> None:
         if self.siblings is not None:
-            rest = {name: own for name, own in self.counts.items() if name != SIBLINGS}
-            counts = {**rest, **self.siblings.at(self.table.threshold)}
+            counts = {name: value for name, value in self.counts.items() if name != SIBLINGS}
+            counts |= self.siblings.at(self.table.threshold)
             object.__setattr__(self, "counts", counts)
 
     @property
@@ -189,13 +189,11 @@ class Evaluation(Result):
     @cached_property
     def queries(self) -> dict[str, dict[str, float | None]]:
         """The value of each metric for each query; None where it has none."""
-        columns = [
-            (str(scores.spec), [None if isnan(v) else v for v in scores.values.tolist()])
-            for scores in self.scores
-        ]
+        names = [*map(str, self.specs)]
+        rows = zip(*(scores.values.tolist() for scores in self.scores))
         return {
-            query_id: {name: values[row] for name, values in columns}
-            for row, query_id in enumerate(self.query_ids)
+            query_id: {name: None if isnan(v) else v for name, v in zip(names, row)}
+            for query_id, row in zip(self.query_ids, rows if names else repeat(()))
         }
 
     @cached_property
@@ -204,14 +202,13 @@ class Evaluation(Result):
 
         None where a judgement is missing; empty where no metric reads judged relevance.
         """
-        judged = None if self.evidence is None else self.evidence.relevance
-        if judged is None:
+        if self.evidence is None or self.evidence.relevance is None:
             return {}
-        table = judged.table  # in which each document has one pair, with its own text
-        grades = [None if isnan(own) else own for own in table.grade[table.pair_gold].tolist()]
+        table, rows = self.evidence.relevance.table, self.evidence.relevance.rows.tolist()
+        # Each document has one pair in it, with its own text.
+        grades = [None if isnan(v) else v for v in table.grade[table.pair_gold].tolist()]
         starts = pairwise(table.doc_start.tolist())
-        names = (self.query_ids[row] for row in judged.rows.tolist())
-        return {name: grades[first:last] for name, (first, last) in zip(names, starts)}
+        return {self.query_ids[row]: grades[a:b] for row, (a, b) in zip(rows, starts)}
 
     def with_metrics(self, metrics: Iterable[str | MetricSpec]) -> Evaluation:
         """The same matches measured by other metrics; nothing is matched again.
@@ -328,32 +325,26 @@ class Evaluation(Result):
     def profile_label(self) -> str:
         """The profile and what deviates from it, in one line."""
         name = str(self.settings["profile"]["name"])
-        changed = [
+        changed = ", ".join(
             f"{option}={value}" if isinstance(value, str) else option
             for option, value in self.settings["deviations"].items()
-        ]
-        return (
-            phrase("{name}, with {changed}", name=name, changed=", ".join(changed))
-            if changed
-            else name
         )
+        return phrase("{name}, with {changed}", name=name, changed=changed) if changed else name
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before trusting the numbers: everything that was left out."""
-        known = siblings_remarks(self.counts, self.match_name)
-        return (*failure_remarks(self.counts), *known, *self.further_remarks)
+        siblings = siblings_remarks(self.counts, self.match_name)
+        return (*failure_remarks(self.counts), *siblings, *self.further_remarks)
 
     @property
     def further_remarks(self) -> tuple[str, ...]:
         """The same but for failures and siblings, where a verdict says what these mean."""
-        counts, settings = self.counts, self.settings
+        longest = self.table.longest if self.longest is None else self.longest
         return (
-            *further_remarks(counts, settings, self.profile, self.vote_bounds),
+            *further_remarks(self.counts, self.settings, self.profile, self.vote_bounds),
             *abstention_remarks(self.specs, self.evidence),
-            *short_remarks(
-                self.specs, self.table.longest if self.longest is None else self.longest
-            ),
+            *short_remarks(self.specs, longest),
         )
 
     def mean_cell(self, metric: str) -> str:
@@ -374,21 +365,20 @@ class Evaluation(Result):
     def ends(self) -> dict[str, str]:
         """The interval of each mean as people read it, or why there is none."""
         ends = {}
-        for own in self.scores:
-            low, high = self.intervals[str(own.spec)] or (None, None)
-            ends[str(own.spec)] = ends_text(low, high, own.n_scored if own.is_mean else 0)
+        for scores in self.scores:
+            low, high = self.intervals[str(scores.spec)] or (None, None)
+            ends[str(scores.spec)] = ends_text(low, high, scores.n_scored if scores.is_mean else 0)
         return ends
 
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
         yield from self.heading()
-        heads = [phrase("metric"), phrase("mean"), INTERVAL, phrase("micro")]
-        columns = heads[: 4 if self.micro else 3]
-        cells = (
-            [name, self.mean_cell(name), self.ends[name], self.micro_cell(name)]
+        n = 4 if self.micro else 3
+        columns = [phrase("metric"), phrase("mean"), INTERVAL, phrase("micro")][:n]
+        rows = [
+            [name, self.mean_cell(name), self.ends[name], self.micro_cell(name)][:n]
             for name in self.mean
-        )
-        rows = [row[: len(columns)] for row in cells]
+        ]
         yield Table(columns, rows, note=with_reasons(self.ends.values(), bounds_note([self])))
         yield from self.warnings()
         yield self.size
@@ -403,9 +393,7 @@ class Evaluation(Result):
 
     def queries_table(self) -> Table:
         """The values of each query, metrics across."""
-        rows = [
-            [query_id, *map(number, values.values())] for query_id, values in self.queries.items()
-        ]
+        rows = [[name, *map(number, values.values())] for name, values in self.queries.items()]
         return Table(["query_id", *self.mean], rows)
 
     def heading(self) -> Iterator[Line]:
@@ -430,12 +418,12 @@ class Evaluation(Result):
         are any. Intervals may
         be left out where those of a comparison stand beside.
         """
-        names = ["settings", "counts", "mean", *(["intervals"] * intervals), "micro"]
-        further = ("bounds", "micro_bounds", "vote_bounds", "maximum")
-        names += [name for name in further if getattr(self, name)]
-        if queries:
-            names += ["queries", *(["relevance"] if self.relevance else [])]
-        return {name: plain(getattr(self, name)) for name in names}
+        names = ["settings", "counts", "mean", *["intervals"] * intervals, "micro"]
+        names += ["bounds", "micro_bounds", "vote_bounds", "maximum"]
+        names += ["queries", "relevance"] * queries
+        always = ("settings", "counts", "mean", "intervals", "micro", "queries")
+        values = {name: getattr(self, name) for name in names}
+        return {name: plain(of) for name, of in values.items() if of or name in always}
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame with a row for each query and a column for each metric.
@@ -496,16 +484,12 @@ def deviations(
     specs: Sequence[MetricSpec], named: Mapping[str, Any], meant: Profile
 ) -> dict[str, Any]:
     """What differs from the profile as it was named: options in metric strings, and `no_gold`."""
-    changes = {
-        str(spec): {
-            name: value
-            for name, value in spec.options.items()
-            if spec.metric.options[name].by_profile and value != named[name]
-        }
-        for spec in specs
-    }
-    no_gold = {} if meant.no_gold == named["no_gold"] else {"no_gold": meant.no_gold}
-    return {metric: changed for metric, changed in changes.items() if changed} | no_gold
+    changes: dict[str, Any] = {}
+    for spec in specs:
+        for name, value in spec.options.items():
+            if spec.metric.options[name].by_profile and value != named[name]:
+                changes.setdefault(str(spec), {})[name] = value
+    return changes if meant.no_gold == named["no_gold"] else changes | {"no_gold": meant.no_gold}
 
 
 @cache

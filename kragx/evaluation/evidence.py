@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,6 @@ from kragx.matchers import MatchItem, matching
 from kragx.matchers.arrays import batch_of
 from kragx.metrics import (
     Cut,
-    Floats,
     HeldFacts,
     Ints,
     MatchTable,
@@ -92,22 +92,19 @@ class Sizes:
             doc = int(spread.ends[row][cut_at + 1] - spread.ends[row][cut_at])
             if doc == len(whole):
                 cut[row] += len(part)
-            elif doc == _n_letters(whole):
-                cut[row] += _n_letters(part)
+            elif doc == sum(map(len, whole)):  # letters
+                cut[row] += sum(map(len, part))
             else:  # another tokenizer, or wrappers: the same share of the document
                 cut[row] += doc * len(part) // max(len(whole), 1)
         return cut
-
-    def _counted(self, texts: Iterable[str]) -> list[int]:
-        return [len(tokens) for tokens in self.tokenizer.tokens(texts)]
 
     def _of(self, lists: Sequence[RankedList], budget: TextBudget) -> list[Ints]:
         if budget.unit not in self._lengths:
             texts = [[_text(a, rank, doc) for rank, doc in enumerate(a.docs, 1)] for a in lists]
             distinct = list(dict.fromkeys(text for of in texts for text in of))
             read = map(_read, distinct)
-            counts = self._counted(read) if budget.unit == "tokens" else map(len, read)
-            sizes = dict(zip(distinct, counts))
+            units = self.tokenizer.tokens(read) if budget.unit == "tokens" else read
+            sizes = dict(zip(distinct, map(len, units)))
             self._lengths[budget.unit] = [
                 np.array([sizes[text] for text in of], np.int64) for of in texts
             ]
@@ -125,10 +122,6 @@ def _text(ranked: RankedList, rank: int, doc: Doc) -> str:
 
 def _read(text: str) -> str:
     return reading(text, markup=True).strip()
-
-
-def _n_letters(tokens: Iterable[str]) -> int:
-    return sum(map(len, tokens))
 
 
 def _whole_words(text: str, size: int) -> str:
@@ -231,31 +224,15 @@ class Facts:
             UsageError: contexts of these lengths were not judged.
         """
         table = self.matches
+        held = np.zeros(len(table.grade))
         query = self.rows[table.gold_query]
-        if self.contexts is not None:
-            return HeldFacts(query, self._judged(depths), table.grade)
-        table = table.first(depths[self.rows])
-        facts = np.arange(len(table.grade))
-        held = np.isin(facts, table.pair_gold[table.matched]).astype(np.float64)
-        # A fact that was found is present, whatever could not be said of other documents.
-        held[np.isin(facts, table.pair_gold[np.isnan(table.pair_score)]) & (held == 0)] = np.nan
-        return HeldFacts(query, held, table.grade)
-
-    def deepest(self) -> dict[int, list[float | None]]:
-        """By row what is said of each fact at the deepest cut-off; None where it is not known."""
-        ends = [own[-1] if own else 0 for own in self.contexts or ()]
-        depths = np.zeros(int(self.rows.max(initial=-1)) + 1, np.int64)
-        depths[self.rows] = self.matches.n_docs if self.contexts is None else ends
-        facts = self.held(depths)
-        held: dict[int, list[float | None]] = {row: [] for row in self.rows.tolist()}
-        for row, value in zip(facts.query.tolist(), facts.held.tolist()):
-            held[row].append(None if np.isnan(value) else value)
-        return held
-
-    def _judged(self, depths: Ints) -> Floats:
-        """(f) what was said of each fact in the context of so many documents."""
-        table, held = self.matches, np.zeros(len(self.matches.grade))
-        for number, (row, ends) in enumerate(zip(self.rows.tolist(), self.contexts or ())):
+        if self.contexts is None:
+            table = table.first(depths[self.rows])
+            held[table.pair_gold[np.isnan(table.pair_score)]] = np.nan
+            # A fact that was found is present, whatever could not be said of other documents.
+            held[table.pair_gold[table.matched]] = 1
+            return HeldFacts(query, held, table.grade)
+        for number, (row, ends) in enumerate(zip(self.rows.tolist(), self.contexts)):
             depth = int(depths[row])
             if depth and depth not in ends:
                 raise UsageError(
@@ -265,7 +242,16 @@ class Facts:
             if depth:
                 facts = slice(table.gold_start[number], table.gold_start[number + 1])
                 held[facts] = table.dense(number)[ends.index(depth)]
-        return held
+        return HeldFacts(query, held, table.grade)
+
+    def deepest(self) -> dict[int, list[float | None]]:
+        """By row what is said of each fact at the deepest cut-off; None where it is not known."""
+        ends = [own[-1] if own else 0 for own in self.contexts or ()]
+        depths = np.zeros(int(self.rows.max(initial=-1)) + 1, np.int64)
+        depths[self.rows] = self.matches.n_docs if self.contexts is None else ends
+        values = [None if np.isnan(of) else of for of in self.held(depths).held.tolist()]
+        spans = pairwise(self.matches.gold_start.tolist())
+        return {row: values[a:b] for row, (a, b) in zip(self.rows.tolist(), spans)}
 
 
 def relevance_depth(specs: Iterable[MetricSpec]) -> int | None:
@@ -286,7 +272,8 @@ def relevance_matcher(
     if all(own.metric.from_relevance is None for own in specs):
         return None
     is_judge = matcher.judges and not matcher.members
-    given = matcher if spec is None and is_judge else "llm" if spec is None else spec
+    of_gold = matcher if is_judge else "llm"
+    given = of_gold if spec is None else spec
     judge = matchers.matcher(given, named.match_options, field="relevance_match")
     return judge if spec is not None and judge.pool else judge.of_relevance(relevance_depth(specs))
 
@@ -299,10 +286,8 @@ def judged_relevance(
 ) -> Relevance:
     """How relevant the documents of each query are; nothing is asked where nothing answers."""
     depth = relevance_depth(specs)
-    rows = [row for row, own in enumerate(lists) if own.query.answerable is not False]
-    items = [
-        MatchItem(own.query, own.top(depth), own.status) for own in (lists[row] for row in rows)
-    ]
+    judged = {row: of for row, of in enumerate(lists) if of.query.answerable is not False}
+    items = [MatchItem(of.query, of.top(depth), of.status) for of in judged.values()]
     pooled = judge if judge.pool is not None else judge.pooled([items])
     pool = pooled.pool
     assert pool is not None  # as it was pooled
@@ -311,8 +296,8 @@ def judged_relevance(
     table = pooled.graded(matching.match(items, pooled, notes, heard), items)
     judging = {f"{name}_relevance": n for name, n in judging_counts(pooled, notes).items()}
     settings = {**pooled.settings, "pool": pool.settings}
-    own_rows = np.array(rows, np.int64)
-    return Relevance(own_rows, table, float(pool.cut), depth, judging, settings)
+    rows = np.array([*judged], np.int64)
+    return Relevance(rows, table, float(pool.cut), depth, judging, settings)
 
 
 def judging_counts(matcher: matchers.BaseMatcher, notes: matchers.Notes) -> dict[str, Any]:
@@ -361,8 +346,8 @@ def read_spans(
     lists: Sequence[RankedList], table: MatchTable, options: SpanOptions
 ) -> tuple[Spread, Reader]:
     """Where the gold of every query stands in what was retrieved, and who has read it."""
-    reader = Reader(lists, table, options)
-    return Spread.of(reader.parts()), reader
+    reader = Reader(options)
+    return reader.spread(lists, table), reader
 
 
 def span_options(
@@ -370,8 +355,8 @@ def span_options(
 ) -> tuple[SpanOptions, ...]:
     """The ways in which metrics read texts for spans, each once."""
     # What reads spans cuts budgets itself, amid a document; nothing else does.
-    options: list[dict[str, Any]] = [dict(own.options) for own in specs if own.metric.cuts_budgets]
-    return tuple(dict.fromkeys(SpanOptions(**own).by(passages) for own in options))
+    options: list[dict[str, Any]] = [dict(s.options) for s in specs if s.metric.cuts_budgets]
+    return tuple(dict.fromkeys(SpanOptions(**named).by(passages) for named in options))
 
 
 def reading_settings(

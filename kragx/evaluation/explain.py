@@ -7,7 +7,7 @@ their store, so nothing is asked or paid for.
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import SequenceMatcher
 from math import isnan
@@ -100,22 +100,42 @@ def explain(
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
     item, matcher = arranged(_item(source, query_id), resolved), matcher.for_run(source.name)
     query = (source.name, item.query.id, item.query.text, item.status)
+    docs = tuple(
+        ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), repeated)
+        for rank, (doc, repeated) in enumerate(zip(item.docs, repeats(item.docs)), start=1)
+    )
     if matcher.needs_pool([item]):
-        judge = {**matcher.settings, "judges": "relevance"}
-        docs = _graded_docs(item, matcher)
-        return Explanation(*query, judge, (), docs, (), item.query.answerable)
+        settings = {**matcher.settings, "judges": "relevance"}
+        docs = tuple(_graded(item, docs, matcher))
+        return Explanation(*query, settings, (), docs, (), item.query.answerable)
     matcher = matcher.against_gold()
     specs = standard_panel(matcher) if panel is None else panel
     others = {
         name: matchers.matcher(spec, defaults).for_run(source.name) for name, spec in specs.items()
     }
-    if any(own.needs_vocabulary for own in (matcher, *others.values())):
+    if any(member.needs_vocabulary for member in (matcher, *others.values())):
         vocabulary = vocabulary_of(source)
         matcher = matcher.knowing(vocabulary)
-        others = {name: own.knowing(vocabulary) for name, own in others.items()}
+        others = {name: other.knowing(vocabulary) for name, other in others.items()}
     pairs = _pairs(item, matcher, others, near)
-    found = _found(item, pairs)
-    return Explanation(*query, matcher.settings, *found, pairs, item.query.answerable)
+    first_ranks: dict[int, int] = {}
+    for pair in pairs:
+        if pair.matched and not docs[pair.rank - 1].repeated:
+            first_ranks.setdefault(pair.gold, pair.rank)
+    golds = tuple(
+        ExplainedGold(n, gold.id, text and shown_text(text), gold.grade, first_ranks.get(n))
+        for n, gold in enumerate(item.query.gold, start=1)
+        for text in (_text_of(gold),)
+    )
+    docs = tuple(
+        replace(
+            doc,
+            matches=tuple(pair.gold for pair in pairs if pair.rank == doc.rank and pair.matched),
+            finds=tuple(gold for gold, rank in first_ranks.items() if rank == doc.rank),
+        )
+        for doc in docs
+    )
+    return Explanation(*query, matcher.settings, golds, docs, pairs, item.query.answerable)
 
 
 def _item(source: Source, query_id: str) -> MatchItem:
@@ -123,31 +143,28 @@ def _item(source: Source, query_id: str) -> MatchItem:
 
     An id in NFD looks like the one that a keyboard types; nobody can tell them apart.
     """
+    lookalike: MatchItem | None = None
     ids: list[str] = []
-    lookalike = None
     for item in source.items():
         if item.query.id == query_id:
             return item
         ids.append(item.query.id)
         if lookalike is None and normalise(item.query.id) == normalise(query_id):
             lookalike = item
-    if lookalike is None:
-        raise UsageError(
-            phrase("{name} has no query {id!r}", name=source.dataset_name, id=query_id),
-            field="query",
-            remedy=_likely(query_id, ids),
-        )
-    return lookalike
-
-
-def _likely(query_id: str, ids: Sequence[str]) -> str:
-    """Which queries may be meant; of those that are equally alike the first ones."""
+    if lookalike is not None:
+        return lookalike
     alike = {known: SequenceMatcher(None, known, query_id).ratio() for known in ids}
     likeliest = sorted(ids, key=alike.__getitem__, reverse=True)[:3]
     close = [repr(known) for known in likeliest if alike[known] >= 0.5]
-    if close:
-        return phrase("perhaps you meant {names}?", names=" or ".join(close))
-    return phrase("it begins with {id!r}", id=ids[0]) if ids else phrase("it has none")
+    raise UsageError(
+        phrase("{name} has no query {id!r}", name=source.dataset_name, id=query_id),
+        field="query",
+        remedy=phrase("perhaps you meant {names}?", names=" or ".join(close))
+        if close
+        else phrase("it begins with {id!r}", id=ids[0])
+        if ids
+        else phrase("it has none"),
+    )
 
 
 def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
@@ -160,44 +177,19 @@ def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
     }
 
 
-def _graded_docs(item: MatchItem, matcher: BaseMatcher) -> tuple[ExplainedDoc, ...]:
-    """Without gold: the judge's grade of each document's relevance, as the store has it."""
+def _graded(
+    item: MatchItem, docs: tuple[ExplainedDoc, ...], matcher: BaseMatcher
+) -> Iterator[ExplainedDoc]:
+    """The documents with the judge's grade of each one's relevance, as the store has it."""
     pool = matcher.offline().pooled([[item]]).pool
     judgements = {} if pool is None else pool.judgements.get(item.query.id, {})
-    docs = [(doc, judgements.get(normalise(doc.text or ""))) for doc in _docs(item)]
-    return tuple(
-        doc if judged is None else replace(doc, grade=judged.grade, reason=judged.text or None)
-        for doc, judged in docs
-    )
-
-
-def _docs(item: MatchItem) -> Iterator[ExplainedDoc]:
-    for rank, (doc, repeated) in enumerate(zip(item.docs, repeats(item.docs)), start=1):
-        yield ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), repeated)
-
-
-def _found(
-    item: MatchItem, pairs: Sequence[Pair]
-) -> tuple[tuple[ExplainedGold, ...], tuple[ExplainedDoc, ...]]:
-    """The gold with where it is found, and the documents with what they match and find."""
-    docs = tuple(_docs(item))
-    found_at: dict[int, int] = {}
-    for pair in pairs:
-        if pair.matched and not docs[pair.rank - 1].repeated:
-            found_at.setdefault(pair.gold, pair.rank)
-    golds = tuple(
-        ExplainedGold(number, gold.id, text and shown_text(text), gold.grade, found_at.get(number))
-        for number, gold in enumerate(item.query.gold, start=1)
-        for text in [_text_of(gold)]
-    )
-    return golds, tuple(
-        replace(
-            doc,
-            matches=tuple(pair.gold for pair in pairs if pair.rank == doc.rank and pair.matched),
-            finds=tuple(gold for gold, rank in found_at.items() if rank == doc.rank),
+    for doc, explained in zip(item.docs, docs):
+        judged = judgements.get(normalise(doc.text or ""))
+        yield (
+            replace(explained, grade=judged.grade, reason=judged.text or None)
+            if judged is not None
+            else explained
         )
-        for doc in docs
-    )
 
 
 def _pairs(
@@ -208,30 +200,29 @@ def _pairs(
         grid = reasons(matcher, item)
         others = {name: _scores(item, other) for name, other in panel.items()}
     within = (near if matcher.top is None else 1.0) + 1e-12
-    return tuple(
-        Pair(
-            row + 1,
-            column + 1,
-            reason := grid[row][target],
-            {name: scores[row][column] for name, scores in others.items()},
-            *_shared(item, row, column, target),
-            near=any(
-                leaf.distance is not None and abs(leaf.distance) <= within
-                for leaf in reason.deciding()
-                if leaf.score  # a limit is above 0, so 0 is short of any
-            ),
-        )
-        for row, targets in enumerate(best_targets(item, grid))
-        for column, target in enumerate(targets)
-    )
-
-
-def _shared(item: MatchItem, row: int, column: int, target: int) -> tuple[Spans, Spans]:
-    """Where a document and the target that speaks for a gold item share words, in each."""
-    doc, gold = item.docs[row].text, item.targets[target].text
-    doc_spans, gold_spans = ((), ()) if doc is None or gold is None else shared_spans(doc, gold)
-    # Where an alternative speaks for the gold item, the text that stands here is another.
-    return doc_spans, gold_spans if gold == _text_of(item.query.gold[column]) else ()
+    pairs = []
+    for row, targets in enumerate(best_targets(item, grid)):
+        for column, target in enumerate(targets):
+            reason = grid[row][target]
+            doc, gold = item.docs[row].text, item.targets[target].text
+            spans = ((), ()) if doc is None or gold is None else shared_spans(doc, gold)
+            pairs.append(
+                Pair(
+                    row + 1,
+                    column + 1,
+                    reason,
+                    {name: scores[row][column] for name, scores in others.items()},
+                    spans[0],
+                    # Where an alternative speaks for the gold item, another text stands here.
+                    spans[1] if gold == _text_of(item.query.gold[column]) else (),
+                    near=any(
+                        leaf.distance is not None and abs(leaf.distance) <= within
+                        for leaf in reason.deciding()
+                        if leaf.score  # a limit is above 0, so 0 is short of any
+                    ),
+                )
+            )
+    return tuple(pairs)
 
 
 def _scores(item: MatchItem, matcher: BaseMatcher) -> list[list[Score]]:
@@ -267,23 +258,18 @@ def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
         Spans (start, end) of characters in `shown_text` of the document, and of the gold text;
         ascending, and apart from one another.
     """
-    doc_tokens, gold_tokens = (list(_TOKEN.finditer(shown_text(text))) for text in (document, gold))
-    size = min(2, len(gold_tokens))
-    doc_runs, gold_runs = _runs(doc_tokens, size), _runs(gold_tokens, size)
-    shared = {words for words, _ in doc_runs} & {words for words, _ in gold_runs}
+    in_doc, in_gold = (list(_TOKEN.finditer(shown_text(text))) for text in (document, gold))
+    size = min(2, len(in_gold))
+    doc_runs, gold_runs = (
+        [
+            (tuple(token[0].lower() for token in run), (run[0].start(), run[-1].end()))
+            for run in zip(*(tokens[first:] for first in range(size)))
+        ]
+        for tokens in (in_doc, in_gold)
+    )
+    shared = dict(doc_runs).keys() & dict(gold_runs).keys()
+    # Runs that share a token overlap, and so become one; others have something between them.
     doc_spans, gold_spans = (
-        # Runs that share a token overlap, and so become one; others have something between them.
-        merged([span for words, span in runs if words in shared])
-        for runs in (doc_runs, gold_runs)
+        merged(span for words, span in runs if words in shared) for runs in (doc_runs, gold_runs)
     )
     return doc_spans, gold_spans
-
-
-def _runs(
-    tokens: Sequence[re.Match[str]], size: int
-) -> list[tuple[tuple[str, ...], tuple[int, int]]]:
-    """The words of every `size` tokens in a row, and where these stand."""
-    runs = zip(*(tokens[first:] for first in range(size)))
-    return [
-        (tuple(token[0].lower() for token in run), (run[0].start(), run[-1].end())) for run in runs
-    ]

@@ -1,7 +1,8 @@
 """`Explanation`: why each document of one query matches its gold, or does not."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar
 
 from kragx.data import Status
@@ -41,6 +42,12 @@ class Score:
     def matched(self) -> bool | None:
         """Whether this matcher says yes."""
         return None if self.score is None else bool(matches(self.score, self.threshold))
+
+    @property
+    def cell(self) -> Cell:
+        """The score as a table shows it: a match with a star, in bold."""
+        mark, style = ("*", "bold") if self.matched else (" ", "")
+        return Cell(f"{number(self.score)}{mark}", style)
 
 
 @dataclass(frozen=True)
@@ -149,10 +156,9 @@ class Explanation(Result):
 
         Long texts are cut to what is around the first mark; `full` shows all of them.
         """
-        heading = phrase(
-            "{retriever}, query {query}", retriever=self.retriever, query=self.query_id
+        yield Heading(
+            phrase("{retriever}, query {query}", retriever=self.retriever, query=self.query_id)
         )
-        yield Heading(heading)
         if self.query:
             yield Line(self.query)
         yield Line(phrase("match: {match}", match=method_label(self.match)))
@@ -172,7 +178,7 @@ class Explanation(Result):
                 grade=gold.grade,
                 where=where,
             )
-            yield Line(_below(head), "bold")
+            yield Line(joined("", ["\n", head]), "bold")
             yield from _text(gold.text, (), full=full)
         if self.answerable is False:
             yield Line(
@@ -183,34 +189,31 @@ class Explanation(Result):
         elif not self.gold:
             yield Line(phrase("this query has no gold"))
         if not self.retrieved:
-            yield Line(_below(phrase("nothing was retrieved")))
+            yield Line(joined("", ["\n", phrase("nothing was retrieved")]))
         for doc in self.retrieved:
             yield from self._describe_doc(doc, full=full)
         yield from self._describe_limits()
 
     def _describe_doc(self, doc: ExplainedDoc, *, full: bool) -> Iterator[Part]:
         verdict = _verdict(doc) if self.gold else ""
-        style = "bold green" if doc.matches else "bold"
-        yield Line(_below(joined(" ", [f"{doc.rank}.{_id(doc.id)}", verdict])), style)
+        head = joined(" ", [f"\n{doc.rank}.{_id(doc.id)}", verdict])
+        yield Line(head, "bold green" if doc.matches else "bold")
         if doc.reason is not None or doc.grade is not None:
             grade = phrase("not known") if doc.grade is None else str(doc.grade)
-            said = phrase("the judge's grade of relevance: {grade}", grade=grade)
-            yield Line(joined(": ", [said, doc.reason or ""]), indent=_INDENT)
+            label = phrase("the judge's grade of relevance: {grade}", grade=grade)
+            yield Line(joined(": ", [label, doc.reason or ""]), indent=_INDENT)
         pairs = [self.pair(doc.rank, gold.number) for gold in self.gold]
-        spans = merged(span for pair in _explaining(pairs) for span in pair.doc_spans)
-        yield from _text(doc.text, spans, full=full)
+        # Marked are the shared words of the matches, else of the likeliest pair.
+        likeliest = sorted(pairs, key=lambda pair: sum(a - b for a, b in pair.doc_spans))[:1]
+        marked = [pair for pair in pairs if pair.matched] or likeliest
+        yield from _text(doc.text, merged(s for pair in marked for s in pair.doc_spans), full=full)
         for pair in pairs:
             for line in _why(pair.reason, phrase("gold {n}", n=pair.gold)):
                 yield Line(line, indent=_INDENT)
-        methods = [
-            name for name, score in (pairs[0].scores if pairs else {}).items() if not score.problem
-        ]
-        if methods:
+        scores = pairs[0].scores if pairs else {}
+        if methods := [name for name, score in scores.items() if not score.problem]:
             rows: list[list[str | Cell]] = [
-                [
-                    phrase("gold {n}", n=pair.gold),
-                    *(_score_cell(pair.scores[name]) for name in methods),
-                ]
+                [phrase("gold {n}", n=pair.gold), *(pair.scores[name].cell for name in methods)]
                 for pair in pairs
             ]
             yield Table(["", *methods], rows)
@@ -219,19 +222,17 @@ class Explanation(Result):
         """What the scores of other matchers mean or why there are none, and what is near."""
         scores = {name: score for pair in self.pairs for name, score in pair.scores.items()}
         if scores:
-            yield Line(_below(phrase("*: a match of that matcher, by its usual threshold")))
-        unasked = [name for name, score in scores.items() if score.problem is not None]
-        if unasked:
+            note = phrase("*: a match of that matcher, by its usual threshold")
+            yield Line(joined("", ["\n", note]))
+        if unasked := [name for name, score in scores.items() if score.problem is not None]:
             names = ", ".join(unasked)
             yield Line(
                 phrase("have nothing to go by here: {names} (--match says why)", names=names), "dim"
             )
         for pair in self.pairs:
             if pair.near:
-                said = pair.reason.deciding()
-                leaves = [leaf for leaf in said if leaf.score and leaf.distance is not None]
-                leaf = min(leaves, key=lambda leaf: abs(leaf.distance or 0.0))
-                limit = (leaf.score or 0.0) - (leaf.distance or 0.0)
+                leaves = [leaf for leaf in pair.reason.deciding() if leaf.score]
+                leaf = min(leaves, key=lambda leaf: abs(inf if (d := leaf.distance) is None else d))
                 yield warning(
                     phrase(
                         "a near match: rank {rank}, gold {n}: {method} {score}, limit {limit:g}"
@@ -242,15 +243,9 @@ class Explanation(Result):
                         n=pair.gold,
                         method=leaf.method,
                         score=number(leaf.score),
-                        limit=limit,
+                        limit=leaf.limit,
                     )
                 )
-
-
-def _explaining(pairs: Sequence[Pair]) -> Sequence[Pair]:
-    """The pairs whose shared words are marked: the matches, else the likeliest."""
-    likeliest = sorted(pairs, key=lambda pair: sum(start - end for start, end in pair.doc_spans))
-    return [pair for pair in pairs if pair.matched] or likeliest[:1]
 
 
 _VERDICTS = {
@@ -274,18 +269,12 @@ def _verdict(doc: ExplainedDoc) -> str:
     )
 
 
-def _below(text: str) -> str:
-    """A text with an empty line above it."""
-    return joined("", ["\n", text])
-
-
 def _id(value: str | None) -> str:
     return "" if value is None else f" [{value}]"
 
 
 def _why(reason: Reason, label: str, depth: int = 0) -> Iterator[str]:
     """A line for the matcher and, of a combination, for each member that was asked."""
-    score = phrase("not known") if reason.score is None else number(reason.score)
     reject, accept, distance = reason.reject, reason.accept, reason.distance
     limits = joined(
         "; ",
@@ -295,20 +284,16 @@ def _why(reason: Reason, label: str, depth: int = 0) -> Iterator[str]:
         ],
     )
     far = "" if distance is None else phrase("{distance:+.4f} from the limit", distance=distance)
-    decided_by = ["", " (", joined(", ", [limits, far]), ")"] if limits else []
-    text = "" if reason.text is None else joined("", [": ", reason.text])
-    decides = phrase(", decides") if depth and reason.decides else ""
     head = [f"{'  ' * depth}{reason.method}:"] if depth else [label, f": {reason.method}"]
-    # The score of a combination that has no limit of its own says nothing.
-    scored = [] if reason.parts and not limits else [" ", score, *decided_by]
-    yield joined("", [*head, *scored, " ", _VERDICTS[reason.verdict], decides, text])
+    if limits or not reason.parts:  # of a combination without a limit the score says nothing
+        head += [" ", phrase("not known") if reason.score is None else number(reason.score)]
+    if limits:
+        head += [" (", joined(", ", [limits, far]), ")"]
+    decides = phrase(", decides") if depth and reason.decides else ""
+    text = "" if reason.text is None else joined("", [": ", reason.text])
+    yield joined("", [*head, " ", _VERDICTS[reason.verdict], decides, text])
     for part in reason.parts:
         yield from _why(part, label, depth + 1)
-
-
-def _score_cell(score: Score) -> Cell:
-    mark = "*" if score.matched else " "
-    return Cell(f"{number(score.score)}{mark}", "bold" if score.matched else "")
 
 
 def merged(spans: Iterable[tuple[int, int]]) -> Spans:

@@ -9,22 +9,20 @@ import numpy as np
 from kragx.data import Doc, Gold, TokenCorpus, Tokenizer, describe, tokenizer
 from kragx.data.phrases import Compounds, is_short
 from kragx.data.tokenizers import LETTERS, AutoTokenizer, without_hanja
+from kragx.data.tokens import Tokens
 from kragx.errors import DataError
 from kragx.matchers import MatchWarning
 from kragx.metrics import Ints, MatchTable, RankedList
 from kragx.metrics.spans.align import Cells, align
-from kragx.metrics.spans.cover import Part
+from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.grams import repetitions, twins
 from kragx.metrics.spans.offsets import Placed, locate, placed
 from kragx.metrics.spans.reading import SpanOptions, reading
-from kragx.metrics.spans.rows import Rows, ranges
+from kragx.metrics.spans.rows import Rows
 from kragx.printing import phrase
 from kragx.warned import warn
 
 _BATCH = 256  # queries whose tokens are compared at once
-_HELD = ("_lists", "_repeated", "_corpus", "_words")  # by a reader, while it reads
-_NO_TOKENS = np.empty(0, np.int32)
-
 
 GoldTexts = list[list[Gold | Doc]]
 """For each gold item of a query its texts: its own and those of its alternatives."""
@@ -33,30 +31,21 @@ GoldTexts = list[list[Gold | Doc]]
 class Reader:
     """Reads the answers of an evaluation, or of a part of it, batch by batch.
 
-    What it knows of them afterwards can be sent to another process, and be added up.
+    It keeps how it read them and what is wrong with them; that can be sent to another process, and
+    be added up.
     """
 
-    def __init__(self, lists: Sequence[RankedList], table: MatchTable, how: SpanOptions) -> None:
-        self._lists = lists
-        self._repeated = [table.repeated[a:b] for a, b in pairwise(table.doc_start)]
+    def __init__(self, how: SpanOptions) -> None:
         self._how = how
-        self._words = TokenCorpus(self._tokenizer)
-        self._corpus = TokenCorpus(LETTERS, in_letters=True) if self._by_letters else self._words
+        self._by_letters = how.tokenizer == "auto" and how.passages == "characters"
         self._n_offsets = self._n_texts = 0
         self._without: dict[str, None] = {}
         self._sources: tuple[dict[str, None], dict[str, None]] = ({}, {})
 
     @property
-    def _by_letters(self) -> bool:
-        return self._how.tokenizer == "auto" and self._how.passages == "characters"
-
-    @property
     def _tokenizer(self) -> Tokenizer:
         how = self._how
         return AutoTokenizer(how.passages) if how.tokenizer == "auto" else tokenizer(how.tokenizer)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in _HELD}
 
     def add(self, later: Self) -> None:
         """Add what is known of the answers behind these."""
@@ -107,25 +96,35 @@ class Reader:
                 MatchWarning,
             )
 
-    def parts(self) -> Iterator[Part]:
-        """A part for each batch of queries with text, and for each query with offsets."""
-        # One part holds consecutive queries, so that rows keep their order.
+    def spread(self, lists: Sequence[RankedList], table: MatchTable) -> Spread:
+        """Where the gold of each query stands in what was retrieved for it.
+
+        Raises:
+            DataError: a gold item or a document has no text, or no place where one is asked for.
+        """
+        return Spread.joined(self._spreads(lists, table))
+
+    def _spreads(self, lists: Sequence[RankedList], table: MatchTable) -> Iterator[Spread]:
+        """One for each batch of queries with text, and for each query with offsets."""
+        words = TokenCorpus(self._tokenizer)
+        letters = TokenCorpus(LETTERS, in_letters=True) if self._by_letters else None
+        # A batch holds consecutive queries, so that rows keep their order.
         batch: list[tuple[GoldTexts, list[str]]] = []
-        for ranked, repeated in zip(self._lists, self._repeated):
+        for ranked, (first, last) in zip(lists, pairwise(table.doc_start)):
             golds = _gold_texts(ranked)
-            exact = self._placed(ranked, list(chain(*golds))) if golds else None
-            if exact is None:
-                docs = zip(ranked.docs, repeated)
+            places = self._placed(ranked, list(chain(*golds))) if golds else None
+            if places is None:
+                docs = zip(ranked.docs, table.repeated[first:last])
                 batch.append((golds, ["" if again else doc.text or "" for doc, again in docs]))
                 self._n_texts += bool(golds)
-            if batch and (exact is not None or len(batch) == _BATCH):
-                yield self._aligned(batch)
+            if batch and (places is not None or len(batch) == _BATCH):
+                yield self._aligned(batch, words, letters)
                 batch = []
-            if exact is not None:
+            if places is not None:
                 self._n_offsets += 1
-                yield self._located(golds, *exact)
+                yield self._located(golds, *places)
         if batch:
-            yield self._aligned(batch)
+            yield self._aligned(batch, words, letters)
 
     def _placed(
         self, ranked: RankedList, golds: Sequence[Gold | Doc]
@@ -151,88 +150,71 @@ class Reader:
             )
         return None
 
-    def _aligned(self, batch: Sequence[tuple[GoldTexts, list[str]]]) -> Part:
-        def read(text: str) -> str:
-            as_read = reading(text, wrappers=self._how.wrappers == "removed")
-            return without_hanja(as_read) if self._by_letters else as_read
-
-        golds = [[read(gold.text or "") for gold in chain(*golds)] for golds, _ in batch]
-        docs = [[read(text) for text in texts] for _, texts in batch]
-        corpus = self._corpus
-        corpus.add(chain(*golds, *docs))
-        gold_tokens = [tokens for texts in golds for tokens in corpus.of(texts)]
-        self._without.update(
-            (text, None) for text, tokens in zip(chain(*golds), gold_tokens) if not len(tokens)
-        )
-        doc_tokens = [corpus.of(texts) for texts in docs]
-        gold_rows = Rows.of(gold_tokens)
-        streams = Rows.of([np.concatenate((_NO_TOKENS, *of)) for of in doc_tokens])
-        item_query, text_item, stream_of = _items_of([golds for golds, _ in batch])
-        cells = align(
-            gold_rows,
-            streams,
-            stream_of,
-            corpus,
-            run=self._how.run,
-            bridge=self._how.bridge,
-            short=self._how.short,
-        )
-        if self._by_letters:
-            cells = self._short_by_words(
-                cells, [*chain(*golds)], docs, gold_rows, streams, stream_of
-            )
-        lengths = [np.fromiter(map(len, of), np.int64, len(of)) for of in doc_tokens]
-        repeats = repetitions(streams, self._how.run, corpus)
-        twin = twins(gold_rows, stream_of, self._how.run, corpus)
-        return Part(cells, repeats, twin, gold_rows.lengths, text_item, item_query, lengths)
-
-    def _short_by_words(
+    def _aligned(
         self,
-        cells: Cells,
-        golds: Sequence[str],
-        docs: Sequence[Sequence[str]],
-        gold_rows: Rows,
-        streams: Rows,
-        stream_of: Ints,
-    ) -> Cells:
-        """Cells of letters, those of short gold where it begins and ends as words do."""
-        words = self._words
-        words.add([*golds, *chain(*docs)])
-        phrases = words.of(golds)
-        short = [is_short(tokens, words, self._how.short) for tokens in phrases]
-        rows = np.flatnonzero(short)
-        if not rows.size:
-            return cells
-        of_streams = [np.concatenate((_NO_TOKENS, *words.of(texts))) for texts in docs]
-        compounds = Compounds(of_streams, phrases, words)
-        first, size = gold_rows.start, gold_rows.lengths
-        found = [
-            (first[row], streams.start[stream_of[row]] + place, size[row])
-            for row in rows.tolist()
-            for place in compounds.starts(int(stream_of[row]), row)
-        ]
-        begin, place, length = np.array(found, np.int64).reshape(-1, 3).T
-        step = ranges(length)
-        stays = ~np.array(short)[gold_rows.row[cells.gold]]
-        columns = (
-            (cells.gold, np.repeat(begin, length) + step),
-            (cells.stream, np.repeat(place, length) + step),
-            (cells.known, np.repeat(place + length - 1, length)),
-        )
-        gold, stream, known = (np.concatenate((own[stays], more)) for own, more in columns)
-        equal = np.concatenate((cells.equal[stays], np.ones(len(step), bool)))
-        return Cells(gold, stream, known, equal)
+        batch: Sequence[tuple[GoldTexts, list[str]]],
+        words: TokenCorpus,
+        letters: TokenCorpus | None,
+    ) -> Spread:
+        how, corpus = self._how, letters or words
 
-    def _located(self, golds: GoldTexts, of_gold: Sequence[Placed], docs: Sequence[Placed]) -> Part:
+        def read(text: str) -> str:
+            text = reading(text, wrappers=how.wrappers == "removed")
+            return without_hanja(text) if letters else text
+
+        item_query, text_item = _items_of([golds for golds, _ in batch])
+        golds = [read(gold.text or "") for of_query, _ in batch for gold in chain(*of_query)]
+        docs = [list(map(read, texts)) for _, texts in batch]
+        corpus.add(chain(golds, *docs))
+        gold_tokens, doc_tokens = corpus.of(golds), [corpus.of(texts) for texts in docs]
+        self._without |= {text: None for text, of in zip(golds, gold_tokens) if not len(of)}
+        gold_rows, streams = Rows.of(gold_tokens), _streams(doc_tokens)
+        stream_of = item_query[text_item]
+        cells = align(
+            gold_rows, streams, stream_of, corpus, run=how.run, bridge=how.bridge, short=how.short
+        )
+        if letters:
+            # Short gold stands where it begins and ends as words do.
+            words.add(chain(golds, *docs))
+            phrases = words.of(golds)
+            short = np.array([is_short(tokens, words, how.short) for tokens in phrases], bool)
+            in_words = _streams([words.of(texts) for texts in docs]).texts()
+            compounds = Compounds(in_words, phrases, words)
+            cells = cells.where(~short[gold_rows.row[cells.gold]]).joined(
+                Cells.of_phrases(
+                    (gold_rows.start[row], streams.start[query] + place, gold_rows.lengths[row])
+                    for row in np.flatnonzero(short).tolist()
+                    for query in (int(stream_of[row]),)
+                    for place in compounds.starts(query, row)
+                )
+            )
+        return Spread.of(
+            cells,
+            repetitions(streams, how.run, corpus),
+            twins(gold_rows, stream_of, how.run, corpus),
+            gold_rows.lengths,
+            text_item,
+            item_query,
+            [np.array([*map(len, of)], np.int64) for of in doc_tokens],
+        )
+
+    def _located(
+        self, golds: GoldTexts, of_gold: Sequence[Placed], docs: Sequence[Placed]
+    ) -> Spread:
         # Repeated documents need no care: the same place counts once, another is another.
         for sources, texts in zip(self._sources, (of_gold, docs)):
             sources.update((text.source, None) for text in texts)
-        cells, repeats, twin = locate(of_gold, docs)
-        item_query, text_item, _ = _items_of([golds])
+        item_query, text_item = _items_of([golds])
         gold_lengths, lengths = (
             np.array([len(text.words) for text in texts], np.int64) for texts in (of_gold, docs)
         )
-        return Part(cells, repeats, twin, gold_lengths, text_item, item_query, [lengths])
+        located = locate(of_gold, docs)
+        return Spread.of(*located, gold_lengths, text_item, item_query, [lengths])
+
+
+def _streams(texts: Sequence[Sequence[Tokens]]) -> Rows:
+    """A stream for each query: the tokens of its documents, one after another."""
+    return Rows.of([np.concatenate((np.empty(0, np.int32), *of)) for of in texts])
 
 
 def _gold_texts(ranked: RankedList) -> GoldTexts:
@@ -241,18 +223,17 @@ def _gold_texts(ranked: RankedList) -> GoldTexts:
     Raises:
         DataError: a gold item has none, or a document that is compared with them.
     """
-    wanted = [(n, gold) for n, gold in enumerate(ranked.query.gold, start=1) if gold.grade > 0]
-    golds: GoldTexts = [
-        [text for text in _texts_of(gold) if text.text is not None] for _, gold in wanted
-    ]
-    textless = [
-        *(f"gold {n}: {gold.id!r}" for (n, gold), texts in zip(wanted, golds) if not texts),
-        *(
-            f"rank {rank}: document {doc.id!r}"
-            for rank, doc in enumerate(ranked.docs if golds else (), start=1)
-            if doc.text is None
-        ),
-    ]
+    golds: GoldTexts = []
+    textless: list[str] = []
+    for n, gold in enumerate(ranked.query.gold, start=1):
+        if gold.grade > 0:
+            texts: list[Gold | Doc] = [gold, *gold.alternatives]
+            golds.append([text for text in texts if text.text is not None])
+            if not golds[-1]:
+                textless.append(f"gold {n}: {gold.id!r}")
+    for rank, doc in enumerate(ranked.docs if golds else (), start=1):
+        if doc.text is None:
+            textless.append(f"rank {rank}: document {doc.id!r}")
     if textless:
         raise DataError(
             f"query {ranked.query.id!r}, {textless[0]} has no text, and coverage, density and iou "
@@ -261,17 +242,11 @@ def _gold_texts(ranked: RankedList) -> GoldTexts:
     return golds
 
 
-def _texts_of(gold: Gold) -> tuple[Gold | Doc, ...]:
-    return (gold, *gold.alternatives)
-
-
-def _items_of(golds: Sequence[GoldTexts]) -> tuple[Ints, Ints, Ints]:
-    """The query of each gold item; the item and the query of each gold text."""
-    item_query = _numbered(list(map(len, golds)))
-    text_item = _numbered([len(texts) for of_query in golds for texts in of_query])
-    return item_query, text_item, item_query[text_item]
-
-
-def _numbered(lengths: Sequence[int]) -> Ints:
-    """For each element of lists of these lengths the number of its list."""
-    return np.repeat(np.arange(len(lengths), dtype=np.int64), np.array(lengths, np.int64))
+def _items_of(golds: Sequence[GoldTexts]) -> tuple[Ints, Ints]:
+    """The query of each gold item, and the item of each gold text."""
+    n_items, n_texts = map(len, golds), (len(texts) for of_query in golds for texts in of_query)
+    item_query, text_item = (
+        np.repeat(np.arange(len(sizes)), sizes)
+        for sizes in (np.array([*lengths], np.int64) for lengths in (n_items, n_texts))
+    )
+    return item_query, text_item

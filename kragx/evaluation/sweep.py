@@ -102,7 +102,10 @@ class Sweep(Result):
         match = method_label(self.match)
         yield Line(phrase("{retriever}, match: {match}", retriever=self.retriever, match=match))
         columns = [phrase("threshold"), phrase("matches"), *self.values]
-        yield Table(columns, [self._row(position) for position in self._shown()], words=0)
+        n = len(self.thresholds)
+        positions = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
+        shown = range(n) if n <= _ROWS else sorted(positions | {*self._chosen_place})
+        yield Table(columns, [self._row(position) for position in shown], words=0)
         for name in self.stable:
             yield Line(phrase("{names}: {remark}", names=name, remark=self._stable_line(name)))
         yield Line(
@@ -119,47 +122,33 @@ class Sweep(Result):
         figure = steps(title, self.thresholds, self.values, self.chosen)
         return super()._repr_html_() + figure
 
+    @property
+    def _chosen_place(self) -> list[int]:
+        """Where the chosen threshold stands; empty if it is none of those looked at."""
+        return [place for place, own in enumerate(self.thresholds) if own == self.chosen]
+
     def _row(self, position: int) -> list[Cell]:
         threshold = self.thresholds[position]
-        is_chosen = threshold == self.chosen
-        stable = {name for name, stretch in self.stable.items() if stretch and threshold in stretch}
-        cells = [
-            f"{threshold:.4g}" + (" *" if is_chosen else ""),
-            str(self.n_matches[position]),
-            *(
-                number(values[position]) + (" |" if name in stable else "  ")
-                for name, values in self.values.items()
-            ),
-        ]
-        return [Cell(cell, "bold" if is_chosen else "") for cell in cells]
-
-    def _shown(self) -> list[int]:
-        """The positions of evenly spread thresholds, the chosen one always among them."""
-        n = len(self.thresholds)
-        if n <= _ROWS:
-            return list(range(n))
-        positions = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
-        if self.chosen in self.thresholds:
-            positions.add(self.thresholds.index(self.chosen))
-        return sorted(positions)
+        mark, style = (" *", "bold") if threshold == self.chosen else ("", "")
+        cells = [f"{threshold:.4g}{mark}", str(self.n_matches[position])]
+        for name, values in self.values.items():
+            stretch = self.stable.get(name)
+            is_stable = stretch is not None and threshold in stretch
+            cells.append(number(values[position]) + (" |" if is_stable else "  "))
+        return [Cell(cell, style) for cell in cells]
 
     def _stable_line(self, metric: str) -> str:
-        if self.chosen not in self.thresholds:
+        if not self._chosen_place:
             return phrase(
                 "the chosen threshold {chosen:g} is none of those looked at", chosen=self.chosen
             )
-        value = self.values[metric][self.thresholds.index(self.chosen)]
-        stretch = self.stable[metric]
-        if stretch is None:
+        value, stretch = number(self.values[metric][self._chosen_place[0]]), self.stable[metric]
+        if stretch is None or stretch.low == stretch.high:
             return phrase(
-                "{value} at the chosen threshold {chosen:g}",
-                value=number(value),
-                chosen=self.chosen,
-            )
-        if stretch.low == stretch.high:
-            return phrase(
-                "{value} at the chosen threshold {chosen:g} alone",
-                value=number(value),
+                "{value} at the chosen threshold {chosen:g}"
+                if stretch is None
+                else "{value} at the chosen threshold {chosen:g} alone",
+                value=value,
                 chosen=self.chosen,
             )
         matches = phrase(
@@ -173,7 +162,7 @@ class Sweep(Result):
             "within {tolerance:g} of {value} from threshold {low:.4g} to {high:.4g}, around the "
             "chosen {chosen:g} ({matches})",
             tolerance=self.tolerance,
-            value=number(value),
+            value=value,
             low=stretch.low,
             high=stretch.high,
             chosen=self.chosen,
@@ -270,24 +259,16 @@ def stretch(
 
     None where it was not looked at, or its value is 0 or none: below nothing there is nothing.
     """
-    if chosen not in thresholds:
-        return None
-    place = thresholds.index(chosen)
-    value = values[place]
-    if not value:
+    place = thresholds.index(chosen) if chosen in thresholds else None
+    value = None if place is None else values[place]
+    if place is None or not value:
         return None
     first, last = around(
         place, [own is not None and abs(own - value) <= tolerance + 1e-12 for own in values]
     )
     inside = [own for own in values[first : last + 1] if own is not None]
-    return Stretch(
-        thresholds[first],
-        thresholds[last],
-        min(inside),
-        max(inside),
-        n_matches[first],
-        n_matches[last],
-    )
+    ends = thresholds[first], thresholds[last]
+    return Stretch(*ends, min(inside), max(inside), n_matches[first], n_matches[last])
 
 
 def around(place: int, alike: Sequence[bool]) -> tuple[int, int]:

@@ -34,27 +34,27 @@ def match_label(match: Mapping[str, Any], name: str) -> str:
 
 def method_label(match: Mapping[str, Any]) -> str:
     """A matcher as results record it."""
-    options = dict(match)
-    method = options.pop("method")
+    method = match["method"]
     if _is_combination(match):
-        own = f", threshold {match['threshold']}" if "threshold" in match else ""
-        return f"{method} of {'; '.join(map(method_label, match['of']))}{own}"
-    shown = ", ".join(
-        f"{name} {_shown(value)}" for name, value in options.items() if value is not False
-    )
-    return f"{method} ({shown})" if shown else str(method)
+        limit = f", threshold {match['threshold']}" if "threshold" in match else ""
+        return f"{method} of {'; '.join(map(method_label, match['of']))}{limit}"
+    options = [
+        f"{name} {_described(value) if isinstance(value, dict) else value}"
+        for name, value in match.items()
+        if name != "method" and value is not False
+    ]
+    return f"{method} ({', '.join(options)})" if options else str(method)
+
+
+def _described(tokenizer: Mapping[str, Any]) -> str:
+    """A tokenizer as results record it, or what else has a name and a version."""
+    colon = ":" if "passages" in tokenizer else ""
+    texts = {**tokenizer, "name": f"{tokenizer.get('name')}{colon}"}
+    return " ".join(str(texts[key]) for key in ("name", "passages", "version") if key in tokenizer)
 
 
 def _is_combination(match: Mapping[str, Any]) -> bool:
     return isinstance(match.get("of"), (list, tuple))  # a span's `of` is a word
-
-
-def _shown(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    if "passages" in value:
-        value = {**value, "name": f"{value['name']}:"}
-    return " ".join(str(value[key]) for key in ("name", "passages", "version") if key in value)
 
 
 def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
@@ -119,66 +119,47 @@ def further_remarks(
     unanswerable = counts.get("unanswerable", {})
     yield from _unanswerable(unanswerable, profile)
     # Of these it is said already, and an empty list is right.
-    rest = {
-        "n_no_gold": counts["n_no_gold"] - unanswerable.get("n_queries", 0),
-        "n_empty": counts["n_empty"] - unanswerable.get("n_empty", 0),
-    }
-    treated = {
-        "n_no_gold": (phrase("queries without gold"), _NO_GOLD[profile.no_gold]),
-        "n_missing": (phrase("queries missing in the run"), _MISSING[profile.missing]),
-        "n_empty": (phrase("queries answered with an empty list"), phrase("nothing was found")),
-        "n_extra": (phrase("queries of the run that the gold set lacks"), phrase("left out")),
-        "n_duplicates": (
+    n_no_gold = counts["n_no_gold"] - unanswerable.get("n_queries", 0)
+    n_empty = counts["n_empty"] - unanswerable.get("n_empty", 0)
+    left_out, no_match = phrase("left out"), phrase("no match")
+    for n, noun, treatment in (
+        (n_no_gold, phrase("queries without gold"), _NO_GOLD[profile.no_gold]),
+        ("n_missing", phrase("queries missing in the run"), _MISSING[profile.missing]),
+        (n_empty, phrase("queries answered with an empty list"), phrase("nothing was found")),
+        ("n_extra", phrase("queries of the run that the gold set lacks"), left_out),
+        (
+            "n_duplicates",
             phrase("documents that stand twice in a list"),
             _REPEATS[profile.duplicates],
         ),
-        "n_replaced_surrogates": (phrase("lone surrogates in texts"), phrase("replaced by U+FFFD")),
-        "n_longer_lines": (
+        ("n_replaced_surrogates", phrase("lone surrogates in texts"), phrase("replaced by U+FFFD")),
+        (
+            "n_longer_lines",
             phrase("lines of the run with more than six columns"),
             phrase("what follows the tag is ignored, as by trec_eval"),
         ),
-        GOLD_LOST: (
+        (
+            GOLD_LOST,
             phrase("questions with gold that can match nothing"),
             phrase("it counts as not found"),
         ),
-        SHORT_GOLD: (phrase("questions with short gold"), phrase("looked for as a phrase")),
-        ALIKE: (
+        (SHORT_GOLD, phrase("questions with short gold"), phrase("looked for as a phrase")),
+        (
+            ALIKE,
             phrase("questions with ids that differ only by white space or Unicode form"),
-            phrase("no match"),
+            no_match,
         ),
-        APART: (
+        (
+            APART,
             phrase("questions compared by ids, of which no retrieved one is any gold id"),
             phrase("no match by id"),
         ),
-        DOCS_LOST: (
-            phrase("questions with retrieved texts that can match nothing"),
-            phrase("no match"),
-        ),
-        UNPLACED: (
-            phrase("retrieved documents without a page"),
-            phrase("no match, but by id"),
-        ),
-    }
-    for name, (noun, treatment) in treated.items():
-        if count := rest.get(name, counts.get(name)):
+        (DOCS_LOST, phrase("questions with retrieved texts that can match nothing"), no_match),
+        (UNPLACED, phrase("retrieved documents without a page"), phrase("no match, but by id")),
+    ):
+        if count := counts.get(n) if isinstance(n, str) else n:
             yield phrase("{noun}: {n} ({treatment})", noun=noun, n=count, treatment=treatment)
-    unanswered = 0 < counts["n_failed"] == counts["n_queries"] - counts["n_missing"]
-    for name, own in {} if unanswered else counts.get("metrics", {}).items():
-        # What looks at documents or times may have a value without gold; a run's has none a query.
-        by_gold = "n_no_gold" in own
-        n_possible, n_scored = counts["n_scored" if by_gold else "n_queries"], own["n_scored"]
-        metric = known_metric(name)
-        if unanswerable and not by_gold and metric is not None and metric.of != "all":
-            n_unanswerable = unanswerable["n_queries"]
-            is_of_them = metric.of == "unanswerable"
-            n_possible = n_unanswerable if is_of_them else n_possible - n_unanswerable
-        if n_scored < n_possible and (by_gold or n_scored):
-            yield phrase(
-                "{metric}: no value for {n} of {of} queries",
-                metric=name,
-                n=n_possible - n_scored,
-                of=n_possible,
-            )
+    yield from _valueless(counts)
     for reading in settings.get("spans", ()):
         if reading["n_queries_by_offsets"]:
             yield phrase(
@@ -193,13 +174,11 @@ def further_remarks(
             of=counts["facts"]["n_queries"],
         )
     if "judging" in counts:
-        own_bounds = votes_on(vote_bounds, "judging")
-        yield from _judging(counts["judging"], settings.get("pool"), own_bounds)
+        bounds = votes_on(vote_bounds, "judging")
+        yield from _judging(counts["judging"], settings.get("pool"), bounds)
     if "judging_facts" in counts:
-        yield from (
-            phrase("facts: {line}", line=line)
-            for line in _judging(counts["judging_facts"], None, {})
-        )
+        for line in _judging(counts["judging_facts"], None, {}):
+            yield phrase("facts: {line}", line=line)
     if "judging_relevance" in counts:
         relevant = settings["relevance"]
         yield phrase(
@@ -208,9 +187,31 @@ def further_remarks(
             rubric=relevant["rubric"],
             grade=relevant["pool"]["rel"],
         )
-        own_bounds = votes_on(vote_bounds, "judging_relevance")
-        lines = _judging(counts["judging_relevance"], None, own_bounds)
-        yield from (phrase("relevance: {line}", line=line) for line in lines)
+        bounds = votes_on(vote_bounds, "judging_relevance")
+        for line in _judging(counts["judging_relevance"], None, bounds):
+            yield phrase("relevance: {line}", line=line)
+
+
+def _valueless(counts: Mapping[str, Any]) -> Iterator[str]:
+    """Which metrics have no value for queries that could have one; nothing of a failed run."""
+    if 0 < counts["n_failed"] == counts["n_queries"] - counts["n_missing"]:
+        return
+    n_unanswerable = counts.get("unanswerable", {}).get("n_queries")
+    for name, of_metric in counts.get("metrics", {}).items():
+        # What looks at documents or times may have a value without gold; a run's has none a query.
+        by_gold = "n_no_gold" in of_metric
+        n_possible, n_scored = counts["n_scored" if by_gold else "n_queries"], of_metric["n_scored"]
+        metric = known_metric(name)
+        if n_unanswerable is not None and not by_gold and metric is not None:
+            of_rest = n_possible - n_unanswerable
+            n_possible = {"all": n_possible, "unanswerable": n_unanswerable}.get(metric.of, of_rest)
+        if n_scored < n_possible and (by_gold or n_scored):
+            yield phrase(
+                "{metric}: no value for {n} of {of} queries",
+                metric=name,
+                n=n_possible - n_scored,
+                of=n_possible,
+            )
 
 
 def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -> Iterator[str]:
@@ -245,25 +246,25 @@ def _unanswerable(counts: Mapping[str, int], profile: Profile) -> Iterator[str]:
     """What was retrieved where nothing answers, and what that does to the numbers."""
     if not counts:
         return
-    treated = phrase("in metrics of gold {treatment}", treatment=_NO_GOLD[profile.no_gold])
-    n_rest = counts["n_queries"] - counts["n_empty"] - counts["n_unanswered"]
-    parts = [
-        phrase("nothing retrieved for {n}", n=counts["n_empty"]),
-        phrase("no answer for {n}", n=counts["n_unanswered"]) if counts["n_unanswered"] else "",
-        phrase(
-            "1 document for {n}" if counts["n_documents"] == 1 else "{docs} documents for {n}",
-            docs=counts["n_documents"],
-            n=n_rest,
+    n_docs, n_unanswered = counts["n_documents"], counts["n_unanswered"]
+    n_rest = counts["n_queries"] - counts["n_empty"] - n_unanswered
+    parts = [phrase("nothing retrieved for {n}", n=counts["n_empty"])]
+    if n_unanswered:
+        parts.append(phrase("no answer for {n}", n=n_unanswered))
+    if n_rest:
+        parts.append(
+            phrase(
+                "1 document for {n}" if n_docs == 1 else "{docs} documents for {n}",
+                docs=n_docs,
+                n=n_rest,
+            )
         )
-        if n_rest
-        else "",
-    ]
     yield phrase(
         "unanswerable questions: {n} (left out); {parts}"
         if profile.leaves_out_no_gold
         else "unanswerable questions: {n} ({treated}); {parts}",
         n=counts["n_queries"],
-        treated=treated,
+        treated=phrase("in metrics of gold {treatment}", treatment=_NO_GOLD[profile.no_gold]),
         parts=joined(", ", parts),
     )
 
@@ -286,13 +287,12 @@ def votes_on(
     vote_bounds: Mapping[str, tuple[float, float]], judging: str
 ) -> dict[str, tuple[float, float]]:
     """The bounds by votes of the metrics that one of the counts ``judging...`` is of."""
-    of_relevance = judging == "judging_relevance"
-    return {
-        name: ends
-        for name, ends in vote_bounds.items()
-        if ((metric := known_metric(name)) is not None and metric.from_relevance is not None)
-        == of_relevance
+    metrics = {name: known_metric(name) for name in vote_bounds}
+    of_relevance = {
+        name for name, metric in metrics.items() if metric and metric.from_relevance is not None
     }
+    names = of_relevance if judging == "judging_relevance" else vote_bounds.keys() - of_relevance
+    return {name: ends for name, ends in vote_bounds.items() if name in names}
 
 
 def panel_remarks(
@@ -302,15 +302,12 @@ def panel_remarks(
     panel = judging.get("panel")
     if not panel or not any(votes["n"] for votes in panel["votes"]):
         return
-    among = listed(panel["alpha_of"], most=len(panel["alpha_of"]))
-    alpha = (
-        phrase("no alpha, as nothing could disagree: there is one grade only")
+    alpha = phrase(
+        "no alpha, as nothing could disagree: there is one grade only"
         if panel["alpha"] is None
-        else phrase(
-            "Krippendorff's alpha (ordinal) among {judges}: {alpha}",
-            judges=among,
-            alpha=number(panel["alpha"]),
-        )
+        else "Krippendorff's alpha (ordinal) among {judges}: {alpha}",
+        judges=listed(panel["alpha_of"], most=len(panel["alpha_of"])),
+        alpha=number(panel["alpha"]),
     )
     yield phrase(
         "votes differ on {n} of {of} judged questions; {alpha}",
@@ -405,7 +402,7 @@ def _judging(
         yield phrase("human labels: {n}, instead of the judge's", n=judging["n_human"])
     if "n_calls_saved" in judging:
         yield phrase("calls saved by cheaper matchers: {n}", n=judging["n_calls_saved"])
-    estimated, n_calls = judging.get("n_calls_estimated", 0), judging["n_calls"]
+    estimated = judging.get("n_calls_estimated", 0)
     tokens = phrase(
         "about {sent} + {got} tokens, estimated for {n} of {of} calls, as the server does not say"
         if estimated
@@ -413,25 +410,21 @@ def _judging(
         sent=judging["prompt_tokens"],
         got=judging["completion_tokens"],
         n=estimated,
-        of=n_calls,
+        of=judging["n_calls"],
     )
-    if judging["cost"] is None:
-        of_judges = judging.get("panel", {}).get("judges", ())
-        unpriced = [own["name"] for own in of_judges if own["cost"] is None] or [judging["model"]]
-        yield phrase(
-            "cost: unknown, no price of {models} is given; {tokens}",
-            models=", ".join(map(repr, unpriced)),
-            tokens=tokens,
-        )
-    else:
-        yield phrase(
-            "cost: about {cost:.4f} {currency} for {tokens}"
-            if estimated
-            else "cost: {cost:.4f} {currency} for {tokens}",
-            cost=judging["cost"],
-            currency=judging["currency"],
-            tokens=tokens,
-        )
+    judges = judging.get("panel", {}).get("judges", ())
+    unpriced = [judge["name"] for judge in judges if judge["cost"] is None] or [judging["model"]]
+    yield phrase(
+        "cost: unknown, no price of {models} is given; {tokens}"
+        if judging["cost"] is None
+        else "cost: about {cost:.4f} {currency} for {tokens}"
+        if estimated
+        else "cost: {cost:.4f} {currency} for {tokens}",
+        models=", ".join(map(repr, unpriced)),
+        cost=judging["cost"],
+        currency=judging["currency"],
+        tokens=tokens,
+    )
     if judging["n_calls_without_usage"]:
         yield phrase(
             "calls without an answer: {n}; what they cost is unknown and not counted here (a "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from kragx.warned import warn
@@ -77,10 +76,8 @@ class Notes(Counter[str]):
 
     def warn(self) -> None:
         """Warn of what was found in all questions."""
-        for _, finding in sorted(
-            self.findings.items(), key=itemgetter(0)
-        ):  # the same order for parts of any size
-            if problem := finding.problem():
+        for key in sorted(self.findings):  # the same order for parts of any size
+            if problem := self.findings[key].problem():
                 warn(problem, MatchWarning)
 
     def __reduce__(self) -> tuple[Any, ...]:

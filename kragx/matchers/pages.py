@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -28,41 +29,45 @@ UNPLACED = "n_docs_without_page"
 
 @dataclass
 class Shift:
-    """How many gold items are found, and would be if pages were counted from another number."""
+    """How many gold items are found, and would be if pages were counted from another number.
+
+    Attributes:
+        first: the number of a document's first page.
+        keys: the metadata keys that are looked at.
+        found: how many gold items are found with pages moved by 0, -1 and 1.
+        counts: how many ``items`` say pages, how many ``docs`` there are, how many ``unplaced``.
+    """
 
     first: int
-    n_items: int = 0
-    n_found: int = 0
-    n_before: int = 0
-    n_behind: int = 0
-    n_docs: int = 0
-    n_unplaced: int = 0
-    keys: str = ""
+    keys: str
+    found: Counter[int] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def merge(self, later: Self) -> None:
         """Add those after these."""
-        for name in ("n_items", "n_found", "n_before", "n_behind", "n_docs", "n_unplaced"):
-            setattr(self, name, getattr(self, name) + getattr(later, name))
+        self.found.update(later.found)
+        self.counts.update(later.counts)
 
     def problem(self) -> str:
         """Nothing matched, and why that may be."""
-        if self.n_found or not self.n_items:
+        n_items, n_docs = self.counts["items"], self.counts["docs"]
+        if self.found[0] or not n_items:
             return ""
-        if self.n_docs and self.n_unplaced == self.n_docs:
+        if n_docs and self.counts["unplaced"] == n_docs:
             return phrase(
                 "no page can match: none of {n} retrieved documents has {keys}; name the metadata "
                 "keys that hold them with 'source_key' and 'page_key'",
-                n=self.n_docs,
+                n=n_docs,
                 keys=self.keys,
             )
-        n, other = max((self.n_before, self.first + 1), (self.n_behind, self.first - 1))
-        if 2 * n < self.n_items:  # some stand on the next page by chance
+        n, other = max((self.found[shift], self.first - shift) for shift in (-1, 1))
+        if 2 * n < n_items:  # some stand on the next page by chance
             return ""
         return phrase(
             "no page matched, but {n} of {of} gold items would if the first page of retrieved "
             "documents were number {other}, not {first}; then say first: {other}",
             n=n,
-            of=self.n_items,
+            of=n_items,
             other=other,
             first=self.first,
         )
@@ -98,42 +103,31 @@ class PageMatcher(BaseMatcher):
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 where a document stands on a page of the gold's, else 0."""
-        settings = self.settings
+        settings, keys = self.settings, f"{self.source_key!r} and {self.page_key!r}"
         for item in items:
-            shift = notes.finding(settings, SHIFTED, self._shift)
             golds = [self._gold(item, target) for target in item.targets]
             docs = [self._doc(item, rank, doc) for rank, doc in enumerate(item.docs, start=1)]
-            scores = np.zeros((len(docs), len(golds)))
-            before, behind = scores.copy(), scores.copy()
-            for row, place in enumerate(docs):
-                for column, gold in enumerate(golds):
-                    scores[row, column] = _meet(place, gold) or (
-                        item.docs[row].id is not None
-                        and item.docs[row].id == item.targets[column].id
-                    )
-                    before[row, column] = _meet(place, gold, -1)
-                    behind[row, column] = _meet(place, gold, 1)
+            same_id = [[d.id is not None and d.id == t.id for t in item.targets] for d in item.docs]
+            grids = {
+                shift: np.array([[_meet(doc, gold, shift) for gold in golds] for doc in docs], bool)
+                for shift in (0, -1, 1)
+            }
+            grids[0] |= np.array(same_id, bool)
             n_unplaced = sum(place is None or place[1] is None for place in docs)
             notes[UNPLACED] += n_unplaced
-            shift.merge(
-                Shift(
-                    self.first,
-                    n_items=len({target.gold for target, own in zip(item.targets, golds) if own}),
-                    n_found=_n_found(item, scores),
-                    n_before=_n_found(item, before),
-                    n_behind=_n_found(item, behind),
-                    n_docs=len(docs),
-                    n_unplaced=n_unplaced,
-                )
-            )
-            yield scores
+            finding = notes.finding(settings, SHIFTED, lambda: Shift(self.first, keys))
+            numbers = [target.gold for target in item.targets]
+            n_items = len({n for n, gold in zip(numbers, golds) if gold})
+            finding.counts.update(items=n_items, docs=len(docs), unplaced=n_unplaced)
+            for shift, grid in grids.items():
+                hits = np.logical_or.reduce(grid.reshape(item.shape))
+                found = {n for n, gold, hit in zip(numbers, golds, hits) if gold and hit}
+                finding.found[shift] += len(found)
+            yield grids[0].reshape(item.shape).astype(np.float64)
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
         """0: what has another text stands elsewhere."""
         return np.zeros(len(docs))
-
-    def _shift(self) -> Shift:
-        return Shift(self.first, keys=f"{self.source_key!r} and {self.page_key!r}")
 
     def _gold(self, item: MatchItem, target: Target) -> Place | None:
         """Where a gold item stands; None of one that is known by its id alone.
@@ -208,14 +202,3 @@ def _same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether the one path ends with the other."""
     n = min(len(one), len(other))
     return n > 0 and one[-n:] == other[-n:]
-
-
-def _n_found(item: MatchItem, scores: Floats) -> int:
-    """How many gold items some document matches; of those that say pages."""
-    return len(
-        {
-            target.gold
-            for column, target in enumerate(item.targets)
-            if "doc" in target.metadata and scores[:, column].any()
-        }
-    )

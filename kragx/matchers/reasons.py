@@ -47,12 +47,19 @@ class Reason:
     parts: tuple[Reason, ...] = ()
 
     @property
-    def distance(self) -> float | None:
-        """How far the score is from the limit next to it; below 0 is short of it."""
-        if self.score is None:
+    def limit(self) -> float | None:
+        """The limit next to the score."""
+        score = self.score
+        if score is None:
             return None
         limits = [limit for limit in (self.accept, self.reject) if limit is not None]
-        return min((self.score - limit for limit in limits), key=abs, default=None)
+        return min(limits, key=lambda limit: abs(score - limit), default=None)
+
+    @property
+    def distance(self) -> float | None:
+        """How far the score is from the limit next to it; below 0 is short of it."""
+        limit = self.limit
+        return None if self.score is None or limit is None else self.score - limit
 
     def deciding(self) -> tuple[Reason, ...]:
         """The matchers, none of them a combination, on which the verdict rests."""
@@ -62,66 +69,56 @@ class Reason:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        plain: dict[str, Any] = {
-            "method": self.method,
-            "score": self.score,
-            "verdict": self.verdict,
-            "decides": self.decides,
-            "accept": self.accept,
-            "reject": self.reject,
-            "distance": self.distance,
-            "reason": self.text,
-        }
-        plain = {key: value for key, value in plain.items() if value is not None or key == "score"}
-        if self.parts:
-            plain["of"] = [part.to_dict() for part in self.parts]
-        return plain
+        names = ("verdict", "decides", "accept", "reject", "distance")
+        known = {name: getattr(self, name) for name in names} | {"reason": self.text}
+        plain = {name: value for name, value in known.items() if value is not None}
+        plain = {"method": self.method, "score": self.score, **plain}
+        return {**plain, "of": [part.to_dict() for part in self.parts]} if self.parts else plain
 
 
-Grid = list[list[Reason]]
 Because = Callable[[int, int], Reason]
 """From a document and a target, by position, to why they match or not."""
 
 
-def reasons(matcher: Matcher, item: MatchItem) -> Grid:
+def reasons(matcher: Matcher, item: MatchItem) -> list[list[Reason]]:
     """For each document and target of a query, why it matches or not; n x t.
 
     A judge answers from its store; what is not there is unknown.
     """
     (trace,) = adapted(matcher).offline().traces([(item, None)], Notes())
-    because = explained(trace, item)
+    because = _explained(trace, item)
     n, t = trace.scores.shape
     return [[because(row, column) for column in range(t)] for row in range(n)]
 
 
-def explained(trace: Trace, item: MatchItem) -> Because:
+def _explained(trace: Trace, item: MatchItem) -> Because:
     """The reasons in what a matcher was asked for a query, and said."""
     matcher = trace.matcher
     settings = matcher.settings
-    own = None if matcher.yes_or_no else matcher.threshold  # of yes and no a limit tells nothing
-    limits = trace.limits or (own, None)
-    members = [(explained(member, item), member.open) for member in trace.members]
-    words = {} if members else _said(trace, item)
-    remarks = [matcher.remark(target.text or "") for target in item.targets]
+    method = str(settings["method"])
+    # Of yes and no a limit tells nothing.
+    limits = trace.limits or (None if matcher.yes_or_no else matcher.threshold, None)
+    members = [(_explained(member, item), member.open) for member in trace.members]
+    docs, golds = ([of.text or "" for of in side] for side in (item.docs, item.targets))
+    judged = {} if members else matcher.said([item])
 
     def because(row: int, column: int) -> Reason:
-        score = float(trace.scores[row, column])
+        score, doc, gold = float(trace.scores[row, column]), docs[row], golds[column]
         verdict = _verdict(trace, score)
         parts = [member(row, column) for member, open_ in members if open_[row, column]]
-        deciding = _deciding(str(settings["method"]), parts, verdict)
-        said = words.get((row, column)) or remarks[column]
-        if not said and not parts and score == 0:
-            said = matcher.why_not(item.docs[row].text or "", item.targets[column].text or "")
+        deciding = _deciding(method, [part.verdict for part in parts], verdict)
+        answer = judged.get((item.query.id, doc, gold)) if trace.open[row, column] else None
+        text = (answer[1] if answer else "") or matcher.remark(gold)
+        if not text and not parts and score == 0:
+            text = matcher.why_not(doc, gold)
         return Reason(
-            str(settings["method"]),
+            method,
             settings,
             None if np.isnan(score) else score,
             verdict,
             *limits,
-            text=said or None,
-            parts=tuple(
-                replace(part, decides=position in deciding) for position, part in enumerate(parts)
-            ),
+            text=text or None,
+            parts=tuple(replace(part, decides=n in deciding) for n, part in enumerate(parts)),
         )
 
     return because
@@ -138,31 +135,16 @@ def _verdict(trace: Trace, score: float) -> Verdict:
     return "open"
 
 
-def _said(trace: Trace, item: MatchItem) -> dict[tuple[int, int], str]:
-    """A judge's reasons, or why there is none, for the pairs that it was asked about."""
-    remarks = trace.matcher.said([item])
-    texts = {
-        (row, column): remarks.get((item.query.id, doc.text or "", target.text or ""))
-        for column, target in enumerate(item.targets)
-        for row, doc in enumerate(item.docs)
-        if remarks and trace.open[row, column]
-    }
-    return {pair: entry[1] for pair, entry in texts.items() if entry is not None}
-
-
-def _deciding(kind: str, parts: Sequence[Reason], verdict: Verdict) -> set[int]:
-    """The positions of the members on which the verdict rests."""
-    every = set(range(len(parts)))
-    if not parts:  # a nested combination that this pair never came to
-        return every
+def _deciding(method: str, members: Sequence[Verdict], verdict: Verdict) -> Iterable[int]:
+    """The positions of the members on which the verdict of a combination rests."""
     if verdict == "unknown":
-        return {part for part in every if parts[part].verdict == "unknown"}
-    if kind == "cascade":
-        return {len(parts) - 1}
-    one: Verdict = "match" if kind == "any" else "no match"  # a single one of these is enough
-    if (verdict == "match") == (kind == "any"):
-        return {[part.verdict for part in parts].index(one)}
-    return every
+        return {n for n, member in enumerate(members) if member == "unknown"}
+    if method == "cascade":
+        return {len(members) - 1}
+    # A match is enough for `any`, and a pair that is none for `all`; else all of them decide.
+    if members and (verdict == "match") == (method == "any"):
+        return {members.index("match" if method == "any" else "no match")}
+    return range(len(members))
 
 
 _RANK: Mapping[Verdict, int] = {"match": 3, "unknown": 2, "open": 1, "no match": 0}
@@ -185,7 +167,7 @@ def decisions(
     listed = list(items)
     traces = matcher.offline().traces(((item, None) for item in listed), Notes())
     for item, trace in zip(listed, traces, strict=True):
-        because = explained(trace, item)
+        because = _explained(trace, item)
         best: dict[tuple[int, int], Reason] = {}
         for row, column in zip(*(places.tolist() for places in np.nonzero(_heard(trace)))):
             pair, reason = (row, item.targets[column].gold), because(row, column)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Key = tuple[str, tuple[tuple[str | None, str | None], ...]]
 """A query's id, with id and text of each target."""
 
+_SAME = ("threshold", "top", "reads", "yes_or_no", "may_not_know", "judges", "votes", "of_context")
+"""What a contract takes from a matcher, and gives to the one that stands for it."""
+
 
 def key_of(item: MatchItem) -> Key:
     """Which answer is meant: of gold and of facts there are two."""
@@ -58,18 +61,12 @@ class Contract:
     @classmethod
     def of(cls, matcher: BaseMatcher, profile: Profile) -> Self:
         """A matcher's, where this profile is asked for."""
+        same: dict[str, Any] = {name: getattr(matcher, name) for name in _SAME}
         return cls(
             settings=plain(matcher.settings),
-            threshold=float(matcher.threshold),
-            top=matcher.top,
-            reads=matcher.reads,
-            yes_or_no=matcher.yes_or_no,
-            may_not_know=matcher.may_not_know,
-            judges=matcher.judges,
             graded=matcher.profile_for(profile) != profile,
-            votes=matcher.votes,
-            of_context=matcher.of_context,
             by_vocabulary=matcher.vocabulary is not None,
+            **{**same, "threshold": float(matcher.threshold)},
         )
 
 
@@ -111,11 +108,8 @@ class RecordedMatcher(BaseMatcher):
     vocabulary: Vocabulary | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        own = self.contract
-        self._set(threshold=own.threshold, top=own.top, reads=own.reads, judges=own.judges)
-        self._set(yes_or_no=own.yes_or_no, may_not_know=own.may_not_know)
-        self._set(uses_gold=self.judged is None, votes=own.votes)
-        self._set(of_context=own.of_context)
+        self._set(**{name: getattr(self.contract, name) for name in _SAME})
+        self._set(uses_gold=self.judged is None)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -197,18 +191,16 @@ class RecordedMatcher(BaseMatcher):
         self, items: Iterable[MatchItem], *, relevance: bool = False
     ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
         """What the judge had said of these pairs."""
-        said: dict[tuple[str, str, str], tuple[float | None, str]] = {}
+        answers: dict[tuple[str, str, str], tuple[float | None, str]] = {}
         for item in items:
-            query_id = item.query.id
+            query_id, docs = item.query.id, [doc.text or "" for doc in item.docs]
             if relevance:
                 judgements = {} if self.judged is None else self.judged.judgements.get(query_id, {})
-                for doc in item.docs:
-                    judgement = judgements.get(normalise(doc.text or ""))
-                    if judgement is not None:
-                        said[query_id, doc.text or "", ""] = judgement.grade, judgement.text
+                for doc in docs:
+                    if (judgement := judgements.get(normalise(doc))) is not None:
+                        answers[query_id, doc, ""] = judgement.grade, judgement.text
                 continue
-            for (row, column), words in self._answer(item).said.items():
-                if row < len(item.docs):
-                    texts = item.docs[row].text or "", item.targets[column].text or ""
-                    said[query_id, *texts] = words
-        return said
+            for (row, column), answer in self._answer(item).said.items():
+                if row < len(docs):
+                    answers[query_id, docs[row], item.targets[column].text or ""] = answer
+        return answers

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from math import inf
 from pathlib import Path
 from typing import Any, Self
 
@@ -94,7 +92,12 @@ class Evaluations(Result):
         several = list(evaluations)
         comparison, runs = compare(several, **options), runs or {}
         by_name = {evaluation.name: evaluation for evaluation in several}
-        losses = [] if criteria is None else _losses(by_name.values(), runs, criteria, corpus)
+        losses = [
+            losses_of(own, own.dataset, runs[name], criteria, k=depth_of(own), corpus=corpus)
+            for name, own in by_name.items()
+            if criteria is not None and own.dataset is not None
+            if name in runs and has_stages(runs[name])
+        ]
         return cls(by_name, comparison, runs, corpus, options, losses, criteria, record)
 
     def compared(self, **options: Any) -> Self:
@@ -159,16 +162,14 @@ class Evaluations(Result):
             hint = nearest(metric, self.comparison.metrics)
             raise UsageError(f"metric {metric!r} is not compared; {hint}")
         values: dict[str, dict[str, float | None]] = {}
-        for retriever, own in self.evaluations.items():
-            column = next(scores.values for scores in own.scores if str(scores.spec) == name)
-            for query_id, value in zip(own.query_ids, column.tolist()):
-                row = values.setdefault(query_id, dict.fromkeys(self.evaluations))
-                known = value == value and query_id not in own.failures  # noqa: PLR0124  # no NaN
-                row[retriever] = value if known else None
+        for retriever, evaluation in self.evaluations.items():
+            for query_id, row in evaluation.queries.items():
+                value = None if query_id in evaluation.failures else row[name]
+                values.setdefault(query_id, dict.fromkeys(self.evaluations))[retriever] = value
 
         def spread(query_id: str) -> float:
             known = [value for value in values[query_id].values() if value is not None]
-            return min(known, default=inf) - max(known, default=inf) if known else 0.0
+            return min(known, default=0.0) - max(known, default=0.0)
 
         return {query_id: values[query_id] for query_id in sorted(values, key=spread)}
 
@@ -218,14 +219,12 @@ class Evaluations(Result):
         first, criteria = next(iter(self.evaluations.values())), self.criteria
         if criteria is None or first.dataset is None:
             return {}
-        known = partial(judged, dataset=first.dataset, runs=self.runs.values())
-        of_matches = known(
-            criteria.matcher, profile=first.profile, relevance="pool" in first.settings
-        )
+        options: dict[str, Any] = {"dataset": first.dataset, "profile": first.profile}
+        options["runs"] = self.runs.values()
+        of_matches = judged(criteria.matcher, relevance="pool" in first.settings, **options)
         if criteria.relevance_by is None:
             return of_matches
-        of_relevance = known(criteria.relevance_by, profile=first.profile, relevance=True)
-        return {**of_relevance, **of_matches}
+        return {**judged(criteria.relevance_by, relevance=True, **options), **of_matches}
 
     def describe(self) -> Iterator[Part]:
         """Who failed, the verdict, the means, and what a reader must know."""
@@ -264,14 +263,3 @@ class Evaluations(Result):
         """Whether all have the same questions, so that none is left out of the comparison."""
         n = self.comparison.n_queries
         return all(len(own.query_ids) == n for own in self.evaluations.values())
-
-
-def _losses(
-    evaluations: Iterable[Evaluation], runs: Mapping[str, Run], criteria: Criteria, corpus: Corpus
-) -> list[StageLosses]:
-    """Of each retriever that has stages, which of them loses the gold."""
-    return [
-        losses_of(own, own.dataset, runs[own.name], criteria, k=depth_of(own), corpus=corpus)
-        for own in evaluations
-        if own.dataset is not None and own.name in runs and has_stages(runs[own.name])
-    ]

@@ -29,6 +29,7 @@ import numpy as np
 
 from kragx.data import TokenCorpus
 from kragx.data.phrases import SHORT, is_short, phrase_starts
+from kragx.data.tokens import Tokens
 from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.diagonals import Diagonals, diagonals
 from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, Rows, ranges, weights
@@ -45,13 +46,27 @@ class Cells:
         gold: (c) the place in the gold tokens.
         stream: (c) the place in the stream tokens that it is aligned with.
         known: (c) the place in the stream tokens up to which one has to read to know it.
-        equal: (c) whether the tokens are the same; False in a gap that is bridged.
     """
 
     gold: Ints
     stream: Ints
     known: Ints
-    equal: Bools
+
+    @classmethod
+    def of_phrases(cls, phrases: Iterable[tuple[int, int, int]]) -> Cells:
+        """Those of phrases that stand whole: where each begins in gold and stream, its length."""
+        gold, stream, length = np.array([*phrases], np.int64).reshape(-1, 3).T
+        step = ranges(length)
+        gold, first, last = (np.repeat(x, length) for x in (gold, stream, stream + length - 1))
+        return cls(gold + step, first + step, last)
+
+    def where(self, places: Bools | Ints) -> Cells:
+        """Those at some places."""
+        return Cells(self.gold[places], self.stream[places], self.known[places])
+
+    def joined(self, other: Cells) -> Cells:
+        """These and others."""
+        return Cells(*map(np.concatenate, zip(vars(self).values(), vars(other).values())))
 
 
 def align(
@@ -78,38 +93,18 @@ def align(
         apart: `SEPARATOR` stands before and after each retrieved text, and a run at the gold text's
             end counts only if it is the retrieved text's end that cuts it off.
     """
-    is_phrase = [is_short(tokens, corpus, short) for tokens in golds.texts()]
-    if not any(is_phrase):
-        return _runs(golds, streams, stream_of, corpus, run, bridge, apart)
-    is_long = ~np.array(is_phrase)
-    token_is_long = is_long[golds.row]
-    starts = np.concatenate(([0], np.cumsum(golds.lengths[is_long])))
-    long = Rows(golds.tokens[token_is_long], starts)
-    runs = _runs(long, streams, stream_of[is_long], corpus, run, bridge, apart)
-    found = _phrases(golds, np.flatnonzero(is_phrase), streams, stream_of, corpus)
-    return Cells(
-        np.concatenate((np.flatnonzero(token_is_long)[runs.gold], found.gold)),
-        np.concatenate((runs.stream, found.stream)),
-        np.concatenate((runs.known, found.known)),
-        np.concatenate((runs.equal, found.equal)),
+    texts, in_streams = golds.texts(), streams.texts()
+    is_long = np.array([not is_short(tokens, corpus, short) for tokens in texts], bool)
+    stream_starts = streams.start[stream_of]
+    phrases = Cells.of_phrases(
+        (golds.start[row], stream_starts[row] + place, len(texts[row]))
+        for row in np.flatnonzero(~is_long)
+        for place in phrase_starts(in_streams[stream_of[row]], texts[row], corpus)
     )
-
-
-def _phrases(golds: Rows, rows: Ints, streams: Rows, stream_of: Ints, corpus: TokenCorpus) -> Cells:
-    """The tokens of some gold texts wherever all of them stand one after the other."""
-    empty = np.empty(0, np.int64)
-    gold, stream, known = [empty], [empty], [empty]
-    for row in rows.tolist():
-        first, behind = golds.start[row : row + 2].tolist()
-        begin, end = streams.start[stream_of[row] : stream_of[row] + 2].tolist()
-        starts = phrase_starts(streams.tokens[begin:end], golds.tokens[first:behind], corpus)
-        if starts.size:
-            size = behind - first
-            gold.append(np.tile(np.arange(first, behind), len(starts)))
-            stream.append((starts[:, None] + np.arange(begin, begin + size)).ravel())
-            known.append(np.repeat(starts + begin + size - 1, size))
-    places = np.concatenate(stream)
-    return Cells(np.concatenate(gold), places, np.concatenate(known), np.ones(len(places), bool))
+    long = Rows.of([texts[row] for row in np.flatnonzero(is_long)])
+    runs = _runs(long, streams, stream_of[is_long], corpus, run, bridge, apart)
+    place = np.flatnonzero(is_long[golds.row])
+    return Cells(place[runs.gold], runs.stream, runs.known).joined(phrases)
 
 
 def _runs(
@@ -126,13 +121,38 @@ def _runs(
     portions = diagonals(golds, streams, stream_of, least, seed, bridge).portions()
     parts = _Parts.joined(_parts(golds, streams, portion, bridge) for portion in portions)
     parts = _with_cut_words(parts, golds, streams, stream_of, corpus.words, seed)
-    order, chain = _chains(parts, bridge)
-    cells, chain, row = _cells(parts, order, chain)
-    weight = weights(golds.tokens, corpus)
-    return _counted(cells, chain, row, golds, streams, least, weight, apart=apart)
-
-
-# -- what is there ---------------------------------------------------------------------------
+    cells, equal, chain, row = _cells(parts, *_chains(parts, bridge))
+    if not chain.size:
+        return cells
+    begin = np.flatnonzero(np.diff(chain, prepend=-1))
+    end = np.append(begin[1:], len(chain))
+    row = row[begin]
+    matched = np.concatenate(([0], np.cumsum(equal)))
+    total = matched[end] - matched[begin]
+    at_start = (cells.gold[begin] == golds.start[row]) & (total >= least.at_start[row])
+    at_end = (cells.gold[end - 1] == golds.start[row + 1] - 1) & (total >= least.at_end[row])
+    if apart:
+        # The chunk's end may have left a part of one more word.
+        near = streams.tokens == SEPARATOR
+        last, first = cells.stream[end - 1], cells.stream[begin]
+        at_start &= near[last + 1] | near[np.minimum(last + 2, len(near) - 1)]
+        at_end &= near[first - 1] | near[np.maximum(first - 2, 0)]
+    # The weights of equal tokens, added up, say how long a run is and where it is long enough.
+    places = np.flatnonzero(equal)
+    sums = np.cumsum(np.append(0, weights(golds.tokens, corpus)[cells.gold[places]]))
+    before = sums[matched[begin]]
+    long = sums[matched[end]] - before >= least.anywhere[row]
+    need = np.searchsorted(sums, before + least.anywhere[row]) - matched[begin]
+    need = np.where(long, need, np.where(at_end, total, NEVER))
+    need = np.where(at_start, np.minimum(need, least.at_start[row]), need)
+    counts = at_start | at_end | long
+    enough = np.zeros(len(begin), np.int64)
+    enough[counts] = cells.stream[places[matched[begin[counts]] + need[counts] - 1]]
+    # A gap is bridged once the token behind it has been read.
+    read = np.maximum(cells.known, cells.stream[places[matched[:-1]]])
+    of = np.repeat(np.arange(len(begin)), end - begin)
+    known = np.maximum(read, enough[of])
+    return Cells(cells.gold, cells.stream, known).where(counts[of])
 
 
 @dataclass(frozen=True)
@@ -206,19 +226,16 @@ def _with_cut_words(
     before = np.flatnonzero(long & (parts.gold == first + 1) & (parts.stream > streams.start[of]))
     behind = np.flatnonzero(long & (end_gold == last) & (end_stream < streams.start[of + 1]))
 
-    def word(rows: Rows, place: int) -> str:
-        number = int(rows.tokens[place])
-        return "" if number < 0 else words[number]
+    def texts(tokens: Tokens) -> list[str]:
+        return ["" if number < 0 else words[number] for number in tokens.tolist()]
 
     longer_before, longer_behind = np.zeros((2, len(parts.row)), bool)
-    longer_before[before] = [
-        word(streams, place - 1).endswith(word(golds, in_gold))
-        for place, in_gold in zip(parts.stream[before], first[before])
-    ]
-    longer_behind[behind] = [
-        word(streams, place).startswith(word(golds, in_gold))
-        for place, in_gold in zip(end_stream[behind], last[behind])
-    ]
+    whole_words = texts(streams.tokens[parts.stream[before] - 1])
+    cut_words = texts(golds.tokens[first[before]])
+    longer_before[before] = [*map(str.endswith, whole_words, cut_words)]
+    whole_words = texts(streams.tokens[end_stream[behind]])
+    cut_words = texts(golds.tokens[last[behind]])
+    longer_behind[behind] = [*map(str.startswith, whole_words, cut_words)]
     # A part of the gold's first word is found once the rest says so: the seed, or the whole text.
     equal_at = np.flatnonzero(parts.equal)
     seed_at = counts[starts[:-1]] + seed - 1
@@ -275,8 +292,11 @@ def _chains(parts: _Parts, bridge: int) -> tuple[Ints, Ints]:
     return order[by_chain], root[by_chain]
 
 
-def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
-    """Every token of every part in that order, gaps between them included; its chain and row."""
+def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Bools, Ints, Ints]:
+    """Every token of every part in that order, gaps between them included.
+
+    Also whether the tokens are the same there, and each one's chain and row.
+    """
     starts = np.concatenate(([0], np.cumsum(parts.length)))
     length = parts.length[order]
     within = ranges(length)
@@ -310,52 +330,4 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
                 (of, np.repeat(joint, size)),
             )
         )
-    return Cells(gold, stream, known, equal), chain[of], parts.row[order][of]
-
-
-# -- what counts -----------------------------------------------------------------------------
-
-
-def _counted(
-    cells: Cells,
-    chain: Ints,
-    row: Ints,
-    golds: Rows,
-    streams: Rows,
-    least: Least,
-    weight: Ints,
-    *,
-    apart: bool,
-) -> Cells:
-    if not chain.size:
-        return cells
-    begin = np.flatnonzero(np.diff(chain, prepend=-1))
-    end = np.append(begin[1:], len(chain))
-    of = np.repeat(np.arange(len(begin)), end - begin)
-    row = row[begin]
-    matched = np.concatenate(([0], np.cumsum(cells.equal)))
-    total = matched[end] - matched[begin]
-    at_start = (cells.gold[begin] == golds.start[row]) & (total >= least.at_start[row])
-    at_end = (cells.gold[end - 1] == golds.start[row + 1] - 1) & (total >= least.at_end[row])
-    if apart:
-        # The chunk's end may have left a part of one more word.
-        near = streams.tokens == SEPARATOR
-        last, first = cells.stream[end - 1], cells.stream[begin]
-        at_start &= near[last + 1] | near[np.minimum(last + 2, len(near) - 1)]
-        at_end &= near[first - 1] | near[np.maximum(first - 2, 0)]
-    # The weights of equal tokens, added up, say how long a run is and where it is long enough.
-    places = np.flatnonzero(cells.equal)
-    sums = np.concatenate(([0], np.cumsum(weight[cells.gold[places]])))
-    before = sums[matched[begin]]
-    long = sums[matched[end]] - before >= least.anywhere[row]
-    need = np.searchsorted(sums, before + least.anywhere[row]) - matched[begin]
-    need = np.where(long, need, np.where(at_end, total, NEVER))
-    need = np.where(at_start, np.minimum(need, least.at_start[row]), need)
-    counts = at_start | at_end | long
-    enough = np.zeros(len(begin), np.int64)
-    enough[counts] = cells.stream[places[matched[begin[counts]] + need[counts] - 1]]
-    # A gap is bridged once the token behind it has been read.
-    read = cells.stream[places[matched[:-1]]]
-    counted = counts[of]
-    known = np.maximum(np.maximum(cells.known, read), enough[of])[counted]
-    return Cells(cells.gold[counted], cells.stream[counted], known, cells.equal[counted])
+    return Cells(gold, stream, known), equal, chain[of], parts.row[order][of]

@@ -20,30 +20,6 @@ from kragx.metrics.table_view import ratio
 
 
 @dataclass(frozen=True)
-class Part:
-    """The alignment of some queries, one after another.
-
-    Attributes:
-        cells: the aligned tokens; places count from 0 in this part.
-        repeats: for each token of the streams where it is known to repeat an earlier one.
-        twin: for each token of gold the first of its query that is the same token of a passage
-            that both stand in; itself if there is none.
-        gold_lengths: how many tokens each gold text has.
-        text_item: the gold item, from 0 in this part, that each gold text belongs to.
-        item_query: the query, from 0 in this part, of each gold item.
-        doc_lengths: for each query how many tokens each of its documents adds to its stream.
-    """
-
-    cells: Cells
-    repeats: Ints
-    twin: Ints
-    gold_lengths: Ints
-    text_item: Ints
-    item_query: Ints
-    doc_lengths: Sequence[Ints]
-
-
-@dataclass(frozen=True)
 class Spread:
     """Where in its stream each token of gold is covered, for q queries.
 
@@ -74,77 +50,72 @@ class Spread:
     _shares: dict[bytes, tuple[Ints, Floats]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, parts: Iterable[Part]) -> Spread:
-        """Put parts together."""
-        columns: list[tuple[Ints, ...]] = []
-        ends: list[Ints] = []
-        n_tokens = n_texts = n_items = n_stream = 0
-        for part in parts:
-            sizes = np.array([int(lengths.sum()) for lengths in part.doc_lengths], np.int64)
-            start = np.cumsum(sizes) - sizes
-            query_of_text = part.item_query[part.text_item]
-            text = np.repeat(np.arange(len(part.gold_lengths)), part.gold_lengths)
-            stream_query = np.repeat(np.arange(len(sizes)), sizes)
-            first = np.full(len(text), NEVER)
-            where = np.full(len(text), -1)
-            dull = part.repeats.copy()
-            cells = part.cells
-            # Sorted so that of several cells of a token the first known is written last.
-            order = np.lexsort((-cells.stream, -cells.known))
-            gold, stream, known = cells.gold[order], cells.stream[order], cells.known[order]
-            first[gold], where[gold] = known, stream
-            np.minimum.at(dull, stream, known)
-            # Most tokens are neither, and streams are long.
-            places = np.flatnonzero(dull != NEVER)
-            columns.append(
-                (
-                    _read(first, start[query_of_text][text]),
-                    np.where(where < 0, -1, where + n_stream),
-                    part.twin + n_tokens,
-                    text + n_texts,
-                    part.gold_lengths,
-                    part.text_item + n_items,
-                    part.item_query + len(ends),
-                    _read(dull[places], start[stream_query[places]]),
-                    stream_query[places] + len(ends),
-                )
-            )
-            ends += [np.concatenate(([0], np.cumsum(lengths))) for lengths in part.doc_lengths]
-            n_tokens += len(text)
-            n_texts += len(part.gold_lengths)
-            n_items += len(part.item_query)
-            n_stream += len(part.repeats)
-        if not columns:
-            columns = [(np.empty(0, np.int64),) * 9]
-        joined = [np.concatenate(column).astype(np.int64) for column in zip(*columns)]
-        first, where, twin, text, length, item, query, dull, dull_query = joined
-        return cls(first, where, twin, text, length, item, query, dull, dull_query, ends)
+    def of(
+        cls,
+        cells: Cells,
+        repeats: Ints,
+        twin: Ints,
+        text_length: Ints,
+        text_item: Ints,
+        item_query: Ints,
+        doc_lengths: Sequence[Ints],
+    ) -> Spread:
+        """That of some queries, whose streams and gold tokens stand one after another.
+
+        Args:
+            cells: the aligned tokens.
+            repeats: for each token of the streams where it is known to repeat an earlier one.
+            twin: as of the class.
+            text_length: as of the class.
+            text_item: as of the class.
+            item_query: as of the class.
+            doc_lengths: for each query how many tokens each of its documents adds to its stream.
+        """
+        ends = [np.concatenate(([0], np.cumsum(lengths))) for lengths in doc_lengths]
+        sizes = np.array([of[-1] for of in ends], np.int64)
+        start = np.cumsum(sizes) - sizes
+        text = np.repeat(np.arange(len(text_length)), text_length)
+        first, where = np.full(len(text), NEVER), np.full(len(text), -1)
+        # Sorted so that of several cells of a token the first known is written last.
+        order = np.lexsort((-cells.stream, -cells.known))
+        gold = cells.gold[order]
+        first[gold], where[gold] = cells.known[order], cells.stream[order]
+        dull = repeats.copy()
+        np.minimum.at(dull, cells.stream, cells.known)
+        # Most tokens are neither, and streams are long.
+        places = np.flatnonzero(dull != NEVER)
+        dull_query = np.repeat(np.arange(len(sizes)), sizes)[places]
+        first = _read(first, start[item_query[text_item[text]]])
+        dull = _read(dull[places], start[dull_query])
+        return cls(
+            first, where, twin, text, text_length, text_item, item_query, dull, dull_query, ends
+        )
 
     @classmethod
-    def joined(cls, spreads: Sequence[Spread]) -> Spread:
+    def joined(cls, spreads: Iterable[Spread]) -> Spread:
         """The spread of all queries of some, one after another."""
         columns: list[tuple[Ints, ...]] = [(np.empty(0, np.int64),) * 9]
         ends: list[Ints] = []
         n_tokens = n_texts = n_items = n_stream = 0
-        for own in spreads:
+        for part in spreads:
             columns.append(
                 (
-                    own.first,
-                    np.where(own.where < 0, -1, own.where + n_stream),
-                    own.twin + n_tokens,
-                    own.text + n_texts,
-                    own.text_length,
-                    own.text_item + n_items,
-                    own.item_query + len(ends),
-                    own.dull,
-                    own.dull_query + len(ends),
+                    part.first,
+                    np.where(part.where < 0, -1, part.where + n_stream),
+                    part.twin + n_tokens,
+                    part.text + n_texts,
+                    part.text_length,
+                    part.text_item + n_items,
+                    part.item_query + len(ends),
+                    part.dull,
+                    part.dull_query + len(ends),
                 )
             )
-            ends += own.ends
-            n_tokens += len(own.first)
-            n_texts += len(own.text_length)
-            n_items += len(own.item_query)
-            n_stream += sum(int(of[-1]) for of in own.ends)
+            ends += part.ends
+            n_tokens += len(part.first)
+            n_texts += len(part.text_length)
+            n_items += len(part.item_query)
+            n_stream += sum(int(of[-1]) for of in part.ends)
         first, where, twin, text, length, item, query, dull, dull_query = (
             np.concatenate(column) for column in zip(*columns)
         )

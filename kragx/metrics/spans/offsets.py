@@ -86,10 +86,9 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
     repeats = np.full(sum(len(doc.words) for doc in docs), NEVER)
     twin = np.arange(sum(len(gold.words) for gold in golds))
     cells: list[tuple[int, int, int]] = []
-    for words in of_gold.values():
-        for group in _overlapping(words):
-            places = [place for *_, place in group]
-            twin[places] = min(places)
+    for group in (group for words in of_gold.values() for group in _overlapping(words)):
+        places = [place for *_, place in group]
+        twin[places] = min(places)
     for source, pieces in stream.items():
         for group in _overlapping(pieces):
             _mark_repeats(group, repeats)
@@ -102,8 +101,7 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
             repeats[places] = places  # a part of a gold word is not beside the point
             if parts:
                 cells.append((word, min(places), _covered(begin, end, parts)))
-    columns = np.array(cells, np.int64).reshape(-1, 3).T
-    return Cells(columns[0], columns[1], columns[2], np.ones(len(cells), bool)), repeats, twin
+    return Cells(*np.array(cells, np.int64).reshape(-1, 3).T), repeats, twin
 
 
 def _by_source(texts: Sequence[Placed]) -> dict[str, list[Piece]]:

@@ -24,45 +24,19 @@ from kragx.metrics.spans.markup import without_markup
 from kragx.metrics.spans.rows import RUN
 
 TAGS = (
-    "document",
-    "documents",
-    "doc",
-    "docs",
-    "context",
-    "contexts",
-    "passage",
-    "chunk",
-    "page_content",
-    "document_content",
-    "content",
-    "text",
+    "document|documents|doc|docs|context|contexts|passage|chunk|page_content|document_content|"
+    "content|text"
 )
 FIELDS = (
-    "source",
-    "page",
-    "page_label",
-    "page_number",
-    "file_name",
-    "file_path",
-    "filename",
-    "title",
-    "url",
-    "id",
-    "doc_id",
-    "chunk_id",
-    "score",
-    "metadata",
-    "출처",
-    "페이지",
-    "제목",
-    "파일명",
+    "source|page|page_label|page_number|file_name|file_path|filename|title|url|id|doc_id|chunk_id|"
+    "score|metadata|출처|페이지|제목|파일명"
 )
 
-_TAG = rf"</?(?:{'|'.join(TAGS)})(?:\s[^<>]*)?/?>"
-_FIELD = rf"<(?:{'|'.join(FIELDS)})(?:\s[^<>]*)?>[^<>]*</(?:{'|'.join(FIELDS)})>"
+_TAG = rf"</?(?:{TAGS})(?:\s[^<>]*)?/?>"
+_FIELD = rf"<(?:{FIELDS})(?:\s[^<>]*)?>[^<>]*</(?:{FIELDS})>"
 _LABEL = r"(?:document|doc|passage|chunk|context|문서|청크|단락)\s*\#?\s*\d+"
 _NUMBERED = rf"(?:\[\s*{_LABEL}\s*\]:?|{_LABEL}\s*:|{_LABEL}[^\S\n]*(?=\n))"
-_LINE = rf"(?:{'|'.join(FIELDS)})[^\S\n]*:[^\n]*\n"
+_LINE = rf"(?:{FIELDS})[^\S\n]*:[^\n]*\n"
 _OPENING = re.compile(
     rf"\s*(?:(?:{_TAG}|{_NUMBERED})\s*(?:(?:{_FIELD}|{_TAG}|{_LINE})\s*)*|(?:{_LINE})+[^\S\n]*\n)",
     re.IGNORECASE,

@@ -106,25 +106,21 @@ class Least:
     def of(cls, golds: Rows, corpus: TokenCorpus, run: int) -> Least:
         """What the gold texts need, by their length and their first and last words."""
         lengths = golds.lengths
-        first, last = golds.start[:-1], golds.start[1:] - 1
         weight = weights(golds.tokens, corpus)
         total = np.bincount(golds.row, weight, len(lengths)).astype(np.int64)
         enough = np.minimum(total, min(EDGE, run) * UNSPACED_FOR_ONE)
+        spoken = np.maximum(syllables(golds.tokens, corpus.words), weight < UNSPACED_FOR_ONE)
+        n = np.arange(1, min(EDGE, run) * UNSPACED_FOR_ONE)
 
         def edge(outermost: Ints, step: int) -> Ints:
-            need, spoken, held = np.ones_like(lengths), np.zeros_like(lengths), np.zeros_like(total)
-            for n in range(1, min(EDGE, run) * UNSPACED_FOR_ONE):
-                inside = np.flatnonzero((lengths >= n) & (need == n))
-                if not inside.size:
-                    break
-                place = outermost[inside] + step * (n - 1)
-                of_word = syllables(golds.tokens[place], corpus.words)
-                spoken[inside] += np.maximum(of_word, weight[place] < UNSPACED_FOR_ONE)
-                held[inside] += weight[place]
-                # One token alone is never enough, however many syllables it has.
-                said = (spoken[inside] >= SYLLABLES) & (n > 1)
-                need[inside] += ~said & (held[inside] < enough[inside])
-            return np.minimum(need, lengths)
+            inside = n <= lengths[:, None]
+            # -1, where a text has no more tokens, takes the 0 at the end.
+            place = np.where(inside, outermost[:, None] + step * (n - 1), -1)
+            held, said = (np.append(of, 0)[place].cumsum(axis=1) for of in (weight, spoken))
+            # One token alone is never enough, however many syllables it has.
+            too_few = inside & (held < enough[:, None]) & ((said < SYLLABLES) | (n == 1))
+            more: Ints = np.cumprod(too_few, axis=1).sum(axis=1)
+            return np.minimum(1 + more, lengths)
 
         anywhere = np.minimum(total, run * UNSPACED_FOR_ONE)
-        return cls(anywhere, edge(first, 1), edge(last, -1))
+        return cls(anywhere, edge(golds.start[:-1], 1), edge(golds.start[1:] - 1, -1))
