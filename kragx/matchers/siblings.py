@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -24,10 +25,8 @@ from kragx.data.korean import all_spaced_alike, stem
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.tokenizers import without_hanja
-from kragx.data.tokens import Tokens
 from kragx.data.words import unspaced, words
 from kragx.matchers.gold_siblings import LEAST_QUESTIONS, LEAST_SHARE
-from kragx.matchers.laid import Offsets, best_offsets
 from kragx.matchers.notes import Notes
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Bools, Floats
@@ -35,11 +34,20 @@ from kragx.metrics.threshold import matches
 
 Siblings = Literal["apart", "together"]
 
+_Tokens = Sequence[int]
+
 FINDING = "siblings"
 """Under this kind `SiblingCounts` stand in notes."""
 
 FLOOR = 0.25
 """Pairs that score less are no match at any threshold that anybody uses, and stay as they are."""
+
+OFFSETS = 3
+"""At how many offsets two texts are laid side by side: those at which most pairs of words meet."""
+
+_MOST_PLACES = 32
+"""So many places of a pair of words in the gold text are looked at, so that a sentence repeated a
+thousand times does not meet itself a million times."""
 
 _LESS = 0.5
 """Another offset is looked at where it has at least so much of what the best one has."""
@@ -62,7 +70,9 @@ _ROUND = str.maketrans(dict.fromkeys("035689", "0"))
 _SYLLABLES = re.compile("[가-힣]+")
 _DIGITS = re.compile(r"\d+")
 # Or a tag that a chunk's end has cut.
-_SENTENCE_END = re.compile(r"[.!?。:;|]+(?:\s|$)|[<>&\]]|\n|\\n")
+_SENTENCE_END = re.compile(
+    r"[.!?。:;|<>&\]\n\\](?:(?<=[<>&\]\n])|(?<=\\)n|(?<=[.!?。:;|])[.!?。:;|]*(?:\s|$))"
+)
 _PARTING = " qzxqzx "  # a word that nobody writes in place of each, so that words are cut once
 
 
@@ -102,10 +112,10 @@ def differences(
     of_docs, of_golds = corpus.rows(docs), corpus.rows(golds)
     strings = zip(corpus.strings(of_docs), corpus.strings(of_golds))
     tokens = zip(corpus.of_rows(of_docs), corpus.of_rows(of_golds))
-    offsets = best_offsets(of_docs, of_golds, corpus)
     words = corpus.words
-    for texts, own, numbers, places in zip(zip(docs, golds), strings, tokens, offsets):
-        yield _Pair(texts, own, numbers, words, vocabulary).difference(places)
+    for texts, own, (of_doc, of_gold) in zip(zip(docs, golds), strings, tokens):
+        numbers = of_doc.tolist(), of_gold.tolist()
+        yield _Pair(texts, own, numbers, words, vocabulary).difference()
 
 
 def without_siblings(
@@ -158,7 +168,7 @@ class _Pair:
         self,
         texts: tuple[str, str],
         strings: tuple[str | list[int], str | list[int]],
-        tokens: tuple[Tokens, Tokens],
+        tokens: tuple[_Tokens, _Tokens],
         words: Sequence[str],
         vocabulary: Vocabulary,
     ) -> None:
@@ -171,11 +181,11 @@ class _Pair:
         """The words of the gold text."""
         return frozenset(map(stem, _units(self._words(self._tokens[1]))))
 
-    def difference(self, offsets: Offsets) -> Difference | None:
+    def difference(self) -> Difference | None:
         """In what they differ where most pairs of words meet, and where nearly as many do."""
         first: Difference | None = None
         most = 0
-        for offset, meetings in offsets:
+        for offset, meetings in best_offsets(*self._tokens):
             most = most or meetings
             if meetings >= _LESS * most:
                 differing = self._at(offset)
@@ -217,19 +227,19 @@ class _Pair:
         rest = in_doc[last.a + last.size :], in_gold[last.b + last.size :]
         yield self._behind(*rest, in_doc[last.a + last.size - 1])
 
-    def _words(self, tokens: Tokens) -> list[str]:
-        return [*map(self._words_by_token.__getitem__, tokens.tolist())]
+    def _words(self, tokens: _Tokens) -> list[str]:
+        return [*map(self._words_by_token.__getitem__, tokens)]
 
-    def _before(self, in_doc: Tokens, in_gold: Tokens, behind: int) -> Difference | None:
+    def _before(self, in_doc: _Tokens, in_gold: _Tokens, behind: int) -> Difference | None:
         """Other words in the sentence that begins in one of the texts, and what is behind them."""
-        if not (len(in_doc) and len(in_gold)):
+        if not (in_doc and in_gold):
             return None
         doc, gold = self._words(in_doc[-_AT_END:])[::-1], self._words(in_gold[-_AT_END:])[::-1]
         return self._at_end(doc, gold, self._words_by_token[behind], -1)
 
-    def _behind(self, in_doc: Tokens, in_gold: Tokens, before: int) -> Difference | None:
+    def _behind(self, in_doc: _Tokens, in_gold: _Tokens, before: int) -> Difference | None:
         """Other words in the sentence that ends in one of the texts, and what is before them."""
-        if not (len(in_doc) and len(in_gold)):
+        if not (in_doc and in_gold):
             return None
         doc, gold = self._words(in_doc[:_AT_END]), self._words(in_gold[:_AT_END])
         return self._at_end(doc, gold, self._words_by_token[before], 1)
@@ -319,13 +329,28 @@ class _Pair:
         return len(word) >= (2 if word >= "\u0e00" else 3) and self._vocabulary.is_rare(word)
 
 
+def best_offsets(doc: _Tokens, gold: _Tokens) -> list[tuple[int, int]]:
+    """Where the gold's first word comes to stand in the document, and how many pairs meet then.
+
+    The `OFFSETS` at which most pairs of words meet; of equal ones those that meet first.
+    """
+    places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    for place, pair in enumerate(pairwise(gold)):
+        places[pair].append(place)
+    meetings = Counter(
+        place - there
+        for place, pair in enumerate(pairwise(doc))
+        if pair in places
+        for there in places[pair][:_MOST_PLACES]
+    )
+    return meetings.most_common(OFFSETS)
+
+
 def _in_sentence(words: Sequence[str], edge: str, text: str, step: Literal[-1, 1]) -> Sequence[str]:
     """Those of some words, the next ones to another word first, that are in a sentence with it."""
-    pairs = _within_sentences(text)
-    if pairs is None:
-        return words
-    for number, word in enumerate(words):
-        if (edge, word)[::step] not in pairs:
+    sentences = _sentences(text)
+    for number, word in enumerate(words if sentences else ()):
+        if f" {' '.join((edge, word)[::step])} " not in sentences:
             return words[:number]
         edge = word
     return words
@@ -427,11 +452,14 @@ def _is_part(word: str, letters: str) -> bool:
     return len(word) > 1 and partial_ratio(_in_letters(word), _in_letters(letters)) >= 80
 
 
-@lru_cache(1 << 10)
-def _within_sentences(text: str) -> frozenset[tuple[str, str]] | None:
-    """The pairs of neighbouring words that no end of a sentence or line parts; None without any."""
+@lru_cache(1 << 12)
+def _sentences(text: str) -> str:
+    """The words with a space on either side, and one that nobody writes where sentences end.
+
+    Nothing without an end of a sentence or a line.
+    """
     text, n_ends = _SENTENCE_END.subn(_PARTING, without_hanja(text).rstrip(" .!?。"))
-    return frozenset(pairwise(words(text))) if n_ends else None
+    return f" {' '.join(words(text))} " if n_ends else ""
 
 
 @dataclass
