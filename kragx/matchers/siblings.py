@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -27,6 +26,7 @@ from kragx.data.ngrams import of_pairs
 from kragx.data.tokenizers import without_hanja
 from kragx.data.words import unspaced, words
 from kragx.matchers.gold_siblings import LEAST_QUESTIONS, LEAST_SHARE
+from kragx.matchers.laid import Offsets, best_offsets
 from kragx.matchers.notes import Notes
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Bools, Floats
@@ -41,13 +41,6 @@ FINDING = "siblings"
 
 FLOOR = 0.25
 """Pairs that score less are no match at any threshold that anybody uses, and stay as they are."""
-
-OFFSETS = 3
-"""At how many offsets two texts are laid side by side: those at which most pairs of words meet."""
-
-_MOST_PLACES = 32
-"""So many places of a pair of words in the gold text are looked at, so that a sentence repeated a
-thousand times does not meet itself a million times."""
 
 _LESS = 0.5
 """Another offset is looked at where it has at least so much of what the best one has."""
@@ -112,10 +105,11 @@ def differences(
     of_docs, of_golds = corpus.rows(docs), corpus.rows(golds)
     strings = zip(corpus.strings(of_docs), corpus.strings(of_golds))
     tokens = zip(corpus.of_rows(of_docs), corpus.of_rows(of_golds))
+    offsets = best_offsets(of_docs, of_golds, corpus)
     words = corpus.words
-    for texts, own, (of_doc, of_gold) in zip(zip(docs, golds), strings, tokens):
+    for texts, own, (of_doc, of_gold), places in zip(zip(docs, golds), strings, tokens, offsets):
         numbers = of_doc.tolist(), of_gold.tolist()
-        yield _Pair(texts, own, numbers, words, vocabulary).difference()
+        yield _Pair(texts, own, numbers, words, vocabulary).difference(places)
 
 
 def without_siblings(
@@ -181,11 +175,11 @@ class _Pair:
         """The words of the gold text."""
         return frozenset(map(stem, _units(self._words(self._tokens[1]))))
 
-    def difference(self) -> Difference | None:
+    def difference(self, offsets: Offsets) -> Difference | None:
         """In what they differ where most pairs of words meet, and where nearly as many do."""
         first: Difference | None = None
         most = 0
-        for offset, meetings in best_offsets(*self._tokens):
+        for offset, meetings in offsets:
             most = most or meetings
             if meetings >= _LESS * most:
                 differing = self._at(offset)
@@ -327,23 +321,6 @@ class _Pair:
         if _number_of(word):
             return True
         return len(word) >= (2 if word >= "\u0e00" else 3) and self._vocabulary.is_rare(word)
-
-
-def best_offsets(doc: _Tokens, gold: _Tokens) -> list[tuple[int, int]]:
-    """Where the gold's first word comes to stand in the document, and how many pairs meet then.
-
-    The `OFFSETS` at which most pairs of words meet; of equal ones those that meet first.
-    """
-    places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-    for place, pair in enumerate(pairwise(gold)):
-        places[pair].append(place)
-    meetings = Counter(
-        place - there
-        for place, pair in enumerate(pairwise(doc))
-        if pair in places
-        for there in places[pair][:_MOST_PLACES]
-    )
-    return meetings.most_common(OFFSETS)
 
 
 def _in_sentence(words: Sequence[str], edge: str, text: str, step: Literal[-1, 1]) -> Sequence[str]:

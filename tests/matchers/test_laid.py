@@ -9,8 +9,9 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.matchers import siblings
-from kragx.matchers.siblings import OFFSETS, best_offsets
+from kragx.data import TokenCorpus, UnicodeTokenizer
+from kragx.matchers import laid
+from kragx.matchers.laid import OFFSETS, best_offsets
 from tests.thoroughness import examples
 
 TEXT = st.lists(st.sampled_from("abcd"), max_size=14).map(" ".join)
@@ -26,17 +27,27 @@ def counted(doc: str, gold: str, most: int) -> list[tuple[int, int]]:
     return meetings.most_common(OFFSETS)
 
 
-def of(doc: str, gold: str) -> list[tuple[int, int]]:
-    """The best offsets of a document and a gold text."""
-    return best_offsets(*([*map(ord, text.replace(" ", ""))] for text in (doc, gold)))
+def of(pairs: list[tuple[str, str]]) -> list[list[tuple[int, int]]]:
+    """The best offsets of documents and gold texts."""
+    corpus = TokenCorpus(UnicodeTokenizer())
+    docs, golds = [doc for doc, _ in pairs], [gold for _, gold in pairs]
+    corpus.add([*docs, *golds])
+    return [[*own] for own in best_offsets(corpus.rows(docs), corpus.rows(golds), corpus)]
 
 
 @examples(200)
-@given(TEXT, TEXT, st.sampled_from([1, 2, 32]))
-def test_offsets_are_those_that_a_counter_gives(doc: str, gold: str, most: int) -> None:
-    """The most frequent offsets, those first that meet first."""
-    with patch.object(siblings, "_MOST_PLACES", most):
-        assert of(doc, gold) == counted(doc, gold, most)
+@given(
+    pairs=st.lists(st.tuples(TEXT, TEXT), max_size=6),
+    most=st.sampled_from([1, 2, 32]),
+    at_once=st.sampled_from([1, 3, 4096]),
+)
+def test_offsets_are_those_that_a_counter_gives(
+    pairs: list[tuple[str, str]], most: int, at_once: int
+) -> None:
+    """Of each two texts the most frequent offsets, those first that meet first, in any batches."""
+    with patch.multiple(laid, _MOST_PLACES=most, _AT_ONCE=at_once):
+        found = of(pairs)
+    assert found == [counted(doc, gold, most) for doc, gold in pairs]
 
 
 @pytest.mark.parametrize(
@@ -50,4 +61,4 @@ def test_offsets_are_those_that_a_counter_gives(doc: str, gold: str, most: int) 
 )
 def test_by_hand(doc: str, gold: str, offsets: list[tuple[int, int]]) -> None:
     """Two pairs of words meet two words further on; one word has no pair."""
-    assert of(doc, gold) == offsets
+    assert of([(doc, gold)]) == [offsets]
