@@ -209,8 +209,13 @@ class TokenCorpus:
         letters = self._letters = self._letters or TokenCorpus(LETTERS, in_letters=True)
         first = len(letters.texts)
         if first < len(self.texts):
-            n_letters = np.array([*map(len, self.words)], np.int64)
-            of_words = letters._letters_of("".join(self.words))
+            # What no version of Unicode knows yet is a word of its own there, and no letter.
+            spelled = [
+                word[1:] if word >= "\U00020000" and not word[0].isalnum() else word
+                for word in self.words
+            ]
+            n_letters = np.array([*map(len, spelled)], np.int64)
+            of_words = letters._letters_of("".join(spelled))
             for part in parts(self.lengths[first:]):
                 rows = np.arange(first + part.start, first + part.stop)
                 tokens = self.tokens_of(rows)
