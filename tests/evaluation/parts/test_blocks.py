@@ -22,7 +22,6 @@ from pyarrow import parquet as parquet_files
 from kragx import DataError, Evaluation, UsageError, evaluate
 from kragx.data import known, source
 from kragx.data.block import Block, in_rows
-from kragx.data.formats import parquet
 from kragx.data.gathering import Gathering
 from kragx.evaluation.parts.matched import Plan
 from kragx.matchers import MatchItem, Notes, RougeMatcher
@@ -105,17 +104,11 @@ def columns(table: MatchTable) -> dict[str, object]:
     }
 
 
-def refused(first: int, batch: object) -> None:
-    """A batch that is not read by columns."""
-    raise parquet._Other
-
-
 @contextmanager
 def one_by_one() -> Iterator[None]:
     """Every record is read by itself, and every question matched by itself."""
     with (
         patch.object(Gathering, "add", lambda *_: False),
-        patch.object(parquet, "_block", refused),
         patch.object(Plan, "taken", lambda plan, rows: in_rows(rows)),
     ):
         yield
