@@ -12,17 +12,18 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import replacing, to_json
 from kragx.data.formats.located import is_address, opened_to_write
-from kragx.data.gold import Gold, Query
+from kragx.data.formats.records import question_record
+from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
-from kragx.data.stages import stage_records
 from kragx.data.text import Mender
 from kragx.errors import needing
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_JSON = ("metadata", "history", "stages")
 
 GROUP = 4096
 """Questions of a row group, which is the least that a worker takes."""
@@ -56,7 +57,8 @@ def write_questions(
     with needing("parquet", "writing Parquet files"):
         import pyarrow as pa
         from pyarrow import parquet
-    rows, schema, n = (_row(*own) for own in questions), _schema(results), 0
+    rows = (_row(question_record(*own)) for own in questions)
+    schema, n = _schema(results), 0
     with _sink(path) as sink, parquet.ParquetWriter(sink, schema, **OPTIONS) as file:
         while group := [*islice(rows, GROUP)]:
             file.write_batch(pa.RecordBatch.from_pylist(group, schema), row_group_size=GROUP)
@@ -106,51 +108,16 @@ def _schema(results: bool) -> pa.Schema:
     return pa.schema(query | (answer if results else {}))
 
 
-def _row(query: Query, answer: Retrieved | None) -> dict[str, Any]:
-    is_answer = answer is not None and answer.error is None
-    answer = answer or Retrieved()
-    return {
-        "query_id": _mended(query.id),
-        "query": _mended(query.text),
-        "gold": [*map(_item, query.gold)],
-        "query_type": _mended(query.query_type),
-        "expected_doc_types": [*map(_mended, query.expected_doc_types)],
-        "answerable": query.answerable,
-        "reference": _mended(query.reference),
-        "history": _json([turn.to_dict() for turn in query.history]),
-        "metadata": _json(query.metadata),
-        "retrieved": [*map(_document, answer.documents)] if is_answer else None,
-        "seconds": answer.seconds,
-        "error": _mended(answer.error),
-        "stages": _json(stage_records(answer.stages, answer.documents)),
-    }
+def _row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record of a results file, or one of its parts, as a row."""
+    return {name: _cell(name, value) for name, value in record.items()}
 
 
-def _item(gold: Gold) -> dict[str, Any]:
-    return {
-        "id": _mended(gold.id),
-        "text": _mended(gold.text),
-        "grade": gold.grade,
-        "alternatives": [*map(_document, gold.alternatives)],
-        "metadata": _json(gold.metadata),
-    }
-
-
-def _document(doc: Doc) -> dict[str, Any]:
-    return {
-        "id": _mended(doc.id),
-        "text": _mended(doc.text),
-        "score": doc.score,
-        "metadata": _json(doc.metadata),
-    }
-
-
-def _json(value: Any) -> str | None:
-    """A list or mapping as JSON; None of one in which nothing stands."""
-    if not value:
-        return None
-    return _mended(to_json(dict(value) if isinstance(value, Mapping) else value))
-
-
-def _mended(text: str | None) -> str | None:
-    return None if text is None else Mender().mend(text)
+def _cell(name: str, value: Any) -> Any:
+    if name in _JSON:
+        return Mender().mend(to_json(value))
+    if name == "score":
+        return float(value)  # in JSON infinity is a name
+    if isinstance(value, list):
+        return [_row(own) if isinstance(own, dict) else _cell(name, own) for own in value]
+    return Mender().mend(value) if isinstance(value, str) else value
