@@ -171,9 +171,13 @@ def read_whole(
     Raises:
         DataError: it is neither one value nor JSON Lines.
     """
-    named_lines = ending(path) != ".json" and not first.startswith("[")
-    first_is_whole = _is_json(first)
-    if named_lines and first_is_whole:
+    is_lines = ending(path) != ".json" and not first.startswith("[")
+    try:
+        json.loads(first)
+        first_is_whole = True
+    except (ValueError, RecursionError):
+        first_is_whole = False
+    if is_lines and first_is_whole:
         return None  # read as a stream
     with open_bytes(path) as file:
         raw = file.read()
@@ -185,18 +189,11 @@ def read_whole(
     except DataError as error:
         raise error.within(path=str(path)) from None
     except (ValueError, RecursionError) as error:
-        if named_lines or first_is_whole:
+        if is_lines or first_is_whole:
             return None
         line, reason = getattr(error, "lineno", 1), getattr(error, "msg", "nested too deeply")
         problem = phrase("not valid JSON: {reason}", reason=reason)
         raise DataError(problem, path=f"{path}:{line}") from None
-
-
-def _is_json(text: str) -> bool:
-    with suppress(ValueError, RecursionError):
-        json.loads(text)
-        return True
-    return False
 
 
 def lines_of(text: str, depth: int = 2) -> dict[Place, int]:
@@ -320,16 +317,16 @@ def read_object(path: Path, what: str) -> dict[str, Any]:
         DataError: it holds something else.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        value = json.loads(text, object_pairs_hook=unique_keys)
-        if not isinstance(value, dict):
-            raise TypeError("no JSON object")
+        value = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique_keys)
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, TypeError, RecursionError, DataError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise DataError(f"not a {what} that kragx wrote: {reason}", path=str(path)) from None
-    return value
+    else:
+        if isinstance(value, dict):
+            return value
+        reason = "no JSON object"
+    raise DataError(f"not a {what} that kragx wrote: {reason}", path=str(path))
 
 
 @contextmanager
