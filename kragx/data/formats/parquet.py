@@ -229,7 +229,7 @@ def _is_nested(schema: pa.Schema, name: str) -> bool:
 def _is_list(kind: pa.DataType) -> bool:
     from pyarrow import types
 
-    return types.is_list(kind) or types.is_large_list(kind)
+    return bool(types.is_list(kind) or types.is_large_list(kind))
 
 
 # -- rows ------------------------------------------------------------------------------------------
