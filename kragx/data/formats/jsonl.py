@@ -11,7 +11,7 @@ import json
 import os
 import re
 import secrets
-import shutil
+import stat
 import sys
 import zlib
 from bisect import bisect
@@ -487,35 +487,28 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """
     with refused(path, "written"):
         target = Path(os.path.realpath(path))
-        is_there = _exists(target)
+        mode = None
+        with suppress(FileNotFoundError):  # a name that is too long is another error
+            mode = target.stat().st_mode
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if is_there and not os.access(target, os.W_OK):
+        if mode is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         # Behind /dev/stdout stands a file that the shell goes on writing to.
-        if is_there and (not target.is_file() or Path(path).is_relative_to("/dev")):
+        if mode is not None and (not target.is_file() or Path(path).is_relative_to("/dev")):
             yield Path(path)
             return
         # A name of its own: the file's may be as long as names can be.
         part = target.with_name(f".kragx-{secrets.token_hex(6)}.part")
         try:
             part.touch(exist_ok=False)  # before the work, lest it be done for nothing
-            if is_there:  # at once: what is private is never open to others
-                shutil.copymode(target, part)
+            if mode is not None:  # at once: what is private is never open to others
+                part.chmod(stat.S_IMODE(mode))
             yield part
             flush(part)
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-
-
-def _exists(path: Path) -> bool:
-    """Whether something stands there; raises for a name that cannot be, as `exists` may not."""
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def flush(path: Path) -> None:
