@@ -172,8 +172,8 @@ def validate(
     for line, query in lines:
         # Of a broken query what was left out may be its gold.
         checks = [] if query.id in broken else [_of_gold(query, kind)]
-        for field, message, level in chain(*checks, _of_query(query, kind, texts)):
-            problems.add(line, field, message, level, query.id)
+        for mistake in chain(*checks, _of_query(query, kind, texts)):
+            problems.add(line, *mistake, query.id)
     _check_questions(lines, problems)
     content_hash = GoldDataset(queries).content_hash if queries else None
     if (release := release_of(path)) and (changed := release.changed(content_hash or "")):
