@@ -82,25 +82,25 @@ def files_of(source: object) -> list[str]:
         DataError: there is none, or an address cannot be read.
     """
     if isinstance(source, (list, tuple)):
-        return list(dict.fromkeys(name for own in source for name in files_of(own)))
+        return list(dict.fromkeys(name for part in source for name in files_of(part)))
     name = str(source)
     plain, query = _parts(name)
-    here = not is_address(name)
-    pattern = _PATTERN.search(plain) if here else _PATTERN_AT.search(plain)
-    if here and not Path(name).is_dir() and (pattern is None or Path(name).exists()):
+    is_local = not is_address(name)
+    pattern = (_PATTERN if is_local else _PATTERN_AT).search(plain)
+    if is_local and not Path(name).is_dir() and (pattern is None or Path(name).exists()):
         return [name]
     base = plain[: plain.rfind("/", 0, pattern.start()) + 1] if pattern else f"{plain}/"
+    within = plain[len(base) :] if pattern else "**/"
     with readable(name):
         from pyarrow.fs import FileSelector, FileType
 
-        if not here and pattern is None and _info(name).type == FileType.File:
+        if not is_local and pattern is None and _info(name).type == FileType.File:
             return [name]
-        system, path = (_local(), base or ".") if here else _folder_at(base, query)
-        within = plain[len(base) :] if pattern else "**/"
-        is_deep = "/" in within
-        selector = FileSelector(path.rstrip("/") or "/", allow_not_found=True, recursive=is_deep)
-        paths = [own.path for own in system.get_file_info(selector) if own.type == FileType.File]
-    ends = [own[len(path.rstrip("/")) :].removeprefix("/") for own in paths]
+        system, path = (_local(), base or ".") if is_local else _folder_at(base, query)
+        folder = path.rstrip("/") or "/"
+        selector = FileSelector(folder, allow_not_found=True, recursive="/" in within)
+        infos = [info for info in system.get_file_info(selector) if info.type == FileType.File]
+    ends = [info.path.removeprefix(folder).removeprefix("/") for info in infos]
     fits = re.compile(_as_regex(within) if pattern else rf"(?i:.*\{ENDING})")
     names = [
         base.removeprefix("./") + end + query
@@ -109,7 +109,7 @@ def files_of(source: object) -> list[str]:
         if fits.fullmatch(end) and not any(part.startswith((".", "_")) for part in end.split("/"))
     ]
     if not names:
-        of = f"no {ENDING} file in it" if here and Path(name).is_dir() else "no such file"
+        of = f"no {ENDING} file in it" if is_local and Path(name).is_dir() else "no such file"
         raise DataError(f"cannot be read: {of}", path=shown(name), remedy=_NAME)
     return sorted(names)
 

@@ -34,6 +34,7 @@ TABLE_KEY = b"kragx"
 _BATCH_BYTES = 32 << 20
 _BATCH_ROWS = 4096
 _DOCUMENT = ("id", "text", "score", "metadata")
+_TEXTS = ("id", "text", "metadata")
 _JSON = ("metadata", "stages", "history")
 _UNREADABLE = (ValueError, OverflowError, IndexError)
 """What pyarrow raises over values that a file does not hold as it says."""
@@ -79,7 +80,7 @@ class Table:
         for row, record in rows:
             if self.of_documents is not None and not _is_told(record):
                 whole = self._rows(problems, _records, nested=True)
-                yield from (own for own in whole if own[0] >= row)
+                yield from (pair for pair in whole if pair[0] >= row)
                 return
             yield row, record
 
@@ -97,7 +98,7 @@ class Table:
                 for number in range(columns.num_columns):
                     column = columns.column(number)
                     starts = (column.dictionary_page_offset, column.data_page_offset)
-                    start = min(own for own in starts if own is not None)
+                    start = min(page for page in starts if page is not None)
                     digest.update(source.read_at(column.total_compressed_size, start))
         return digest.hexdigest()
 
@@ -167,7 +168,7 @@ def _checked(source: Any, name: str, *, nested: bool = True) -> ParquetFile:
     with inside(path=shown(name)):
         unique_names(file.schema_arrow.names)
     if nested and _is_nested(file.schema_arrow, name):
-        texts = [own for own in _leaves(file) if own.split(".")[-1] in ("id", "text", "metadata")]
+        texts = [leaf for leaf in _leaves(file) if leaf.split(".")[-1] in _TEXTS]
         return ParquetFile(source, metadata=about, read_dictionary=texts)
     n_bytes = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
     n_cells = about.num_rows * about.num_columns  # equal ones take no place in the file
@@ -178,7 +179,12 @@ def _checked(source: Any, name: str, *, nested: bool = True) -> ParquetFile:
 def _leaves(file: ParquetFile) -> list[str]:
     """The paths of all columns: ``retrieved.list.element.text``; without a DataFrame's index."""
     paths = [file.schema.column(n).path for n in range(len(file.schema))]
-    return [path for path in paths if not path.startswith("__index_level_")]
+    return [path for path in paths if not _is_index(path)]
+
+
+def _is_index(name: str) -> bool:
+    """Whether a column is the index of a DataFrame, which pandas writes beside."""
+    return name.startswith("__index_level_")
 
 
 def _columns(file: ParquetFile, of_documents: Collection[str] | None) -> list[str]:
@@ -196,7 +202,7 @@ def _columns(file: ParquetFile, of_documents: Collection[str] | None) -> list[st
 
     needed = [*filter(is_needed, paths)]
     # Of documents with texts alone, say, the lists would be gone with the texts.
-    return needed if any(own.split(".")[0] == "retrieved" for own in needed) else paths
+    return needed if any(path.split(".")[0] == "retrieved" for path in needed) else paths
 
 
 def _is_nested(schema: pa.Schema, name: str) -> bool:
@@ -210,7 +216,7 @@ def _is_nested(schema: pa.Schema, name: str) -> bool:
             path=shown(name),
             remedy="name the results themselves",
         )
-    fields = {own.name: own.type for own in schema if not own.name.startswith("__index_level_")}
+    fields = {column.name: column.type for column in schema if not _is_index(column.name)}
     if "query_id" in fields and "rank" in fields and "gold" not in fields:
         raise DataError(
             "a row a document, as kragx run writes results for data frames; a row a question is "
@@ -218,12 +224,12 @@ def _is_nested(schema: pa.Schema, name: str) -> bool:
             path=shown(name),
             remedy="name the results (.jsonl) beside it",
         )
-    lists = [fields[own] for own in ("gold", "retrieved") if own in fields]
-    kinds = [own.value_type if _is_list(own) else own for own in lists]
-    of_structs = [kind for own, kind in zip(lists, kinds) if kind != own and types.is_struct(kind)]
+    lists = [fields[name] for name in ("gold", "retrieved") if name in fields]
+    kinds = [kind.value_type if _is_list(kind) else kind for kind in lists]
+    structs = [kind for kind, of in zip(kinds, lists) if kind != of and types.is_struct(kind)]
     # Where all lists are empty, nothing is known of what they hold.
-    is_plain = len(of_structs) + sum(map(types.is_null, kinds)) == len(lists)
-    return bool(of_structs) and is_plain and fields.keys() <= GOLD.fields.keys()
+    is_plain = len(structs) + sum(map(types.is_null, kinds)) == len(lists)
+    return bool(structs) and is_plain and fields.keys() <= GOLD.fields.keys()
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -242,8 +248,11 @@ def _records(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 def _mappings(names: list[str], columns: list[pa.Array]) -> list[dict[str, Any]]:
     """The fields of each row that hold something."""
-    values = [_values(own, json=name in _JSON) for name, own in zip(names, columns)]
-    return [{name: own for name, own in zip(names, row) if own is not None} for row in zip(*values)]
+    values = [_values(array, json=name in _JSON) for name, array in zip(names, columns)]
+    return [
+        {name: value for name, value in zip(names, row) if value is not None}
+        for row in zip(*values)
+    ]
 
 
 def _values(array: pa.Array, *, json: bool = False) -> list[Any]:
@@ -261,9 +270,9 @@ def _values(array: pa.Array, *, json: bool = False) -> list[Any]:
         words = [None, *words] if len(words) < len(used) else words
         return [words[row] for row in rows.tolist()]
     if types.is_struct(kind):
-        mappings = _mappings([own.name for own in kind], array.flatten())
+        mappings = _mappings([part.name for part in kind], array.flatten())
         there = array.is_valid().to_pylist() if array.null_count else [True] * len(array)
-        return [own if is_there else None for own, is_there in zip(mappings, there)]
+        return [mapping if is_there else None for mapping, is_there in zip(mappings, there)]
     if _is_list(kind):
         stream = iter(_values(array.flatten()))
         lengths = compute.list_value_length(array).to_pylist()
@@ -285,7 +294,7 @@ def _json(value: Any) -> Any:
     if isinstance(value, str):
         with suppress(ValueError, RecursionError, DataError):
             return json_value(value, Mender())
-    if isinstance(value, list) and all(isinstance(own, tuple) for own in value):
+    if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value):
         return dict(value)
     return value
 

@@ -57,7 +57,7 @@ def write_questions(
     with needing("parquet", "writing Parquet files"):
         import pyarrow as pa
         from pyarrow import parquet
-    rows = (_row(question_record(*own)) for own in questions)
+    rows = (_row(question_record(*pair)) for pair in questions)
     schema, n = _schema(results), 0
     with _sink(path) as sink, parquet.ParquetWriter(sink, schema, **OPTIONS) as file:
         while group := [*islice(rows, GROUP)]:
@@ -119,5 +119,5 @@ def _cell(name: str, value: Any) -> Any:
     if name == "score":
         return float(value)  # in JSON infinity is a name
     if isinstance(value, list):
-        return [_row(own) if isinstance(own, dict) else _cell(name, own) for own in value]
+        return [_row(part) if isinstance(part, dict) else _cell(name, part) for part in value]
     return Mender().mend(value) if isinstance(value, str) else value
