@@ -32,7 +32,7 @@ TABLE_KEY = b"kragx"
 """Under this key of a schema stands what kragx says of a table that it has written itself."""
 
 _BATCH_BYTES = 32 << 20
-_BATCH_ROWS = 4096
+_BATCH_ROWS = 512
 _DOCUMENT = ("id", "text", "score", "metadata")
 _TEXTS = ("id", "text", "metadata")
 _JSON = ("metadata", "stages", "history")
