@@ -34,6 +34,7 @@ TABLE_KEY = b"kragx"
 _BATCH_BYTES = 32 << 20
 _BATCH_ROWS = 512
 _DOCUMENT = ("id", "text", "score", "metadata")
+_LISTS = ("alternatives", "expected_doc_types")
 _TEXTS = ("id", "text", "metadata")
 _JSON = ("metadata", "stages", "history")
 _UNREADABLE = (ValueError, OverflowError, IndexError)
@@ -246,13 +247,16 @@ def _records(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     return _mappings(batch.schema.names, batch.columns)
 
 
-def _mappings(names: list[str], columns: list[pa.Array]) -> list[dict[str, Any]]:
+def _mappings(names: list[str], arrays: list[pa.Array]) -> list[dict[str, Any]]:
     """The fields of each row that hold something."""
-    values = [_values(array, json=name in _JSON) for name, array in zip(names, columns)]
-    return [
-        {name: value for name, value in zip(names, row) if value is not None}
-        for row in zip(*values)
-    ]
+    columns = {
+        name: values
+        for name, array in zip(names, arrays)
+        # Lists of which none holds anything say nothing, and a plain record has no such field.
+        if any(values := _values(array, json=name in _JSON)) or name not in _LISTS
+    }
+    rows = zip(*columns.values()) if columns else [()] * len(arrays[0])
+    return [{name: value for name, value in zip(columns, row) if value is not None} for row in rows]
 
 
 def _values(array: pa.Array, *, json: bool = False) -> list[Any]:
