@@ -73,8 +73,13 @@ class Entries:
         texts = self.texts.part(queries)
         first = int(self.texts.n_texts[: queries.start].sum())
         own = slice(first, first + len(texts.numbers))
-        columns = (self.ids, self.numbers, self.metadata, self.alternatives)
-        return type(self)(texts, *(None if values is None else values[own] for values in columns))
+        return type(self)(
+            texts,
+            None if self.ids is None else self.ids[own],
+            None if self.numbers is None else self.numbers[own],
+            None if self.metadata is None else self.metadata[own],
+            None if self.alternatives is None else self.alternatives[own],
+        )
 
     def rows(
         self,
@@ -125,12 +130,8 @@ def numbered(texts: Sequence[str | None], n: Sequence[int]) -> Lists:
     known = known_texts()
     numbers = np.full(len(texts), NO_TEXT, np.int64)
     have_text = [text is not None for text in texts]
-    numbers[have_text] = known.numbers(filter(_is_text, texts))
+    numbers[have_text] = known.numbers([text for text in texts if text is not None])
     return Lists(known.texts, numbers, np.array(n, np.int64))
-
-
-def _is_text(text: str | None) -> bool:
-    return text is not None
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ class Batch:
             ),
             docs=Entries.of([*chain.from_iterable(docs)], [*map(len, docs)], "score"),
             statuses=statuses,
-            seconds=[answer and answer.seconds for answer in answers],
+            seconds=[None if answer is None else answer.seconds for answer in answers],
             errors={
                 position: answer.error
                 for position, answer in enumerate(answers)

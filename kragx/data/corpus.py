@@ -10,12 +10,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from operator import is_
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from kragx.data.batch import Batch, Row, batched
 from kragx.data.documents import Doc, as_doc, clean_id
@@ -30,8 +27,6 @@ from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.printing import phrase
 
 _SHOWN = 3  # ids that an error names
-
-_RECENT = 1 << 16  # hashes of ids that are not sorted yet
 
 _SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d{1,18})-(?P<end>\d{1,18})")
 
@@ -68,7 +63,7 @@ class Corpus:
         """
         if self.source is None:
             return {}
-        return _unique(_entries(self.source, self.name), self.name)
+        return {str(doc.id): doc for doc in documents(self)}
 
     def text(self, doc_id: str) -> str | None:
         """The text of an id; None if there is none.
@@ -151,24 +146,24 @@ class Corpus:
         return line, self._of_query(query), retrieved and self._of_retrieved(retrieved)
 
     def _of_query(self, query: Query) -> Query:
-        if self.source is None or not any(_textless(gold) for gold in query.gold):
+        if self.source is None or not any(map(_textless, query.gold)):
             return query
         return replace(query, gold=tuple(map(self._of_gold, query.gold)))
 
     def _of_gold(self, gold: Gold) -> Gold:
+        filled = map(self._of_doc, (Doc(gold.id, gold.text), *gold.alternatives))
         text, *others = (
-            doc if doc.text is None or (doc.text.strip()) else Doc(doc.id, None, doc.metadata)
-            for doc in map(self._of_doc, (Doc(gold.id, gold.text), *gold.alternatives))
+            # An empty text would stand in every document.
+            doc if doc.text is None or doc.text.strip() else replace(doc, text=None)
+            for doc in filled
         )
         return replace(gold, text=text.text, alternatives=tuple(others))
 
     def _of_retrieved(self, retrieved: Retrieved) -> Retrieved:
-        if self.source is None:
+        docs = retrieved.documents
+        if self.source is None or all(doc.text is not None for doc in docs):
             return retrieved
-        for doc in retrieved.documents:
-            if doc.text is None:
-                return replace(retrieved, documents=tuple(map(self._of_doc, retrieved.documents)))
-        return retrieved
+        return replace(retrieved, documents=tuple(map(self._of_doc, docs)))
 
     def _of_doc(self, doc: Doc) -> Doc:
         if doc.text is not None or doc.id is None:
@@ -215,25 +210,21 @@ class Lacking:
     def note_gold(self, query: Query) -> None:
         """Note the gold items of a query that have no text."""
         for number, gold in enumerate(query.gold, start=1):
-            if gold.text is not None and not gold.alternatives:  # as a rule
-                continue
             items: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
+            with_text = [item for item in items if item.text is not None]
             # Only with a corpus is an alternative without text a mistake: the corpus lacks it.
-            if self.corpus.source is None and any(item.text is not None for item in items):
+            if len(with_text) == len(items) or (with_text and self.corpus.source is None):
                 continue
             for item in items:
-                if item.text is None and (item.id is not None or item is gold):
-                    if item.id is None and any(other.text is not None for other in items):
-                        continue  # a gold item that is its alternatives
+                # A gold item without id is its alternatives, if these have texts.
+                is_named = item.id is not None or (item is gold and not with_text)
+                if item.text is None and is_named:
                     self.gold.setdefault(item.id, f"query {query.id!r}, gold {number}")
 
     def note_retrieved(self, query: Query, docs: Iterable[Doc]) -> None:
         """Note the documents of a query, best first, that have no text."""
-        texts = [doc.text for doc in docs]
-        if None not in texts:  # as a rule
-            return
-        for rank, (doc, text) in enumerate(zip(docs, texts), start=1):
-            if text is None:
+        for rank, doc in enumerate(docs, start=1):
+            if doc.text is None:
                 self.retrieved.setdefault(doc.id, f"query {query.id!r}, rank {rank}")
 
     def error(self, needed_by: str) -> LackingError:
@@ -329,73 +320,24 @@ def documents(source: object) -> Iterator[Doc]:
     corpus = as_corpus(source)
     if corpus.source is None:
         return iter(())
-    path = Path(corpus.source) if isinstance(corpus.source, str | Path) else None
-    # A pipe can be read once, and so can what Python passes.
-    is_kept = path is not None and (path.is_file() or path.is_dir())
-    places = _Hashed(corpus.source, corpus.name) if is_kept else _Places()
-    return _checked(_entries(corpus.source, corpus.name), corpus.name, places)
+    return _checked(_entries(corpus.source, corpus.name), corpus.name)
 
 
-class _Places(dict[str, str]):
-    """Where each id stands."""
-
-    def note(self, number: int, doc_id: str, place: str) -> str | None:
-        """Note the id of a document; the place where it stood before, if it did."""
-        if (before := self.get(doc_id)) is None:
-            self[doc_id] = place
-        return before
-
-
-class _Hashed:
-    """The same of files, which can be read again: 8 bytes an id instead of 200."""
-
-    def __init__(self, source: object, name: str) -> None:
-        self._source, self._name = source, name
-        self._slots = bytearray(1 << 24)  # by some bits of the hash; most ids are told new by it
-        self._recent: set[int] = set()
-        self._older = np.empty(0, np.int64)
-
-    def note(self, number: int, doc_id: str, place: str) -> str | None:
-        """Note the id of a document; the place where it stood before, if it did."""
-        key = hash(doc_id)
-        slot = key % len(self._slots)
-        if self._slots[slot] and self._has(key):
-            # Ids may share a hash, so what is read again says whether it was this one.
-            before = islice(_entries(self._source, self._name), number)
-            return next((where for where, doc in before if doc.id == doc_id), None)
-        self._slots[slot] = 1
-        self._recent.add(key)
-        if len(self._recent) == _RECENT:
-            recent = np.fromiter(self._recent, np.int64, _RECENT)
-            self._older = np.sort(np.concatenate((self._older, recent)))
-            self._recent.clear()
-        return None
-
-    def _has(self, key: int) -> bool:
-        at = int(np.searchsorted(self._older, key))
-        return key in self._recent or (at < len(self._older) and int(self._older[at]) == key)
-
-
-def _checked(
-    entries: _Entries, name: str, places: _Places | _Hashed | None = None
-) -> Iterator[Doc]:
-    places, number = _Places() if places is None else places, -1
-    for number, (place, doc) in enumerate(entries):
+def _checked(entries: _Entries, name: str) -> Iterator[Doc]:
+    places: dict[str, str] = {}
+    for place, doc in entries:
         if doc.id is None or doc.text is None:
             lacking = "no id" if doc.id is None else "no text"
             raise DataError(f"{place}: has {lacking}; a document of a corpus needs 'id' and 'text'")
-        if (before := places.note(number, doc.id, place)) is not None:
+        if doc.id in places:
             raise DataError(
-                f"{place}: id {doc.id!r} stands twice (first in {_first(before, place)}); "
+                f"{place}: id {doc.id!r} stands twice (first in {_first(places[doc.id], place)}); "
                 "give each document its own"
             )
+        places[doc.id] = place
         yield doc
-    if number < 0:
+    if not places:
         raise DataError(f"{name}: the corpus is empty; one JSON object a line is expected")
-
-
-def _unique(entries: _Entries, name: str) -> dict[str, Doc]:
-    return {str(doc.id): doc for doc in _checked(entries, name)}
 
 
 def _first(place: str, other: str) -> str:

@@ -183,7 +183,7 @@ class Reading:
             self.problems.file = shown(table.file)
             if self.is_nested(table):
                 self.format = FORMATS["gold"]
-                yield from table.questions(self.problems, self._of_record)
+                yield from self._of_records(table.records(self.problems))
             else:
                 rows = tabular.filled(table.rows(self.problems))
                 yield from self._of_records(self._named(rows))

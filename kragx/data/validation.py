@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ from kragx.data.documents import Doc
 from kragx.data.facts import facts_of
 from kragx.data.gold import Gold, GoldDataset, Query, named_items
 from kragx.data.occurrences import n_containing
-from kragx.data.problems import Problem, Problems
+from kragx.data.problems import Level, Problem, Problems
 from kragx.data.released import release_of
 from kragx.data.source import Reading
 from kragx.data.text import normalise
@@ -36,7 +35,8 @@ TOLERANCE = 0.05
 
 _LEVELS = {"error": phrase("error"), "warning": phrase("warning")}
 
-_Report = Callable[..., None]  # (field, message, level) of one query
+_Mistake = tuple[str, str, Level]
+"""A field of a query, what is wrong with it, and how much."""
 
 
 @dataclass(frozen=True)
@@ -164,16 +164,16 @@ def validate(
     queries = tuple(query for _, query in lines)
     kind = "unknown" if reading.format is None else reading.format.name
     problems = reading.problems
-    texts = None if corpus is None else _Corpus(as_corpus(corpus), queries)
+    texts = None if corpus is None else _Corpus.of(as_corpus(corpus), queries)
     if kind == "qrels":
         message = phrase("qrels hold no questions, so that no retriever can be asked")
         problems.add(None, "query", message, "warning")
     broken = {problem.query_id for problem in problems.found if problem.level == "error"}
     for line, query in lines:
-        report = partial(problems.add, line, query_id=query.id)
-        if query.id not in broken:  # else what was left out may be its gold
-            _check_gold(query, report, kind)
-        _check_query(query, report, kind, texts)
+        # Of a broken query what was left out may be its gold.
+        checks = [] if query.id in broken else [_of_gold(query, kind)]
+        for mistake in chain(*checks, _of_query(query, kind, texts)):
+            problems.add(line, *mistake, query.id)
     _check_questions(lines, problems)
     content_hash = GoldDataset(queries).content_hash if queries else None
     if (release := release_of(path)) and (changed := release.changed(content_hash or "")):
@@ -220,47 +220,48 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
             yield f"{name}: the shares add up to {total:g}; that can be 1 at most"
 
 
-def _check_gold(query: Query, report: _Report, kind: str) -> None:
+def _of_gold(query: Query, kind: str) -> Iterator[_Mistake]:
+    """That a query has no gold, unless it says so."""
     if any(gold.grade > 0 for gold in query.gold):
         return
     if kind == "qrels":  # which have no word for what cannot be answered
         message = phrase(
             "nothing is relevant, so it is not scored; add gold, or leave the query out"
         )
-        report("gold", message, "warning")
+        yield "gold", message, "warning"
     elif query.answerable is not False:
         message = phrase(
             "no gold, and not marked unanswerable, so it is not scored; add some, or answerable: "
             "false"
         )
-        report("gold", message, "warning")
+        yield "gold", message, "warning"
 
 
-def _check_query(query: Query, report: _Report, kind: str, corpus: _Corpus | None) -> None:
+def _of_query(query: Query, kind: str, corpus: _Corpus | None) -> Iterator[_Mistake]:
+    """What else is wrong with a query."""
     if query.text is None and kind != "qrels":
-        report("query", phrase("no text, so that no retriever can be asked"), "warning")
+        yield "query", phrase("no text, so that no retriever can be asked"), "warning"
     try:
         facts_of(query)
     except DataError:
-        shown = shorten(query.metadata["facts"])
         message = phrase(
             "no list of texts, or of {form} ({shown}), as metrics of facts need",
             form="{text, importance}",
-            shown=shown,
+            shown=shorten(query.metadata["facts"]),
         )
-        report("metadata.facts", message, "warning")
+        yield "metadata.facts", message, "warning"
     for field, text in _texts(query).items():
         if text is not None:
-            _check_unicode(field, text, report)
+            yield from _of_unicode(field, text)
     for place, _, item in _items(query):
         if item.id is not None:
             # Beside a text an id may be of anything.
-            _check_id(f"{place}.id", item.id, report, corpus if item.text is None else None)
+            yield from _of_id(f"{place}.id", item.id, corpus if item.text is None else None)
         if item.text is not None:
-            _check_text(f"{place}.text", normalise(item.text), report, corpus)
+            yield from _of_text(f"{place}.text", normalise(item.text), corpus)
     texts = [(position, normalise(gold.text or "")) for position, gold in enumerate(query.gold)]
-    _check_once(query, "text", texts, report)
-    _check_once(query, "id", [(position, item.id) for _, position, item in _items(query)], report)
+    yield from _repeated(query, "text", texts)
+    yield from _repeated(query, "id", [(position, item.id) for _, position, item in _items(query)])
 
 
 def _items(query: Query) -> Iterator[tuple[str, int, Gold | Doc]]:
@@ -286,52 +287,45 @@ def _texts(query: Query) -> dict[str, str | None]:
     }
 
 
-def _check_unicode(field: str, text: str, report: _Report) -> None:
+def _of_unicode(field: str, text: str) -> Iterator[_Mistake]:
     if not unicodedata.is_normalized("NFC", text):
-        report(
-            field,
-            phrase(
-                "text in NFD (as macOS writes file names); matchers of texts read it, but ids, "
-                "types and searches do not: save it as NFC"
-            ),
-            "warning",
+        message = phrase(
+            "text in NFD (as macOS writes file names); matchers of texts read it, but ids, "
+            "types and searches do not: save it as NFC"
         )
+        yield field, message, "warning"
     if "\ufffd" in text:
-        message = phrase("holds U+FFFD, a character that was lost in a conversion")
-        report(field, message, "warning")
+        yield field, phrase("holds U+FFFD, a character that was lost in a conversion"), "warning"
 
 
-def _check_id(field: str, doc_id: str, report: _Report, corpus: _Corpus | None) -> None:
+def _of_id(field: str, doc_id: str, corpus: _Corpus | None) -> Iterator[_Mistake]:
     if doc_id != doc_id.strip():
         message = phrase(
             "{id!r} begins or ends with white space, as no id should; remove it", id=doc_id
         )
-        report(field, message, "warning")
-    if corpus is not None and not corpus.has(doc_id):
-        report(
-            field,
-            phrase("id {id!r} is not in the corpus {corpus}", id=doc_id, corpus=corpus.path),
+        yield field, message, "warning"
+    if corpus is not None and corpus.whole.text(doc_id) is None:
+        message = phrase(
+            "id {id!r} is not in the corpus {corpus}", id=doc_id, corpus=corpus.whole.name
         )
+        yield field, message, "error"
 
 
-def _check_text(field: str, text: str, report: _Report, corpus: _Corpus | None) -> None:
-    n_docs = 1 if corpus is None else corpus.containing(text)
+def _of_text(field: str, text: str, corpus: _Corpus | None) -> Iterator[_Mistake]:
     if not text:
         return  # which the reader has reported
+    n_docs = 1 if corpus is None else corpus.counts[text]
     if not n_docs:
-        report(field, phrase("is not in the corpus: {text}", text=shorten(text, 50)))
-    elif corpus is not None and n_docs > max(1, COMMON * corpus.n_docs):
-        report(
-            field,
-            phrase(
-                "{text} stands in {n} of {of} documents, so it matches whatever is retrieved; "
-                "quote more of its passage",
-                text=shorten(text, 40),
-                n=n_docs,
-                of=corpus.n_docs,
-            ),
-            "warning",
+        yield field, phrase("is not in the corpus: {text}", text=shorten(text, 50)), "error"
+    elif corpus is not None and n_docs > max(1, COMMON * len(corpus.whole.docs)):
+        message = phrase(
+            "{text} stands in {n} of {of} documents, so it matches whatever is retrieved; "
+            "quote more of its passage",
+            text=shorten(text, 40),
+            n=n_docs,
+            of=len(corpus.whole.docs),
         )
+        yield field, message, "warning"
     elif len(text) < SHORT:
         message = phrase(
             "only 1 character ({text!r}), which many texts hold; quote more"
@@ -340,21 +334,21 @@ def _check_text(field: str, text: str, report: _Report, corpus: _Corpus | None) 
             n=len(text),
             text=text,
         )
-        report(field, message, "warning")
+        yield field, message, "warning"
 
 
-def _check_once(
-    query: Query, field: str, values: Iterable[tuple[int, str | None]], report: _Report
-) -> None:
-    """Warn of ids or texts that stand in two gold items, unless these contradict each other."""
+def _repeated(
+    query: Query, field: str, values: Iterable[tuple[int, str | None]]
+) -> Iterator[_Mistake]:
+    """Ids or texts that stand in two gold items, unless these contradict each other."""
     first: dict[str, int] = {}
     for position, value in values:
         before = first.setdefault(value, position) if value else position
         gold, other = query.gold[position], query.gold[before]
-        is_same = (
-            gold.id == other.id
-            and _same_text(gold, other)
-            and str(gold.metadata) == str(other.metadata)
+        is_same = (gold.id, normalise(gold.text or ""), str(gold.metadata)) == (
+            other.id,
+            normalise(other.text or ""),
+            str(other.metadata),
         )
         if before != position and not (is_same and gold.grade != other.grade):
             message = phrase(
@@ -368,33 +362,22 @@ def _check_once(
                 other=other.grade,
                 grade=gold.grade,
             )
-            report(f"gold[{position}].{field}", message, "warning")
+            yield f"gold[{position}].{field}", message, "warning"
 
 
-def _same_text(gold: Gold, other: Gold) -> bool:
-    return normalise(gold.text or "") == normalise(other.text or "")
-
-
+@dataclass(frozen=True)
 class _Corpus:
-    """The documents of a corpus, and how many of them contain each text of some queries."""
+    """A corpus, and how many of its documents contain each text of some queries."""
 
-    def __init__(self, corpus: Corpus, queries: Iterable[Query]) -> None:
-        self.path = corpus.name
-        self.n_docs = len(corpus.docs)
-        self._corpus = corpus
+    whole: Corpus
+    counts: Counter[str]
+
+    @classmethod
+    def of(cls, corpus: Corpus, queries: Iterable[Query]) -> _Corpus:
         items = (item for query in queries for _, _, item in _items(query))
         texts = {normalise(item.text) for item in items if item.text is not None} - {""}
-        self._counts = n_containing(
-            [normalise(doc.text or "") for doc in corpus.docs.values()], texts
-        )
-
-    def containing(self, text: str) -> int:
-        """How many documents contain a normalised text of a query."""
-        return self._counts[text]
-
-    def has(self, doc_id: str) -> bool:
-        """Whether a document, or a chunk that is named ``document:start-end``, is there."""
-        return self._corpus.text(doc_id) is not None
+        docs = [normalise(doc.text or "") for doc in corpus.docs.values()]
+        return cls(corpus, n_containing(docs, texts))
 
 
 def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Problems) -> None:
@@ -426,14 +409,11 @@ def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Proble
 
 
 def _meaning(golds: Sequence[Gold]) -> set[tuple[object, ...]]:
+    def plain(item: Gold | Doc) -> tuple[str | None, str | None]:
+        return item.id, None if item.text is None else normalise(item.text)
+
     return {
-        (
-            gold.grade,
-            frozenset(
-                (item.id, None if item.text is None else normalise(item.text))
-                for item in chain[Gold | Doc]([gold], gold.alternatives)
-            ),
-        )
+        (gold.grade, frozenset(map(plain, chain[Gold | Doc]([gold], gold.alternatives))))
         for gold in golds
     }
 

@@ -46,7 +46,7 @@ class Vectors:
         self._embed = embed
         self._model = model
         self._batch_size = batch_size
-        self._file = None if cache is None else VectorFile(Path(cache))
+        self._cache = None if cache is None else Path(cache)
         self.known: dict[str, Vector] = {}
         self._dimensions: int | None = None
 
@@ -60,17 +60,24 @@ class Vectors:
         if len(self.known) * (self._dimensions or 0) > _MOST_NUMBERS:
             self.known = {text: self.known[text] for text in wanted if text in self.known}
         new = [text for text in wanted if text not in self.known]
-        if self._file is not None and new:
+        if self._cache is not None and self._cache.exists() and new:
             keys = {self._key(text): text for text in new}
-            for key, vector in self._file.read(list(keys)):
-                self._remember([keys[key]], vector[None, :])
+            with self._opened(self._cache) as db:
+                query = "SELECT key, vector FROM vectors WHERE key"
+                for key, blob in rows_of(db, query, list(keys)):
+                    vector = np.frombuffer(blob, "<f8").astype(np.float64)
+                    self._remember([keys[key]], vector[None, :])
             new = [text for text in new if text not in self.known]
         for start in range(0, len(new), self._batch_size):
             batch = new[start : start + self._batch_size]
             vectors = self._asked(batch)
             self._remember(batch, vectors)  # which refuses what must not be kept either
-            if self._file is not None:
-                self._file.write(zip(map(self._key, batch), vectors))
+            if self._cache is not None:
+                blobs = (vector.astype("<f8").tobytes() for vector in vectors)
+                with self._opened(self._cache) as db, writing(db):
+                    # A key that is there keeps its own vector.
+                    rows = zip(map(self._key, batch), blobs)
+                    db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
         return self.known
 
     def _key(self, text: str) -> str:
@@ -83,7 +90,7 @@ class Vectors:
         except KragxError:
             raise
         except Exception as error:  # whatever foreign code raises, the user must learn where
-            where = "" if self._file is None else f"; what it gave before is in {self._file.path}"
+            where = "" if self._cache is None else f"; what it gave before is in {self._cache}"
             raise DataError(
                 f"match.embeddings: embedding {len(batch)} texts failed: "
                 f"{type(error).__name__}: {error}{where}"
@@ -120,37 +127,12 @@ class Vectors:
         lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
         self.known.update(zip(texts, scaled / np.where(lengths > 0, lengths, 1.0)))
 
-
-class VectorFile:
-    """Vectors by key, in an SQLite file that several processes may share.
-
-    Raises:
-        DataError: the file is something else, or cannot be used.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def read(self, keys: Sequence[str]) -> Iterator[tuple[str, Vector]]:
-        """Yield the vectors of the keys that are there."""
-        if not self.path.exists():
-            return
-        with self._opened() as db:
-            for key, blob in rows_of(db, "SELECT key, vector FROM vectors WHERE key", keys):
-                yield key, np.frombuffer(blob, "<f8").astype(np.float64)
-
-    def write(self, vectors: Iterable[tuple[str, Vector]]) -> None:
-        """Add vectors; a key that is there keeps its own."""
-        rows = [(key, vector.astype("<f8").tobytes()) for key, vector in vectors]
-        with self._opened() as db, writing(db):
-            db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
-
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _opened(self, path: Path) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(connect(self.path, (_SCHEMA,), _VERSION)) as db:
+            with closing(connect(path, (_SCHEMA,), _VERSION)) as db:
                 yield db
         except DataError as error:
             raise error.within("match.cache") from None
         except (OSError, sqlite3.Error) as error:
-            raise DataError(f"match.cache: {self.path}: cannot be used: {error}") from None
+            raise DataError(f"match.cache: {path}: cannot be used: {error}") from None

@@ -172,7 +172,9 @@ class IdMatcher(ArrayMatcher):
         """1 where the ids are equal, else 0; note those that only look so, or none are."""
         doc_ids, target_ids = self._ids(batch, targets)
         n_docs, n_targets = batch.docs.texts.n_texts, targets.entries.texts.n_texts
-        numbers = {name: number for number, name in enumerate(dict.fromkeys(target_ids)) if name}
+        numbers: dict[Any, int] = {
+            name: number for number, name in enumerate(dict.fromkeys(target_ids)) if name
+        }
         docs, golds = (
             np.fromiter(map(numbers.get, ids, repeat(nobody)), np.int64, len(ids))
             for ids, nobody in ((doc_ids, -1), (target_ids, -2))
@@ -198,17 +200,17 @@ class IdMatcher(ArrayMatcher):
             golds_of = target_ids[own_targets]
             wanted = [*filter(None, golds_of)]
             if not apart.met:
-                metadata = (batch.docs.metadata or {first: {}})[first] or {}
-                apart.add(batch.query_ids[query], own_docs, wanted, _keys(metadata))
+                metadata = batch.docs.metadata and batch.docs.metadata[first]
+                apart.add(batch.query_ids[query], own_docs, wanted, _keys(metadata or {}))
             if not _is_plain("".join(chain(own_docs, wanted))):
                 missed = _not_found(own_docs, golds_of, targets.gold[own_targets].tolist())
                 alike = look_alikes(missed, own_docs)
                 notes[ALIKE] += bool(alike)
                 if alike:  # which is said by itself
                     apart.meet()
-                for pair in [*alike.items()][-1:]:
+                for example in [*alike.items()][-1:]:
                     of_all = notes.finding(self.settings, ALIKE, Alike)
-                    of_all.add(batch.query_ids[query], pair)
+                    of_all.add(batch.query_ids[query], example)
         return scores
 
     def _ids(

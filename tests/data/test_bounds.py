@@ -76,7 +76,7 @@ def test_parquet_without_end(tmp_path, monkeypatch):
 
 
 def lines_read(monkeypatch, path):
-    """How many lines of a table the reader of CSV takes, again and again as well."""
+    """How many lines of a table the reader of CSV takes."""
     taken = 0
     plain = csv.reader
 
@@ -95,19 +95,19 @@ def lines_read(monkeypatch, path):
 
 
 @pytest.mark.parametrize(
-    ("row", "most"),
-    [('q{n},"bad" quote,c{n}', 3), ('x",""",', tabular._MOST_TIMES + 3), ("q{n},a,b,c", 2)],
+    "row",
+    ['q{n},"bad" quote,c{n}', 'x",""",', "q{n},a,b,c"],
     ids=["misplaced", "never closed", "cells"],
 )
-def test_bad_quotes_take_time_in_proportion(tmp_path, monkeypatch, row, most):
-    """However many rows are broken, each line is read a few times; what is left out is said."""
+def test_bad_quotes_take_time_in_proportion(tmp_path, monkeypatch, row):
+    """However many rows are broken, each line is read once."""
     n_rows = 2000
     path = tmp_path / "gold.csv"
     rows = [row.format(n=n) for n in range(n_rows)]
     path.write_text("\n".join(["query_id,query,relevant_chunk_ids", *rows]), encoding="utf-8")
     taken, problems = lines_read(monkeypatch, path)
-    assert taken <= most * n_rows
-    assert len(problems) == n_rows or "from here on are not read" in problems[-1].message
+    assert taken == n_rows + 1
+    assert problems
 
 
 @given(

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import jiter
 import pytest
 from hypothesis import example, given, strategies as st
 from langchain_core.documents import Document
@@ -20,12 +23,20 @@ from kragx.data import GoldDataset, Reading, Run, documents, gold
 from kragx.data.batch import Records
 from kragx.data.documents import Doc, as_docs
 from kragx.data.formats import jsonl
-from kragx.data.formats.jsonl import _plain_json, json_value
+from kragx.data.formats.jsonl import json_value
 from kragx.data.gold import Gold, Query, as_golds, query_hash
 from kragx.data.problems import Problem
 from kragx.data.text import Mender, normalise
 from kragx.errors import DataError
 from tests.thoroughness import examples
+
+
+def _refuse(raw: bytes, **_: Any) -> None:
+    raise ValueError
+
+
+SLOW = SimpleNamespace(from_json=_refuse)
+"""In the place of `jiter`: nothing is read fast."""
 
 TEXT = st.text(st.characters(exclude_categories=())) | st.sampled_from(["", " ", "한글", "\u2028"])
 VALUE = st.recursive(
@@ -52,19 +63,21 @@ def json_bytes(draw: st.DrawFn) -> bytes:
 @example(raw=b'{"a": "\xed\xa0\x80"}')
 @example(raw=b'{"a": ' + b"1" * 5000 + b"}")
 @example(raw=b"[" * 500 + b"]" * 500)
-def test_plain_json_is_json(raw: bytes) -> None:
-    """What the fast decoder takes is what `json_value` reads, without anything to mend."""
-    value = _plain_json(raw)
-    if value is not None:
+def test_json_is_read_once_or_carefully(raw: bytes) -> None:
+    """What the fast decoder takes is what the careful one reads, without anything to mend."""
+    with suppress(ValueError):
+        value = jiter.from_json(raw, catch_duplicate_keys=True)
         mender = Mender()
-        assert repr(value) == repr(json_value(raw.decode(), mender))
+        with patch.object(jsonl, "jiter", SLOW):
+            assert repr(value) == repr(json_value(raw, mender))
         assert mender.surrogates == 0
 
 
 @pytest.mark.parametrize("raw", [b'{"a": 1, "a": 1}', b'{"a": "\\udc00"}', b"", b"{", b"\xff"])
-def test_what_is_not_plain_is_left_to_json_value(raw: bytes) -> None:
-    """Keys that stand twice, half surrogates and broken lines are not taken."""
-    assert _plain_json(raw) is None
+def test_what_is_not_plain_is_not_taken(raw: bytes) -> None:
+    """Keys that stand twice, half surrogates and broken lines are left to the careful decoder."""
+    with pytest.raises(ValueError, match=r".+"):
+        jiter.from_json(raw, catch_duplicate_keys=True)
 
 
 ODD: dict[str, st.SearchStrategy[Any]] = {
@@ -266,7 +279,7 @@ def test_plain_lines_are_lines(raw: bytes, strict: bool) -> None:
     with (
         patch.object(documents, "columns", lambda *_, **__: None),
         patch.object(gold, "columns", lambda *_, **__: None),
-        patch.object(jsonl, "_plain_json", lambda raw: None),
+        patch.object(jsonl, "jiter", SLOW),
         patch.object(Records, "add", lambda *_: False),
     ):
         assert fast == read(raw, strict=strict)

@@ -27,7 +27,6 @@ from kragx import (
     write_results,
 )
 from kragx.data import Retrieved
-from kragx.data.batch import in_rows
 from kragx.data.formats import located, parquet
 from kragx.data.formats.located import files_of, is_located, located_name
 from kragx.data.formats.parquet import Table, tables_of
@@ -100,26 +99,6 @@ def test_what_is_written_is_read_back_as_json_lines_is(
     assert rows[0].queries == lines[0].queries
     assert rows[0].content_hash == dataset.content_hash
     assert rows[1].results == lines[1].results
-
-
-@pytest.mark.integration
-@given(drawn)
-@examples(60)
-def test_columns_say_what_records_say(
-    tmp_path_factory: pytest.TempPathFactory,
-    pairs: list[tuple[Query, Retrieved | None]],
-) -> None:
-    """The way by columns and the way by records, which checks each field, give the same."""
-    path = tmp_path_factory.mktemp("ways") / "same.parquet"
-    write_questions(pairs, path)
-    by_columns = read(path)
-    with pytest.MonkeyPatch.context() as patch:
-
-        def refuse(first: int, batch: object) -> None:
-            raise parquet._Other
-
-        patch.setattr(parquet, "_block", refuse)
-        assert read(path) == by_columns
 
 
 def test_a_row_a_question_is_evaluated_as_its_lines_are(tmp_path: Path) -> None:
@@ -436,11 +415,7 @@ def test_texts_are_read_after_all_where_an_id_is_missing(tmp_path: Path) -> None
     whole = Table(str(path))
     part = replace(whole, of_documents=("id",))
     problems = Problems("x", strict=True)
-    rows_of_part, rows_of_whole = (
-        list(in_rows(own.questions(problems, None)))  # type: ignore[arg-type]
-        for own in (part, whole)
-    )
-    assert rows_of_part == rows_of_whole
+    assert [*part.records(problems)] == [*whole.records(problems)]
 
 
 def test_parts_are_row_groups_with_their_rows(tmp_path: Path) -> None:
@@ -449,12 +424,11 @@ def test_parts_are_row_groups_with_their_rows(tmp_path: Path) -> None:
     rows = [{"query_id": f"q{n}", "gold": [{"text": f"g{n}"}], "retrieved": []} for n in range(10)]
     pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=3)
     problems = Problems("x", strict=True)
-    whole = list(in_rows(Table(str(path)).questions(problems, None)))  # type: ignore[arg-type]
+    whole = list(Table(str(path)).records(problems))
     parts = list(tables_of(str(path), 1))
     assert [part.groups for part in parts] == [(0,), (1,), (2,), (3,)]
-    of_parts = (own for part in parts for own in part.questions(problems, None))  # type: ignore[arg-type]
-    assert list(in_rows(of_parts)) == whole
-    assert [row for row, _, _ in whole] == list(range(1, 11))
+    assert [own for part in parts for own in part.records(problems)] == whole
+    assert [row for row, _ in whole] == list(range(1, 11))
     assert [part.groups for part in tables_of(str(path), 1 << 30)] == [(0, 1, 2, 3)]
 
 

@@ -10,10 +10,10 @@ import typer
 from kragx import printing
 from kragx.app.commands import options as opt
 from kragx.data import Query, Reading, Retrieved
-from kragx.data.formats.gold import question_record
 from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.data.formats.located import ENDING, is_address, is_parquet, shown
 from kragx.data.formats.parquet_written import write_questions
+from kragx.data.formats.records import question_record
 from kragx.errors import UsageError
 from kragx.printing import phrase
 

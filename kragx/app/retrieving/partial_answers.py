@@ -12,8 +12,8 @@ from typing import Any
 from kragx.app.retrieving.fingerprint import Fingerprint
 from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs, as_turns
 from kragx.data.documents import clean_seconds
-from kragx.data.formats.gold import answer_record
 from kragx.data.formats.jsonl import make_folder, open_log, read_records, refused, to_json
+from kragx.data.formats.records import answer_record
 from kragx.data.problems import Problems
 from kragx.data.stages import as_stages
 from kragx.errors import DataError

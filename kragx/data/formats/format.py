@@ -24,7 +24,7 @@ from kragx.data.problems import Level, Problems
 from kragx.data.runs import Retrieved
 from kragx.data.stages import Stage, as_stages
 from kragx.data.text import Mender
-from kragx.data.turns import Turn, as_turns
+from kragx.data.turns import as_turns
 from kragx.errors import DataError, shorten
 
 Question = tuple[Query, Retrieved | None]
@@ -119,8 +119,7 @@ class Fields:
 
     def query(self, query_id: str, text: str | None, gold: Iterable[Gold]) -> Query:
         """The query, with the fields that all of kragx's own formats have."""
-        if _OF_QUERIES.isdisjoint(self.record):
-            return Query(query_id, text, tuple(gold))
+        history = () if self.record.get("history") is None else self.record["history"]
         return Query(
             id=query_id,
             text=text,
@@ -130,14 +129,7 @@ class Fields:
             answerable=self.flag("answerable"),
             reference=self.text("reference"),
             metadata=self.metadata(),
-            history=self._history(),
-        )
-
-    def _history(self) -> tuple[Turn, ...]:
-        """What was said before."""
-        values = self.record.get("history")
-        return (
-            () if values is None else self._cleaned("history", as_turns, values, self.mender) or ()
+            history=self._cleaned("history", as_turns, history, self.mender) or (),
         )
 
     def rest(self) -> dict[str, Any]:
@@ -207,15 +199,13 @@ class Fields:
 
     def retrieved(self) -> Retrieved | None:
         """What was retrieved as a results file says it: documents, or their ids, or an error."""
-        seconds, lists = None, ["retrieved"]
-        if not _OF_ANSWERS.isdisjoint(self.record):
-            error = self.text("error")
-            seconds = self._cleaned("", clean_seconds, self.record.get("seconds"))
-            lists = [name for name in ("retrieved", "retrieved_chunk_ids") if self.record.get(name)]
-            if error is not None and (error.strip() or not lists):  # some write "" for none
-                if lists:
-                    self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
-                return Retrieved((), seconds, error, self._stages(()))
+        error = self.text("error")
+        seconds = self._cleaned("", clean_seconds, self.record.get("seconds"))
+        lists = [name for name in ("retrieved", "retrieved_chunk_ids") if self.record.get(name)]
+        if error is not None and (error.strip() or not lists):  # some write "" for none
+            if lists:
+                self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
+            return Retrieved((), seconds, error, self._stages(()))
         if "retrieved" not in self.record:
             if self.record.get("retrieved_chunk_ids") is None:
                 return None
@@ -272,13 +262,6 @@ class Fields:
     def _refused(self, error: DataError) -> None:
         remedy = f"; {error.remedy}" if error.remedy else ""
         self.report(error.field, error.problem + remedy)
-
-
-_OF_QUERIES = frozenset(
-    ("query_type", "expected_doc_types", "answerable", "reference", "metadata", "history")
-)
-_OF_ANSWERS = frozenset(("error", "seconds", "retrieved_chunk_ids", "stages"))
-"""What most records lack, of queries and of what was retrieved: asked for once."""
 
 
 def is_index(cell: object) -> bool:

@@ -32,9 +32,9 @@ from kragx.data.formats.format import Fields, Format, Kind, Read
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.located import is_parquet
 from kragx.data.formats.parquet_written import write_questions
+from kragx.data.formats.records import query_record, question_record
 from kragx.data.gold import Gold, GoldDataset, Query
-from kragx.data.runs import Retrieved, Run
-from kragx.data.stages import stage_records
+from kragx.data.runs import Run
 
 _Item = TypeVar("_Item")
 
@@ -88,7 +88,7 @@ def write_gold(dataset: GoldDataset, path: str | Path) -> None:
     if is_parquet(path):
         write_questions(((query, None) for query in dataset), path, results=False)
         return
-    write_records((_query_record(query) for query in dataset), path)
+    write_records((query_record(query) for query in dataset), path)
 
 
 def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
@@ -106,46 +106,6 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
         write_questions(((query, run.results.get(query.id)) for query in dataset), path)
         return
     write_records((question_record(query, run.results.get(query.id)) for query in dataset), path)
-
-
-def question_record(query: Query, answer: Retrieved | None) -> dict[str, Any]:
-    """A question as a results file holds it; None where nobody says what was retrieved."""
-    return _query_record(query) | ({} if answer is None else answer_record(answer))
-
-
-def _query_record(query: Query) -> dict[str, Any]:
-    """A query as a gold file holds it."""
-    gold = [
-        present(
-            id=item.id,
-            text=item.text,
-            grade=None if item.grade == 1.0 else item.grade,
-            alternatives=[doc_record(other) for other in item.alternatives],
-            metadata=dict(item.metadata),
-        )
-        for item in query.gold
-    ]
-    return {
-        "query_id": query.id,
-        **present(query=query.text),
-        "gold": gold,
-        **present(
-            query_type=query.query_type,
-            expected_doc_types=list(query.expected_doc_types),
-            answerable=query.answerable,
-            reference=query.reference,
-            history=[turn.to_dict() for turn in query.history],
-            metadata=dict(query.metadata),
-        ),
-    }
-
-
-def answer_record(answer: Retrieved) -> dict[str, Any]:
-    """What was retrieved for a query, or why nothing was, as a results file holds it."""
-    documents = [doc_record(doc) for doc in answer.documents]
-    record = {"retrieved": documents} if answer.error is None else {"error": answer.error}
-    stages = stage_records(answer.stages, answer.documents)
-    return record | present(seconds=answer.seconds, stages=stages)
 
 
 _IRRELEVANT = "irrelevant_chunk_ids"
@@ -265,7 +225,7 @@ def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
     lists = {grade: name for name, grade in _GRADES.items()}
 
     def record(query: Query) -> dict[str, Any]:
-        plain = _query_record(query)
+        plain = query_record(query)
         ids: dict[str, list[Any]] = {name: [] for name in reversed(_GRADES)}
         rest = []
         for gold, item in zip(query.gold, plain.pop("gold")):

@@ -3,6 +3,7 @@
 ``-`` is standard input or output; a file whose name ends with .gz is unpacked.
 """
 
+import codecs
 import errno
 import gzip
 import io
@@ -20,7 +21,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from itertools import count
 from math import isinf
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import jiter
 
@@ -68,14 +69,10 @@ def read_records(
     """
     problems = problems or Problems(str(path), strict=True)
     for number, raw in raw_lines(path, problems, lines):
-        record = _plain_json(raw)
-        # Surrogates encoded as bytes are let through, to be replaced and counted.
-        line = _decoded(number, raw, problems, "surrogatepass") if record is None else raw
-        if not line or line.isspace():
+        if not raw.strip():
             continue
         try:
-            if isinstance(line, str):
-                record = json_value(line, problems.mender)
+            record = json_value(raw, problems.mender)
             if not isinstance(record, dict):
                 raise DataError(
                     f"a JSON object is expected, not {shorten(record)}; each line must hold one "
@@ -83,6 +80,8 @@ def read_records(
                 )
         except DataError as error:
             problems.add(number, None, str(error))
+        except UnicodeDecodeError as error:
+            problems.add(number, None, _not_utf_8(error))
         except (ValueError, RecursionError) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else error
             message = f"not valid JSON: {reason}; each line must hold one whole JSON object"
@@ -98,15 +97,25 @@ def read_lines(path: str | Path, problems: Problems) -> Iterator[tuple[int, str]
         DataError: the file cannot be read.
     """
     for number, raw in raw_lines(path, problems):
-        line = _decoded(number, raw, problems)
-        if line is not None:
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError as error:
+            problems.add(number, None, _not_utf_8(error))
+        else:
             yield number, line
+
+
+def _not_utf_8(error: UnicodeDecodeError) -> str:
+    return f"not UTF-8 (byte {error.start + 1} of the line); save the file as UTF-8"
 
 
 def raw_lines(
     path: str | Path, problems: Problems, lines: Iterable[tuple[int, bytes]] | None = None
 ) -> Iterator[tuple[int, bytes]]:
-    """Each line as bytes; none of a file that begins as no UTF-8 does, which is reported."""
+    """Each line as bytes; none of a file that begins as no UTF-8 does, which is reported.
+
+    The mark at the beginning of a file is left out.
+    """
     with ExitStack() as within:
         if lines is None:
             lines = enumerate(within.enter_context(open_bytes(path)), start=1)
@@ -114,7 +123,7 @@ def raw_lines(
             if number == 1 and (name := marked(raw)) is not None:
                 problems.add(1, None, f"{name.upper()}; save the file as UTF-8")
                 return
-            yield number, raw
+            yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 
 def before(raw: bytes, name: str, wanted: str) -> bytes:
@@ -130,32 +139,11 @@ def before(raw: bytes, name: str, wanted: str) -> bytes:
     head = raw[: max(0, raw.find(b'"%s"' % name.encode()))].rstrip()
     if head.endswith(b","):
         head = head[:-1] + b"}"
-        record = _plain_json(head)
-        if isinstance(record, dict) and wanted in record:
-            return head
+        with suppress(ValueError, DataError, RecursionError):
+            record = json_value(head, Mender())
+            if isinstance(record, dict) and wanted in record:
+                return head
     return raw
-
-
-def _decoded(number: int, raw: bytes, problems: Problems, errors: str = "strict") -> str | None:
-    """A line as text; None if it is not UTF-8, which is reported."""
-    try:
-        return raw.decode("utf-8-sig" if number == 1 else "utf-8", errors)
-    except UnicodeDecodeError as error:
-        place = f"byte {error.start + 1} of the line"
-        problems.add(number, None, f"not UTF-8 ({place}); save the file as UTF-8")
-        return None
-
-
-def _plain_json(raw: bytes) -> Any:
-    """The value of a JSON text that has nothing special about it, many times as fast as `json`.
-
-    None of a text with a key that stands twice, with half a surrogate, or that is no JSON: what
-    `json_value` makes of it says so, or mends it.
-    """
-    try:  # a fraction of the time of `suppress`
-        return jiter.from_json(raw, catch_duplicate_keys=True)
-    except ValueError:
-        return None
 
 
 def first_line(path: str | Path) -> str:
@@ -183,9 +171,13 @@ def read_whole(
     Raises:
         DataError: it is neither one value nor JSON Lines.
     """
-    named_lines = ending(path) != ".json" and not first.startswith("[")
-    first_is_whole = _is_json(first)
-    if named_lines and first_is_whole:
+    is_lines = ending(path) != ".json" and not first.startswith("[")
+    try:
+        json.loads(first)
+        first_is_whole = True
+    except (ValueError, RecursionError):
+        first_is_whole = False
+    if is_lines and first_is_whole:
         return None  # read as a stream
     with open_bytes(path) as file:
         raw = file.read()
@@ -197,18 +189,11 @@ def read_whole(
     except DataError as error:
         raise error.within(path=str(path)) from None
     except (ValueError, RecursionError) as error:
-        if named_lines or first_is_whole:
+        if is_lines or first_is_whole:
             return None
         line, reason = getattr(error, "lineno", 1), getattr(error, "msg", "nested too deeply")
         problem = phrase("not valid JSON: {reason}", reason=reason)
         raise DataError(problem, path=f"{path}:{line}") from None
-
-
-def _is_json(text: str) -> bool:
-    with suppress(ValueError, RecursionError):
-        json.loads(text)
-        return True
-    return False
 
 
 def lines_of(text: str, depth: int = 2) -> dict[Place, int]:
@@ -255,16 +240,25 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def json_value(text: str, mender: Mender) -> Any:
-    """The value of a JSON text, its keys unique, without lone surrogates (in keys neither)."""
-    value = json.loads(text, object_pairs_hook=unique_keys)
-    # They come as \\udXXX escapes or as bytes that strict UTF-8 would refuse; rare, so the whole
-    # value is written and read again only where one may be.
-    with suppress(UnicodeEncodeError):
-        text.encode()
-        if "\\ud" not in text and "\\uD" not in text:
-            return value
-    mended = mender.mend(json.dumps(value, ensure_ascii=False))
+def json_value(raw: str | bytes, mender: Mender) -> Any:
+    """The value of a JSON text, its keys unique, without lone surrogates (in keys neither).
+
+    Raises:
+        DataError: a key stands twice.
+        ValueError, RecursionError: it is no JSON.
+    """
+    data = raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogatepass")
+    try:  # a fraction of the time of `suppress`
+        return jiter.from_json(data, catch_duplicate_keys=True)
+    except ValueError:
+        pass
+    # Read once more, to say what is wrong with it, or to mend it: surrogates come as escapes, or as
+    # bytes that strict UTF-8 refuses.
+    value = json.loads(data.decode("utf-8", "surrogatepass"), object_pairs_hook=unique_keys)
+    plain = json.dumps(value, ensure_ascii=False)
+    mended = mender.mend(plain)
+    if mended == plain:
+        return value
     return json.loads(mended, object_pairs_hook=unique_keys)  # two keys may have become one
 
 
@@ -323,16 +317,16 @@ def read_object(path: Path, what: str) -> dict[str, Any]:
         DataError: it holds something else.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        value = json.loads(text, object_pairs_hook=unique_keys)
-        if not isinstance(value, dict):
-            raise TypeError("no JSON object")
+        value = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique_keys)
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, TypeError, RecursionError, DataError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise DataError(f"not a {what} that kragx wrote: {reason}", path=str(path)) from None
-    return value
+    else:
+        if isinstance(value, dict):
+            return value
+        reason = "no JSON object"
+    raise DataError(f"not a {what} that kragx wrote: {reason}", path=str(path))
 
 
 @contextmanager
@@ -345,26 +339,25 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    try:
-        mode = os.stat(path).st_mode  # noqa: PTH116
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            # What a file is, is found out before it is read; and a device may have no end.
-            raise DataError(
-                "a pipe or device, which cannot be read twice; save it as a file, or name - for "
-                "standard input",
-                path=str(path),
-            )
-        file: IO[bytes] = Path(path).open("rb", BUFFER)  # noqa: SIM115
+    place = Path(path)
+    if place.exists() and not (place.is_file() or place.is_dir()):
+        raise DataError(
+            "a pipe or device, which cannot be read twice; save it as a file, or name - for "
+            "standard input",
+            path=str(path),
+        )
+    with ExitStack() as within:
+        try:
+            file: IO[bytes] = within.enter_context(place.open("rb", BUFFER))
+        except (OSError, ValueError) as error:  # of a name that holds NUL
+            problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
+            raise DataError(problem) from None
         if str(path).endswith(".gz"):
-            file = io.BufferedReader(_Unpacked(file, path), BUFFER)
-    except (OSError, ValueError) as error:  # of a name that holds NUL
-        problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
-        raise DataError(problem) from None
-    try:
-        with file:
+            file = within.enter_context(io.BufferedReader(_Unpacked(file, path), BUFFER))
+        try:
             yield file
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: not a whole gzip file: {error}") from None
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise DataError(f"{path}: not a whole gzip file: {error}") from None
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -411,9 +404,8 @@ class _Unpacked(io.RawIOBase):
     """What a gzip file holds, unpacked as it is read, so long as it is not out of proportion."""
 
     def __init__(self, packed: IO[bytes], path: str | Path) -> None:
-        self._packed, self._path = packed, path
-        self._file = gzip.GzipFile(fileobj=packed)
-        self._n_bytes = 0
+        self._file, self._path = gzip.GzipFile(fileobj=packed), path
+        self._size = os.fstat(packed.fileno()).st_size
 
     def readable(self) -> bool:
         """It is."""
@@ -422,16 +414,9 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Read what fits into a buffer; 0 at the end."""
         data = self._file.read(len(buffer))
-        self._n_bytes += len(data)
-        check_unpacked(self._path, self._n_bytes, os.fstat(self._packed.fileno()).st_size)
+        check_unpacked(self._path, self._file.tell(), self._size)
         buffer[: len(data)] = data
         return len(data)
-
-    def close(self) -> None:
-        """Close both files."""
-        self._file.close()
-        self._packed.close()
-        super().close()
 
 
 def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> None:
@@ -469,7 +454,10 @@ def open_text(path: str | Path, encoding: str = "utf-8") -> Iterator[IO[str]]:
     Raises:
         UsageError: the file cannot be written.
     """
-    with replacing(path) as place, _text(place, "w", encoding) as file:
+    with (
+        replacing(path) as place,
+        place.open("w", encoding=encoding, errors="replace", newline="") as file,
+    ):
         yield file
 
 
@@ -477,7 +465,7 @@ def open_text(path: str | Path, encoding: str = "utf-8") -> Iterator[IO[str]]:
 def open_log(path: str | Path) -> Iterator[IO[str]]:
     """A file to add lines at its end; a `UsageError` says why it cannot be opened or closed."""
     with refused(path, "written"):
-        file = _text(Path(path), "a", "utf-8")
+        file = Path(path).open("a", encoding="utf-8", errors="replace", newline="")  # noqa: SIM115
     try:
         yield file
     finally:  # errors of what is done meanwhile are others
@@ -491,67 +479,36 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         place.write_bytes(data)
 
 
-def _text(path: Path, mode: Literal["w", "a"], encoding: str) -> IO[str]:
-    return path.open(mode, encoding=encoding, errors="replace", newline="")
-
-
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Where to write what takes a file's place once the block has ended well.
 
-    A link is followed, and permissions stay. What cannot be replaced is written as it stands there:
-    a device, a pipe, a file with a second name, or one in a folder that takes no new file.
+    A link is followed, and permissions stay. A device or a pipe is written to as it stands there.
     """
     with refused(path, "written"):
         target = Path(os.path.realpath(path))
-        state = _state(target)
-        if state is not None and not os.access(target, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        mode = None
+        with suppress(FileNotFoundError):  # a name that is too long is another error
+            mode = target.stat().st_mode
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if state is not None and not _is_replaceable(Path(path), target, state):
+        if mode is not None and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        # Behind /dev/stdout stands a file that the shell goes on writing to.
+        if mode is not None and (not target.is_file() or Path(path).is_relative_to("/dev")):
             yield Path(path)
             return
         # A name of its own: the file's may be as long as names can be.
         part = target.with_name(f".kragx-{secrets.token_hex(6)}.part")
         try:
             part.touch(exist_ok=False)  # before the work, lest it be done for nothing
-            if state is not None:  # at once: what is private is never open to others
-                part.chmod(stat.S_IMODE(state.st_mode))
-                with suppress(OSError, AttributeError):  # AttributeError: on Windows
-                    os.chown(part, state.st_uid, state.st_gid)
+            if mode is not None:  # at once: what is private is never open to others
+                part.chmod(stat.S_IMODE(mode))
             yield part
             flush(part)
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-
-
-def _state(path: Path) -> os.stat_result | None:
-    """What stands there, if anything; raises for a name that cannot be, as `exists` does not."""
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None
-
-
-def _is_replaceable(path: Path, target: Path, state: os.stat_result) -> bool:
-    # Behind /dev/stdout stands a file that the shell goes on writing to, which is no name to take.
-    streams = [os.fstat(number) for number in (1, 2) if _is_open(number)]
-    return (
-        stat.S_ISREG(state.st_mode)
-        and state.st_nlink == 1
-        and not path.is_relative_to("/dev")
-        and not any(os.path.samestat(state, stream) for stream in streams)
-        and os.access(target.parent, os.W_OK)
-    )
-
-
-def _is_open(number: int) -> bool:
-    with suppress(OSError):
-        os.fstat(number)
-        return True
-    return False
 
 
 def flush(path: Path) -> None:

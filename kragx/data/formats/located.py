@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ENDING = ".parquet"
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _PATTERN = re.compile(r"[*?\[]")
+_PATTERN_AT = re.compile(r"[*\[]")
 _QUERY = re.compile(r"\?[^?/]*=[^?]*$")
 _LONGEST = 300  # characters of what a library says
 _PATIENCE = "retry_limit_seconds"  # of gs://: a wrong name would be tried for 15 minutes
@@ -81,22 +82,51 @@ def files_of(source: object) -> list[str]:
         DataError: there is none, or an address cannot be read.
     """
     if isinstance(source, (list, tuple)):
-        return list(dict.fromkeys(name for own in source for name in files_of(own)))
+        return list(dict.fromkeys(name for part in source for name in files_of(part)))
     name = str(source)
-    if is_address(name):
-        names = _at_address(name)
-    elif Path(name).is_dir():
-        names = _data((str(own) for own in Path(name).rglob(f"*{ENDING}")), str(Path(name)))
-    elif _PATTERN.search(name) and not Path(name).exists():
-        base, slash, rest = _split(name)
-        folder = Path(base or slash or ".")
-        names = _data((str(own) for own in folder.glob(rest) if own.is_file()), str(folder))
-    else:
+    plain, query = _parts(name)
+    is_local = not is_address(name)
+    pattern = (_PATTERN if is_local else _PATTERN_AT).search(plain)
+    if is_local and not Path(name).is_dir() and (pattern is None or Path(name).exists()):
         return [name]
+    base = plain[: plain.rfind("/", 0, pattern.start()) + 1] if pattern else f"{plain}/"
+    within = plain[len(base) :] if pattern else "**/"
+    with readable(name):
+        from pyarrow.fs import FileSelector, FileType
+
+        if not is_local and pattern is None and _info(name).type == FileType.File:
+            return [name]
+        system, path = (_local(), base or ".") if is_local else _folder_at(base, query)
+        folder = path.rstrip("/") or "/"
+        selector = FileSelector(folder, allow_not_found=True, recursive="/" in within)
+        infos = [info for info in system.get_file_info(selector) if info.type == FileType.File]
+    ends = [info.path.removeprefix(folder).removeprefix("/") for info in infos]
+    fits = re.compile(_as_regex(within) if pattern else rf"(?i:.*\{ENDING})")
+    names = [
+        base.removeprefix("./") + end + query
+        for end in ends
+        # What begins so is no data, whatever stands before the folder.
+        if fits.fullmatch(end) and not any(part.startswith((".", "_")) for part in end.split("/"))
+    ]
     if not names:
-        of = f"no {ENDING} file in it" if Path(name).is_dir() else "no such file"
+        of = f"no {ENDING} file in it" if is_local and Path(name).is_dir() else "no such file"
         raise DataError(f"cannot be read: {of}", path=shown(name), remedy=_NAME)
     return sorted(names)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """A name without what an address says of its file system, and that: ``?region=x``."""
+    query = _QUERY.search(name) if is_address(name) else None
+    return (_QUERY.sub("", name).rstrip("/"), query[0]) if query else (name.rstrip("/") or name, "")
+
+
+def _as_regex(pattern: str) -> str:
+    """A pattern of files as a regular expression: ``*`` within a folder's name, ``**`` over any."""
+    kinds = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*|\?|\[[^\]/]+\])", pattern)
+    return "".join(
+        kinds.get(part) or (part if part.startswith("[") else re.escape(part)) for part in parts
+    )
 
 
 @contextmanager
@@ -143,9 +173,13 @@ def place_of(name: str, folder: str) -> str:
 def state_of(name: str) -> tuple[int, int]:
     """The bytes of a file, and when it was written, in nanoseconds (0 where nobody says)."""
     with readable(name):
-        system, path = _system(name)
-        info = system.get_file_info(path)
+        info = _info(name)
         return info.size or 0, info.mtime_ns or 0
+
+
+def _info(name: str) -> FileInfo:
+    system, path = _system(name)
+    return system.get_file_info(path)
 
 
 def shown(name: str) -> str:
@@ -177,9 +211,9 @@ def _system(name: str) -> tuple[FileSystem, str]:
     """The file system that has a file, and what the file is called there."""
     if not is_address(name):
         return _local(), name
-    query = _QUERY.search(name)
-    folder, _, file = _QUERY.sub("", name).rpartition("/")
-    system, path = _folder_at(folder, query[0] if query else "")
+    plain, query = _parts(name)
+    folder, _, file = plain.rpartition("/")
+    system, path = _folder_at(folder, query)
     return system, f"{path.rstrip('/')}/{file}"
 
 
@@ -203,60 +237,3 @@ def _folder_at(folder: str, query: str) -> tuple[FileSystem, str]:
         remedy = "write s3://bucket/path, gs://bucket/path, or a path of this machine"
         raise DataError(problem, path=shown(folder), remedy=remedy) from None
     return system, path
-
-
-def _at_address(name: str) -> list[str]:
-    """The files that an address names."""
-    from pyarrow.fs import FileSelector, FileType
-
-    query = _QUERY.search(name)
-    plain = _QUERY.sub("", name).rstrip("/")
-    pattern = re.search(r"[*\[]", plain)
-    with readable(name):
-        if pattern is None:
-            system, path = _system(name if query is None else plain + query[0])
-            info: FileInfo = system.get_file_info(path)
-            if info.type == FileType.File:
-                return [name]
-            base = plain
-        else:
-            base, _, _ = _split(plain)
-            system, path = _folder_at(base, query[0] if query else "")
-        selector = FileSelector(path, recursive=True, allow_not_found=True)
-        entries = [own.path for own in system.get_file_info(selector) if own.type == FileType.File]
-    ends = [own[len(path.rstrip("/")) :] for own in entries]
-    names = [base + end for end in ends]
-    if pattern is None:
-        names = _data((own for own in names if own.lower().endswith(ENDING)), base)
-    else:
-        fits = re.compile(_as_regex(plain))
-        names = _data((own for own in names if fits.fullmatch(own)), base)
-    return [own + (query[0] if query else "") for own in names]
-
-
-def _split(pattern: str) -> tuple[str, str, str]:
-    """The folder in which to look for a pattern, a slash, and the rest."""
-    match = _PATTERN.search(pattern)
-    end = pattern.rfind("/", 0, match.start() if match else None)
-    return pattern[: max(end, 0)], pattern[max(end, 0) : end + 1], pattern[end + 1 :]
-
-
-def _as_regex(pattern: str) -> str:
-    """A pattern of files as a regular expression: ``*`` within a folder's name, ``**`` over any."""
-    parts = re.split(r"(\*\*/|\*|\[[^\]/]+\])", pattern)
-    kinds = {"**/": "(?:.*/)?", "*": "[^/]*"}
-    return "".join(
-        kinds.get(part)
-        or (part if part.startswith("[") and part.endswith("]") else re.escape(part))
-        for part in parts
-    )
-
-
-def _data(names: Any, folder: str) -> list[str]:
-    """Those names below a folder of which no part begins with ``.`` or ``_``."""
-    before = "" if folder == "." else folder  # which paths do not begin with
-    return [
-        name
-        for name in names
-        if not any(part.startswith((".", "_")) for part in name[len(before) :].split("/"))
-    ]

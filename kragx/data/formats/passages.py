@@ -86,10 +86,8 @@ def _in_yaml(name: str) -> str:
     """A column's name as it stands in a mapping of a config, in quotes where YAML needs them."""
     import yaml  # which takes time, and a table that is understood needs none
 
-    from kragx.data.yaml_text import Loader
-
     try:
-        is_plain = yaml.load(f"{{column: {name}}}", Loader) == {"column": name}
+        is_plain = yaml.safe_load(f"{{column: {name}}}") == {"column": name}
     except yaml.YAMLError:
         is_plain = False
     return name if is_plain else json.dumps(name, ensure_ascii=False)

@@ -10,7 +10,7 @@ import ast
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ FIELDS: Mapping[str, Kind] = {
 _SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
 _IN_QUOTES = re.compile('"[^"]*"')
 _SEPARATES = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
-_MOST_TIMES = 20  # that a table with quotes that are never closed is read
 _QUESTIONS = ("query", "question", "user_input")  # what formats call the question's text
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -63,51 +62,43 @@ def read_csv(
         text, name = decoded(raw, encoding)
     if name == GUESSED and encoding is None:
         problems.guessed(name)
-    lines = io.StringIO(text, newline="").readlines()
-    separator = "\t" if ending(path) == ".tsv" else _separator(lines)
+    separator = "\t" if ending(path) == ".tsv" else _separator(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header: list[str] = []
-    line, n_read_again, n_columns = 1, 0, 0
-    while line <= len(lines):
-        begun = line - 1  # lines before this reader's first
-        rest = (lines[number] for number in range(begun, len(lines)))
-        reader = csv.reader(rest, delimiter=separator, strict=True)
+    while True:
+        line = reader.line_num + 1
         try:
-            for cells in reader:
-                if not header:
-                    header, n_columns = _header(cells, path), len(cells)
-                elif not header[0] and not is_index(cells[0]) and any(map(str.strip, cells)):
-                    problems.add(line, None, f"{shorten(cells[0])}: its column has no name")
-                elif len(cells) == n_columns and not any(map(str.strip, cells[len(header) :])):
-                    row = dict(zip(header, cells))
-                    row.pop("", None)
-                    yield line, row
-                elif any(map(str.strip, cells)):  # no blank line
-                    message = (
-                        f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
-                        f"{_SEPARATES[separator]} or line break needs double quotes around it"
-                    )
-                    if len(header) == 1:
-                        message += f", and line 1 must name the columns: it is {header[0]!r}"
-                    problems.add(line, None, message)
-                line = begun + reader.line_num + 1
+            cells = next(reader, None)
         except csv.Error as error:
             problems.add(line, None, f"not valid CSV: {error}")
             if not header:
                 problems.refuse()  # nothing else can be told
-            # A quote that is never closed takes in all that follows, which is then read again.
-            n_read_again += begun + reader.line_num - line
-            if n_read_again > _MOST_TIMES * len(lines):
-                message = "so many quotes are never closed that the lines from here on are not read"
-                problems.add(line, None, message)
-                return
-            line += 1
+            continue
+        if cells is None:
+            break
+        if not header:
+            header, n_columns = _header(cells, path), len(cells)
+        elif not header[0] and not is_index(cells[0]) and any(map(str.strip, cells)):
+            problems.add(line, None, f"{shorten(cells[0])}: its column has no name")
+        elif len(cells) == n_columns and not any(map(str.strip, cells[len(header) :])):
+            row = dict(zip(header, cells))
+            row.pop("", None)
+            yield line, row
+        elif any(map(str.strip, cells)):  # no blank line
+            message = (
+                f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
+                f"{_SEPARATES[separator]} or line break needs double quotes around it"
+            )
+            if len(header) == 1:
+                message += f", and line 1 must name the columns: it is {header[0]!r}"
+            problems.add(line, None, message)
     if not header:
         raise DataError(f"{path}: the file is empty; a header with the fields' names is expected")
 
 
-def _separator(lines: Iterable[str]) -> str:
+def _separator(text: str) -> str:
     """What the first line that is not blank separates cells by: commas, or else semicolons."""
-    header = next(filter(str.strip, lines), "")
+    header = next(filter(str.strip, io.StringIO(text, newline="")), "")
     bare = _IN_QUOTES.sub("", header)
     return ";" if ";" in bare and "," not in bare else ","
 
@@ -329,8 +320,7 @@ def json_cell(text: str) -> Any:
     Raises:
         DataError: it is neither, or a key stands twice.
     """
-    readers: tuple[Callable[[str], Any], ...] = (lambda text: json_value(text, Mender()), _printed)
-    for read in readers:
+    for read in (lambda cell: json_value(cell, Mender()), _printed):
         try:
             return read(text)
         except DataError:

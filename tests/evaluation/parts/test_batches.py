@@ -22,7 +22,6 @@ from pyarrow import parquet as parquet_files
 from kragx import DataError, Evaluation, UsageError, evaluate
 from kragx.data import known, source
 from kragx.data.batch import Batch, Records
-from kragx.data.formats import parquet
 from kragx.matchers import MatchItem, Notes, RougeMatcher
 from kragx.metrics import MatchTable
 from tests.thoroughness import examples
@@ -103,11 +102,6 @@ def columns(table: MatchTable) -> dict[str, object]:
     }
 
 
-def refused(first: int, batch: object) -> None:
-    """A batch that is not read by columns."""
-    raise parquet._Other
-
-
 @contextmanager
 def of_size(size: int) -> Iterator[None]:
     """Batches of so many questions."""
@@ -120,7 +114,6 @@ def one_by_one() -> Iterator[None]:
     """Every record is read by itself, and every question is a batch."""
     with (
         patch.object(Records, "add", lambda *_: False),
-        patch.object(parquet, "_block", refused),
         of_size(1),
     ):
         yield

@@ -1,0 +1,48 @@
+"""Questions and answers as gold files and results files hold them."""
+
+from typing import Any
+
+from kragx.data.documents import doc_record, present
+from kragx.data.gold import Query
+from kragx.data.runs import Retrieved
+from kragx.data.stages import stage_records
+
+
+def question_record(query: Query, answer: Retrieved | None) -> dict[str, Any]:
+    """A question as a results file holds it; None where nobody says what was retrieved."""
+    return query_record(query) | ({} if answer is None else answer_record(answer))
+
+
+def query_record(query: Query) -> dict[str, Any]:
+    """A query as a gold file holds it."""
+    gold = [
+        present(
+            id=item.id,
+            text=item.text,
+            grade=None if item.grade == 1.0 else item.grade,
+            alternatives=[doc_record(other) for other in item.alternatives],
+            metadata=dict(item.metadata),
+        )
+        for item in query.gold
+    ]
+    return {
+        "query_id": query.id,
+        **present(query=query.text),
+        "gold": gold,
+        **present(
+            query_type=query.query_type,
+            expected_doc_types=list(query.expected_doc_types),
+            answerable=query.answerable,
+            reference=query.reference,
+            history=[turn.to_dict() for turn in query.history],
+            metadata=dict(query.metadata),
+        ),
+    }
+
+
+def answer_record(answer: Retrieved) -> dict[str, Any]:
+    """What was retrieved for a query, or why nothing was, as a results file holds it."""
+    documents = [doc_record(doc) for doc in answer.documents]
+    record = {"retrieved": documents} if answer.error is None else {"error": answer.error}
+    stages = stage_records(answer.stages, answer.documents)
+    return record | present(seconds=answer.seconds, stages=stages)
