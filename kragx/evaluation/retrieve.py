@@ -258,7 +258,7 @@ class _Interview:
         }
         questions = [query for query in dataset if query.id not in answers]
         for query in islice(cycle(dataset), asking.warmup if questions else 0):
-            await self.attempt(query, mender)
+            await self.attempt(query, Mender())
         waiting = iter(questions)
         with progress_bar(
             phrase("asking {name}", name=self.name), len(dataset), progress

@@ -106,12 +106,6 @@ def is_retriever(value: object) -> bool:
     return is_usual or hasattr(value, "retrieve") or _is_pipeline(value) or _is_component(value)
 
 
-def check_retriever(value: object, field: str = "retriever") -> None:
-    """Raise a `UsageError` unless `value` can be asked."""
-    if not is_retriever(value):
-        adapted(value, field)
-
-
 def _is_async(retriever: Any) -> bool:
     calls = (retriever, getattr(type(retriever), "__call__", None))  # noqa: B004  # the method itself
     return any(

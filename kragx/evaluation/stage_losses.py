@@ -12,7 +12,7 @@ from statistics import median
 from typing import ClassVar, Literal
 
 from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, Stage, last_stages, read_dataset
-from kragx.errors import DataError, UntrustedError, UsageError
+from kragx.errors import DataError, UsageError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
@@ -374,23 +374,20 @@ def losses_of(
     if criteria.matcher.judges:
         return _unjudged(run.name, final.match_name, k)
     criteria = criteria.measured(_metrics(k))
-    queries = [query for query in dataset if query.id in run and _items(query)]
-    n_without = len(queries)
+    with_gold = [query for query in dataset if query.id in run and _items(query)]
+    queries = [query for query in with_gold if run[query.id].stages]
     stages = {query.id: _by_name(run[query.id].stages) for query in queries}
-    queries = [query for query in queries if stages[query.id]]
-    n_without -= len(queries)
-    names, remarks = _names(stages.values()), []
+    # The longest chain says the order of all.
+    longest = sorted(stages.values(), key=len, reverse=True)
+    names, remarks = dict.fromkeys(name for chain in longest for name in chain), list[str]()
+    if n_without := len(with_gold) - len(queries):
+        remarks.append(phrase("questions without stages, left out: {n}", n=n_without))
     matched: dict[str, Evaluation] = {}
     for name in names:
-        results = {
-            query.id: Retrieved(stages[query.id][name].documents)
-            for query in queries
-            if name in stages[query.id]
-        }
-        gold = GoldDataset(
-            tuple(query for query in queries if query.id in results), name=dataset.name
-        )
+        mine = [query for query in queries if name in stages[query.id]]
+        results = {query.id: Retrieved(stages[query.id][name].documents) for query in mine}
         of_stage = Run(results, name=f"{run.name} > {name}")
+        gold = GoldDataset(tuple(mine), name=dataset.name)
         try:
             with warnings.catch_warnings():  # of the answers they are said
                 warnings.simplefilter("ignore", MatchWarning)
@@ -402,41 +399,31 @@ def losses_of(
                 if evaluation.table.threshold != threshold:
                     evaluation = evaluation.at_threshold(threshold)
                 matched[name] = evaluation
-        except UntrustedError:
-            why = phrase(
-                "where stages lose the gold is not recorded in the folder; --trust matches again"
-            )
-            return _unsaid(run.name, final.match_name, k, why)
         except (DataError, UsageError) as error:
-            first = visible(str(error).splitlines()[0])
+            why = visible(str(error).splitlines()[0])
             remarks.append(
-                phrase("stage {name} is passed over: {why}", name=visible(name), why=first)
+                phrase("stage {name} is passed over: {why}", name=visible(name), why=why)
             )
+    if not matched:
+        return _unsaid(run.name, final.match_name, k, remarks)
     ranks = {name: _ranks(evaluation) for name, evaluation in {**matched, ANSWER: final}.items()}
     chains = [_Chain(query, run[query.id], stages[query.id], ranks, k) for query in queries]
     scores = [_score(name, chains, matched[name].mean) for name in names if name in matched]
-    remarks += [
-        phrase(
+    for score in scores:
+        name, n_questions = visible(score.name), score.n_questions
+        seen = phrase(
             "stage {name} was seen on {n} of {of} questions; its numbers are of those",
-            name=visible(score.name),
-            n=score.n_questions,
+            name=name,
+            n=n_questions,
             of=len(queries),
         )
-        for score in scores
-        if score.n_questions < len(queries)
-    ]
-    remarks += [
-        phrase(
+        failed = phrase(
             "stage {name} failed on {n} of {of} questions, each scored as an empty list",
-            name=visible(score.name),
+            name=name,
             n=score.n_failed,
-            of=score.n_questions,
+            of=n_questions,
         )
-        for score in scores
-        if score.n_failed
-    ]
-    if n_without:
-        remarks.append(phrase("questions without stages, left out: {n}", n=n_without))
+        remarks += [seen] * (n_questions < len(queries)) + [failed] * (score.n_failed > 0)
     if any(chain.makes_answer for chain in chains):
         scores.append(_score(ANSWER, chains, _means(final, queries, k)))
     items = tuple(item for chain in chains for item in chain.lost())
@@ -464,11 +451,11 @@ def _unjudged(retriever: str, match: str, k: int) -> StageLosses:
         "a matcher that asks none, for example {example}",
         example="matchers: {judged: llm, texts: overlap}",
     )
-    return _unsaid(retriever, match, k, why)
+    return _unsaid(retriever, match, k, [why])
 
 
-def _unsaid(retriever: str, match: str, k: int, why: str) -> StageLosses:
-    return StageLosses(retriever, match, k, 0, 0, 0, (), (), (why,))
+def _unsaid(retriever: str, match: str, k: int, why: Iterable[str]) -> StageLosses:
+    return StageLosses(retriever, match, k, 0, 0, 0, (), (), tuple(why))
 
 
 def _items(query: Query) -> list[int]:
@@ -488,19 +475,6 @@ def _by_name(stages: Iterable[Stage]) -> dict[str, Stage]:
         )
         for stage in stages
     }
-
-
-def _names(of_queries: Iterable[Mapping[str, Stage]]) -> list[str]:
-    """The names of all stages, each behind its inputs."""
-    inputs: dict[str, set[str]] = {}
-    for stages in of_queries:
-        for stage in stages.values():
-            inputs.setdefault(stage.name, set()).update(stage.inputs)
-    names: list[str] = []
-    while rest := [name for name in inputs if name not in names]:
-        # Of a circle, which names make that change, the first.
-        names.append(next((name for name in rest if inputs[name] <= {*names}), rest[0]))
-    return names
 
 
 def _ranks(evaluation: Evaluation) -> dict[str, list[float]]:
@@ -533,7 +507,7 @@ class _Chain:
         k: int,
     ) -> None:
         self.query_id, self.items, self.stages = query.id, _items(query), stages
-        self._answer, self._k = answer, k
+        self._answer, self.k = answer, k
         self._ranks = {name: ranks[name][query.id] for name in (*stages, ANSWER) if name in ranks}
         last = [*last_stages(stages.values())]
         self.inputs: dict[str, list[str]] = {}
@@ -562,7 +536,7 @@ class _Chain:
             (name for name, stage in self.stages.items() if stage.error is not None), None
         )
         for item in self.items:
-            if self.rank(item, ANSWER) <= self._k:
+            if self.rank(item, ANSWER) <= self.k:
                 continue
             if self._answer.error is not None:
                 yield LostItem(self.query_id, item, "failed", failed)
@@ -577,7 +551,7 @@ class _Chain:
             inputs, rank = self.inputs[name], self.rank(item, name)
             before = self.rank(item, *inputs)
             reason: Reason | None = None
-            if before <= self._k < rank < inf:
+            if before <= self.k < rank < inf:
                 reason = "lowered"
             elif before == inf and rank < inf:
                 reason = "always_low"
@@ -593,7 +567,7 @@ class _Chain:
 
     def _is_low(self, name: str, before: float) -> bool:
         """Whether a stage only took the first documents, and this one had been below k before."""
-        if before <= self._k or len(self.inputs[name]) != 1:
+        if before <= self.k or len(self.inputs[name]) != 1:
             return False
         taken = self.stages.get(name, self._answer).documents
         return _equal(taken, self.stages[self.inputs[name][0]].documents[: len(taken)])
@@ -606,18 +580,13 @@ def _finite(rank: float) -> int | None:
 def _score(name: str, chains: Iterable[_Chain], means: Mapping[str, float | None]) -> StageScore:
     """What a stage, or what is made of the last ones, does to the gold."""
     chains = [chain for chain in chains if name in chain.inputs]
-    k = chains[0]._k
-    counts: Counter[str] = Counter()
-    for chain in chains:
-        inputs = chain.inputs[name]
-        for item in chain.items:
-            before, after = chain.rank(item, *inputs), chain.rank(item, name)
-            is_reached = before < inf or not inputs
-            counts["reached"] += is_reached
-            counts["kept"] += is_reached and after < inf
-            counts["within"] += after <= k
-            counts["lifted"] += after <= k < before < inf
-            counts["lowered"] += before <= k < after < inf
+    k = chains[0].k
+    ranks = [
+        (chain.rank(item, *chain.inputs[name]), chain.rank(item, name), not chain.inputs[name])
+        for chain in chains
+        for item in chain.items
+    ]
+    reached = [after for before, after, searches in ranks if searches or before < inf]
     stages = [chain.stages[name] for chain in chains if name in chain.stages]
     times = [stage.seconds * 1000 for stage in stages if stage.seconds is not None]
     return StageScore(
@@ -627,9 +596,9 @@ def _score(name: str, chains: Iterable[_Chain], means: Mapping[str, float | None
         n_failed=sum(stage.error is not None for stage in stages),
         milliseconds=median(times) if times else None,
         means=means,
-        n_reached=counts["reached"],
-        n_kept=counts["kept"],
-        n_within=counts["within"],
-        n_lifted=counts["lifted"],
-        n_lowered=counts["lowered"],
+        n_reached=len(reached),
+        n_kept=sum(after < inf for after in reached),
+        n_within=sum(after <= k for _, after, _ in ranks),
+        n_lifted=sum(after <= k < before < inf for before, after, _ in ranks),
+        n_lowered=sum(before <= k < after < inf for before, after, _ in ranks),
     )

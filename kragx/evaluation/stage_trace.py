@@ -42,8 +42,8 @@ _CONTAINERS = (
 _KEY = "map:key:"
 """How the tag begins by which a `RunnableParallel` says under which key a step stands."""
 
-Objects = tuple[int, ...]
-"""Which documents a list holds, as objects: a chain hands them on from step to step."""
+Objects = tuple[Any, ...]
+"""A list of documents, told by identity: a chain hands objects on from step to step."""
 
 
 def _place() -> tuple[int, int]:
@@ -66,6 +66,7 @@ class _Step:
         searches: whether it is a retriever.
         given: the lists of documents that it got.
         above: the step that waits for it.
+        returned: the list that it returned, and `documents` what that was then.
     """
 
     id: UUID
@@ -77,7 +78,7 @@ class _Step:
     place: tuple[int, int] = field(default_factory=_place)
     started: float = field(default_factory=time.perf_counter)
     ended: float = inf
-    objects: Objects | None = None
+    returned: Objects | None = None
     documents: tuple[Doc, ...] = ()
     error: str | None = CUT_SHORT
 
@@ -90,7 +91,7 @@ class _Step:
         """Whether it returned documents; or would have, had it ended."""
         may_return = self.searches or bool(self.given)
         return not self.is_container and (
-            self.objects is not None or (self.error is not None and may_return)
+            self.returned is not None or (self.error is not None and may_return)
         )
 
     @property
@@ -110,15 +111,14 @@ class Trace(BaseCallbackHandler):
 
     def __init__(self) -> None:
         self._steps: dict[UUID, _Step] = {}
-        self._kept: list[object] = []  # objects that are told apart by identity stay till the end
         self._lock = threading.Lock()
         self._is_open = True
 
     def on_chain_start(self, serialized: Any, inputs: Any, **run: Any) -> None:  # noqa: D102
-        self._begin(serialized, run, False, [*_lists_in(inputs)])
+        self._begin(serialized, run, searches=False, given=tuple(_lists_in(inputs)))
 
     def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:  # noqa: D102
-        self._begin(serialized, run, True, [])
+        self._begin(serialized, run, searches=True)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: D102
         self._end(run_id, outputs)
@@ -135,13 +135,14 @@ class Trace(BaseCallbackHandler):
         self,
         serialized: Mapping[str, Any] | None,
         run: Mapping[str, Any],
+        *,
         searches: bool,
-        given: Sequence[tuple[Any, ...]],
+        given: tuple[Objects, ...] = (),
     ) -> None:
         name = run.get("name") or (serialized or {}).get("name") or "step"
         tags = [tag.removeprefix(_KEY) for tag in run.get("tags") or () if tag.startswith(_KEY)]
         key = next(filter(None, tags), None)
-        step = _Step(run["run_id"], str(name), key, searches, tuple(map(_objects, given)))
+        step = _Step(run["run_id"], str(name), key, searches, given)
         with self._lock:
             if not self._is_open:
                 return
@@ -152,7 +153,6 @@ class Trace(BaseCallbackHandler):
             parent = self._steps.get(run["parent_run_id"]) if run.get("parent_run_id") else None
             step.above = next(here, parent)
             self._steps[step.id] = step
-            self._kept += given
 
     def _end(self, run_id: UUID, output: object, error: str | None = None) -> None:
         now = time.perf_counter()
@@ -167,10 +167,9 @@ class Trace(BaseCallbackHandler):
                 try:
                     # At once: rerankers are known to change the documents that they were given.
                     step.documents = as_docs(output, Mender(), "stage")
-                    step.objects = _objects(output)
+                    step.returned = tuple(output)
                 except DataError as broken:
                     step.error = reason_of(broken)
-                self._kept += output
 
     def stages(self) -> tuple[Stage, ...]:
         """The stages in the order in which they ended; what comes later is not heard."""
@@ -198,13 +197,17 @@ def _sources(step: _Step, done: Sequence[_Step], used: set[UUID]) -> list[_Step]
         return within
     before = [one for one in done if one.ended <= step.started]
     sources: dict[UUID, _Step] = {}
-    for objects in step.given:
-        equal = [one for one in before if one.objects == objects][-1:]
+    for docs in map(_ids, step.given):
+        equal = [one for one in before if _ids(one.returned) == docs][-1:]
         if not equal:  # made of several, or cut by a step that is none of LangChain's
-            shared = [one for one in before if not {*objects}.isdisjoint(one.objects or ())]
+            shared = [one for one in before if not {*docs}.isdisjoint(_ids(one.returned))]
             equal = [one for one in shared if one.id not in used] or shared[-1:]
         sources |= {one.id: one for one in equal}
     return list(sources.values()) or [one for one in before if one.id not in used]
+
+
+def _ids(objects: Objects | None) -> list[int]:
+    return [*map(id, objects or ())]
 
 
 def _names(steps: Sequence[_Step]) -> dict[UUID, str]:
@@ -239,14 +242,10 @@ def listening() -> Iterator[Trace]:
         _LISTENING.reset(token)
 
 
-def _lists_in(value: object, depth: int = 2) -> Iterator[tuple[Any, ...]]:
+def _lists_in(value: object, depth: int = 2) -> Iterator[Objects]:
     """The lists of documents in what a step is given: it, or what stands in a mapping."""
     if isinstance(value, Mapping) and depth:
         for inner in value.values():
             yield from _lists_in(inner, depth - 1)
     elif isinstance(value, (list, tuple)) and value and all(map(is_doc, value)):
         yield tuple(value)
-
-
-def _objects(docs: Sequence[Any]) -> Objects:
-    return tuple(map(id, docs))

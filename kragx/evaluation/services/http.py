@@ -323,20 +323,19 @@ class HttpRetriever:
     def _fields(self, value: Any, rank: int) -> dict[str, Any]:
         """A document as kragx reads it."""
         where = f"document {rank}"
-        doc: dict[str, Any] = {}
-        for name, path in (("text", self.text), ("id", self.id), ("score", self.score)):
-            if path is not None:
-                doc[name] = AnswerPath.read(path).value(value, where)
-                if doc[name] is None and name != "score":
-                    raise DataError(f"{path!r} of {where} is null, and is to be its {name}")
-        if isinstance(self.metadata, str):
-            doc["metadata"] = AnswerPath.read(self.metadata).value(value, where)
-        elif self.metadata is not None:
-            doc["metadata"] = {
-                name: AnswerPath.read(path).value(value, where)
-                for name, path in self.metadata.items()
-            }
+        paths = {"text": self.text, "id": self.id, "score": self.score, "metadata": self.metadata}
+        doc = {name: _found(path, value, where) for name, path in paths.items() if path is not None}
+        for name in ("text", "id"):
+            if name in doc and doc[name] is None:
+                raise DataError(f"{paths[name]!r} of {where} is null, and is to be its {name}")
         return doc
+
+
+def _found(path: str | Mapping[str, str], value: Any, where: str) -> Any:
+    """What stands at a path, or at each of several."""
+    if isinstance(path, str):
+        return AnswerPath.read(path).value(value, where)
+    return {name: _found(own, value, where) for name, own in path.items()}
 
 
 class _BusyError(Exception):
