@@ -114,19 +114,24 @@ class Trace(BaseCallbackHandler):
         self._lock = threading.Lock()
         self._is_open = True
 
-    def on_chain_start(self, serialized: Any, inputs: Any, **run: Any) -> None:  # noqa: D102
+    def on_chain_start(self, serialized: Any, inputs: Any, **run: Any) -> None:
+        """A step begins."""
         self._begin(serialized, run, searches=False, given=tuple(_lists_in(inputs)))
 
-    def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:  # noqa: D102
+    def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:
+        """A retriever begins."""
         self._begin(serialized, run, searches=True)
 
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: D102
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
+        """A step has ended."""
         self._end(run_id, outputs)
 
-    def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: D102
+    def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:
+        """A retriever has ended."""
         self._end(run_id, documents)
 
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:  # noqa: D102
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """A step or retriever has failed."""
         self._end(run_id, None, reason_of(error))
 
     on_retriever_error = on_chain_error
