@@ -5,7 +5,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, as_corpus
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
-from kragx.evaluation.answers import documents_of, reason_of
+from kragx.evaluation.answers import collected, documents_of, reason_of
 from kragx.evaluation.copies import warn_of_copies
 from kragx.evaluation.retriever_adapters import (
     HISTORY,
     Adapter,
-    Caller,
-    OnlyAwaitedError,
     Threads,
     adapted,
 )
@@ -209,13 +207,14 @@ def retrieve_by(
     """
     options = _asking(dataset, {**asking, "warmup": 0})
     threads = None if options.concurrency == 1 else Threads()
-    interview = _Interview(name, options, Caller(Adapter(name, answer, None), threads, False))
+    interview = _Interview(Adapter(name, answer, None), name, options, threads)
 
     async def ask(query: Query, mender: Mender) -> Retrieved:
         question = Query(query.id, query.text, history=query.history)
-        retrieved, n_replaced = await interview.caller(question)
+        call = partial(answer, question)
+        retrieved, n_replaced = call() if threads is None else await threads.run(call)
         mender.surrogates += n_replaced
-        return retrieved  # type: ignore[no-any-return]
+        return retrieved
 
     return interview.done(lambda: interview.run(dataset, progress, ask))
 
@@ -224,29 +223,42 @@ _Result = TypeVar("_Result")
 _Answer = Callable[[Query, Mender], Awaitable[Retrieved]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Interview:
     """Questions put to one retriever.
 
     It is written once, as coroutines; those of a retriever that is asked in the caller's thread
     await nothing, and need no event loop (`done`).
+
+    Attributes:
+        retriever: which.
+        name: of the run.
+        asking: how it is asked.
+        threads: those that it blocks; None for the caller's own, where calls have no timeout.
+        options: what each call is given beside the question.
+        awaits: whether it is awaited. LangChain makes a retriever that can only be awaited have an
+            `invoke` as well, and so has a chain with one in it: that shows when it is called.
+        has_answered: whether it has without being awaited; then what it has not implemented for
+            one question fails that question.
     """
 
+    retriever: Adapter
     name: str
     asking: Asking
-    caller: Caller
+    threads: Threads | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    awaits: bool = False
+    has_answered: bool = False
 
     def done(self, work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
         """What a coroutine gives at its end."""
-        if self.caller.threads is None:
-            try:
-                work().send(None)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            raise AssertionError("it awaits something")
-        from kragx.judging.loop import run_sync
-
-        return run_sync(work)
+        if self.threads is not None:
+            return _run_sync(work)
+        try:
+            work().send(None)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        raise AssertionError("it awaits something")
 
     async def run(
         self, dataset: GoldDataset, progress: bool | None, answer: _Answer | None = None
@@ -283,13 +295,17 @@ class _Interview:
             except BaseExceptionGroup as errors:
                 raise errors.exceptions[0] from None
             finally:
-                if self.caller.threads is not None:
-                    self.caller.threads.close()
+                if self.threads is not None:
+                    self.threads.close()
         # The order is that of the questions, whichever answer comes first.
         by_id = {query.id: answers[query.id] for query in dataset}
         warn_of_copies(self.name, by_id)
-        settings, n_replaced = self.caller.retriever.settings, mender.surrogates
-        return Run(by_id, name=self.name, settings=settings, n_replaced_surrogates=n_replaced)
+        return Run(
+            by_id,
+            name=self.name,
+            settings=self.retriever.settings,
+            n_replaced_surrogates=mender.surrogates,
+        )
 
     async def answer(self, query: Query, mender: Mender) -> Retrieved:
         """The first answer of those to a question, and their median time."""
@@ -309,20 +325,20 @@ class _Interview:
         for attempt in range(self.asking.retries + 1):
             if attempt:
                 pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE)
-                time.sleep(pause) if self.caller.threads is None else await asyncio.sleep(pause)
-            started = time.perf_counter()
+                time.sleep(pause) if self.threads is None else await asyncio.sleep(pause)
+            started, is_awaited = time.perf_counter(), self.awaits
             trace = None
             try:
                 with _listening() if self.asking.stages else nullcontext() as trace:
                     answer = await self._put(query)
-            except OnlyAwaitedError:
-                return await self.attempt(query, mender)
             except MissingExtraError:
                 raise  # no single query's failure: the retriever cannot work at all
             # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
             except BaseException as error:
                 if self._is_ended(error):
                     raise
+                if isinstance(error, NotImplementedError) and self._may_be_awaited(is_awaited):
+                    return await self.attempt(query, mender)
                 before += time.perf_counter() - started
                 retrieved = self._retrieved(before, trace, mender, error)
                 continue
@@ -335,19 +351,58 @@ class _Interview:
         return retrieved
 
     async def _put(self, query: Query) -> Any:
-        """Ask a question as the retriever takes it."""
+        """What the retriever answers to a question, put as it takes it.
+
+        Raises:
+            TimeoutError: it did not answer in time.
+            BaseException: what it raises.
+        """
         history = [turn.to_dict() for turn in query.history]
+        options = dict(self.options)
+        question: Any = query.text
         if self.asking.input is not None:
             values = {"query": query.text, "history": history}
-            names = self.asking.input.items()
-            return await self.caller({name: values[what] for name, what in names})
-        options = {HISTORY: history} if self.caller.retriever.takes_history else {}
-        return await self.caller(query.text, **options)
+            question = {name: values[what] for name, what in self.asking.input.items()}
+        elif self.retriever.takes_history:
+            options[HISTORY] = history
+        awaited, blocking = (
+            partial(answer, question, options) for answer in (self._awaited, self._blocking)
+        )
+        if self.threads is None:
+            return _run_sync(awaited) if self.awaits else blocking()
+        try:
+            async with asyncio.timeout(self.asking.timeout) as limit:
+                return await (awaited() if self.awaits else self.threads.run(blocking))
+        except TimeoutError:
+            if limit.expired():
+                raise TimeoutError(f"no answer within {self.asking.timeout:g} s") from None
+            raise  # the retriever's own
+
+    def _blocking(self, question: Any, options: Mapping[str, Any]) -> Any:
+        assert self.retriever.invoke is not None  # else it is awaited
+        # What a generator does is part of answering.
+        answer = collected(self.retriever.invoke(question, **options))
+        self.has_answered = True
+        return answer
+
+    async def _awaited(self, question: Any, options: Mapping[str, Any]) -> Any:
+        assert self.retriever.ainvoke is not None  # else it blocks
+        answer = self.retriever.ainvoke(question, **options)
+        if isinstance(answer, AsyncIterator):
+            return [document async for document in answer]
+        return collected(await answer)
+
+    def _may_be_awaited(self, was_awaited: bool) -> bool:
+        """Whether one that has not implemented its `invoke` is asked again, and now awaited."""
+        if was_awaited or self.has_answered or self.retriever.ainvoke is None:
+            return False
+        self.awaits = True
+        return True
 
     def _is_ended(self, error: BaseException) -> bool:
         """Whether somebody ends the evaluation: by an interrupt, or by cancelling its task."""
-        is_awaited = self.caller.threads is not None
-        if not is_awaited or not isinstance(error, (asyncio.CancelledError, GeneratorExit)):
+        has_task = self.threads is not None
+        if not has_task or not isinstance(error, (asyncio.CancelledError, GeneratorExit)):
             return isinstance(error, KeyboardInterrupt)
         task = asyncio.current_task()
         return isinstance(error, GeneratorExit) or task is None or task.cancelling() > 0
@@ -436,10 +491,16 @@ def _interview(
             stacklevel=outside(),
         )
     awaits = adapter.invoke is None or (awaits and adapter.ainvoke is not None)
-    here = here and asking.timeout is None and not awaits
-    options = adapter.options(asking.callbacks)
-    threads = None if here else Threads()
-    return _Interview(name, asking, Caller(adapter, threads, awaits, asking.timeout, options))
+    threads = None if here and asking.timeout is None and not awaits else Threads()
+    return _Interview(
+        adapter, name, asking, threads, adapter.options(asking.callbacks), awaits=awaits
+    )
+
+
+def _run_sync(work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
+    from kragx.judging.loop import run_sync
+
+    return run_sync(work)
 
 
 def _listening() -> AbstractContextManager["Trace"]:

@@ -1,18 +1,16 @@
-"""Retrievers of LangChain, LlamaIndex and Haystack, and functions: wrapped once, called one way."""
+"""Retrievers of LangChain, LlamaIndex and Haystack, and functions, wrapped once; their threads."""
 
 import asyncio
 import inspect
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
-from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
 from kragx.errors import DataError, UsageError
-from kragx.evaluation.answers import collected
 
 Call = Callable[..., Any]
 
@@ -194,80 +192,7 @@ def _documents(answer: Any) -> Any:
     )
 
 
-# -- calling ------------------------------------------------------------------------------------
-
-
-class OnlyAwaitedError(Exception):
-    """A retriever turned out to be one that can only be awaited: whoever asked asks again."""
-
-
-@dataclass
-class Caller:
-    """Calls a retriever: awaits it, or has it block a thread.
-
-    Attributes:
-        retriever: which.
-        threads: where it blocks; None for the caller's own thread, in which nothing is awaited, so
-            that no event loop is needed.
-        awaits: whether it is awaited. LangChain makes a retriever that can only be awaited have an
-            `invoke` as well, and so has a chain with one in it: that shows when it is called.
-        timeout: seconds, not in the caller's own thread; None waits for ever.
-        options: what each call is given beside the question.
-        has_answered: whether it has without being awaited; then what it has not implemented for
-            one question fails that question.
-    """
-
-    retriever: Adapter
-    threads: "Threads | None"
-    awaits: bool
-    timeout: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    has_answered: bool = False
-
-    async def __call__(self, question: Any, **options: Any) -> Any:
-        """What the retriever answers; of a generator, all that it yields.
-
-        Raises:
-            OnlyAwaitedError: it has to be awaited, and will be from now on.
-            TimeoutError: it did not answer in time.
-            BaseException: what it raises.
-        """
-        options |= self.options
-        if self.threads is None:
-            if not self.awaits:
-                return self._blocking(question, options)
-            from kragx.judging.loop import run_sync
-
-            return run_sync(lambda: self._awaited(question, options))
-        try:
-            async with asyncio.timeout(self.timeout) as limit:
-                if self.awaits:
-                    return await self._awaited(question, options)
-                return await self.threads.run(partial(self._blocking, question, options))
-        except TimeoutError:
-            if limit.expired():
-                raise TimeoutError(f"no answer within {self.timeout:g} s") from None
-            raise  # the retriever's own
-
-    def _blocking(self, question: Any, options: Mapping[str, Any]) -> Any:
-        assert self.retriever.invoke is not None  # else it is awaited
-        try:
-            # What a generator does is part of answering.
-            answer = collected(self.retriever.invoke(question, **options))
-        except NotImplementedError as error:
-            if self.has_answered or self.retriever.ainvoke is None:
-                raise
-            self.awaits = True
-            raise OnlyAwaitedError from error
-        self.has_answered = True
-        return answer
-
-    async def _awaited(self, question: Any, options: Mapping[str, Any]) -> Any:
-        assert self.retriever.ainvoke is not None  # else it blocks
-        answer = self.retriever.ainvoke(question, **options)
-        if isinstance(answer, AsyncIterator):
-            return [document async for document in answer]
-        return collected(await answer)
+# -- threads ------------------------------------------------------------------------------------
 
 
 def start_daemon(work: Callable[[], None]) -> None:

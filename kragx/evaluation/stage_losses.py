@@ -492,7 +492,7 @@ def _means(evaluation: Evaluation, queries: Iterable[Query], k: int) -> dict[str
     rows = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
     mine = [rows[query.id] for query in queries]
     scores = evaluation.with_metrics(_metrics(k)).scores
-    return {str(own.spec): number_of(own.spec.metric, own.values[mine]) for own in scores}
+    return {str(score.spec): number_of(score.spec.metric, score.values[mine]) for score in scores}
 
 
 class _Chain:
@@ -560,8 +560,8 @@ class _Chain:
             if reason is not None:
                 return LostItem(self.query_id, item, reason, name, _finite(before), _finite(rank))
             # Back along the lists that have it; where none has, along all, as one before may.
-            having = [one for one in inputs if self.rank(item, one) < inf]
-            names += [one for one in having or inputs if one not in seen]
+            having = [source for source in inputs if self.rank(item, source) < inf]
+            names += [source for source in having or inputs if source not in seen]
             seen.update(names)
         return LostItem(self.query_id, item, "never_retrieved")
 
@@ -591,7 +591,7 @@ def _score(name: str, chains: Iterable[_Chain], means: Mapping[str, float | None
     times = [stage.seconds * 1000 for stage in stages if stage.seconds is not None]
     return StageScore(
         name=name,
-        inputs=tuple(dict.fromkeys(one for chain in chains for one in chain.inputs[name])),
+        inputs=tuple(dict.fromkeys(source for chain in chains for source in chain.inputs[name])),
         n_questions=len(chains),
         n_failed=sum(stage.error is not None for stage in stages),
         milliseconds=median(times) if times else None,

@@ -153,8 +153,8 @@ class Trace(BaseCallbackHandler):
                 return
             # Those that hand no callbacks on do not say what waits for a step: it is the last one
             # under way in its thread and task; LangChain says it where one begins these.
-            under_way = (one for one in reversed(self._steps.values()) if one.ended == inf)
-            here = (one for one in under_way if one.place == step.place)
+            under_way = (other for other in reversed(self._steps.values()) if other.ended == inf)
+            here = (other for other in under_way if other.place == step.place)
             parent = self._steps.get(run["parent_run_id"]) if run.get("parent_run_id") else None
             step.above = next(here, parent)
             self._steps[step.id] = step
@@ -197,18 +197,18 @@ class Trace(BaseCallbackHandler):
 
 def _sources(step: _Step, done: Sequence[_Step], used: set[UUID]) -> list[_Step]:
     """The stages whose documents a step got, or that are at work within it."""
-    within = [one for one in done if one.id not in used and step in one.around]
+    within = [stage for stage in done if stage.id not in used and step in stage.around]
     if within or step.searches or not step.given:
         return within
-    before = [one for one in done if one.ended <= step.started]
+    before = [stage for stage in done if stage.ended <= step.started]
     sources: dict[UUID, _Step] = {}
     for docs in map(_ids, step.given):
-        equal = [one for one in before if _ids(one.returned) == docs][-1:]
+        equal = [stage for stage in before if _ids(stage.returned) == docs][-1:]
         if not equal:  # made of several, or cut by a step that is none of LangChain's
-            shared = [one for one in before if not {*docs}.isdisjoint(_ids(one.returned))]
-            equal = [one for one in shared if one.id not in used] or shared[-1:]
-        sources |= {one.id: one for one in equal}
-    return list(sources.values()) or [one for one in before if one.id not in used]
+            shared = [stage for stage in before if not {*docs}.isdisjoint(_ids(stage.returned))]
+            equal = [stage for stage in shared if stage.id not in used] or shared[-1:]
+        sources |= {stage.id: stage for stage in equal}
+    return list(sources.values()) or [stage for stage in before if stage.id not in used]
 
 
 def _ids(objects: Objects | None) -> list[int]:
@@ -224,7 +224,7 @@ def _names(steps: Sequence[_Step]) -> dict[UUID, str]:
     names = {}
     for step in steps:  # in the order in which they began
         # LangChain hands tags on to what is within.
-        keys = dict.fromkeys(reversed([one.key for one in step.around if one.key]))
+        keys = dict.fromkeys(reversed([above.key for above in step.around if above.key]))
         last = step.name if step.key is None or step.key in keys else step.key
         name = "/".join([*keys, last])
         counts[name] += 1

@@ -158,9 +158,9 @@ class HttpRetriever:
     def run_settings(self) -> dict[str, Any]:
         """What results record: the options that are no defaults, without what is secret."""
         given = {
-            own.name: getattr(self, own.name)
-            for own in fields(self)
-            if own.init and getattr(self, own.name) != own.default
+            option.name: getattr(self, option.name)
+            for option in fields(self)
+            if option.init and getattr(self, option.name) != option.default
         }
         return {"http": self._secrets.masked(given)}
 
@@ -324,18 +324,18 @@ class HttpRetriever:
         """A document as kragx reads it."""
         where = f"document {rank}"
         paths = {"text": self.text, "id": self.id, "score": self.score, "metadata": self.metadata}
-        doc = {name: _found(path, value, where) for name, path in paths.items() if path is not None}
+        doc = {name: _value(path, value, where) for name, path in paths.items() if path is not None}
         for name in ("text", "id"):
             if name in doc and doc[name] is None:
                 raise DataError(f"{paths[name]!r} of {where} is null, and is to be its {name}")
         return doc
 
 
-def _found(path: str | Mapping[str, str], value: Any, where: str) -> Any:
+def _value(path: str | Mapping[str, str], value: Any, where: str) -> Any:
     """What stands at a path, or at each of several."""
     if isinstance(path, str):
         return AnswerPath.read(path).value(value, where)
-    return {name: _found(own, value, where) for name, own in path.items()}
+    return {name: _value(place, value, where) for name, place in path.items()}
 
 
 class _BusyError(Exception):
