@@ -133,7 +133,7 @@ def retrieve(
     options = _asking(dataset, {"concurrency": 1, **asking})
     interview = _interview(retriever, dataset, options, name, here=options.concurrency == 1)
     known = as_corpus(corpus)  # refused before anything is asked
-    return known.run(interview.done(lambda: interview.run(dataset, progress)))
+    return known.run(_warned(interview.done(lambda: interview.run(dataset, progress))))
 
 
 async def aretrieve(
@@ -161,7 +161,8 @@ async def aretrieve(
     """
     options = _asking(dataset, {"concurrency": 8, **asking})
     interview = _interview(retriever, dataset, options, name, awaits=True)
-    return as_corpus(corpus).run(await interview.run(dataset, progress))
+    known = as_corpus(corpus)
+    return known.run(_warned(await interview.run(dataset, progress)))
 
 
 Answered = tuple[Retrieved, int]
@@ -216,7 +217,7 @@ def retrieve_by(
         mender.surrogates += n_replaced
         return retrieved
 
-    return interview.done(lambda: interview.run(dataset, progress, ask))
+    return _warned(interview.done(lambda: interview.run(dataset, progress, ask)))
 
 
 _Result = TypeVar("_Result")
@@ -298,10 +299,8 @@ class _Interview:
                 if self.threads is not None:
                     self.threads.close()
         # The order is that of the questions, whichever answer comes first.
-        by_id = {query.id: answers[query.id] for query in dataset}
-        warn_of_copies(self.name, by_id)
         return Run(
-            by_id,
+            {query.id: answers[query.id] for query in dataset},
             name=self.name,
             settings=self.retriever.settings,
             n_replaced_surrogates=mender.surrogates,
@@ -495,6 +494,12 @@ def _interview(
     return _Interview(
         adapter, name, asking, threads, adapter.options(asking.callbacks), awaits=awaits
     )
+
+
+def _warned(run: Run) -> Run:
+    """The same, warned of in the caller's thread, whose line is told."""
+    warn_of_copies(run.name, run.results)
+    return run
 
 
 def _run_sync(work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
