@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from statistics import median
 from typing import Any, Literal
 
-from kragx.data.columns import by_list
-from kragx.data.documents import Doc, as_docs, clean_score, needed_id, plain_docs
+from kragx.data.documents import Doc, as_docs, clean_score, needed_id
 from kragx.data.gold import ROWS, check_unique, cut, first_rows, numbered
 from kragx.data.stages import Stage
 from kragx.data.text import Mender
@@ -101,17 +100,17 @@ class Run(Shown):
     def describe(self) -> Iterator[Part]:
         """How many questions got how much, who failed, the times, and the first lists."""
         answers = list(self.results.values())
-        answered = [own for own in answers if own.error is None]
+        answered = [answer for answer in answers if answer.error is None]
         yield Line(
             phrase(
                 "run {name}: {n} of {of} questions answered, {docs} documents",
                 name=self.name,
                 n=len(answered),
                 of=len(answers),
-                docs=sum(len(own.documents) for own in answered),
+                docs=sum(len(answer.documents) for answer in answered),
             )
         )
-        if n_empty := sum(not own.documents for own in answered):
+        if n_empty := sum(not answer.documents for answer in answered):
             noun = phrase("queries answered with an empty list")
             yield Line(phrase("{noun}: {n}", noun=noun, n=n_empty))
         if failures := self.failures:
@@ -125,13 +124,13 @@ class Run(Shown):
                     error=cut(error, 200),
                 )
             )
-        if seconds := [own.seconds for own in answered if own.seconds is not None]:
+        if seconds := [answer.seconds for answer in answered if answer.seconds is not None]:
             yield Line(phrase("median time: {duration}", duration=duration(median(seconds))))
         yield first_rows(
             ["query_id", phrase("documents"), phrase("first document")],
             [
-                [query_id, str(len(own.documents)), _first(own)]
-                for query_id, own in islice(self.results.items(), ROWS)
+                [query_id, str(len(answer.documents)), _first(answer)]
+                for query_id, answer in islice(self.results.items(), ROWS)
             ],
             len(answers),
         )
@@ -156,16 +155,9 @@ class Run(Shown):
         mender = Mender()
         by_id = numbered(retrieved)
         check_unique((query_id for query_id, _ in by_id), name)
-        rankings: Iterable[tuple[Doc, ...]] | None = by_list(
-            plain_docs, [docs for _, docs in by_id]
-        )
-        if rankings is None:
-            rankings = (
-                _as_ranking(docs, mender, f"query {query_id!r}") for query_id, docs in by_id
-            )
         results = {
-            query_id: Retrieved(ranking)
-            for (query_id, _), ranking in zip(by_id, rankings, strict=True)
+            query_id: Retrieved(_as_ranking(docs, mender, f"query {query_id!r}"))
+            for query_id, docs in by_id
         }
         return cls(results, name=name, n_replaced_surrogates=mender.surrogates)
 

@@ -23,6 +23,14 @@ def collected(answer: Any) -> Any:
     return list(answer) if isinstance(answer, (Iterator, ValuesView)) else answer
 
 
+def reason_of(error: BaseException) -> str:
+    """Why something failed: the error's own name, and what it says."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # a user's error may fail to say what it is
+        return f"{type(error).__name__}: (it cannot be printed)"
+
+
 def documents_of(answer: Any, mender: Mender) -> tuple[Doc, ...]:
     """The ranked documents of an answer.
 
@@ -36,7 +44,7 @@ def documents_of(answer: Any, mender: Mender) -> tuple[Doc, ...]:
     """
     if isinstance(answer, Mapping):
         answer = _only_list(answer)
-    if isinstance(answer, (str, bytes)) or not _is_list(answer):
+    if not _is_list(answer):
         if inspect.iscoroutine(answer):
             answer.close()
             raise _no_list(answer, "it was not awaited: make the function async def")

@@ -5,42 +5,37 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
 from math import inf
 from statistics import median
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, Stage, as_corpus
+from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, as_corpus
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
-from kragx.evaluation.answers import documents_of
+from kragx.evaluation.answers import collected, documents_of, reason_of
 from kragx.evaluation.copies import warn_of_copies
 from kragx.evaluation.retriever_adapters import (
     HISTORY,
-    Call,
-    OnlyAwaitedError,
-    asynchronous,
-    retriever_name,
-    settings_of,
-    settle,
-    start_daemon,
-    synchronous,
-    takes_history,
+    Adapter,
+    Threads,
+    adapted,
 )
-from kragx.evaluation.stage_trace import Trace, listening, reason_of
 from kragx.plugins import check_arguments, check_options, fitting, number, optional, whole
 from kragx.printing import phrase, progress_bar, visible
 from kragx.warned import outside
 
+if TYPE_CHECKING:
+    from kragx.evaluation.stage_trace import Trace
+
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""
 
+_LONGEST_PAUSE = 8.0
 _LONGEST_REASON = 2000
-
 
 _SECONDS = number(lambda seconds: 0 < seconds < inf, "number of seconds above 0")
 _MAPPING = fitting(
@@ -135,15 +130,10 @@ def retrieve(
         >>> [doc.text for doc in run.results["q1"].documents]
         ['Busan', 'Seoul']
     """
-    asking = {"concurrency": 1, **asking}
-    interview = _interview(retriever, dataset, name, asking, blocking=True)
+    options = _asking(dataset, {"concurrency": 1, **asking})
+    interview = _interview(retriever, dataset, options, name, here=options.concurrency == 1)
     known = as_corpus(corpus)  # refused before anything is asked
-    answers = interview.run(progress)
-    if not interview.awaited:
-        return known.run(_finished(answers))
-    from kragx.judging.loop import run_sync
-
-    return known.run(run_sync(lambda: answers))
+    return known.run(_warned(interview.done(lambda: interview.run(dataset, progress))))
 
 
 async def aretrieve(
@@ -169,10 +159,10 @@ async def aretrieve(
         >>> len(run.results["q1"].documents)
         2
     """
-    asking = {"concurrency": 8, **asking}
+    options = _asking(dataset, {"concurrency": 8, **asking})
+    interview = _interview(retriever, dataset, options, name, awaits=True)
     known = as_corpus(corpus)
-    interview = _interview(retriever, dataset, name, asking, blocking=False)
-    return known.run(await interview.run(progress))
+    return known.run(_warned(await interview.run(dataset, progress)))
 
 
 Answered = tuple[Retrieved, int]
@@ -190,22 +180,16 @@ def answering(
         name: as for `retrieve`.
         asking: as for `retrieve`; whoever calls sees to `concurrency`, ``known`` and ``on_answer``.
     """
-    interview = _interview(retriever, dataset, name, asking, blocking=True)
-    lock, to_warm_up = threading.Lock(), deque(interview.warmup)
-
-    def run(work: Callable[[], Coroutine[Any, Any, Retrieved]]) -> Retrieved:
-        if not interview.awaited:
-            return _finished(work())
-        from kragx.judging.loop import run_sync
-
-        return run_sync(work)
+    options = _asking(dataset, asking)
+    interview = _interview(retriever, dataset, options, name, here=True)
+    lock, to_warm_up = threading.Lock(), deque(islice(cycle(dataset), options.warmup))
 
     def answer(query: Query) -> Answered:
         with lock:
             while to_warm_up:
-                run(partial(interview.attempt, to_warm_up.popleft()))
-        own = replace(interview, mender=Mender())
-        return run(partial(own.answer, query)), own.mender.surrogates
+                interview.done(partial(interview.attempt, to_warm_up.popleft(), Mender()))
+        mender = Mender()
+        return interview.done(partial(interview.answer, query, mender)), mender.surrogates
 
     return answer
 
@@ -222,150 +206,109 @@ def retrieve_by(
 
     It raises what `retrieve` does, and what `answer` does.
     """
-    interview = _interview(str, dataset, name, {**asking, "warmup": 0}, blocking=True)
-    return _finished(replace(interview, elsewhere=answer).run(progress))
+    options = _asking(dataset, {**asking, "warmup": 0})
+    threads = None if options.concurrency == 1 else Threads()
+    interview = _Interview(Adapter(name, answer, None), name, options, threads)
+
+    async def ask(query: Query, mender: Mender) -> Retrieved:
+        question = Query(query.id, query.text, history=query.history)
+        call = partial(answer, question)
+        retrieved, n_replaced = call() if threads is None else await threads.run(call)
+        mender.surrogates += n_replaced
+        return retrieved
+
+    return _warned(interview.done(lambda: interview.run(dataset, progress, ask)))
 
 
-@dataclass(frozen=True)
+_Result = TypeVar("_Result")
+_Answer = Callable[[Query, Mender], Awaitable[Retrieved]]
+
+
+@dataclass
 class _Interview:
-    """All questions of a gold set put to one retriever.
+    """Questions put to one retriever.
 
-    It is written once, as coroutines; those of a retriever whose calls are not awaited await
-    nothing, and need no event loop (`_finished`).
+    It is written once, as coroutines; those of a retriever that is asked in the caller's thread
+    await nothing, and need no event loop (`done`).
+
+    Attributes:
+        retriever: which.
+        name: of the run.
+        asking: how it is asked.
+        threads: those that it blocks; None for the caller's own, where calls have no timeout.
+        options: what each call is given beside the question.
+        awaits: whether it is awaited. LangChain makes a retriever that can only be awaited have an
+            `invoke` as well, and so has a chain with one in it: that shows when it is called.
+        has_answered: whether it has without being awaited; then what it has not implemented for
+            one question fails that question.
     """
 
+    retriever: Adapter
     name: str
-    dataset: GoldDataset
     asking: Asking
-    call: Call
-    awaited: bool
-    mender: Mender = field(default_factory=Mender)
-    elsewhere: Callable[[Query], Answered] | None = None
-    takes_history: bool = False
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    threads: Threads | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    awaits: bool = False
+    has_answered: bool = False
 
-    @property
-    def warmup(self) -> Iterator[Query]:
-        """What is asked first; from the start again where there are too few questions."""
-        return islice(cycle(self.dataset), self.asking.warmup)
+    def done(self, work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
+        """What a coroutine gives at its end."""
+        if self.threads is not None:
+            return _run_sync(work)
+        try:
+            work().send(None)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        raise AssertionError("it awaits something")
 
-    async def run(self, progress: bool | None) -> Run:
+    async def run(
+        self, dataset: GoldDataset, progress: bool | None, answer: _Answer | None = None
+    ) -> Run:
         """Ask everything: the answers stand in the order of the questions."""
-        known = all(query.id in self.asking.known for query in self.dataset)
-        for query in () if known else self.warmup:
-            await self.attempt(query)
-        concurrency = self.asking.concurrency
-        # What is not awaited is bound by its threads.
-        places = asyncio.Semaphore(concurrency) if self.awaited else nullcontext()
+        asking, mender = self.asking, Mender()
+        answers = {
+            query.id: asking.known[query.id] for query in dataset if query.id in asking.known
+        }
+        questions = [query for query in dataset if query.id not in answers]
+        for query in islice(cycle(dataset), asking.warmup if questions else 0):
+            await self.attempt(query, Mender())
+        waiting = iter(questions)
         with progress_bar(
-            phrase("asking {name}", name=self.name), len(self.dataset), progress
+            phrase("asking {name}", name=self.name), len(dataset), progress
         ) as advance:
-
-            async def answer(query: Query) -> Retrieved:
-                async with places:
-                    retrieved = await self._answer(query)
+            for _ in answers:
                 advance()
-                return retrieved
 
-            # The order is that of the questions, whichever answer comes first.
-            if self.awaited:
-                results = await asyncio.gather(*map(answer, self.dataset))
-            else:
-                results = _at_once(
-                    lambda query: _finished(answer(query)), self.dataset.queries, concurrency
-                )
-        by_id = {query.id: retrieved for query, retrieved in zip(self.dataset, results)}
-        warn_of_copies(self.name, by_id)
+            async def work() -> None:
+                for query in waiting:
+                    answers[query.id] = await (answer or self.answer)(query, mender)
+                    if asking.on_answer is not None:
+                        asking.on_answer(query, answers[query.id])
+                    advance()
+
+            try:
+                if asking.concurrency == 1:
+                    await work()
+                else:
+                    async with asyncio.TaskGroup() as group:
+                        for _ in range(min(asking.concurrency, len(questions))):
+                            group.create_task(work())
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+            finally:
+                if self.threads is not None:
+                    self.threads.close()
+        # The order is that of the questions, whichever answer comes first.
         return Run(
-            by_id,
+            {query.id: answers[query.id] for query in dataset},
             name=self.name,
-            settings=self.settings,
-            n_replaced_surrogates=self.mender.surrogates,
+            settings=self.retriever.settings,
+            n_replaced_surrogates=mender.surrogates,
         )
 
-    def put(self, query: Query) -> Any:
-        """Ask a question as the retriever takes it; what is awaited is not awaited yet."""
-        history = [turn.to_dict() for turn in query.history]
-        if self.asking.input is not None:
-            values = {"query": query.text, "history": history}
-            return self.call({name: values[what] for name, what in self.asking.input.items()})
-        return self.call(query.text, **({HISTORY: history} if self.takes_history else {}))
-
-    async def attempt(self, query: Query) -> Retrieved:
-        """Ask once, and again after errors as often as is allowed."""
-        retrieved, before = Retrieved(error="not asked"), 0.0
-        for attempt in range(self.asking.retries + 1):
-            if attempt:
-                pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), 8.0)
-                await asyncio.sleep(pause) if self.awaited else time.sleep(pause)
-            started = time.perf_counter()
-            trace = None
-            try:
-                with listening() if self.asking.stages else nullcontext() as trace:
-                    answer = self.put(query)
-                    if self.awaited:
-                        answer = await answer
-            except OnlyAwaitedError:
-                return await self.attempt(query)
-            except MissingExtraError:
-                raise  # no single query's failure: the retriever cannot work at all
-            # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
-            except BaseException as error:
-                if self._is_ended(error):
-                    raise
-                before += time.perf_counter() - started
-                retrieved = self._failed(error, before, trace)
-                continue
-            seconds = before + time.perf_counter() - started  # whoever asks waits for every attempt
-            try:
-                documents = documents_of(answer, self.mender)
-            except DataError as error:
-                return self._failed(error, seconds, trace)
-            return Retrieved(documents, seconds, stages=self._stages(trace))
-        return retrieved
-
-    def _is_ended(self, error: BaseException) -> bool:
-        """Whether somebody ends the evaluation: by an interrupt, or by cancelling its task."""
-        if not self.awaited or not isinstance(error, (asyncio.CancelledError, GeneratorExit)):
-            return isinstance(error, KeyboardInterrupt)
-        task = asyncio.current_task()
-        return isinstance(error, GeneratorExit) or task is None or task.cancelling() > 0
-
-    def _failed(self, error: BaseException, seconds: float, trace: Trace | None) -> Retrieved:
-        reason = self._told(reason_of(error))
-        return Retrieved(seconds=seconds, error=reason, stages=self._stages(trace))
-
-    def _stages(self, trace: Trace | None) -> tuple[Stage, ...]:
-        """What was heard; the reasons of stages that failed as everybody may read them."""
-        return tuple(
-            stage if stage.error is None else replace(stage, error=self._told(stage.error))
-            for stage in (() if trace is None else trace.stages())
-        )
-
-    def _told(self, reason: str) -> str:
-        reason = self.asking.mask(self.mender.mend(reason))
-        if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
-            return f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
-        return reason
-
-    async def _answer(self, query: Query) -> Retrieved:
-        """What a question gets, and got if that is known."""
-        if query.id in self.asking.known:
-            return self.asking.known[query.id]
-        if self.elsewhere is None:
-            retrieved = await self.answer(query)
-        else:
-            retrieved, n_replaced = self.elsewhere(
-                Query(query.id, query.text, history=query.history)
-            )
-            self.mender.surrogates += n_replaced
-        if self.asking.on_answer is not None:
-            self.asking.on_answer(query, retrieved)
-        return retrieved
-
-    async def answer(self, query: Query) -> Retrieved:
+    async def answer(self, query: Query, mender: Mender) -> Retrieved:
         """The first answer of those to a question, and their median time."""
-        attempts = [await self.attempt(query) for _ in range(self.asking.repeat)]
+        attempts = [await self.attempt(query, mender) for _ in range(self.asking.repeat)]
         answered = [attempt for attempt in attempts if attempt.error is None] or attempts
         retrieved = answered[0]
         if retrieved.error is not None and self.asking.on_error == "stop":
@@ -375,16 +318,121 @@ class _Interview:
             )
         return replace(retrieved, seconds=median(one.seconds or 0.0 for one in answered))
 
+    async def attempt(self, query: Query, mender: Mender) -> Retrieved:
+        """Ask once, and again after errors as often as is allowed."""
+        retrieved, before = Retrieved(error="not asked"), 0.0
+        for attempt in range(self.asking.retries + 1):
+            if attempt:
+                pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE)
+                time.sleep(pause) if self.threads is None else await asyncio.sleep(pause)
+            started, is_awaited = time.perf_counter(), self.awaits
+            trace = None
+            try:
+                with _listening() if self.asking.stages else nullcontext() as trace:
+                    answer = await self._put(query)
+            except MissingExtraError:
+                raise  # no single query's failure: the retriever cannot work at all
+            # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
+            except BaseException as error:
+                if self._is_ended(error):
+                    raise
+                if isinstance(error, NotImplementedError) and self._may_be_awaited(is_awaited):
+                    return await self.attempt(query, mender)
+                before += time.perf_counter() - started
+                retrieved = self._retrieved(before, trace, mender, error)
+                continue
+            seconds = before + time.perf_counter() - started  # whoever asks waits for every attempt
+            try:
+                documents = documents_of(answer, mender)
+            except DataError as error:
+                return self._retrieved(seconds, trace, mender, error)
+            return replace(self._retrieved(seconds, trace, mender), documents=documents)
+        return retrieved
 
-def _interview(
-    retriever: Any,
-    dataset: GoldDataset,
-    name: str | None,
-    options: Mapping[str, Any],
-    *,
-    blocking: bool,
-) -> _Interview:
-    """The questions and how to ask them: `blocking` where the retriever can be asked so."""
+    async def _put(self, query: Query) -> Any:
+        """What the retriever answers to a question, put as it takes it.
+
+        Raises:
+            TimeoutError: it did not answer in time.
+            BaseException: what it raises.
+        """
+        history = [turn.to_dict() for turn in query.history]
+        options = dict(self.options)
+        question: Any = query.text
+        if self.asking.input is not None:
+            values = {"query": query.text, "history": history}
+            question = {name: values[what] for name, what in self.asking.input.items()}
+        elif self.retriever.takes_history:
+            options[HISTORY] = history
+        awaited, blocking = (
+            partial(answer, question, options) for answer in (self._awaited, self._blocking)
+        )
+        if self.threads is None:
+            return _run_sync(awaited) if self.awaits else blocking()
+        try:
+            async with asyncio.timeout(self.asking.timeout) as limit:
+                return await (awaited() if self.awaits else self.threads.run(blocking))
+        except TimeoutError:
+            if limit.expired():
+                raise TimeoutError(f"no answer within {self.asking.timeout:g} s") from None
+            raise  # the retriever's own
+
+    def _blocking(self, question: Any, options: Mapping[str, Any]) -> Any:
+        assert self.retriever.invoke is not None  # else it is awaited
+        # What a generator does is part of answering.
+        answer = collected(self.retriever.invoke(question, **options))
+        self.has_answered = True
+        return answer
+
+    async def _awaited(self, question: Any, options: Mapping[str, Any]) -> Any:
+        assert self.retriever.ainvoke is not None  # else it blocks
+        answer = self.retriever.ainvoke(question, **options)
+        if isinstance(answer, AsyncIterator):
+            return [document async for document in answer]
+        return collected(await answer)
+
+    def _may_be_awaited(self, was_awaited: bool) -> bool:
+        """Whether one that has not implemented its `invoke` is asked again, and now awaited."""
+        if was_awaited or self.has_answered or self.retriever.ainvoke is None:
+            return False
+        self.awaits = True
+        return True
+
+    def _is_ended(self, error: BaseException) -> bool:
+        """Whether somebody ends the evaluation: by an interrupt, or by cancelling its task."""
+        has_task = self.threads is not None
+        if not has_task or not isinstance(error, (asyncio.CancelledError, GeneratorExit)):
+            return isinstance(error, KeyboardInterrupt)
+        task = asyncio.current_task()
+        return isinstance(error, GeneratorExit) or task is None or task.cancelling() > 0
+
+    def _retrieved(
+        self,
+        seconds: float,
+        trace: "Trace | None",
+        mender: Mender,
+        error: BaseException | None = None,
+    ) -> Retrieved:
+        """What a question got but documents; the reasons of failures as everybody may read them."""
+
+        def told(reason: str | None) -> str | None:
+            if reason is None:
+                return None
+            reason = self.asking.mask(mender.mend(reason))
+            if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
+                return f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
+            return reason
+
+        stages = () if trace is None else trace.stages()
+        return Retrieved(
+            seconds=seconds,
+            error=None if error is None else told(reason_of(error)),
+            stages=tuple(replace(stage, error=told(stage.error)) for stage in stages),
+        )
+
+
+def _asking(dataset: GoldDataset, options: Mapping[str, Any]) -> Asking:
+    """How to ask, of questions that can be asked."""
     check_arguments(Asking, options, "retrieve")
     for query in dataset:
         if not query.text:
@@ -393,91 +441,78 @@ def _interview(
                 "add 'query' to the gold file, or pass GoldDataset.from_documents(gold, "
                 "queries=[...]) of kragx"
             )
-    asking = Asking(**options)
-    _check_input(retriever, asking, dataset, name)
-    call = synchronous(retriever, asking.callbacks, asking.timeout) if blocking else None
-    return _Interview(
-        name or retriever_name(retriever),
-        dataset,
-        asking,
-        call or asynchronous(retriever, asking.callbacks, asking.timeout),
-        awaited=call is None,
-        takes_history=takes_history(retriever),
-        settings=settings_of(retriever),
-    )
+    return Asking(**options)
 
 
-def _check_input(retriever: Any, asking: Asking, dataset: GoldDataset, name: str | None) -> None:
-    """Refuse an input that a function cannot have; warn where a history goes unheard.
+def _interview(
+    retriever: Any,
+    dataset: GoldDataset,
+    asking: Asking,
+    name: str | None,
+    *,
+    here: bool = False,
+    awaits: bool = False,
+) -> _Interview:
+    """How a retriever is asked; where a history goes unheard is warned of.
 
-    Whoever is asked elsewhere is ``str`` here, and is looked at there.
+    Args:
+        retriever: which.
+        dataset: the questions.
+        asking: how.
+        name: as for `retrieve`.
+        here: whether in the caller's thread, which some indexes insist on, where that can be.
+        awaits: whether it is awaited also where it need not be.
+
+    Raises:
+        UsageError: it cannot be asked, or not so.
     """
-    is_runnable = hasattr(retriever, "invoke") or hasattr(retriever, "ainvoke")
-    if asking.input is not None and not is_runnable and retriever is not str:
+    adapter = adapted(retriever)
+    if asking.input is not None and not adapter.is_runnable:
         raise UsageError(
-            f"{retriever_name(retriever)} is a function, which takes the question, and with a "
+            f"{adapter.name} is a function, which takes the question, and with a "
             "parameter 'history' what was said before",
             field="input",
             remedy="leave it out, or wrap the function into a RunnableLambda",
         )
+    name = name or adapter.name
     n = sum(bool(query.history) for query in dataset)
-    hears = takes_history(retriever) or "history" in (asking.input or {}).values()
-    if n and not hears and retriever is not str:
+    if n and not (adapter.takes_history or "history" in (asking.input or {}).values()):
         warnings.warn(
             phrase(
                 "{name} is asked without the history that {n} of {of} questions have; a runnable "
                 "gets it by 'input' ({{input: query, chat_history: history}}), a function by a "
                 "parameter 'history', a server by a text \"{{history}}\" in its json",
-                name=visible(name or retriever_name(retriever)),
+                name=visible(name),
                 n=n,
                 of=len(dataset),
             ),
             HistoryWarning,
             stacklevel=outside(),
         )
+    awaits = adapter.invoke is None or (awaits and adapter.ainvoke is not None)
+    threads = None if here and asking.timeout is None and not awaits else Threads()
+    return _Interview(
+        adapter, name, asking, threads, adapter.options(asking.callbacks), awaits=awaits
+    )
+
+
+def _warned(run: Run) -> Run:
+    """The same, warned of in the caller's thread, whose line is told."""
+    warn_of_copies(run.name, run.results)
+    return run
+
+
+def _run_sync(work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
+    from kragx.judging.loop import run_sync
+
+    return run_sync(work)
+
+
+def _listening() -> AbstractContextManager["Trace"]:
+    from kragx.evaluation.stage_trace import listening
+
+    return listening()
 
 
 class HistoryWarning(UserWarning):
     """Questions have earlier turns, and a retriever does not get them."""
-
-
-_Result = TypeVar("_Result")
-
-
-def _finished(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
-    """What a coroutine gives that awaits nothing: it ends at the first step."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-    raise AssertionError("it awaits something")
-
-
-def _at_once(
-    answer: Callable[[Query], Retrieved], questions: Sequence[Query], concurrency: int
-) -> list[Retrieved]:
-    """The answers in the order of the questions, of which several are asked at once.
-
-    The threads are daemons, unlike those of an executor: an interrupt ends the process although
-    some retriever hangs. After it, or after an error, no further question is begun.
-    """
-    # One after the other they are asked in the caller's thread, which some indexes insist on.
-    if concurrency == 1:
-        return list(map(answer, questions))
-    answers = [Future[Retrieved]() for _ in questions]
-    waiting = deque(zip(questions, answers))
-
-    def work() -> None:
-        while waiting:
-            try:
-                query, future = waiting.popleft()
-            except IndexError:  # another thread was faster
-                return
-            settle(future, answer, query)
-
-    for _ in range(min(concurrency, len(questions))):
-        start_daemon(work)
-    try:
-        return [future.result() for future in answers]
-    finally:
-        waiting.clear()

@@ -1,189 +1,198 @@
-"""How a retriever is called: LangChain's way or as a function, awaited or not, within a time."""
+"""Retrievers of LangChain, LlamaIndex and Haystack, and functions, wrapped once; their threads."""
 
 import asyncio
 import inspect
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextvars import copy_context
-from dataclasses import dataclass
-from functools import partial
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import Any
 
-from kragx.errors import UsageError
-from kragx.evaluation.answers import collected
-from kragx.evaluation.foreign_retrievers import adapted, is_foreign
+from kragx.errors import DataError, UsageError
 
 Call = Callable[..., Any]
 
 HISTORY = "history"
 """The parameter by which a function takes what was said before its question."""
 
-
-def is_retriever(value: object) -> bool:
-    """Whether `value` can be asked: a retriever, a LangChain runnable, or a function."""
-    is_ours = hasattr(value, "invoke") or hasattr(value, "ainvoke") or callable(value)
-    return is_ours or is_foreign(value)
+_QUESTION = ("query", "question", "text")
+"""What an input of a pipeline is called that takes any type, and is meant for the question."""
 
 
-def check_retriever(value: object, field: str = "retriever") -> None:
-    """Raise a `UsageError` unless `value` can be asked."""
-    if not is_retriever(value):
+@dataclass(frozen=True)
+class Adapter:
+    """A retriever as kragx asks it, whoever made it.
+
+    Attributes:
+        name: names it where it is given no name.
+        invoke: asks, and blocks; None if it can only be awaited.
+        ainvoke: asks, and is awaited or gone through; None if it only blocks.
+        is_runnable: whether it is LangChain's, which may take a mapping and callbacks.
+        takes_history: whether it takes what was said before a question.
+        settings: what results record of how it is asked.
+    """
+
+    name: str
+    invoke: Call | None
+    ainvoke: Call | None
+    is_runnable: bool = False
+    takes_history: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def options(self, callbacks: Sequence[Any]) -> dict[str, Any]:
+        """What a call is given beside the question, so that these callbacks hear of it.
+
+        Raises:
+            UsageError: it knows no callbacks.
+        """
+        if not callbacks:
+            return {}
+        call = self.invoke or self.ainvoke
+        if not self.is_runnable or call is None or not _takes_config(call):
+            raise UsageError(
+                f"callbacks: {self.name} is no LangChain retriever or runnable, which "
+                "alone know callbacks; wrap a function into a RunnableLambda"
+            )
+        return {"config": {"callbacks": list(callbacks)}}
+
+
+def adapted(retriever: Any, field: str = "retriever") -> Adapter:
+    """A retriever as it is asked.
+
+    Raises:
+        UsageError: it cannot be asked, or which of its inputs takes the question cannot be told.
+    """
+    invoke, ainvoke = getattr(retriever, "invoke", None), getattr(retriever, "ainvoke", None)
+    is_runnable = invoke is not None or ainvoke is not None
+    if is_runnable:
+        if hasattr(retriever, "afunc") and not hasattr(retriever, "func"):
+            invoke = None  # that of a RunnableLambda made of an asynchronous function fails
+    elif callable(retriever):
+        invoke, ainvoke = (None, retriever) if _is_async(retriever) else (retriever, None)
+    elif hasattr(retriever, "retrieve"):
+        invoke, ainvoke = retriever.retrieve, getattr(retriever, "aretrieve", None)
+    elif _is_pipeline(retriever):
+        invoke = _pipeline(retriever)
+    elif _is_component(retriever):
+        invoke = _component(retriever)
+    else:
         raise UsageError(
-            f"{type(value).__name__} cannot be asked; pass a retriever of LangChain, LlamaIndex or "
-            "Haystack, or a function from a question to a list of documents",
+            f"{type(retriever).__name__} cannot be asked; pass a retriever of LangChain, "
+            "LlamaIndex or Haystack, or a function from a question to a list of documents",
             field=field,
         )
-
-
-def retriever_name(retriever: Any) -> str:
-    """What names a retriever that was given no name."""
     names = (getattr(retriever, "name", None), getattr(retriever, "__name__", None))
-    return next(
-        (name for name in names if isinstance(name, str) and name), type(retriever).__name__
+    takes_history = getattr(retriever, "takes_history", None)
+    if not isinstance(takes_history, bool):
+        takes_history = not is_runnable and HISTORY in _parameters(retriever)
+    settings = getattr(retriever, "run_settings", None)
+    return Adapter(
+        next((name for name in names if isinstance(name, str) and name), type(retriever).__name__),
+        invoke,
+        ainvoke,
+        is_runnable,
+        takes_history,
+        dict(settings) if isinstance(settings, Mapping) else {},
     )
 
 
-def takes_history(retriever: Any) -> bool:
-    """Whether a function has a parameter for what was said before, or a retriever says it does."""
-    told = getattr(retriever, "takes_history", None)
-    if isinstance(told, bool):
-        return told
-    if hasattr(retriever, "invoke") or hasattr(retriever, "ainvoke"):
-        return False
+def is_retriever(value: object) -> bool:
+    """Whether `value` can be asked: a retriever, a LangChain runnable, or a function."""
+    is_usual = hasattr(value, "invoke") or hasattr(value, "ainvoke") or callable(value)
+    return is_usual or hasattr(value, "retrieve") or _is_pipeline(value) or _is_component(value)
+
+
+def _is_async(retriever: Any) -> bool:
+    calls = (retriever, getattr(type(retriever), "__call__", None))  # noqa: B004  # the method itself
+    return any(
+        inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call) for call in calls
+    )
+
+
+def _parameters(call: Any) -> Mapping[str, inspect.Parameter]:
     try:
-        return HISTORY in inspect.signature(retriever).parameters
+        return inspect.signature(call).parameters
     except (TypeError, ValueError):  # some C functions have none
-        return False
+        return {}
 
 
-def settings_of(retriever: Any) -> Mapping[str, Any]:
-    """What results record of how a retriever is asked: its `run_settings`, if it has such."""
-    told = getattr(retriever, "run_settings", None)
-    return dict(told) if isinstance(told, Mapping) else {}
+def _takes_config(call: Call) -> bool:
+    parameters = _parameters(call).values()
+    return any(p.name == "config" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
-def synchronous(retriever: Any, callbacks: Sequence[Any], timeout: float | None) -> Call | None:
-    """How to ask without awaiting; None if it can only be awaited.
-
-    What is returned raises `OnlyAwaitedError` where that shows at the first question.
-
-    Raises:
-        UsageError: it cannot be asked, or knows no callbacks.
-    """
-    retriever = adapted(retriever)
-    if hasattr(retriever, "afunc") and not hasattr(retriever, "func"):
-        return None  # a RunnableLambda made of an asynchronous function has an `invoke` that fails
-    if not hasattr(retriever, "invoke") and (hasattr(retriever, "ainvoke") or _is_async(retriever)):
-        return None
-    check_retriever(retriever)
-    asked = _with_callbacks(getattr(retriever, "invoke", retriever), retriever, callbacks)
-
-    call: Call = partial(_blocking, asked)
-    if hasattr(retriever, "ainvoke"):
-        call = _Either(call, asynchronous(retriever, callbacks, None))
-
-    if timeout is None:
-        return call
-
-    def within_time(question: Any, **more: Any) -> Any:
-        # Python cannot end a thread: what hangs goes on in a daemon, which holds up neither the
-        # next question nor the end of the process.
-        answer = Future[Any]()
-        start_daemon(lambda: settle(answer, partial(call, **more), question))
-        try:
-            return answer.result(timeout)
-        except TimeoutError:
-            if answer.done():
-                return answer.result()  # the retriever's own error, or an answer just in time
-            raise _too_late(timeout) from None
-
-    return within_time
+# -- Haystack -----------------------------------------------------------------------------------
 
 
-def asynchronous(
-    retriever: Any, callbacks: Sequence[Any], timeout: float | None
-) -> Callable[..., Awaitable[Any]]:
-    """How to ask in an event loop; what cannot be awaited is asked in threads.
-
-    Raises:
-        UsageError: it cannot be asked, or knows no callbacks.
-    """
-    retriever = adapted(retriever)
-    if hasattr(retriever, "ainvoke") or (not hasattr(retriever, "invoke") and _is_async(retriever)):
-        call = _with_callbacks(getattr(retriever, "ainvoke", retriever), retriever, callbacks)
-
-        async def within_time(question: Any, **more: Any) -> Any:
-            try:
-                async with asyncio.timeout(timeout) as limit:
-                    answer = call(question, **more)
-                    if isinstance(answer, AsyncIterator):
-                        return [document async for document in answer]
-                    return collected(await answer)
-            except TimeoutError:
-                if timeout is not None and limit.expired():
-                    raise _too_late(timeout) from None
-                raise  # the retriever's own
-
-        return within_time
-    blocking = synchronous(retriever, callbacks, timeout)
-    assert blocking is not None  # what can only be awaited has been dealt with
-
-    def answer(question: Any, **more: Any) -> Any:
-        try:
-            return blocking(question, **more)
-        # The one cannot leave a thread, where the await would never end; the other would look as if
-        # the coroutine were closed.
-        except (StopIteration, GeneratorExit) as error:
-            raise RuntimeError(f"{type(error).__name__}: {error}") from error
-
-    return lambda question, **more: asyncio.to_thread(answer, question, **more)
+def _is_pipeline(value: object) -> bool:
+    return hasattr(value, "run") and hasattr(value, "inputs") and hasattr(value, "outputs")
 
 
-def _blocking(asked: Call, question: Any, **more: Any) -> Any:
-    return collected(asked(question, **more))  # what a generator does is part of answering
+def _is_component(value: object) -> bool:
+    run = getattr(value, "run", None)
+    return run is not None and (hasattr(value, "__haystack_input__") or "query" in _parameters(run))
 
 
-class OnlyAwaitedError(Exception):
-    """A retriever turned out to be one that can only be awaited: whoever asked asks again."""
+def _component(component: Any) -> Call:
+    parameters = _parameters(component.run)
+    if "query" not in parameters:
+        raise UsageError(
+            f"{type(component).__name__}.run takes {', '.join(parameters)}, and no query",
+            field="retriever",
+            remedy="put it into a Pipeline behind an embedder of texts, and pass that",
+        )
+    return lambda question: component.run(query=question)
 
 
-@dataclass
-class _Either:
-    """Asks without awaiting, unless a retriever has not implemented that.
+def _pipeline(pipeline: Any) -> Call:
+    """Asks a pipeline: each input that must be given and takes a text gets the question."""
+    places: dict[str, list[str]] = {}
+    others: list[str] = []
+    for component, inputs in pipeline.inputs().items():
+        for name, spec in inputs.items():
+            if spec.get("is_mandatory"):
+                kind = spec.get("type")
+                if kind is str or (kind is Any and name in _QUESTION):
+                    places.setdefault(component, []).append(name)
+                else:
+                    others.append(f"{component}.{name}")
+    if others or not places:
+        needs = f"needs {', '.join(others)}" if others else "has no input that must be a text"
+        raise UsageError(
+            f"the pipeline {needs}, so where the question goes cannot be told",
+            field="retriever",
+            remedy="pass a function: lambda question: pipeline.run({...: {...: question}})",
+        )
 
-    LangChain makes a retriever that can only be awaited have an `invoke` as well, and so has a
-    chain with one in it: that is known when it is asked. Whoever has answered once is not awaited,
-    so that what it has not implemented for one question fails that question.
-    """
+    def ask(question: str) -> Any:
+        data = {component: dict.fromkeys(names, question) for component, names in places.items()}
+        return _documents(pipeline.run(data))
 
-    blocking: Call
-    awaited: Callable[..., Awaitable[Any]]
-    answers: bool = False
-    awaits: bool = False
+    return ask
 
-    def __call__(self, question: Any, **more: Any) -> Any:
-        """What the retriever answers.
 
-        Raises:
-            OnlyAwaitedError: it has to be awaited, and will be from now on.
-        """
-        if self.awaits:
-            from kragx.judging.loop import run_sync
-
-            return run_sync(partial(self._answer, question, **more))
-        try:
-            answer = self.blocking(question, **more)
-        except NotImplementedError as error:
-            if self.answers:
-                raise
-            self.awaits = True
-            raise OnlyAwaitedError from error
-        self.answers = True
+def _documents(answer: Any) -> Any:
+    """What a pipeline has found: the documents of the one component that gives some."""
+    if not isinstance(answer, Mapping):
         return answer
+    of_components = {
+        name: output["documents"]
+        for name, output in answer.items()
+        if isinstance(output, Mapping) and "documents" in output
+    }
+    if len(of_components) == 1:
+        return next(iter(of_components.values()))
+    which = f"{', '.join(of_components)} all do" if of_components else "none does"
+    raise DataError(
+        f"one component of the pipeline must give documents, and {which}"
+        + ("" if of_components else f" (there are {', '.join(map(str, answer))})"),
+        remedy="pass a function that picks them: lambda question: pipeline.run(...)[...]",
+    )
 
-    async def _answer(self, question: Any, **more: Any) -> Any:
-        return await self.awaited(question, **more)
+
+# -- threads ------------------------------------------------------------------------------------
 
 
 def start_daemon(work: Callable[[], None]) -> None:
@@ -194,38 +203,41 @@ def start_daemon(work: Callable[[], None]) -> None:
     threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
 
 
-def settle(future: Future[Any], call: Call, argument: Any) -> None:
-    """Put into a future what a call gives or raises: an error belongs to whoever waits for it."""
-    try:
-        future.set_result(call(argument))
-    except BaseException as error:
-        future.set_exception(error)
+class Threads:
+    """Threads for calls that block, as many as there are at once; idle ones are used again.
 
+    They are daemons, unlike an executor's: what hangs in one holds up neither the next question nor
+    the end of the process.
+    """
 
-def _with_callbacks(call: Call, retriever: Any, callbacks: Sequence[Any]) -> Call:
-    """`call` with callbacks in LangChain's config."""
-    if not callbacks:
-        return call
-    if not hasattr(retriever, "invoke") or not _takes_config(call):
-        raise UsageError(
-            f"callbacks: {retriever_name(retriever)} is no LangChain retriever or runnable, which "
-            "alone know callbacks; wrap a function into a RunnableLambda"
-        )
-    with_config: Any = call
-    return lambda question: with_config(question, config={"callbacks": list(callbacks)})
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[tuple[Context, Call, Future[Any]] | None] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._count = 0
 
+    async def run(self, call: Callable[[], Any]) -> Any:
+        """What a call gives or raises; it sees the caller's context variables."""
+        future = Future[Any]()
+        self._calls.put((copy_context(), call, future))
+        if not self._idle.acquire(blocking=False):
+            self._count += 1
+            start_daemon(self._work)
+        return await asyncio.wrap_future(future)
 
-def _takes_config(call: Call) -> bool:
-    parameters = inspect.signature(call).parameters.values()
-    return any(p.name == "config" or p.kind is p.VAR_KEYWORD for p in parameters)
+    def close(self) -> None:
+        """Have each thread end when it is idle."""
+        for _ in range(self._count):
+            self._calls.put(None)
 
-
-def _is_async(retriever: Any) -> bool:
-    calls = (retriever, getattr(type(retriever), "__call__", None))  # noqa: B004  # the method itself
-    return any(
-        inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call) for call in calls
-    )
-
-
-def _too_late(seconds: float) -> TimeoutError:
-    return TimeoutError(f"no answer within {seconds:g} s")
+    def _work(self) -> None:
+        while (work := self._calls.get()) is not None:
+            context, call, future = work
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(context.run(call))
+                # The one cannot be raised by an await; the other would look as if it were closed.
+                except (StopIteration, GeneratorExit) as error:
+                    future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+                except BaseException as error:
+                    future.set_exception(error)
+            self._idle.release()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from kragx.data import (
 )
 from kragx.errors import DataError, UsageError, inside, needing
 from kragx.evaluation.answers import collected, documents_of
+from kragx.evaluation.retriever_adapters import adapted, is_retriever
 
 
 class Bm25Index:
@@ -170,8 +170,7 @@ class ReciprocalRankFusion(BaseRetriever):
     @model_validator(mode="after")
     def _check(self) -> ReciprocalRankFusion:
         for position, retriever in enumerate(self.retrievers):
-            call = getattr(retriever, "invoke", retriever)
-            if not callable(call) or inspect.iscoroutinefunction(call):
+            if not is_retriever(retriever) or adapted(retriever).invoke is None:
                 raise UsageError(
                     f"retrievers[{position}]: {type(retriever).__name__} cannot be asked; pass a "
                     "LangChain retriever or runnable, or a synchronous function from a question "
@@ -188,13 +187,13 @@ class ReciprocalRankFusion(BaseRetriever):
         mender = Mender()
         lists = []
         for number, retriever in enumerate(self.retrievers, start=1):
-            if hasattr(retriever, "invoke"):
-                callbacks = run_manager.get_child(f"retriever_{number}")
-                answered = retriever.invoke(query, config={"callbacks": callbacks})
-            else:
-                answered = retriever(query)
+            adapter = adapted(retriever)
+            callbacks = run_manager.get_child(f"retriever_{number}")
+            options = {"config": {"callbacks": callbacks}} if adapter.is_runnable else {}
+            assert adapter.invoke is not None  # `_check` has seen to it
+            answer = collected(adapter.invoke(query, **options))
             with inside(path=f"retriever {number}"):
-                lists.append(documents_of(collected(answered), mender))
+                lists.append(documents_of(answer, mender))
         return [
             Document(
                 page_content=doc.text or "", id=doc.id, metadata={**doc.metadata, "score": score}

@@ -6,16 +6,17 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import inf
 from statistics import median
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, Stage, last_stages, read_dataset
-from kragx.errors import DataError, KragxError, UntrustedError, UsageError
+from kragx.errors import DataError, UsageError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.matchers import Heard, MatchWarning
 from kragx.metrics import MetricWarning, Profile, TextBudget
 from kragx.metrics.engine import number_of
@@ -118,7 +119,6 @@ class StageScore:
         n_within: gold items within k behind it.
         n_lifted: those that its inputs had deeper than k, and that it has within k.
         n_lowered: those that an input had within k, and that it has deeper.
-        n_added: those that none of its inputs had, and that it returned nevertheless.
     """
 
     name: str
@@ -132,7 +132,6 @@ class StageScore:
     n_within: int
     n_lifted: int
     n_lowered: int
-    n_added: int
 
 
 @dataclass(frozen=True)
@@ -187,8 +186,8 @@ class StageLosses(Result):
     @property
     def by_reason(self) -> dict[str, int]:
         """How many items are lost for each reason; all reasons, in their order."""
-        counts = Counter(item.reason for item in self.items)
-        return {reason: counts[reason] for reason in reasons(self.k)}  # type: ignore[index]
+        counts = Counter[str](item.reason for item in self.items)
+        return {reason: counts[reason] for reason in reasons(self.k)}
 
     @property
     def summary(self) -> str:
@@ -232,9 +231,9 @@ class StageLosses(Result):
                     "{n} of {of} ({share})",
                     n=stage.n_kept,
                     of=stage.n_reached,
-                    share=_share(stage.n_kept, stage.n_reached),
+                    share=percent(stage.n_kept / stage.n_reached if stage.n_reached else None, 0),
                 ),
-                _signed(stage.n_lifted, stage.n_lowered) if stage.inputs else "-",
+                f"+{stage.n_lifted} / -{stage.n_lowered}" if stage.inputs else "-",
                 "-" if stage.milliseconds is None else number(stage.milliseconds),
             ]
             for stage in self.stages
@@ -249,31 +248,23 @@ class StageLosses(Result):
         return Table(columns, rows, words=2, note=note)
 
 
-def _share(part: int, of: int) -> str:
-    return percent(part / of if of else None, 0)
-
-
-def _signed(up: int, down: int) -> str:
-    return f"+{up} / -{down}"
-
-
 def losses_table(losses: Sequence[StageLosses]) -> Table:
     """Retrievers side by side: what each loses, by reason."""
     k = losses[0].k
     words = {
-        name: said
-        for name, said in reasons(k).items()
-        if any(own.by_reason[name] for own in losses)
+        reason: word
+        for reason, word in reasons(k).items()
+        if any(of_one.by_reason[reason] for of_one in losses)
     }
     within = phrase("within {k}", k=k)
     columns = [phrase("retriever"), phrase("gold items"), within, *words.values()]
     rows = [
         [
-            visible(own.retriever),
-            *map(str, (own.n_gold, own.n_found, *(own.by_reason[name] for name in words))),
+            visible(of_one.retriever),
+            *map(str, (of_one.n_gold, of_one.n_found, *map(of_one.by_reason.get, words))),
         ]
-        for own in losses
-        if own.stages
+        for of_one in losses
+        if of_one.stages
     ]
     note = phrase("gold items of the questions with stages, each counted once")
     return Table(columns, rows, note=note)
@@ -284,10 +275,11 @@ def losses_parts(losses: Sequence[StageLosses], level: int = 2) -> Iterator[Part
     if not losses:
         return
     yield Heading(phrase("Where the gold is lost"), level=level)
-    if sum(bool(own.stages) for own in losses) > 1:
-        yield losses_table([own for own in losses if own.stages])
-    for own in losses:
-        yield from own.describe()
+    with_stages = [of_one for of_one in losses if of_one.stages]
+    if len(with_stages) > 1:
+        yield losses_table(with_stages)
+    for of_one in losses:
+        yield from of_one.describe()
 
 
 def stage_losses(
@@ -381,72 +373,61 @@ def losses_of(
     """
     if criteria.matcher.judges:
         return _unjudged(run.name, final.match_name, k)
-    run = _apart(run)
     criteria = criteria.measured(_metrics(k))
-    queries = [
-        query
-        for query in dataset
-        if query.id in run and run[query.id].stages and any(gold.grade > 0 for gold in query.gold)
-    ]
-    names, remarks = _names(run[query.id] for query in queries), []
+    with_gold = [query for query in dataset if query.id in run and _items(query)]
+    queries = [query for query in with_gold if run[query.id].stages]
+    stages = {query.id: _by_name(run[query.id].stages) for query in queries}
+    # The longest chain says the order of all.
+    longest = sorted(stages.values(), key=len, reverse=True)
+    names, remarks = dict.fromkeys(name for chain in longest for name in chain), list[str]()
+    if n_without := len(with_gold) - len(queries):
+        remarks.append(phrase("questions without stages, left out: {n}", n=n_without))
     matched: dict[str, Evaluation] = {}
     for name in names:
-        part = _stage_run(run, queries, name)
-        own = GoldDataset(tuple(query for query in queries if query.id in part), name=dataset.name)
+        mine = [query for query in queries if name in stages[query.id]]
+        results = {query.id: Retrieved(stages[query.id][name].documents) for query in mine}
+        of_stage = Run(results, name=f"{run.name} > {name}")
+        gold = GoldDataset(tuple(mine), name=dataset.name)
         try:
             with warnings.catch_warnings():  # of the answers they are said
                 warnings.simplefilter("ignore", MatchWarning)
                 warnings.simplefilter("ignore", MetricWarning)
                 evaluation = evaluate_run(
-                    own, part, criteria, corpus=corpus, heard=heard(part.name)
+                    gold, of_stage, criteria, corpus=corpus, heard=heard(of_stage.name)
                 )
                 threshold = final.table.threshold  # which may be another than the matcher's
                 if evaluation.table.threshold != threshold:
                     evaluation = evaluation.at_threshold(threshold)
                 matched[name] = evaluation
-        except UntrustedError:
-            return _unsaid(
-                run.name,
-                final.match_name,
-                k,
-                phrase(
-                    "where stages lose the gold is not recorded in the folder; --trust matches "
-                    "again"
-                ),
-            )
         except (DataError, UsageError) as error:
+            why = visible(str(error).splitlines()[0])
             remarks.append(
-                phrase("stage {name} is passed over: {why}", name=visible(name), why=_short(error))
+                phrase("stage {name} is passed over: {why}", name=visible(name), why=why)
             )
-    chain = _Chain(run, queries, matched, final, k)
-    stages = tuple(chain.score(name) for name in names if name in matched)
-    rare = [own for own in stages if own.n_questions < len(queries)]
-    remarks += [
-        phrase(
+    if not matched:
+        return _unsaid(run.name, final.match_name, k, remarks)
+    ranks = {name: _ranks(evaluation) for name, evaluation in {**matched, ANSWER: final}.items()}
+    chains = [_Chain(query, run[query.id], stages[query.id], ranks, k) for query in queries]
+    scores = [_score(name, chains, matched[name].mean) for name in names if name in matched]
+    for score in scores:
+        name, n_questions = visible(score.name), score.n_questions
+        seen = phrase(
             "stage {name} was seen on {n} of {of} questions; its numbers are of those",
-            name=visible(own.name),
-            n=own.n_questions,
+            name=name,
+            n=n_questions,
             of=len(queries),
         )
-        for own in rare
-    ]
-    remarks += [
-        phrase(
+        failed = phrase(
             "stage {name} failed on {n} of {of} questions, each scored as an empty list",
-            name=visible(own.name),
-            n=own.n_failed,
-            of=own.n_questions,
+            name=name,
+            n=score.n_failed,
+            of=n_questions,
         )
-        for own in stages
-        if own.n_failed
-    ]
-    n_without = sum(
-        query.id in run and any(gold.grade > 0 for gold in query.gold) for query in dataset
-    ) - len(queries)
-    if n_without:
-        remarks.append(phrase("questions without stages, left out: {n}", n=n_without))
-    items = tuple(chain.lost())
-    n_gold = sum(len(_items(query)) for query in queries)
+        remarks += [seen] * (n_questions < len(queries)) + [failed] * (score.n_failed > 0)
+    if any(chain.makes_answer for chain in chains):
+        scores.append(_score(ANSWER, chains, _means(final, queries, k)))
+    items = tuple(item for chain in chains for item in chain.lost())
+    n_gold = sum(len(chain.items) for chain in chains)
     return StageLosses(
         retriever=run.name,
         match=final.match_name,
@@ -454,7 +435,7 @@ def losses_of(
         n_questions=len(queries),
         n_gold=n_gold,
         n_found=n_gold - len(items),
-        stages=(*stages, *chain.answer()),
+        stages=tuple(scores),
         items=items,
         remarks=tuple(remarks),
     )
@@ -465,41 +446,16 @@ def _metrics(k: int) -> list[str]:
 
 
 def _unjudged(retriever: str, match: str, k: int) -> StageLosses:
-    return _unsaid(
-        retriever,
-        match,
-        k,
-        phrase(
-            "what stages returned is not sent to a judge; where they lose the gold can be said by "
-            "a matcher that asks none, for example {example}",
-            example="matchers: {judged: llm, texts: overlap}",
-        ),
+    why = phrase(
+        "what stages returned is not sent to a judge; where they lose the gold can be said by "
+        "a matcher that asks none, for example {example}",
+        example="matchers: {judged: llm, texts: overlap}",
     )
+    return _unsaid(retriever, match, k, [why])
 
 
-def _unsaid(retriever: str, match: str, k: int, why: str) -> StageLosses:
-    return StageLosses(retriever, match, k, 0, 0, 0, (), (), (why,))
-
-
-def _short(error: KragxError) -> str:
-    return visible(str(error).splitlines()[0])
-
-
-def _apart(run: Run) -> Run:
-    """A run none of whose stages is called as the answer is."""
-    names = {ANSWER: f"{ANSWER} (stage)"}
-    if not any(stage.name in names for own in run.results.values() for stage in own.stages):
-        return run
-
-    def renamed(stage: Stage) -> Stage:
-        name, *inputs = (names.get(own, own) for own in (stage.name, *stage.inputs))
-        return replace(stage, name=name, inputs=tuple(inputs))
-
-    results = {
-        query_id: replace(answer, stages=tuple(map(renamed, answer.stages)))
-        for query_id, answer in run.results.items()
-    }
-    return replace(run, results=results)
+def _unsaid(retriever: str, match: str, k: int, why: Iterable[str]) -> StageLosses:
+    return StageLosses(retriever, match, k, 0, 0, 0, (), (), tuple(why))
 
 
 def _items(query: Query) -> list[int]:
@@ -507,206 +463,142 @@ def _items(query: Query) -> list[int]:
     return [position for position, gold in enumerate(query.gold) if gold.grade > 0]
 
 
-def _stage_run(run: Run, queries: Iterable[Query], name: str) -> Run:
-    """What one stage returned, as a run of its own."""
-    results = {
-        query.id: Retrieved(stage.documents, stage.seconds)
-        for query in queries
-        for stage in run[query.id].stages
-        if stage.name == name
+def _by_name(stages: Iterable[Stage]) -> dict[str, Stage]:
+    """Stages by their names, none of which is the answer's."""
+
+    def label(name: str) -> str:
+        return f"{ANSWER} (stage)" if name == ANSWER else name
+
+    return {
+        label(stage.name): replace(
+            stage, name=label(stage.name), inputs=tuple(map(label, stage.inputs))
+        )
+        for stage in stages
     }
-    return Run(results, name=f"{run.name} > {name}")
 
 
-def _names(answers: Iterable[Retrieved]) -> list[str]:
-    """The names of all stages, each behind its inputs."""
-    inputs: dict[str, dict[str, None]] = {}
-    for answer in answers:
-        for stage in answer.stages:
-            inputs.setdefault(stage.name, {}).update(dict.fromkeys(stage.inputs))
-    names: dict[str, None] = {}
-    while len(names) < len(inputs):
-        rest = [name for name in inputs if name not in names]
-        ready = [name for name in rest if inputs[name].keys() <= names.keys()]
-        names |= dict.fromkeys(ready[:1] or rest[:1])  # of a circle, which names make that change
-    return list(names)
+def _ranks(evaluation: Evaluation) -> dict[str, list[float]]:
+    """By query id the first rank of each gold item; infinite where it was not found."""
+    first = gold_outcome(evaluation).first.tolist()
+    starts = pairwise(evaluation.table.gold_start.tolist())
+    return {
+        query_id: [rank or inf for rank in first[start:end]]
+        for query_id, (start, end) in zip(evaluation.query_ids, starts)
+    }
 
 
-def _ranks(evaluation: Evaluation) -> dict[str, dict[int, int]]:
-    """By query id the first rank of each gold item that was found, by its position."""
-    table = evaluation.table
-    pairs = table.matched
-    golds, docs = table.pair_gold[pairs].astype(int), table.pair_doc[pairs].astype(int)
-    rows = table.gold_query[golds]
-    ranks = docs - table.doc_start[rows] + 1
-    order = np.argsort(-ranks, kind="stable")  # so that the first rank is the last to be set
-    found: dict[str, dict[int, int]] = {}
-    places = (golds - table.gold_start[rows])[order].tolist()
-    for row, place, rank in zip(rows[order].tolist(), places, ranks[order].tolist()):
-        found.setdefault(evaluation.query_ids[row], {})[place] = rank
-    return found
+def _means(evaluation: Evaluation, queries: Iterable[Query], k: int) -> dict[str, float | None]:
+    """The means of an evaluation over some of its questions."""
+    rows = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
+    mine = [rows[query.id] for query in queries]
+    scores = evaluation.with_metrics(_metrics(k)).scores
+    return {str(score.spec): number_of(score.spec.metric, score.values[mine]) for score in scores}
 
 
 class _Chain:
-    """The stages of a run, and which of them had which gold item at which rank."""
+    """The stages of one question's answer, and which of them has which gold item at which rank."""
 
     def __init__(
         self,
-        run: Run,
-        queries: Sequence[Query],
-        matched: Mapping[str, Evaluation],
-        final: Evaluation,
+        query: Query,
+        answer: Retrieved,
+        stages: Mapping[str, Stage],
+        ranks: Mapping[str, Mapping[str, Sequence[float]]],
         k: int,
     ) -> None:
-        self._run, self._queries, self._matched, self._k = run, queries, matched, k
-        self._final = final
-        self._ranks = {name: _ranks(own) for name, own in matched.items()}
-        self._ranks[ANSWER] = _ranks(final)
-        self._stages: dict[str, dict[str, Stage]] = {
-            query.id: {stage.name: stage for stage in run[query.id].stages} for query in queries
-        }
-        last = {query.id: [*last_stages(run[query.id].stages)] for query in queries}
-        # Where the last stage is the answer, on all questions, there is nothing more to name.
-        self._has_answer = any(
-            len(own) != 1 or not (run[name].error or _equal(own[0].documents, run[name].documents))
-            for name, own in last.items()
+        self.query_id, self.items, self.stages = query.id, _items(query), stages
+        self._answer, self.k = answer, k
+        self._ranks = {name: ranks[name][query.id] for name in (*stages, ANSWER) if name in ranks}
+        last = [*last_stages(stages.values())]
+        self.inputs: dict[str, list[str]] = {}
+        for stage in stages.values():
+            self.inputs[stage.name] = self._readable(stage.inputs)
+        self.inputs[ANSWER] = self._readable(stage.name for stage in last)
+        # Where the last stage is the answer, there is nothing more to name.
+        self.makes_answer = len(last) != 1 or not (
+            answer.error or _equal(last[0].documents, answer.documents)
         )
-        self._last = {name: self._readable(name, own) for name, own in last.items()}
 
-    def _readable(self, query_id: str, stages: Iterable[Stage]) -> list[str]:
-        """The names of stages; in place of one that could not be matched those of its inputs."""
-        names: dict[str, None] = {}
-        for stage in stages:
-            if stage.name in self._matched:
-                names[stage.name] = None
-            else:
-                inputs = (self._stages[query_id][name] for name in stage.inputs)
-                names |= dict.fromkeys(self._readable(query_id, inputs))
-        return list(names)
+    def _readable(self, names: Iterable[str]) -> list[str]:
+        """Names of stages; in place of one that could not be matched those of its inputs."""
+        readable: dict[str, None] = {}
+        for name in names:
+            readable |= dict.fromkeys([name] if name in self._ranks else self.inputs[name])
+        return list(readable)
 
-    def _inputs(self, query_id: str, name: str) -> list[str]:
-        if name == ANSWER:
-            return self._last[query_id]
-        own = self._stages[query_id]
-        return self._readable(query_id, (own[other] for other in own[name].inputs))
-
-    def _rank(self, query_id: str, name: str, item: int) -> int | None:
-        return self._ranks[name].get(query_id, {}).get(item)
-
-    def _best(self, query_id: str, names: Iterable[str], item: int) -> int | None:
-        ranks = (self._rank(query_id, name, item) for name in names)
-        return min((rank for rank in ranks if rank is not None), default=None)
-
-    def score(self, name: str) -> StageScore:
-        """What a stage does to the gold."""
-        queries = [query for query in self._queries if name in self._stages[query.id]]
-        stages = [self._stages[query.id][name] for query in queries]
-        means = self._matched[name].mean
-        return self._score(name, queries, stages, means)
-
-    def answer(self) -> Iterator[StageScore]:
-        """The same of what is made of the last stages, where that is not the last stage itself."""
-        if self._has_answer and self._queries:
-            rows = {query_id: row for row, query_id in enumerate(self._final.query_ids)}
-            final = self._final.with_metrics(_metrics(self._k))
-            mine = [rows[query.id] for query in self._queries]
-            means = {
-                str(own.spec): number_of(own.spec.metric, own.values[mine]) for own in final.scores
-            }
-            yield self._score(ANSWER, self._queries, (), means)
-
-    def _score(
-        self,
-        name: str,
-        queries: Sequence[Query],
-        stages: Sequence[Stage],
-        means: Mapping[str, float | None],
-    ) -> StageScore:
-        counts: Counter[str] = Counter()
-        inputs: dict[str, None] = {}
-        for query in queries:
-            sources = self._inputs(query.id, name)
-            inputs |= dict.fromkeys(sources)
-            for item in _items(query):
-                before = self._best(query.id, sources, item)
-                after = self._rank(query.id, name, item)
-                reached = before is not None or not sources
-                within = after is not None and after <= self._k
-                counts["reached"] += reached
-                counts["kept"] += reached and after is not None
-                counts["within"] += within
-                counts["added"] += not reached and after is not None
-                if before is not None and after is not None:
-                    counts["lifted"] += within and before > self._k
-                    counts["lowered"] += not within and before <= self._k
-        times = [stage.seconds * 1000 for stage in stages if stage.seconds is not None]
-        return StageScore(
-            name=name,
-            inputs=tuple(inputs),
-            n_questions=len(queries),
-            n_failed=sum(stage.error is not None for stage in stages),
-            milliseconds=median(times) if times else None,
-            means=means,
-            n_reached=counts["reached"],
-            n_kept=counts["kept"],
-            n_within=counts["within"],
-            n_lifted=counts["lifted"],
-            n_lowered=counts["lowered"],
-            n_added=counts["added"],
-        )
+    def rank(self, item: int, *names: str) -> float:
+        """The best rank of a gold item in some lists; infinite if it is in none."""
+        return min((self._ranks[name][item] for name in names), default=inf)
 
     def lost(self) -> Iterator[LostItem]:
-        """The gold items that the answers have not within k, and where each was lost."""
-        for query in self._queries:
-            is_failed = self._run[query.id].error is not None
-            for item in _items(query):
-                rank = self._rank(query.id, ANSWER, item)
-                if rank is not None and rank <= self._k:
-                    continue
-                if is_failed:
-                    yield LostItem(query.id, item, "failed", self._broken(query.id))
-                else:
-                    last = self._last[query.id]
-                    is_last = not self._has_answer and last == [self._end(query.id)]
-                    yield self._traced(query.id, item, last[0] if is_last else ANSWER)
+        """The gold items that the answer has not within k, and where each was lost."""
+        failed = next(
+            (name for name, stage in self.stages.items() if stage.error is not None), None
+        )
+        for item in self.items:
+            if self.rank(item, ANSWER) <= self.k:
+                continue
+            if self._answer.error is not None:
+                yield LostItem(self.query_id, item, "failed", failed)
+            else:
+                yield self._traced(item)
 
-    def _end(self, query_id: str) -> str:
-        return next(last_stages(self._stages[query_id].values())).name
-
-    def _broken(self, query_id: str) -> str | None:
-        """The stage that failed, of a question that did."""
-        stages = self._stages[query_id].values()
-        return next((stage.name for stage in stages if stage.error is not None), None)
-
-    def _is_low(self, query_id: str, name: str, before: int) -> bool:
-        """Whether a stage only took the first documents, and this one had been below k before."""
-        sources = self._inputs(query_id, name)
-        if before <= self._k or len(sources) != 1:
-            return False
-        taken = self._documents(query_id, name)
-        return _equal(taken, self._documents(query_id, sources[0])[: len(taken)])
-
-    def _documents(self, query_id: str, name: str) -> tuple[Doc, ...]:
-        own = self._stages[query_id].get(name)
-        return self._run[query_id].documents if own is None else own.documents
-
-    def _traced(self, query_id: str, item: int, end: str) -> LostItem:
+    def _traced(self, item: int) -> LostItem:
         """Backwards from the answer to the stage that lost an item."""
-        names, seen = [end], {end}
+        names, seen = [ANSWER], {ANSWER}
         while names:
             name = names.pop(0)
-            sources = self._inputs(query_id, name)
-            rank = self._rank(query_id, name, item)
-            before = self._best(query_id, sources, item)
-            if rank is None and before is not None and not self._is_low(query_id, name, before):
-                reason: Reason = "fused_away" if len(sources) > 1 else "cut"
-                return LostItem(query_id, item, reason, name, before)
-            if rank is not None and before is not None and before <= self._k < rank:
-                return LostItem(query_id, item, "lowered", name, before, rank)
-            if rank is not None and before is None:
-                return LostItem(query_id, item, "always_low", name, None, rank)
+            inputs, rank = self.inputs[name], self.rank(item, name)
+            before = self.rank(item, *inputs)
+            reason: Reason | None = None
+            if before <= self.k < rank < inf:
+                reason = "lowered"
+            elif before == inf and rank < inf:
+                reason = "always_low"
+            elif before < rank == inf and not self._is_low(name, before):
+                reason = "fused_away" if len(inputs) > 1 else "cut"
+            if reason is not None:
+                return LostItem(self.query_id, item, reason, name, _finite(before), _finite(rank))
             # Back along the lists that have it; where none has, along all, as one before may.
-            having = [one for one in sources if self._rank(query_id, one, item) is not None]
-            names += [one for one in having or sources if one not in seen]
+            having = [source for source in inputs if self.rank(item, source) < inf]
+            names += [source for source in having or inputs if source not in seen]
             seen.update(names)
-        return LostItem(query_id, item, "never_retrieved")
+        return LostItem(self.query_id, item, "never_retrieved")
+
+    def _is_low(self, name: str, before: float) -> bool:
+        """Whether a stage only took the first documents, and this one had been below k before."""
+        if before <= self.k or len(self.inputs[name]) != 1:
+            return False
+        taken = self.stages.get(name, self._answer).documents
+        return _equal(taken, self.stages[self.inputs[name][0]].documents[: len(taken)])
+
+
+def _finite(rank: float) -> int | None:
+    return None if rank == inf else int(rank)
+
+
+def _score(name: str, chains: Iterable[_Chain], means: Mapping[str, float | None]) -> StageScore:
+    """What a stage, or what is made of the last ones, does to the gold."""
+    chains = [chain for chain in chains if name in chain.inputs]
+    k = chains[0].k
+    ranks = [
+        (chain.rank(item, *chain.inputs[name]), chain.rank(item, name), not chain.inputs[name])
+        for chain in chains
+        for item in chain.items
+    ]
+    reached = [after for before, after, searches in ranks if searches or before < inf]
+    stages = [chain.stages[name] for chain in chains if name in chain.stages]
+    times = [stage.seconds * 1000 for stage in stages if stage.seconds is not None]
+    return StageScore(
+        name=name,
+        inputs=tuple(dict.fromkeys(source for chain in chains for source in chain.inputs[name])),
+        n_questions=len(chains),
+        n_failed=sum(stage.error is not None for stage in stages),
+        milliseconds=median(times) if times else None,
+        means=means,
+        n_reached=len(reached),
+        n_kept=sum(after < inf for after in reached),
+        n_within=sum(after <= k for _, after, _ in ranks),
+        n_lifted=sum(after <= k < before < inf for before, after, _ in ranks),
+        n_lowered=sum(before <= k < after < inf for before, after, _ in ranks),
+    )

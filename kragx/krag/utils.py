@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kragx.data import GoldDataset, Retrieved
 from kragx.errors import DataError, UsageError, check_whole, nearest, needing, shorten
 from kragx.evaluation.retrieve import retrieve
-from kragx.evaluation.retriever_adapters import check_retriever
+from kragx.evaluation.retriever_adapters import adapted
 from kragx.evaluation.retrievers import fuse, fusion_weights
 from kragx.krag.document import KragDocument
 from kragx.krag.evaluators import (
@@ -220,7 +220,7 @@ def _check(k: object, retrievers: object, ensemble: bool, weights: Sequence[floa
             "retrievers"
         )
     for name, retriever in retrievers.items():
-        check_retriever(retriever, f"retrievers[{name!r}]")
+        adapted(retriever, f"retrievers[{name!r}]")
     if ensemble and _ENSEMBLE in retrievers:
         raise UsageError(
             f"retrievers: the name {_ENSEMBLE!r} is taken by ensemble=True; use another"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sqlite3
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from itertools import pairwise
@@ -510,6 +512,55 @@ def test_concurrency_is_a_bound(ask: Callable[..., Run], concurrency: int) -> No
     run = ask(count, dataset, concurrency=concurrency)
     assert [found.error for found in run.results.values()] == [None] * 8
     assert most == concurrency
+
+
+def test_threads_are_as_many_as_questions_at_once() -> None:
+    """A dozen questions at once are a dozen threads, on any machine; they are used again."""
+    dataset = GoldDataset.from_documents([["글"]] * 48, queries=[f"물음 {n}" for n in range(48)])
+    together, threads = threading.Barrier(12), set()
+
+    def ask(question: str) -> list[str]:
+        together.wait(timeout=30)
+        threads.add(threading.get_ident())
+        return [question]
+
+    for run in (
+        retrieve(ask, dataset, concurrency=12),
+        ask_in_a_loop(ask, dataset, concurrency=12),
+    ):
+        assert not run.failures
+    assert len(threads) <= 24
+
+
+def test_one_question_after_the_other_is_asked_in_the_callers_thread() -> None:
+    """Some indexes insist on the thread in which they were opened, as sqlite3 does."""
+    index = sqlite3.connect(":memory:")
+
+    def ask(question: str) -> list[str]:
+        return [index.execute("SELECT ?", [question]).fetchone()[0]]
+
+    assert not retrieve(ask, DATASET).failures
+    assert not ask_inside_a_loop(ask).failures
+    index.close()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_after_a_stop_nothing_more_is_asked(is_async: bool) -> None:
+    """Of several questions at once the first failure ends those that wait, too."""
+    dataset = GoldDataset.from_documents([["글"]] * 9, queries=[f"물음 {n}" for n in range(9)])
+    asked: list[str] = []
+
+    def ask(question: str) -> list[str]:
+        asked.append(question)
+        raise OSError("no index")
+
+    async def aask(question: str) -> list[str]:
+        return ask(question)
+
+    with pytest.raises(RetrieverError, match="failed: OSError: no index"):
+        retrieve(aask if is_async else ask, dataset, concurrency=3, on_error="stop")
+    time.sleep(0.05)
+    assert len(asked) <= 3
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, None, "2"])

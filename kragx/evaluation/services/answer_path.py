@@ -10,10 +10,9 @@ from kragx.errors import DataError, UsageError, shorten
 _STEP = re.compile(
     r"""\.?(?P<name>[^\s.\[\]'"*$]+)       # hits, .hits
     |   \[\s*(?P<index>\d+)\s*\]           # [0]
-    |   \[\s*'(?P<quoted>[^']*)'\s*\]      # ['a.b']
-    |   \[\s*"(?P<double>[^"]*)"\s*\]      # ["a.b"]
+    |   \[\s*(['"])(?P<quoted>(?:(?!\3).)*)\3\s*\]   # ['a.b'], ["a.b"]
     |   (?P<all>\[\s*\*\s*\])              # [*]""",
-    re.VERBOSE,
+    re.VERBOSE | re.DOTALL,
 )
 _SHOWN = 8  # names of fields that an error lists
 
@@ -46,19 +45,19 @@ class AnswerPath:
         """
         if not isinstance(text, str) or not text.strip():
             raise UsageError(f"{text!r} is no path", remedy="write for example $.hits[*]")
-        rest = text.strip()
-        rest = rest[1:] if rest == "$" or rest[:2] in ("$.", "$[") else rest
+        rest = re.sub(r"^\$(?=$|[.\[])", "", text.strip())
         steps: list[str | int | None] = []
         while rest:
             match = _STEP.match(rest)
-            if match is None or (steps and match[0][0] not in ".["):
+            if match is None or (steps and rest[0] not in ".["):
                 raise UsageError(
                     f"{text!r}: {rest[:30]!r} is no part of a path",
                     remedy="a path has .name, ['a name'], [0] and [*], as $.hits.hits[*]",
                 )
-            names = [match[group] for group in ("name", "quoted", "double")]
-            index = None if match["index"] is None else int(match["index"])
-            steps.append(next((name for name in names if name is not None), index))
+            kind = match.lastgroup or ""
+            steps.append(
+                None if kind == "all" else int(match[kind]) if kind == "index" else match[kind]
+            )
             rest = rest[match.end() :]
         return cls(text, tuple(steps))
 
@@ -88,23 +87,19 @@ class AnswerPath:
 
 
 def _step(where: str, value: Any, step: str | int | None) -> Iterator[tuple[str, Any]]:
-    if isinstance(step, str):
-        if not isinstance(value, dict) or step not in value:
-            raise _missing(where, f"no field {step!r}", value)
-        yield f"{where}.{step}".lstrip("."), value[step]
-        return
-    if not isinstance(value, list):
-        raise _missing(where, "no list", value)
-    if step is None:
-        yield from ((f"{where}[{place}]", entry) for place, entry in enumerate(value))
-    elif step < len(value):
-        yield f"{where}[{step}]", value[step]
-    else:
-        raise _missing(where, f"no entry [{step}]", value)
-
-
-def _missing(where: str, problem: str, value: Any) -> DataError:
-    return DataError(f"{problem} in {where or 'the answer'}, which is {described(value)}")
+    match step, value:
+        case str(), dict() if step in value:
+            yield f"{where}.{step}".lstrip("."), value[step]
+        case None, list():
+            yield from ((f"{where}[{place}]", entry) for place, entry in enumerate(value))
+        case int(), list() if step < len(value):
+            yield f"{where}[{step}]", value[step]
+        case _:
+            problem = f"no entry [{step}]" if isinstance(value, list) else "no list"
+            if isinstance(step, str):
+                problem = f"no field {step!r}"
+            place = where or "the answer"
+            raise DataError(f"{problem} in {place}, which is {described(value)}")
 
 
 def described(value: Any) -> str:

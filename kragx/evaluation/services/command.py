@@ -19,7 +19,7 @@ from weakref import finalize
 
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json
-from kragx.errors import DataError, RetrieverError, UsageError, inside, shorten
+from kragx.errors import DataError, KragxError, RetrieverError, UsageError, inside, shorten
 from kragx.evaluation.answers import Mended
 from kragx.plugins import check_options, number, optional
 from kragx.secrets import Secrets
@@ -33,6 +33,7 @@ GRACE = 2.0
 _LINES = 20  # of what it wrote to standard error that are shown
 _LONGEST = 500  # bytes of each
 _QUOTED = 200
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none
 
 
 def _command(value: Any) -> Any:
@@ -132,8 +133,8 @@ class CommandRetriever:
             DataError: it answers with something else than documents.
         """
         process = self._process()
-        said = {"history": list(history)} if history else {}
-        number, answer = process.ask({"query": question, **said})
+        more = {"history": list(history)} if history else {}
+        number, answer = process.ask({"query": question, **more})
         try:
             return answer.result(self.timeout)
         except TimeoutError:
@@ -173,11 +174,10 @@ class _Process:
         self, command: Sequence[str], cwd: str | Path | None, env: Mapping[str, str]
     ) -> None:
         self.shown = shlex.join(command[:1])
-        self.pending: dict[str, Future[list[Doc]]] = {}
-        self.death: str | None = None
-        self._count = 0
+        self.pending: dict[int, Future[list[Doc]]] = {}
+        self._count, self._death = 0, ""
         self._lock = threading.Lock()
-        self._said: deque[str] = deque(maxlen=_LINES)
+        self._last_lines: deque[str] = deque(maxlen=_LINES)
         self._to_write: SimpleQueue[bytes | None] = SimpleQueue()
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         try:
@@ -187,43 +187,44 @@ class _Process:
             )
         except OSError as error:
             raise RetrieverError(f"{self.shown} cannot be started: {error.strerror}") from error
-        self._hearing = self._start(self._hear, self._popen.stderr)
-        self._start(self._write, self._popen.stdin)
-        self._reading = self._start(self._read, self._popen.stdout)
+        self._threads = [
+            threading.Thread(target=work, args=(pipe,), daemon=True)
+            for work, pipe in (
+                (self._hear, self._popen.stderr),
+                (self._read, self._popen.stdout),
+                (self._write, self._popen.stdin),
+            )
+        ]
+        for thread in self._threads:
+            thread.start()
 
-    @staticmethod
-    def _start(work: Any, pipe: Any) -> threading.Thread:
-        thread = threading.Thread(target=work, args=(pipe,), daemon=True)
-        thread.start()
-        return thread
-
-    def ask(self, question: Mapping[str, object]) -> tuple[str, Future[list[Doc]]]:
+    def ask(self, question: Mapping[str, object]) -> tuple[int, Future[list[Doc]]]:
         """Send a question.
 
         Raises:
             RetrieverError: the program has died.
         """
         with self._lock:
-            if self.death is not None:
-                raise RetrieverError(self.death)
+            if self._death:
+                raise RetrieverError(self._death)
             self._count += 1
-            number, answer = str(self._count), Future[list[Doc]]()
-            self.pending[number] = answer
-            line = json.dumps({"id": number, **question}, ensure_ascii=False)
+            answer = self.pending[self._count] = Future()
+            line = json.dumps({"id": str(self._count), **question}, ensure_ascii=False)
             self._to_write.put(line.encode("utf-8", "replace") + b"\n")
-        return number, answer
+            return self._count, answer
 
     def end(self) -> None:
         """Have it end: by the end of its input, else by signals to its whole group."""
         self._to_write.put(None)
-        for sign in (None, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        for sign in (None, signal.SIGTERM, _KILL):
             if sign is not None:
                 self._signal(sign)
             with suppress(subprocess.TimeoutExpired):
                 self._popen.wait(GRACE)
                 break
-        self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))  # what it has left behind
-        self._reading.join(GRACE)
+        self._signal(_KILL)  # what it has left behind
+        for thread in self._threads[:2]:
+            thread.join(GRACE)
 
     def _signal(self, sign: int) -> None:
         with suppress(OSError):
@@ -234,30 +235,32 @@ class _Process:
 
     def _write(self, pipe: IO[bytes]) -> None:
         """In a thread of its own: a program that reads nothing blocks nobody who waits."""
-        with suppress(OSError, ValueError):  # it has died; who reads will see
+        with suppress(OSError, ValueError), pipe:  # it has died; who reads will see
             while (line := self._to_write.get()) is not None:
                 pipe.write(line)
                 pipe.flush()
-        with suppress(OSError):
-            pipe.close()
 
     def _hear(self, pipe: IO[bytes]) -> None:
         with suppress(OSError, ValueError), pipe:
             while line := pipe.readline(_LONGEST):
                 if text := line.decode("utf-8", "replace").strip():
-                    self._said.append(text)
+                    self._last_lines.append(text)
 
     def _read(self, pipe: IO[bytes]) -> None:
         """Hand each answer to whoever waits for it, until there are no more."""
+        death = ""
         with suppress(OSError, ValueError), pipe:
-            while line := pipe.readline(MOST_BYTES + 1):
+            while not death and (line := pipe.readline(MOST_BYTES + 1)):
                 if len(line) > MOST_BYTES:
-                    self._die(f"{self.shown} wrote a line of more than {MOST_BYTES >> 20} MiB")
+                    death = f"{self.shown} wrote a line of more than {MOST_BYTES >> 20} MiB"
                     self._signal(signal.SIGTERM)
-                    break
-                if line.strip():
+                elif line.strip():
                     self._hand_over(line)
-        self._die(self._last_words())
+        death = death or self._last_words()
+        with self._lock:
+            self._death = death
+        self._to_write.put(None)
+        self._fail(RetrieverError(death))
 
     def _last_words(self) -> str:
         """Why there are no more answers."""
@@ -273,63 +276,53 @@ class _Process:
                     how = f"was ended by {signal.Signals(-code).name}"
             elif code == 0:
                 how += ", though it must go on until its input ends"
-        self._hearing.join(GRACE)
-        said = "\n  ".join(self._said)
-        told = f"; its last words on standard error:\n  {said}" if said else ""
-        return f"{self.shown} {how}{told}"
+        self._threads[0].join(GRACE)
+        lines = "\n  ".join(self._last_lines)
+        return f"{self.shown} {how}" + (
+            f"; its last words on standard error:\n  {lines}" if lines else ""
+        )
 
-    def _die(self, why: str) -> None:
-        with self._lock:
-            self.death = self.death or why
-            waiting = list(self.pending.values())
-        self._to_write.put(None)
-        self._fail(waiting, RetrieverError(self.death))
-
-    def _fail(self, waiting: Sequence[Future[list[Doc]]], error: Exception) -> None:
-        for answer in waiting:
+    def _fail(self, error: Exception) -> None:
+        for answer in [*self.pending.values()]:
             if not answer.done():
                 answer.set_exception(error)
 
     def _hand_over(self, line: bytes) -> None:
         try:
             text = line.decode("utf-8-sig")
-            record = json.loads(text)
-            number = str(record["id"]) if isinstance(record, dict) else ""
-            is_known = number.isdecimal() and 0 < int(number) <= self._count
-        except (ValueError, KeyError, RecursionError):
-            is_known = False
-        if not is_known:
+            number = int(str(json.loads(text)["id"]))
+            if not 0 < number <= self._count:
+                raise ValueError(number)
+        except (ValueError, KeyError, TypeError, RecursionError):
             # Whose answer it is cannot be told: all that wait for one have to know.
-            shown = line[: 4 * _QUOTED].decode("utf-8", "replace").strip()[:_QUOTED]
-            problem = f"{self.shown} wrote what is no answer to a question: {shown!r}"
+            start = line[: 4 * _QUOTED].decode("utf-8", "replace").strip()[:_QUOTED]
+            problem = f"{self.shown} wrote what is no answer to a question: {start!r}"
             remedy = (
                 'an answer is a line {"id": ..., "documents": [...]} with the id of its question; '
                 "all else belongs to standard error"
             )
-            self._fail(list(self.pending.values()), DataError(problem, remedy=remedy))
+            self._fail(DataError(problem, remedy=remedy))
             return
         answer = self.pending.get(number)
         if answer is None or answer.done():
             return  # nobody waits for it any longer
         try:
-            with inside(path=self.shown):
-                record = foreign_json(text, strict=True)
-            answer.set_result(self._documents(record))
-        except (DataError, RetrieverError) as error:
+            answer.set_result(self._documents(text))
+        except KragxError as error:
             answer.set_exception(error)
         except ValueError as error:
             answer.set_exception(DataError(f"{self.shown} answered with odd JSON: {error}"))
 
-    def _documents(self, record: dict[str, Any]) -> list[Doc]:
-        if record.get("error") is not None:
-            raise RetrieverError(f"{self.shown}: {record['error']}")
-        documents = record.get("documents")
-        if not isinstance(documents, list):
-            shown = {name: value for name, value in record.items() if name != "id"}
-            raise DataError(
-                f"{self.shown} answered {shorten(shown, _QUOTED)}; 'documents' must be a list"
-            )
-        mender = Mender()
+    def _documents(self, text: str) -> list[Doc]:
         with inside(path=self.shown):
-            docs = as_docs(documents, mender, "documents", strings=False)
-        return Mended(docs, mender.surrogates)
+            record = foreign_json(text, strict=True)
+            if record.get("error") is not None:
+                raise RetrieverError(str(record["error"]))
+            documents, mender = record.get("documents"), Mender()
+            if isinstance(documents, list):
+                docs = as_docs(documents, mender, "documents", strings=False)
+                return Mended(docs, mender.surrogates)
+        shown = {name: value for name, value in record.items() if name != "id"}
+        raise DataError(
+            f"{self.shown} answered {shorten(shown, _QUOTED)}; 'documents' must be a list"
+        )

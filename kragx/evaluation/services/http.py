@@ -3,10 +3,10 @@
 import asyncio
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import count
 from json import JSONDecodeError
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
@@ -50,9 +50,7 @@ def _path(value: Any) -> Any:
 def _paths(value: Any) -> Any:
     """One path, or one a field."""
     if isinstance(value, Mapping):
-        for path in value.values():
-            AnswerPath.read(path)
-        return dict(value)
+        return {name: _path(path) for name, path in value.items()}
     return _path(value)
 
 
@@ -135,7 +133,8 @@ class HttpRetriever:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if not _stands([self.url, self.params, self.json], lambda text: QUERY in text):
+        texts = [self.url, self.params, self.json]
+        if _filled(texts, query="") == _filled(texts, query=QUERY):
             raise UsageError(
                 f"{QUERY} stands nowhere in url, params and json, so no question would be sent",
                 remedy=f'write it in quotes, as json: {{query: "{QUERY}"}}',
@@ -159,16 +158,16 @@ class HttpRetriever:
     def run_settings(self) -> dict[str, Any]:
         """What results record: the options that are no defaults, without what is secret."""
         given = {
-            own.name: getattr(self, own.name)
-            for own in fields(self)
-            if own.init and getattr(self, own.name) != own.default
+            option.name: getattr(self, option.name)
+            for option in fields(self)
+            if option.init and getattr(self, option.name) != option.default
         }
         return {"http": self._secrets.masked(given)}
 
     @property
     def takes_history(self) -> bool:
         """Whether the server is sent what was said before a question."""
-        return _stands(self.json, lambda text: text == HISTORY)
+        return bool(_filled(self.json, QUERY, history=[]) != _filled(self.json, QUERY))
 
     def invoke(
         self, question: str, config: object = None, *, history: Sequence[Mapping[str, str]] = ()
@@ -194,63 +193,62 @@ class HttpRetriever:
         return await run_on_loop(lambda: self._asked(question, history))
 
     async def _asked(self, question: str, history: Sequence[Mapping[str, str]]) -> list[Doc]:
+        """The documents, asked for again where the server is busy or the connection breaks."""
         with self._secrets.guarding_errors():
-            body = _filled(self.json, {QUERY: question}, {HISTORY: list(history)})
-            return self._documents(await self._answer(question, body))
-
-    async def _answer(self, question: str, body: Any) -> "httpx.Response":
-        """What the server says at last, whatever that is."""
-        import httpx
-
-        retries = 0 if self._is_down.is_set() else self.retries
-        for attempt in range(1, retries + 2):
-            wait = 0.0
-            try:
-                response = await self._response(question, body)
-            except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
-                if attempt > retries:
-                    self._is_down.set()
-                    said = f": {error}" if str(error) else ""
-                    raise self._failed(f"no connection: {type(error).__name__}{said}") from error
-            else:
-                wait = retry_after(response.headers) or 0.0
-                is_busy = response.status_code == 429 or response.status_code >= 500
-                if not is_busy:
+            retries = 0 if self._is_down.is_set() else self.retries
+            for attempt in count(1):
+                try:
+                    response = await self._response(question, history)
+                except _BusyError as busy:
+                    if attempt > retries:
+                        self._is_down.set()
+                        raise busy.failure from busy.__cause__
+                    if busy.wait > LONGEST_WAIT:
+                        problem = f"{busy.status}, and to come back in {busy.wait:.0f} s"
+                        raise self._failed(problem) from None
+                    await asyncio.sleep(wait_before(attempt, busy.wait))
+                else:
                     self._is_down.clear()
-                    return response
-                if attempt > retries:
-                    self._is_down.set()
-                    return response
-                if wait > LONGEST_WAIT:
-                    raise self._failed(f"{_status(response)}, and to come back in {wait:.0f} s")
-            await asyncio.sleep(wait_before(attempt, wait))
-        raise AssertionError("the last attempt returns or raises")
+                    return self._documents(response)
+            raise AssertionError("the last attempt returns or raises")
 
-    async def _response(self, question: str, body: Any) -> "httpx.Response":
-        """One attempt, within its time."""
+    async def _response(
+        self, question: str, history: Sequence[Mapping[str, str]]
+    ) -> "httpx.Response":
+        """What the server says to one attempt, within its time.
+
+        Raises:
+            _BusyError: nothing that a later attempt may not change.
+        """
         import httpx
 
         try:
             url = httpx.URL(self.url.replace(QUERY, quote(question, safe="")))
-            params = _filled(self.params or {}, {QUERY: question})
+            params = _filled(self.params or {}, question)
             request = self._client().build_request(
-                self.method or ("GET" if self.json is None else "POST"),
+                self._method,
                 url.copy_merge_params(params) if params else url,
                 headers={name: str(value) for name, value in (self.headers or {}).items()},
-                json=body,
+                json=_filled(self.json, question, list(history)),
             )
         except (httpx.InvalidURL, UnicodeError, TypeError, ValueError) as error:
             raise self._failed(f"the request cannot be made: {error}") from None
         try:
             async with asyncio.timeout(self.timeout):
                 response: httpx.Response = await self._client().send(request)
-                return response
         except (TimeoutError, httpx.TimeoutException):
             raise self._failed(f"no whole answer within {self.timeout:g} s") from None
         except UnreadableError as error:
             raise DataError(f"{self._request} answered with {error}") from None
-        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.ProxyError) as error:
+        except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+            why = f"no connection: {type(error).__name__}" + (f": {error}" if str(error) else "")
+            raise _BusyError(self._failed(why)) from error
+        except httpx.TransportError as error:
             raise self._failed(f"the request cannot be sent: {error}") from None
+        if response.status_code == 429 or response.status_code >= 500:
+            wait = retry_after(response.headers) or 0.0
+            raise _BusyError(self._refused(response), wait, _status(response))
+        return response
 
     def _client(self) -> Any:
         loop = asyncio.get_running_loop()
@@ -266,23 +264,32 @@ class HttpRetriever:
         return self._clients[loop]
 
     @property
+    def _method(self) -> str:
+        return self.method or ("GET" if self.json is None else "POST")
+
+    @property
     def _request(self) -> str:
-        return f"{self.method or ('GET' if self.json is None else 'POST')} {self.place}"
+        return f"{self._method} {self.place}"
 
     def _failed(self, problem: str) -> RetrieverError:
         return RetrieverError(f"{self._request}: {problem}")
 
+    def _refused(self, response: "httpx.Response") -> RetrieverError:
+        return RetrieverError(
+            f"{self._request} answered {_status(response)}{_quoted(response.text)}"
+        )
+
     def _documents(self, response: "httpx.Response") -> list[Doc]:
         """The documents in an answer."""
         status, body = response.status_code, response.text
-        if response.is_redirect or 300 <= status < 400:
+        if 300 <= status < 400:
             there = response.headers.get("location", "nowhere")
             raise RetrieverError(
                 f"{self._request} answered {_status(response)}, to {there[:_QUOTED]}",
                 remedy="write that address, if it is the right one: no redirect is followed",
             )
         if not response.is_success:
-            raise RetrieverError(f"{self._request} answered {_status(response)}{_quoted(body)}")
+            raise self._refused(response)
         try:
             return self._read(foreign_json(body, strict=True))
         except JSONDecodeError:
@@ -294,8 +301,7 @@ class HttpRetriever:
             raise DataError(problem) from None
 
     def _read(self, answer: Any) -> list[Doc]:
-        path = AnswerPath.read(self.documents)
-        values = path.value(answer)
+        values = AnswerPath.read(self.documents).value(answer)
         if not isinstance(values, list):
             fields = answer.items() if isinstance(answer, dict) else ()
             lists = [name for name, value in fields if isinstance(value, list)]
@@ -303,64 +309,58 @@ class HttpRetriever:
             where = "the answer" if self.documents == "$" else f"{self.documents!r}"
             problem = f"a list of documents is expected; {where} is {described(values)}"
             raise DataError(problem, remedy=remedy)
+        is_plain = self.text is None and self.id is None
+        if not is_plain:
+            values = [self._fields(value, rank) for rank, value in enumerate(values, start=1)]
         mender = Mender()
-        if self.text is None and self.id is None:
-            try:
-                return Mended(as_docs(values, mender, "documents"), mender.surrogates)
-            except DataError as error:
-                remedy = "say where its text and id are, as text: _source.body, id: _id"
-                raise DataError(
-                    error.problem, path=error.path, field=error.field, remedy=remedy
-                ) from None
-        docs = [self._fields(value, rank) for rank, value in enumerate(values, start=1)]
-        return Mended(as_docs(docs, mender, "documents"), mender.surrogates)
+        try:
+            return Mended(as_docs(values, mender, "documents"), mender.surrogates)
+        except DataError as error:
+            if is_plain:
+                error.remedy = "say where its text and id are, as text: _source.body, id: _id"
+            raise
 
     def _fields(self, value: Any, rank: int) -> dict[str, Any]:
         """A document as kragx reads it."""
         where = f"document {rank}"
-        found: dict[str, Any] = {}
-        for name, path in (("text", self.text), ("id", self.id), ("score", self.score)):
-            if path is not None:
-                found[name] = AnswerPath.read(path).value(value, where)
-                if found[name] is None and name != "score":
-                    raise DataError(f"{path!r} of {where} is null, and is to be its {name}")
-        if isinstance(self.metadata, str):
-            found["metadata"] = AnswerPath.read(self.metadata).value(value, where)
-        elif self.metadata is not None:
-            found["metadata"] = {
-                name: AnswerPath.read(path).value(value, where)
-                for name, path in self.metadata.items()
-            }
-        return found
+        paths = {"text": self.text, "id": self.id, "score": self.score, "metadata": self.metadata}
+        doc = {name: _value(path, value, where) for name, path in paths.items() if path is not None}
+        for name in ("text", "id"):
+            if name in doc and doc[name] is None:
+                raise DataError(f"{paths[name]!r} of {where} is null, and is to be its {name}")
+        return doc
 
 
-def _stands(value: Any, fits: Callable[[str], bool]) -> bool:
-    """Whether some text in a value fits."""
+def _value(path: str | Mapping[str, str], value: Any, where: str) -> Any:
+    """What stands at a path, or at each of several."""
+    if isinstance(path, str):
+        return AnswerPath.read(path).value(value, where)
+    return {name: _value(place, value, where) for name, place in path.items()}
+
+
+class _BusyError(Exception):
+    """A server has no answer now.
+
+    Attributes:
+        failure: what the question fails with, if none comes later.
+        wait: seconds that the server asks for.
+        status: what it says.
+    """
+
+    def __init__(self, failure: RetrieverError, wait: float = 0.0, status: str = "") -> None:
+        super().__init__(failure)
+        self.failure, self.wait, self.status = failure, wait, status
+
+
+def _filled(value: Any, query: str, history: Any = HISTORY) -> Any:
+    """A value with the question within its texts, and the history in place of a whole one."""
     match value:
         case str():
-            return fits(value)
+            return history if value == HISTORY else value.replace(QUERY, query)
         case Mapping():
-            return any(_stands(entry, fits) for entry in value.values())
+            return {name: _filled(entry, query, history) for name, entry in value.items()}
         case list() | tuple():
-            return any(_stands(entry, fits) for entry in value)
-    return False
-
-
-def _filled(
-    value: Any, within: Mapping[str, str], whole: Mapping[str, object] = MappingProxyType({})
-) -> Any:
-    """A value with others in place of some texts: `within` any text, or of a `whole` one."""
-    match value:
-        case str() if value in whole:
-            return whole[value]
-        case str():
-            for name, own in within.items():
-                value = value.replace(name, own)
-            return value
-        case Mapping():
-            return {name: _filled(entry, within, whole) for name, entry in value.items()}
-        case list() | tuple():
-            return [_filled(entry, within, whole) for entry in value]
+            return [_filled(entry, query, history) for entry in value]
     return value
 
 
@@ -370,8 +370,8 @@ def _status(response: "httpx.Response") -> str:
 
 def _quoted(body: str) -> str:
     """The first characters of an answer, in one line."""
-    shown = " ".join(body[: 4 * _QUOTED].split())
-    if not shown:
+    text = " ".join(body[: 4 * _QUOTED].split())
+    if not text:
         return "; the answer is empty"
-    is_cut = len(shown) > _QUOTED or len(body) > 4 * _QUOTED
-    return f"; the answer {'begins' if is_cut else 'is'} {shown[:_QUOTED]}{'...' * is_cut}"
+    is_cut = len(text) > _QUOTED or len(body) > 4 * _QUOTED
+    return f"; the answer {'begins' if is_cut else 'is'} {text[:_QUOTED]}{'...' * is_cut}"
