@@ -10,9 +10,7 @@ both places, and no siblings.
 
 from __future__ import annotations
 
-import json
 import zlib
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -121,25 +119,6 @@ class GoldSample:
         if len(self.questions) >= 2 * MOST_TEXTS:
             self.questions = nsmallest(MOST_TEXTS, self.questions)
             self._bound = self.questions[-1].checksum
-
-    def packed(self) -> str:
-        """As a short text."""
-        plain = json.dumps([self.n, self.questions]).encode()
-        return b64encode(zlib.compress(plain)).decode()
-
-    @classmethod
-    def unpacked(cls, packed: str) -> Self:
-        """Of `packed`.
-
-        Raises:
-            ValueError: it is none.
-        """
-        try:
-            n, questions = json.loads(zlib.decompress(b64decode(packed)))
-        except zlib.error as error:
-            raise ValueError("no sample of gold") from error
-        read = [_Question(int(own[0]), str(own[1]), tuple(map(str, own[2]))) for own in questions]
-        return cls(read, int(n))
 
     def looked_at(self) -> list[_Question]:
         """The first questions, as long as their texts are not too many."""

@@ -62,8 +62,8 @@ class Format:
         read: what a record says: as a rule one query; its mistakes are reported to its `Fields`.
         key: the field that holds the query's id.
         looks: what else tells a record of this format.
-        is_gathered: whether records are gathered in blocks (`kragx.data.gathering`) as long as they
-            are plain; `read` reads the others one by one.
+        is_gathered: whether records are gathered (`kragx.data.batch.Records`) as long as they are
+            plain; `read` reads the others one by one.
     """
 
     name: str
