@@ -329,7 +329,7 @@ class _Interview:
             trace = None
             try:
                 with _listening() if self.asking.stages else nullcontext() as trace:
-                    answer = await self._put(query)
+                    answer, took = await self._put(query)
             except MissingExtraError:
                 raise  # no single query's failure: the retriever cannot work at all
             # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
@@ -341,7 +341,7 @@ class _Interview:
                 before += time.perf_counter() - started
                 retrieved = self._retrieved(before, trace, mender, error)
                 continue
-            seconds = before + time.perf_counter() - started  # whoever asks waits for every attempt
+            seconds = before + took  # whoever asks waits for every attempt
             try:
                 documents = documents_of(answer, mender)
             except DataError as error:
@@ -349,8 +349,8 @@ class _Interview:
             return replace(self._retrieved(seconds, trace, mender), documents=documents)
         return retrieved
 
-    async def _put(self, query: Query) -> Any:
-        """What the retriever answers to a question, put as it takes it.
+    async def _put(self, query: Query) -> tuple[Any, float]:
+        """What the retriever answers to a question, put as it takes it, and in how many seconds.
 
         Raises:
             TimeoutError: it did not answer in time.
@@ -377,19 +377,21 @@ class _Interview:
                 raise TimeoutError(f"no answer within {self.asking.timeout:g} s") from None
             raise  # the retriever's own
 
-    def _blocking(self, question: Any, options: Mapping[str, Any]) -> Any:
+    def _blocking(self, question: Any, options: Mapping[str, Any]) -> tuple[Any, float]:
         assert self.retriever.invoke is not None  # else it is awaited
+        started = time.perf_counter()  # here, as a thread's answer waits for the event loop
         # What a generator does is part of answering.
         answer = collected(self.retriever.invoke(question, **options))
         self.has_answered = True
-        return answer
+        return answer, time.perf_counter() - started
 
-    async def _awaited(self, question: Any, options: Mapping[str, Any]) -> Any:
+    async def _awaited(self, question: Any, options: Mapping[str, Any]) -> tuple[Any, float]:
         assert self.retriever.ainvoke is not None  # else it blocks
+        started = time.perf_counter()
         answer = self.retriever.ainvoke(question, **options)
         if isinstance(answer, AsyncIterator):
-            return [document async for document in answer]
-        return collected(await answer)
+            return [document async for document in answer], time.perf_counter() - started
+        return collected(await answer), time.perf_counter() - started
 
     def _may_be_awaited(self, was_awaited: bool) -> bool:
         """Whether one that has not implemented its `invoke` is asked again, and now awaited."""
