@@ -1,15 +1,28 @@
 """How many n-grams texts share, for the documents and gold texts of many queries at once."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kragx.data.lists import Lists
-from kragx.data.stretches import Ints, parts, ranges, starts
-from kragx.data.tokens import TokenCorpus
+from kragx.data.stretches import Ints, counted, parts, ranges, starts
+from kragx.data.tokens import HASH_BITS, TokenCorpus, Tokens
+
+# What is worked on at once: enough that numpy's calls take no time beside the work, few enough for
+# some ten megabytes.
+_MOST_TOKENS = 1 << 18
+_MOST_QUERIES = 1 << 12
+
+_SLOTS_A_GRAM = 16
+_LEAST_BITS, _MOST_BITS = 8, HASH_BITS
 
 
-class Pairs(NamedTuple):
+@dataclass(frozen=True)
+class Pairs:
     """The pairs of documents and gold texts of some queries in a row.
 
     They stand query after query, document after document, gold text after gold text.
@@ -24,7 +37,7 @@ class Pairs(NamedTuple):
     gold_sizes: Ints
 
 
-def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pairs:
+def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Iterator[Pairs]:
     """How many n-grams each document shares with each gold text, repeats counted (clipped).
 
     A pair shares the sum over all n-grams of min(count in the document, count in the gold text).
@@ -32,20 +45,21 @@ def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pa
     Args:
         docs: the documents of each query, by their rows in the corpus.
         golds: the gold texts of each query.
-        n: 1 for tokens, 2 for pairs of neighbouring tokens, and so on.
+        n: 1 for tokens, 2 for pairs of neighbouring tokens, 4 for twice as many.
         corpus: where they stand.
+
+    Yields:
+        The pairs of as many queries as are worked on at once, in their order.
     """
-    of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
-    doc, gold = docs.numbers[of_doc], golds.numbers[of_gold]
-    sizes = np.maximum(corpus.lengths - n + 1, 0)
-    shared = sizes[doc]
-    # Gold is a chunk that is retrieved, as a rule, and shares with itself all that it has.
-    differ = (doc != gold).nonzero()[0]
-    counts = corpus.ngrams(n)
-    for part in parts(shared[differ] + sizes[gold[differ]]):
-        pairs = differ[part]
-        shared[pairs] = counts[doc[pairs]].minimum(counts[gold[pairs]]).sum(axis=1)
-    return Pairs(shared, sizes[doc], sizes[gold])
+    n_tokens = np.cumsum(docs.sums(corpus.lengths) + golds.sums(corpus.lengths))
+    start = 0
+    while start < len(docs):
+        before = n_tokens[start - 1] if start else 0
+        stop = int(np.searchsorted(n_tokens, before + _MOST_TOKENS, side="right"))
+        stop = min(max(stop, start + 1), start + _MOST_QUERIES)
+        part = slice(start, stop)
+        yield _pairs(docs.part(part), golds.part(part), n, corpus)
+        start = stop
 
 
 def of_pairs(n_docs: Ints, n_golds: Ints) -> tuple[Ints, Ints]:
@@ -60,3 +74,125 @@ def of_pairs(n_docs: Ints, n_golds: Ints) -> tuple[Ints, Ints]:
         np.repeat(np.arange(len(n_pairs)), n_pairs),
         ranges(np.repeat(starts(n_golds), n_docs), n_pairs),
     )
+
+
+class _Side:
+    """The n-grams of the documents, or of the gold texts, of some queries, one after the other.
+
+    Attributes:
+        size: how many there are.
+        queries: which query each text is of.
+        starts: which text is each query's first.
+    """
+
+    def __init__(self, texts: Lists, n: int, corpus: TokenCorpus) -> None:
+        self._n, self._corpus = n, corpus
+        self._sizes = np.maximum(corpus.lengths[texts.numbers] - n + 1, 0)
+        self._at = ranges(corpus.starts[texts.numbers], self._sizes)
+        self.size = len(self._at)
+        self.queries = texts.of_text
+        self.starts = texts.starts
+
+    def slots(self, bits: int) -> NDArray[np.intp]:
+        """For each n-gram a slot of its query's stretch of a table."""
+        slots: NDArray[np.intp] = np.repeat(self.queries << bits, self._sizes)
+        slots += self._corpus.hashes(self._n).take(self._at) >> np.uint16(HASH_BITS - bits)
+        return slots
+
+    def texts_at(self, numbers: Ints) -> Ints:
+        """The text of which each of some n-grams is."""
+        return np.searchsorted(np.cumsum(self._sizes), numbers, side="right")
+
+    def tokens_at(self, numbers: Ints) -> list[Tokens]:
+        """The first token of each of some n-grams, and then the next."""
+        at = self._at[numbers]
+        return [self._corpus.tokens[at + offset] for offset in range(self._n)]
+
+
+def _pairs(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pairs:
+    doc_of_pair, gold_of_pair = of_pairs(docs.n_texts, golds.n_texts)
+    doc_sizes, gold_sizes = (
+        np.maximum(corpus.lengths[numbers] - n + 1, 0)
+        for numbers in (docs.numbers[doc_of_pair], golds.numbers[gold_of_pair])
+    )
+    pair_of_first = starts(np.repeat(golds.n_texts, docs.n_texts)) - golds.starts[docs.of_text]
+    # Gold is a chunk that is retrieved, as a rule, and shares with itself all that it has.
+    is_itself = docs.numbers[doc_of_pair] == golds.numbers[gold_of_pair]
+    is_open = np.bincount(doc_of_pair[~is_itself], minlength=len(docs.numbers)) > 0
+    doc, gold = _Side(docs.those(is_open), n, corpus), _Side(golds, n, corpus)
+    shared = _shared(doc, gold, pair_of_first[is_open], len(is_itself))
+    return Pairs(
+        shared=np.where(is_itself, doc_sizes, shared),
+        doc_sizes=doc_sizes,
+        gold_sizes=gold_sizes,
+    )
+
+
+def _shared(doc: _Side, gold: _Side, pair_of_first: Ints, n_pairs: int) -> Ints:
+    """How much each pair shares; a document and a gold text are pair `pair_of_first` + gold."""
+    shared = np.zeros(n_pairs, np.int64)
+    at, grams, gold_at, gold_grams = _met(doc, gold)
+    if not at.size:
+        return shared
+    v, n_golds = gold.size, len(gold.queries)
+    # Each distinct n-gram of a document meets every gold text of its query that has it.
+    of_docs, _, n_in_doc = counted(doc.texts_at(at) * v + grams)
+    rows, grams = np.divmod(of_docs, v)
+    of_golds = gold_grams * n_golds + gold.texts_at(gold_at)
+    of_golds, _, n_in_gold = counted(of_golds)
+    grams_of_golds, gold_rows = np.divmod(of_golds, n_golds)
+    n_having = np.bincount(grams_of_golds, minlength=v)
+    first, n_meetings = starts(n_having)[grams], n_having[grams]
+    for part in parts(n_meetings):
+        entry = ranges(first[part], n_meetings[part])
+        hit = np.repeat(np.arange(part.start, part.stop), n_meetings[part])
+        pairs = pair_of_first[rows[hit]] + gold_rows[entry]
+        least = np.minimum(n_in_doc[hit], n_in_gold[entry])
+        # As weights whole numbers become floats, which are exact below 2**53.
+        shared += np.bincount(pairs, least, n_pairs).astype(np.int64)
+    return shared
+
+
+def _met(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:
+    """The n-grams of documents that gold of the same query has, and all those of gold.
+
+    Behind each of the two which n-grams they are: one of gold that is the same.
+
+    Each query has a stretch of a table, in which the n-grams of its gold have slots. Nearly all
+    n-grams of documents fall into a free one, so no gold has them. Where several n-grams of gold
+    have the same slot, they are in it one after the other.
+    """
+    n_queries = len(gold.starts)
+    met: list[tuple[Ints, ...]] = [(np.empty(0, np.int64),) * 4]
+    if not (doc.size and gold.size):
+        return met[0]  # type: ignore[return-value]  # four
+    wanted = _SLOTS_A_GRAM * gold.size // n_queries
+    bits = min(max(wanted.bit_length(), _LEAST_BITS), _MOST_BITS)
+    table = np.zeros(n_queries << bits, np.int32)  # a number and 1; 0 is free
+    slots, doc_slots = gold.slots(bits), doc.slots(bits)
+    left = np.arange(gold.size)
+    table[slots] = left + 1
+    at = (table.take(doc_slots) != 0).nonzero()[0]  # `take` is twice as fast as an index
+    doc_slots = doc_slots[at]
+    doc_tokens, gold_tokens = doc.tokens_at(at), gold.tokens_at(left)
+    while at.size and left.size:
+        there, first = (table[own].astype(np.int64) - 1 for own in (doc_slots, slots))
+        is_met = _equal(doc_tokens, [own[there] for own in gold_tokens])
+        is_first = _equal([own[left] for own in gold_tokens], [own[first] for own in gold_tokens])
+        met.append((at[is_met], there[is_met], left[is_first], first[is_first]))
+        table[slots] = 0
+        left, slots = left[~is_first], slots[~is_first]
+        table[slots] = left + 1
+        is_open = ~is_met & (table[doc_slots] > 0)
+        at, doc_slots = at[is_open], doc_slots[is_open]
+        doc_tokens = [own[is_open] for own in doc_tokens]
+    of_docs, grams, of_golds, gold_grams = map(np.concatenate, zip(*met, strict=True))
+    return of_docs, grams, of_golds, gold_grams
+
+
+def _equal(some: Sequence[Tokens], others: Sequence[Tokens]) -> NDArray[np.bool_]:
+    """Whether n-grams are equal: all of their tokens."""
+    is_equal: NDArray[np.bool_] = some[0] == others[0]
+    for own, other in zip(some[1:], others[1:]):
+        is_equal &= own == other
+    return is_equal

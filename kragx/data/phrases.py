@@ -6,7 +6,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.tokens import Ints, TokenCorpus, Tokens
+from kragx.data.stretches import distinct, parts, ranges, starts
+from kragx.data.tokens import Ints, TokenCorpus, Tokens, joined
 
 SHORT = 5
 """Gold of at most so many tokens is looked for as a phrase."""
@@ -43,38 +44,67 @@ def are_short(rows: Ints, corpus: TokenCorpus, most: int = SHORT) -> NDArray[np.
     return short
 
 
-def stand(docs: Ints, phrases: Ints, corpus: TokenCorpus) -> NDArray[np.bool_]:
-    """Whether a phrase stands in a document, for p pairs of them; as `phrase_starts` says of one.
+def stand(
+    docs: Sequence[Tokens], phrases: Sequence[Tokens], doc: Ints, phrase: Ints, corpus: TokenCorpus
+) -> NDArray[np.bool_]:
+    """Whether a phrase stands in a document, for p pairs of them at once.
+
+    As `phrase_starts` says it of one, and nowhere over the end of a document.
 
     Args:
-        docs: (p) the document of each pair, by its row in the corpus.
-        phrases: (p) the phrase.
-        corpus: where they stand.
+        docs: the token numbers of d documents.
+        phrases: those of the phrases.
+        doc: (p) which document each pair is of.
+        phrase: (p) which phrase.
+        corpus: where the numbers come from.
     """
-    rows, which = np.unique(np.concatenate((docs, phrases)), return_inverse=True)
-    words = corpus.words
-    lines = [
-        _PARTING.join(("", *map(words.__getitem__, tokens.tolist()), ""))
-        for tokens in corpus.of_rows(rows)
-    ]
-    pairs = zip(*which.reshape(2, -1).tolist())
-    stands = (_stands(lines[doc], lines[phrase]) for doc, phrase in pairs)
-    return np.fromiter(stands, bool, len(docs))
+    tokens, rows, n_tokens = joined(docs)
+    first_of_doc = np.concatenate(([0], np.cumsum(n_tokens)))
+    words, row_of_word, lengths = joined(phrases)
+    begins, n_words = starts(lengths), corpus.n_distinct_tokens
+    lasts = {own[-1].item() for own in phrases if len(own)}
+    forms = np.array([[last, form] for last in lasts for form in corpus.forms(last)], np.int64)
+    last_of, form_of = forms.reshape(-1, 2).T
+    last_and_form = last_of * n_words + form_of
 
+    # A phrase is looked for where the token stands that is rarest in the documents, of those that
+    # stand as they are; one of a single token wherever a form of it does.
+    n_times = np.bincount(tokens, minlength=n_words)
+    as_it_is = np.arange(len(words)) < (begins + lengths - 1)[row_of_word]
+    rarest_first = np.lexsort((n_times[words], ~as_it_is, row_of_word))[begins[lengths > 1]]
+    anchor = np.zeros(len(phrases), np.int64)
+    anchor[lengths > 1] = rarest_first - begins[lengths > 1]
+    alone = (lengths == 1).nonzero()[0]
+    n_forms = np.bincount(last_of, minlength=n_words)
+    by_last = np.argsort(last_of, kind="stable")
+    of_alone = words[begins[alone]]
+    forms_of_alone = ranges(starts(n_forms)[of_alone], n_forms[of_alone])
+    looked_for = np.concatenate((words[rarest_first], form_of[by_last][forms_of_alone]))
+    owner = np.concatenate((row_of_word[rarest_first], np.repeat(alone, n_forms[of_alone])))
+    owner = owner[np.argsort(looked_for, kind="stable")]
+    n_owners = np.bincount(looked_for, minlength=n_words)
+    first_owner = starts(n_owners)
 
-_PARTING = "\U0010ffff"
-"""Stands before, between and behind words; it is no character, and in no text."""
-
-
-def _stands(doc: str, phrase: str) -> bool:
-    """Whether the words of a phrase stand in a document as they are, or go on in Hangul there."""
-    if phrase in doc:
-        return phrase != _PARTING  # of no words
-    begun = phrase.removesuffix(_PARTING)
-    place = doc.find(begun)
-    while place >= 0 and not "가" <= doc[place + len(begun)] <= "힣":
-        place = doc.find(begun, place + 1)
-    return place >= 0
+    found = [np.empty(0, np.int64)]
+    known = (n_owners[tokens] > 0).nonzero()[0]
+    for part in parts(n_owners[tokens[known]]):
+        here = tokens[known[part]]
+        own = owner[ranges(first_owner[here], n_owners[here])]
+        row = np.repeat(rows[known[part]], n_owners[here])
+        begin = np.repeat(known[part], n_owners[here]) - anchor[own]
+        end = begin + lengths[own] - 1
+        inside = (begin >= first_of_doc[row]) & (end < first_of_doc[row + 1])
+        row, own, begin, end = row[inside], own[inside], begin[inside], end[inside]
+        for offset in range(int(lengths[own].max(initial=0)) - 1):
+            same = begin + offset >= end
+            between = (~same).nonzero()[0]
+            here = tokens[begin[between] + offset]
+            same[between] = here == words[begins[own[between]] + offset]
+            row, own, begin, end = row[same], own[same], begin[same], end[same]
+        ends = words[begins[own] + lengths[own] - 1].astype(np.int64) * n_words + tokens[end]
+        stands = np.isin(ends, last_and_form)
+        found.append(distinct(row[stands] * len(phrases) + own[stands]))
+    return np.isin(doc * len(phrases) + phrase, np.concatenate(found))
 
 
 def phrase_starts(tokens: Tokens, phrase: Tokens, corpus: TokenCorpus) -> Ints:

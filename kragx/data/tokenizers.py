@@ -21,6 +21,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from kragx import plugins
+from kragx.data.plain_words import Words
 from kragx.data.stems import Stems
 from kragx.data.words import RULES, words
 from kragx.errors import UsageError, nearest, needing, shorten
@@ -59,7 +60,7 @@ class UnicodeTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
-        return (words(text, casefold=self.casefold) for text in texts)
+        return Words(texts, casefold=self.casefold)
 
 
 Passages = Literal["words", "characters"]
@@ -91,7 +92,7 @@ class AutoTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of words of each text, in order."""
-        return (words(without_hanja(text)) for text in texts)
+        return Words([*map(without_hanja, texts)], casefold=True)
 
 
 def without_hanja(text: str) -> str:
@@ -161,6 +162,8 @@ class CharTokenizer:
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of n-grams of each text, in order."""
         n = self.n
+        if self == LETTERS:
+            return Words(texts, casefold=True, are_tokens=True)
         return (
             [
                 word[start : start + n]

@@ -1,61 +1,36 @@
 """Texts as arrays of token numbers: each distinct text is tokenised once."""
 
-from __future__ import annotations
-
 import itertools
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from kragx.data.stretches import parts, ranges, starts
-from kragx.data.tokenizers import LETTERS, Tokenizer
-from kragx.data.words import unspaced, words
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from kragx.data.growing import Growing
+from kragx.data.spellings import InLetters, Spellings
+from kragx.data.stretches import distinct, ranges, starts
+from kragx.data.tokenizers import Tokenizer
+from kragx.data.words import unspaced
 
 Tokens = NDArray[np.int32]
 Ints = NDArray[np.int64]
+
+HASH_BITS = 16
+# Knuth's multiplier, and other odd numbers.
+_ODD = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint32)
 
 PIECE = 4
 """So many characters of a script that writes without spaces are compared as one token is."""
 
 # Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
 _MOST_TOKENS = 1 << 24
+_MOST_STRETCHES = 8
+# From so many letters on, numpy saves time: new words cost more that way, and at first all are new.
+_MANY_LETTERS, _MANY_AT_FIRST = 1 << 16, 1 << 20
 _MOST_CODES = 0x110000  # of Unicode
-_GRAM_BITS, _MOST_GRAMS = 60, 1 << 62  # the number of an n-gram: those of its tokens side by side
-_FIRST_PIECE = 1 << 29  # more than any token's number, so that pieces are no tokens
-
-
-class Growing:
-    """An array that grows at its end.
-
-    Attributes:
-        size: how many values there are.
-    """
-
-    def __init__(self, dtype: DTypeLike) -> None:
-        self._array = np.empty(0, dtype)
-        self.size: int = 0
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """It, so far."""
-        return self._array[: self.size]
-
-    def extend(self, values: NDArray[Any]) -> None:
-        """Add values."""
-        size = self.size + len(values)
-        if size > len(self._array):
-            grown = np.empty(max(size, 2 * len(self._array)), self._array.dtype)
-            grown[: self.size] = self.values
-            self._array = grown
-        self._array[self.size : size] = values
-        self.size = size
 
 
 class TokenCorpus:
@@ -80,21 +55,24 @@ class TokenCorpus:
     def _begin(self) -> None:
         self._rows: dict[str, int] = {}
         self.texts: list[str] = []
-        self._tokens = Growing(np.int32)
-        self._lengths, self._starts = Growing(np.int64), Growing(np.int64)
+        self._tokens = Growing(np.empty(0, np.int32))  # of all rows
+        self._starts, self._lengths = (Growing(np.empty(0, np.int64)) for _ in range(2))
+        self._hashes = {n: Growing(np.empty(0, np.uint16)) for n in (1, 2, 4)}
         # Looking a new token up makes it the next number.
         self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+        self._spellings = Spellings(self._numbers.__getitem__)
+        self._strings: dict[int, str | list[int]] = {}
+        self._in_pieces = Growing(np.empty(0, np.int64))  # the row of the same text in pieces
+        # Below 0, so that they are no tokens.
+        self._of_pieces: defaultdict[bytes, int] = defaultdict(itertools.count(-1, -1).__next__)
         self._words: list[str] = []
         self._unspaced = np.empty(0, bool)
-        self._number_of_letter = np.empty(0, np.int32)  # by code point, if tokens are letters
-        self._ngrams: dict[int, tuple[Growing, Growing, Growing]] = {}
-        self._letters: TokenCorpus | None = None
-        self._pieces: TokenCorpus | None = None
+        self._sorted: list[list[int]] = []  # token numbers by their words, in several stretches
+        self._n_sorted = 0
 
     def make_room(self) -> bool:
         """Forget texts and tokens if there are many; each text of a long run may be a new one."""
-        corpora = filter(None, (self, self._letters, self._pieces))
-        is_full = sum(own.tokens.size for own in corpora) > _MOST_TOKENS
+        is_full = self._tokens.size > _MOST_TOKENS
         if is_full:
             self._forget()
         return is_full
@@ -123,64 +101,63 @@ class TokenCorpus:
         Longer tokens of such scripts, as other tokenizers give them, are words.
         """
         new = self.words[len(self._unspaced) :]
-        if new:
+        if new and self.in_letters:
+            self._unspaced = np.ones(len(self.words), bool)
+        elif new:
             more = [
                 # Most words are known by their first letter to be of another script.
-                self.in_letters
-                or (
-                    word[:1] >= "\u0e00"
-                    and not "가" <= word[0] <= "힣"
-                    and unspaced(word)
-                    and not any(map(str.isalnum, word[1:]))  # only marks behind it
-                )
+                word[:1] >= "\u0e00"
+                and not "가" <= word[0] <= "힣"
+                and unspaced(word)
+                and not any(map(str.isalnum, word[1:]))  # only marks behind it
                 for word in new
             ]
             self._unspaced = np.concatenate((self._unspaced, more))
         return self._unspaced
 
-    def add(self, texts: Iterable[str]) -> None:
-        """Tokenise the texts that are new, as one batch; where that is interrupted, forget all."""
-        texts = [*texts]
-        new = [*dict.fromkeys(itertools.filterfalse(self._rows.__contains__, texts))]
-        if not new:
+    def pieces(self, rows: Ints) -> Ints:
+        """The rows of the same texts with their characters in overlapping pieces.
+
+        A character of a script that writes without spaces says less than a word: by chance alone
+        a long text has many pairs of those of another. So their runs are cut into pieces of
+        `PIECE` characters, one from each character on; shorter runs stay as they are. A piece's
+        number is below 0.
+        """
+        n_rows = len(self.texts)
+        if self._in_pieces.size < n_rows:
+            first = self._in_pieces.size
+            self._in_pieces.extend(np.arange(first, n_rows))  # as they are
+            self._cut(first)
+            self._in_pieces.extend(np.arange(n_rows, len(self.texts)))
+        return self._in_pieces.values[rows]
+
+    def _cut(self, first: int) -> None:
+        """Add rows for those texts from a row on that have a run long enough for a piece."""
+        if not self.unspaced.any():
             return
-        if self.make_room():
-            new = [*dict.fromkeys(texts)]
-        try:
-            if self.in_letters:
-                letters = ["".join(words(text, apart=False)) for text in new]
-                lengths = np.array([*map(len, letters)], np.int64)
-                self._append(new, self._letters_of("".join(letters)), lengths)
-            else:
-                self._add_tokens(new, self.tokenizer.tokens(new))
-            self._rows.update(zip(new, range(len(self._rows), len(self.lengths)), strict=True))
-        except BaseException:  # half done, while a matcher may be used again
-            self._forget()
-            raise
-
-    def _add_tokens(self, texts: Sequence[str], tokens: Iterable[list[str]]) -> None:
-        lengths: list[int] = []
-
-        def counted() -> Iterator[list[str]]:  # each is forgotten before the next is made
-            for own in tokens:
-                lengths.append(len(own))
-                yield own
-
-        number = self._numbers.__getitem__
-        numbers = np.fromiter(map(number, itertools.chain.from_iterable(counted())), np.int32)
-        self._append(texts, numbers, np.array(lengths, np.int64))
-
-    def _letters_of(self, text: str) -> Tokens:
-        """The number of each letter."""
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int64)
-        if not self._number_of_letter.size:
-            self._number_of_letter = np.full(_MOST_CODES, -1, np.int32)
-        numbers = self._number_of_letter.take(codes)
-        if (numbers < 0).any():
-            new = np.bincount(codes[numbers < 0]).nonzero()[0].tolist()
-            self._number_of_letter[new] = [self._numbers[chr(code)] for code in new]
-            numbers = self._number_of_letter.take(codes)
-        return numbers
+        lengths = self.lengths[first:]
+        tokens = self._tokens.values[self._starts.values[first] :].copy()
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        inside = self.unspaced[tokens]
+        behind = max(0, len(tokens) - PIECE + 1)
+        begins = np.zeros(len(tokens), bool)
+        begins[:behind] = rows[:behind] == rows[PIECE - 1 :]  # not over the end of a text
+        for place in range(PIECE):
+            begins[:behind] &= inside[place : place + behind]
+        if not begins.any():
+            return
+        covered = begins.copy()
+        for place in range(1, PIECE):
+            covered[place:] |= begins[:-place]
+        # A piece's key is the bytes of its token numbers: a tenth of the time of joined letters.
+        pieces = sliding_window_view(tokens, PIECE)[begins[:behind]]
+        keys = pieces.view(f"V{pieces.itemsize * PIECE}").ravel().tolist()
+        tokens[begins] = np.fromiter(map(self._of_pieces.__getitem__, keys), np.int32, len(keys))
+        cut = distinct(rows[begins])
+        units = (begins | ~covered) & np.isin(rows, cut)
+        n_units = np.bincount(rows[units], minlength=len(lengths))[cut]
+        self._in_pieces.values[first + cut] = np.arange(len(cut)) + len(self.texts)
+        self._append([self.texts[first + row] for row in cut.tolist()], tokens[units], n_units)
 
     def _append(self, texts: Sequence[str], tokens: Tokens, lengths: Ints) -> None:
         """Add rows."""
@@ -189,10 +166,52 @@ class TokenCorpus:
         self._tokens.extend(tokens)
         self.texts += texts
 
-    @property
-    def tokens(self) -> Tokens:
-        """The tokens of all rows, one behind the other."""
-        return self._tokens.values
+    def add(self, texts: Iterable[str]) -> None:
+        """Tokenise the texts that are new, as one batch; where that is interrupted, forget all."""
+        try:
+            self._add_new([*texts])
+        except BaseException:  # half done, while a matcher may be used again
+            self._forget()
+            raise
+
+    def _add_new(self, texts: Sequence[str]) -> None:
+        new = [*dict.fromkeys(itertools.filterfalse(self._rows.__contains__, texts))]
+        if not new:
+            return
+        if self.make_room():
+            new = [*dict.fromkeys(texts)]
+        found = self.tokenizer.tokens(new)
+        if isinstance(found, InLetters):
+            many = _MANY_LETTERS if self._spellings.n_nodes else _MANY_AT_FIRST
+            if found.are_tokens or sum(map(len, new)) > many:
+                new = self._add_by_letters(new, found)
+                found = self.tokenizer.tokens(new)
+        lengths: list[int] = []
+
+        def counted() -> Iterator[list[str]]:
+            for tokens in found:
+                lengths.append(len(tokens))
+                yield tokens
+
+        number = self._numbers.__getitem__
+        tokens = np.fromiter(map(number, itertools.chain.from_iterable(counted())), np.int32)
+        self._add(new, tokens, np.array(lengths, np.int64))
+
+    def _add_by_letters(self, texts: Sequence[str], tokens: InLetters) -> list[str]:
+        """Add rows for those texts that come in letters; returns the others."""
+        is_left = np.ones(len(texts), bool)
+        numbered = self._spellings.letters if tokens.are_tokens else self._spellings.tokens
+        for letters in tokens.letters():
+            own = [texts[text] for text in letters.texts.tolist()]
+            self._add(own, *numbered(letters))
+            is_left[letters.texts] = False
+        return [*itertools.compress(texts, is_left.tolist())]
+
+    def _add(self, texts: Sequence[str], tokens: Tokens, lengths: Ints) -> None:
+        """Add rows for texts that can be looked up."""
+        first = len(self.texts)
+        self._rows.update(zip(texts, range(first, first + len(lengths)), strict=True))
+        self._append(texts, tokens, lengths)
 
     @property
     def lengths(self) -> Ints:
@@ -204,91 +223,24 @@ class TokenCorpus:
         """Where the tokens of each row begin in `tokens`."""
         return self._starts.values
 
-    def spelled(self) -> TokenCorpus:
-        """The same texts in the same rows, a letter of their words a token."""
-        letters = self._letters = self._letters or TokenCorpus(LETTERS, in_letters=True)
-        first = len(letters.texts)
-        if first < len(self.texts):
-            # What no version of Unicode knows yet is a word of its own there, and no letter.
-            spelled = [
-                word[1:] if word >= "\U00020000" and not word[0].isalnum() else word
-                for word in self.words
-            ]
-            n_letters = np.array([*map(len, spelled)], np.int64)
-            of_words = letters._letters_of("".join(spelled))
-            for part in parts(self.lengths[first:]):
-                rows = np.arange(first + part.start, first + part.stop)
-                tokens = self.tokens_of(rows)
-                n_of_token = n_letters[tokens]
-                up_to = np.concatenate(([0], np.cumsum(n_of_token)))
-                ends = up_to[np.cumsum(self.lengths[rows])]
-                numbers = of_words.take(ranges(starts(n_letters)[tokens], n_of_token))
-                letters._append(
-                    self.texts[rows[0] : rows[-1] + 1], numbers, np.diff(ends, prepend=0)
-                )
-        return letters
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens of all rows, one behind the other."""
+        return self._tokens.values
 
-    def in_pieces(self) -> TokenCorpus:
-        """The same texts in the same rows with their characters in overlapping pieces.
+    def hashes(self, n: int) -> NDArray[np.uint16]:
+        """A hash of the n tokens (1, 2 or 4) that begin at each of `tokens`, made once.
 
-        A character of a script that writes without spaces says less than a word: by chance alone
-        a long text has many pairs of those of another. So their runs are cut into pieces of
-        `PIECE` characters, one from each character on; shorter runs stay as they are. A piece's
-        number is none of a token.
+        Those of a row's last n - 1 tokens mean nothing.
         """
-        if not self.unspaced.any():
-            return self
-        pieces = self._pieces = self._pieces or TokenCorpus(self.tokenizer)
-        first = len(pieces.texts)
-        if first < len(self.texts):
-            pieces._append(self.texts[first:], *pieces._cut(self, first))
-        return pieces
-
-    def _cut(self, corpus: TokenCorpus, first: int) -> tuple[Tokens, Ints]:
-        """The tokens and pieces of a corpus's rows from one on, and how many each row has."""
-        lengths = corpus.lengths[first:]
-        tokens = corpus.tokens[corpus.starts[first] :].copy()
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        inside = corpus.unspaced[tokens]
-        behind = max(0, len(tokens) - PIECE + 1)
-        begins, covered = np.zeros(len(tokens), bool), np.zeros(len(tokens) + PIECE, bool)
-        begins[:behind] = rows[:behind] == rows[PIECE - 1 :]  # not over the end of a text
-        for place in range(PIECE):
-            begins[:behind] &= inside[place : place + behind]
-        for place in range(PIECE):
-            covered[place : place + len(tokens)] |= begins
-        if begins.any():
-            # A piece's key is the bytes of its token numbers, a tenth of the time of its letters.
-            windows = sliding_window_view(tokens, PIECE)[begins[:behind]]
-            keys = windows.view(f"V{windows.itemsize * PIECE}").ravel().tolist()
-            number = self._numbers.__getitem__
-            tokens[begins] = np.fromiter(map(number, keys), np.int32, len(keys)) + _FIRST_PIECE
-        units = begins | ~covered[: len(tokens)]
-        return tokens[units], np.bincount(rows[units], minlength=len(lengths))
-
-    def ngrams(self, n: int) -> csr_array:
-        """How often each row has each n tokens in a row, numbered side by side; counted once.
-
-        Of four letters that is exact as long as there are at most 32,768 distinct ones.
-        """
-        from scipy.sparse import csr_array
-
-        if n not in self._ngrams:
-            self._ngrams[n] = Growing(np.int32), Growing(np.int64), Growing(np.int64)
-        counts, grams, ends = self._ngrams[n]
-        first = ends.size
-        counts.size = grams.size = int(ends.values[-1]) if first else 0  # whatever was interrupted
-        for part in parts(self.lengths[first:]):
-            lengths = self.lengths[first:][part]
-            start = self.starts[first + part.start]
-            new = _counted(self.tokens[start : start + lengths.sum()], lengths, n)
-            ends_here = grams.size + new.indptr[1:]
-            grams.extend(new.indices)
-            counts.extend(new.data)
-            ends.extend(ends_here)
-        bounds = np.concatenate(([0], ends.values))
-        shape = (len(self.texts), _MOST_GRAMS)
-        return csr_array((counts.values, grams.values, bounds), shape=shape)
+        hashes, tokens = self._hashes[n], self.tokens.view(np.uint32)
+        hashes.size = max(0, hashes.size - n + 1)  # what follows the last one was not known
+        new = tokens[hashes.size :]
+        mixed = new * _ODD[0]
+        for place in range(1, n):
+            mixed[:-place] += new[place:] * _ODD[place]
+        hashes.extend((mixed >> np.uint32(32 - HASH_BITS)).astype(np.uint16))
+        return hashes.values
 
     def rows(self, texts: Sequence[str]) -> Ints:
         """The row of each text of the latest batch."""
@@ -296,7 +248,9 @@ class TokenCorpus:
 
     def tokens_of(self, rows: Ints) -> Tokens:
         """The tokens of some rows, one behind the other."""
-        return self.tokens.take(ranges(self.starts[rows], self.lengths[rows]))
+        places = ranges(self._starts.values[rows], self.lengths[rows])
+        tokens: Tokens = self._tokens.values.take(places)
+        return tokens
 
     def of(self, texts: Iterable[str]) -> list[Tokens]:
         """The token numbers of each text of the latest batch."""
@@ -304,45 +258,59 @@ class TokenCorpus:
 
     def of_rows(self, rows: Ints) -> list[Tokens]:
         """The token numbers of each row."""
-        begins = self.starts[rows]
+        tokens, begins = self._tokens.values, self._starts.values[rows]
         ends = begins + self.lengths[rows]
-        return [self.tokens[begin:end] for begin, end in zip(begins.tolist(), ends.tolist())]
+        return [tokens[begin:end] for begin, end in zip(begins.tolist(), ends.tolist())]
 
     def strings(self, rows: Ints) -> list[str | list[int]]:
-        """The tokens of each row as a sequence for rapidfuzz, which compares strings fastest.
+        """`string` of the tokens of each row, made once."""
+        if self.n_distinct_tokens > _MOST_CODES:
+            return [*map(self.string, self.of_rows(rows))]
+        made, of_text = self._strings, rows.tolist()
+        new = [row for row in dict.fromkeys(of_text) if row not in made]
+        own = np.array(new, np.int64)
+        letters = self.string(self.tokens_of(own))
+        ends = np.cumsum(self.lengths[own]).tolist()
+        made.update(zip(new, [letters[start:end] for start, end in itertools.pairwise([0, *ends])]))
+        return [*map(made.__getitem__, of_text)]
+
+    def forms(self, token: int) -> list[int]:
+        """The tokens that are this one, or that one going on in Hangul, as with a particle.
+
+        A particle stands in one word with its noun, and so do units and endings: ``15일에`` and
+        ``1919년`` are forms of ``15일`` and ``1919``.
+        """
+        words = self.words
+        word_of = words.__getitem__
+        if self._n_sorted < len(words):
+            self._sorted.append(sorted(range(self._n_sorted, len(words)), key=word_of))
+            self._n_sorted = len(words)
+        if len(self._sorted) > _MOST_STRETCHES:
+            self._sorted = [sorted(itertools.chain.from_iterable(self._sorted), key=word_of)]
+        first, behind = words[token] + "가", words[token] + chr(ord("힣") + 1)
+        forms = [token]
+        for stretch in self._sorted:
+            start = bisect_left(stretch, first, key=word_of)
+            forms += stretch[start : bisect_left(stretch, behind, start, key=word_of)]
+        return forms
+
+    def letters(self, tokens: Tokens) -> str:
+        """The tokens as one text, with nothing between them."""
+        words = self.words
+        return "".join(words[token] for token in tokens.tolist())
+
+    def string(self, tokens: Tokens) -> str | list[int]:
+        """The tokens as a sequence for rapidfuzz, which compares strings fastest.
 
         Each token number becomes a code point; a vocabulary beyond Unicode's range stays numbers.
         """
         if self.n_distinct_tokens > _MOST_CODES:
-            return [tokens.tolist() for tokens in self.of_rows(rows)]
-        distinct, which = np.unique(rows, return_inverse=True)
-        made = [
-            tokens.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-            for tokens in self.of_rows(distinct)
-        ]
-        return [*map(made.__getitem__, which.tolist())]
-
-    def letters(self, tokens: Tokens) -> str:
-        """The tokens as one text, with nothing between them."""
-        return "".join(map(self.words.__getitem__, tokens.tolist()))
+            return tokens.tolist()  # type: ignore[no-any-return]
+        return tokens.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
-def _counted(tokens: Tokens, lengths: Ints, n: int) -> csr_array:
-    """How often each of some texts in a row has each n tokens in a row."""
-    from scipy.sparse import csr_array
-
-    numbers = np.zeros(len(tokens), np.int64)
-    followed = np.concatenate((tokens, np.zeros(n, np.int32)))
-    for offset in range(n):
-        numbers <<= _GRAM_BITS // n
-        numbers += followed[offset : offset + len(tokens)]
-    is_whole = np.ones(len(tokens), bool)
-    ends = np.cumsum(lengths)
-    for n_left in range(1, n):
-        is_whole[(ends - n_left)[lengths >= n_left]] = False
-    grams = numbers[is_whole] & _MOST_GRAMS - 1
-    bounds = np.concatenate(([0], np.cumsum(np.maximum(lengths - n + 1, 0))))
-    shape = (len(lengths), _MOST_GRAMS)
-    counted = csr_array((np.ones(len(grams), np.int32), grams, bounds), shape=shape)
-    counted.sum_duplicates()
-    return counted
+def joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:
+    """All tokens of several texts in a row, which text each is of, and how many each text has."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    tokens = np.concatenate(texts) if len(texts) else np.empty(0, np.int32)
+    return tokens, np.repeat(np.arange(len(texts)), lengths), lengths

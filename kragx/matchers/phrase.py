@@ -43,16 +43,16 @@ def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
     Returns:
         Of each pair of a document and a gold text, as `of_pairs` has them.
     """
-    of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
-    doc, gold = docs.numbers[of_doc], golds.numbers[of_gold]
-    stands = stand(doc, gold, corpus)
+    doc, gold = of_pairs(docs.n_texts, golds.n_texts)
+    (texts, of_doc), (short, of_gold) = (
+        np.unique(lists.numbers, return_inverse=True) for lists in (docs, golds)
+    )
+    in_docs, in_golds = corpus.of_rows(texts), corpus.of_rows(short)
+    stands = stand(in_docs, in_golds, of_doc[doc], of_gold[gold], corpus)
     if isinstance(corpus.tokenizer, AutoTokenizer):
-        (in_docs, doc), (in_golds, gold) = (
-            np.unique(own, return_inverse=True) for own in (doc, gold)
-        )
-        compounds = Compounds(corpus.of_rows(in_docs), corpus.of_rows(in_golds), corpus)
-        for pair in np.flatnonzero(~stands & compounds.may_be[gold]).tolist():
-            stands[pair] = compounds.stand(int(doc[pair]), int(gold[pair]))
+        compounds = Compounds(in_docs, in_golds, corpus)
+        for pair in np.flatnonzero(~stands & compounds.may_be[of_gold[gold]]).tolist():
+            stands[pair] = compounds.stand(int(of_doc[doc[pair]]), int(of_gold[gold[pair]]))
     return stands.astype(np.float64)
 
 
@@ -165,5 +165,8 @@ class OverlapMatcher(PassageMatcher):
     def _of_passages(self, docs: Lists, golds: Lists) -> Floats:
         """The share of pairs of each document and gold text."""
         if self._by_characters:
-            return shares("overlap", ngram_overlaps(docs, golds, PAIR, self.corpus.spelled()))
-        return shares("overlap", ngram_overlaps(docs, golds, 2, self.corpus.in_pieces()))
+            of_docs, of_golds = self._rows_of_passages(docs, golds)
+            return shares("overlap", ngram_overlaps(of_docs, of_golds, PAIR, self._letters))
+        corpus = self.corpus
+        of_docs, of_golds = (texts.by(corpus.pieces(texts.numbers)) for texts in (docs, golds))
+        return shares("overlap", ngram_overlaps(of_docs, of_golds, 2, corpus))

@@ -13,12 +13,12 @@ from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, are_short, is_short
 from kragx.data.stretches import distinct
-from kragx.data.tokenizers import AutoTokenizer
+from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.passages import PassageMatcher
 from kragx.matchers.phrase import phrases
-from kragx.matchers.shares import Of, shared_part
+from kragx.matchers.shares import Of, lengths, shared_part
 from kragx.matchers.siblings import Siblings
 from kragx.metrics import Floats, Ints
 from kragx.metrics.spans.align import align
@@ -68,8 +68,13 @@ class SpanMatcher(PassageMatcher):
         """The share that is aligned, by words or by letters."""
         if not self._by_characters:
             return np.concatenate([*map(np.ravel, self._shares(docs, golds, self.corpus))])
-        letters = self.corpus.spelled()
-        shares = np.concatenate([*map(np.ravel, self._shares(docs, golds, letters))])
+        letters = self._letters
+        in_docs, in_golds = (
+            Lists([*map(without_hanja, texts.known)], texts.numbers, texts.n_texts)
+            for texts in (docs, golds)
+        )
+        letters.add([*in_docs.distinct(), *in_golds.distinct()])
+        shares = np.concatenate([*map(np.ravel, self._shares(in_docs, in_golds, letters))])
         # Short gold begins and ends where words do.
         is_short = are_short(golds.numbers, self.corpus, self.short)
         if is_short.any():
@@ -79,10 +84,16 @@ class SpanMatcher(PassageMatcher):
             shares[is_short[gold]] *= phrases(of_docs, those, self.corpus)
         return shares
 
-    def _shares(self, docs: Lists, golds: Lists, corpus: TokenCorpus) -> Iterator[Floats]:
+    def _shares(
+        self,
+        docs: Sequence[Sequence[str]],
+        golds: Sequence[Sequence[str]],
+        corpus: TokenCorpus,
+    ) -> Iterator[Floats]:
         """The shares of each query; all queries are aligned at once."""
-        doc_tokens, gold_tokens = (corpus.of_rows(own.numbers) for own in (docs, golds))
-        n_docs, n_golds = docs.n_texts, golds.n_texts
+        doc_tokens = [tokens for texts in docs for tokens in corpus.of(texts)]
+        gold_tokens = [tokens for texts in golds for tokens in corpus.of(texts)]
+        n_docs, n_golds = lengths(docs), lengths(golds)
         first_doc, first_gold = _firsts(n_docs), _firsts(n_golds)
         query_of_doc, query_of_gold = _numbered(n_docs), _numbered(n_golds)
         first_pair = _firsts(n_docs * n_golds)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.data import TokenCorpus, UnicodeTokenizer, stretches
+from kragx.data import TokenCorpus, UnicodeTokenizer, ngrams as module, stretches
 from kragx.data.lists import Lists
 from kragx.data.ngrams import ngram_overlaps
 from tests.thoroughness import examples
@@ -39,7 +39,11 @@ def of(
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add(text for docs, golds in queries for text in (*docs, *golds))
     docs, golds = (by_row(side, corpus) for side in zip(*queries, strict=True))
-    shared, doc_sizes, gold_sizes = ngram_overlaps(docs, golds, n, corpus)
+    every = [*ngram_overlaps(docs, golds, n, corpus)]
+    shared, doc_sizes, gold_sizes = (
+        np.concatenate([getattr(pairs, name) for pairs in every])
+        for name in ("shared", "doc_sizes", "gold_sizes")
+    )
     found, start = [], 0
     for shape in ((len(own), len(wanted)) for own, wanted in queries):
         own = slice(start, start := start + shape[0] * shape[1])
@@ -55,12 +59,21 @@ def of(
     queries=st.lists(QUERY, min_size=1, max_size=5),
     n=st.sampled_from([1, 2, 4]),
     most=st.sampled_from([1, 10, 1 << 20]),
+    bits=st.sampled_from([1, 3, 16]),
 )
 def test_shared_ngrams_are_those_of_counters(
-    queries: list[tuple[list[str], list[str]]], n: int, most: int
+    queries: list[tuple[list[str], list[str]]], n: int, most: int, bits: int
 ) -> None:
-    """Each pair shares what two Counters intersect to, however much is worked on at once."""
-    with patch.object(stretches, "_MOST_AT_ONCE", most):
+    """Each pair shares what two Counters intersect to.
+
+    However much is worked on at once, and also where most n-grams fall into the same slots.
+    """
+    limits = dict.fromkeys(("_MOST_TOKENS", "_MOST_QUERIES"), most)
+    slots = dict.fromkeys(("_LEAST_BITS", "_MOST_BITS"), bits)
+    with (
+        patch.multiple(module, **limits, **slots),
+        patch.object(stretches, "_MOST_AT_ONCE", most),
+    ):
         found = of(queries, n)
     for (docs, golds), (shared, doc_sizes, gold_sizes) in zip(queries, found, strict=True):
         pairs = [(grams(doc, n), grams(gold, n)) for doc in docs for gold in golds]
@@ -82,6 +95,6 @@ def test_one_ngram_in_all_texts_is_met_in_parts() -> None:
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add(["a b"])
     texts = by_row([["a b"] * 1100], corpus)
-    pairs = ngram_overlaps(texts, texts, 2, corpus)
+    (pairs,) = ngram_overlaps(texts, texts, 2, corpus)
     assert (pairs.shared == 1).all()
     assert pairs.shared.size == 1_210_000 > stretches._MOST_AT_ONCE

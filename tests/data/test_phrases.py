@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.data import tokens
+from kragx.data import stretches, tokens
 from kragx.data.phrases import phrase_starts, stand
 from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.data.tokens import TokenCorpus
@@ -21,39 +21,45 @@ TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), min_size=1, max_size
 
 
 @examples(400)
-@given(TEXTS, TEXTS)
-def test_many_at_once_as_each_alone(docs: list[str], phrases: list[str]) -> None:
-    """Each pair is as `phrase_starts` says of the two alone."""
+@given(TEXTS, TEXTS, st.integers(1, 5))
+def test_many_at_once_as_each_alone(docs: list[str], phrases: list[str], most: int) -> None:
+    """Each pair is as `phrase_starts` says of the two alone, however few are looked at at once."""
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add([*docs, *phrases])
     of_docs, of_phrases = corpus.of(docs), corpus.of(phrases)
     alone = [
         bool(phrase_starts(doc, phrase, corpus).size) for doc in of_docs for phrase in of_phrases
     ]
-    doc = np.repeat(corpus.rows(docs), len(phrases))
-    phrase = np.tile(corpus.rows(phrases), len(docs))
-    assert stand(doc, phrase, corpus).tolist() == alone
+    doc = np.repeat(np.arange(len(docs)), len(phrases))
+    phrase = np.tile(np.arange(len(phrases)), len(docs))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stretches, "_MOST_AT_ONCE", most)
+        at_once = stand(of_docs, of_phrases, doc, phrase, corpus)
+    assert at_once.tolist() == alone
 
 
 def test_nothing_stands_nowhere() -> None:
     """Without documents, phrases or tokens nothing stands."""
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add(["", "a b"])
-    none = np.empty(0, np.int64)
-    assert stand(none, none, corpus).tolist() == []
-    for doc, phrase in (("", ""), ("a b", ""), ("", "a b")):
-        assert stand(corpus.rows([doc]), corpus.rows([phrase]), corpus).tolist() == [False]
+    none, one = np.empty(0, np.int64), np.zeros(1, np.int64)
+    for docs, phrases in (([], []), (["a b"], []), ([], ["a b"])):
+        assert stand(corpus.of(docs), corpus.of(phrases), none, none, corpus).tolist() == []
+    for docs, phrases in (([""], [""]), (["a b"], [""]), ([""], ["a b"])):
+        assert stand(corpus.of(docs), corpus.of(phrases), one, one, corpus).tolist() == [False]
 
 
-def test_a_word_stands_where_it_goes_on_in_hangul() -> None:
-    """Also where the forms come in many batches later."""
+def test_forms_are_those_of_all_words_so_far() -> None:
+    """A word and what goes on from it in Hangul, also of words that came in many batches later."""
     corpus = TokenCorpus(UnicodeTokenizer())
-    corpus.add(["서울"])
-    for particle in "가나다라마바사아자차카타파하":
-        docs = [f"{word}{particle}" for word in ("서울", "1919", "서울x", "북서울")]
-        corpus.add(docs)
-        phrase = np.repeat(corpus.rows(["서울"]), len(docs))
-        assert stand(corpus.rows(docs), phrase, corpus).tolist() == [True, False, False, False]
+    corpus.add(["서울 1919"])
+    later = [*"가나다라마바사아자차카타파하"]
+    for particle in later:
+        corpus.add([f"서울{particle} 1919{particle} 서울x{particle} 북서울{particle}"])
+        number, *forms = corpus.forms(0)
+        assert number == 0
+    words = [corpus.words[number] for number in forms]
+    assert sorted(words) == sorted(f"서울{particle}" for particle in later)
 
 
 @pytest.mark.parametrize("kind", [OverlapMatcher, PhraseMatcher])
