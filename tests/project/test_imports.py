@@ -71,7 +71,7 @@ def test_help_is_light():
 def test_score_loads_only_what_it_uses(tmp_path):
     """`kragx score` with overlap loads no retriever, judge, plot or optional package."""
     path = tmp_path / "results.jsonl"
-    lists = [["a b c"], ["x", "a b c"], ["x"]]  # an interval of MRR takes Student's t, by scipy
+    lists = [["a b c"], ["x", "a b c"], ["x"]]  # an interval of MRR takes Student's t
     records = [
         {
             "query_id": f"q{i}",
@@ -84,7 +84,7 @@ def test_score_loads_only_what_it_uses(tmp_path):
     packages = loaded(COMMAND.format(arguments=["score", str(path)]))
     assert "numpy" in packages
     rooms = {"kragx.comparison", "kragx.app.config", "kragx.judging", "kragx.evaluation.retrieve"}
-    assert not packages & (HEAVY - {"scipy"} | rooms | {"bm25s", "kiwipiepy", "sqlite3"})
+    assert not packages & (HEAVY | rooms | {"bm25s", "kiwipiepy", "sqlite3"})
 
 
 @pytest.mark.parametrize("name", [*kragx.__all__, "__version__"])
