@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from kragx.data.stretches import Ints, distinct, ranges
 
-_ENDINGS = re.compile(
-    "(?:에게서는|으로부터|에서는|에게는|까지는|부터는|이라는|이라고|으로는|인가요|인지요|일까요|입니까|"
+_PARTICLES = (
+    "에게서는|으로부터|에서는|에게는|까지는|부터는|이라는|이라고|으로는|인가요|인지요|일까요|입니까|"
     "합니까|됩니까|했나요|되나요|하나요|나요|까요|니까|습니다|입니다|합니다|됩니다|세요|해요|이에요|예요|네요|"
     "는데|은데|에서|에게|으로|까지|부터|처럼|보다|이나|이란|하고|이랑|하는|하여|해서|하면|되면|되는|된|한|할|"
-    "이고|이며|이다|에는|에도|과는|와는|마다|은|는|이|가|을|를|의|에|와|과|도|만|로|나|란|랑)$"
+    "이고|이며|이다|에는|에도|과는|와는|마다|은|는|이|가|을|를|의|에|와|과|도|만|로|나|란|랑"
 )
+_ENDINGS = frozenset(_PARTICLES.split("|"))
+_LONGEST = max(map(len, _ENDINGS))
 _NUMBER = re.compile(r"\d")
 _RUN = re.compile(r"[^\W_]+")
 
@@ -31,8 +33,11 @@ def stem(word: str) -> str:
     """A Korean word without one particle or ending, if two syllables or a number are left."""
     if word.isascii():
         return word
-    own = _ENDINGS.sub("", word)
-    return own if len(own) > 1 or _NUMBER.match(own) else word
+    for n in range(_LONGEST, 0, -1):
+        if word[-n:] in _ENDINGS:
+            own = word[:-n]
+            return own if len(own) > 1 or _NUMBER.match(own) else word
+    return word
 
 
 def spaced_alike(one: str, other: str) -> tuple[str, str]:

@@ -364,9 +364,8 @@ class _Interview:
             question = {name: values[what] for name, what in self.asking.input.items()}
         elif self.retriever.takes_history:
             options[HISTORY] = history
-        awaited, blocking = (
-            partial(answer, question, options) for answer in (self._awaited, self._blocking)
-        )
+        awaited = partial(self._awaited, question, options)
+        blocking = partial(self._blocking, question, options)
         if self.threads is None:
             return _run_sync(awaited) if self.awaits else blocking()
         try:

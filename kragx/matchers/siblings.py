@@ -24,7 +24,6 @@ from kragx.data.korean import all_spaced_alike, stem
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.tokenizers import without_hanja
-from kragx.data.tokens import Tokens
 from kragx.data.words import unspaced, words
 from kragx.matchers.gold_siblings import LEAST_QUESTIONS, LEAST_SHARE
 from kragx.matchers.laid import Offsets, best_offsets
@@ -34,6 +33,8 @@ from kragx.metrics import Bools, Floats
 from kragx.metrics.threshold import matches
 
 Siblings = Literal["apart", "together"]
+
+_Tokens = Sequence[int]
 
 FINDING = "siblings"
 """Under this kind `SiblingCounts` stand in notes."""
@@ -62,7 +63,9 @@ _ROUND = str.maketrans(dict.fromkeys("035689", "0"))
 _SYLLABLES = re.compile("[가-힣]+")
 _DIGITS = re.compile(r"\d+")
 # Or a tag that a chunk's end has cut.
-_SENTENCE_END = re.compile(r"[.!?。:;|]+(?:\s|$)|[<>&\]]|\n|\\n")
+_SENTENCE_END = re.compile(
+    r"[.!?。:;|<>&\]\n\\](?:(?<=[<>&\]\n])|(?<=\\)n|(?<=[.!?。:;|])[.!?。:;|]*(?:\s|$))"
+)
 _PARTING = " qzxqzx "  # a word that nobody writes in place of each, so that words are cut once
 
 
@@ -104,7 +107,8 @@ def differences(
     tokens = zip(corpus.of_rows(of_docs), corpus.of_rows(of_golds))
     offsets = best_offsets(of_docs, of_golds, corpus)
     words = corpus.words
-    for texts, own, numbers, places in zip(zip(docs, golds), strings, tokens, offsets):
+    for texts, own, (of_doc, of_gold), places in zip(zip(docs, golds), strings, tokens, offsets):
+        numbers = of_doc.tolist(), of_gold.tolist()
         yield _Pair(texts, own, numbers, words, vocabulary).difference(places)
 
 
@@ -158,7 +162,7 @@ class _Pair:
         self,
         texts: tuple[str, str],
         strings: tuple[str | list[int], str | list[int]],
-        tokens: tuple[Tokens, Tokens],
+        tokens: tuple[_Tokens, _Tokens],
         words: Sequence[str],
         vocabulary: Vocabulary,
     ) -> None:
@@ -217,19 +221,19 @@ class _Pair:
         rest = in_doc[last.a + last.size :], in_gold[last.b + last.size :]
         yield self._behind(*rest, in_doc[last.a + last.size - 1])
 
-    def _words(self, tokens: Tokens) -> list[str]:
-        return [*map(self._words_by_token.__getitem__, tokens.tolist())]
+    def _words(self, tokens: _Tokens) -> list[str]:
+        return [*map(self._words_by_token.__getitem__, tokens)]
 
-    def _before(self, in_doc: Tokens, in_gold: Tokens, behind: int) -> Difference | None:
+    def _before(self, in_doc: _Tokens, in_gold: _Tokens, behind: int) -> Difference | None:
         """Other words in the sentence that begins in one of the texts, and what is behind them."""
-        if not (len(in_doc) and len(in_gold)):
+        if not (in_doc and in_gold):
             return None
         doc, gold = self._words(in_doc[-_AT_END:])[::-1], self._words(in_gold[-_AT_END:])[::-1]
         return self._at_end(doc, gold, self._words_by_token[behind], -1)
 
-    def _behind(self, in_doc: Tokens, in_gold: Tokens, before: int) -> Difference | None:
+    def _behind(self, in_doc: _Tokens, in_gold: _Tokens, before: int) -> Difference | None:
         """Other words in the sentence that ends in one of the texts, and what is before them."""
-        if not (len(in_doc) and len(in_gold)):
+        if not (in_doc and in_gold):
             return None
         doc, gold = self._words(in_doc[:_AT_END]), self._words(in_gold[:_AT_END])
         return self._at_end(doc, gold, self._words_by_token[before], 1)
@@ -321,11 +325,9 @@ class _Pair:
 
 def _in_sentence(words: Sequence[str], edge: str, text: str, step: Literal[-1, 1]) -> Sequence[str]:
     """Those of some words, the next ones to another word first, that are in a sentence with it."""
-    pairs = _within_sentences(text)
-    if pairs is None:
-        return words
-    for number, word in enumerate(words):
-        if (edge, word)[::step] not in pairs:
+    sentences = _sentences(text)
+    for number, word in enumerate(words if sentences else ()):
+        if f" {' '.join((edge, word)[::step])} " not in sentences:
             return words[:number]
         edge = word
     return words
@@ -427,11 +429,14 @@ def _is_part(word: str, letters: str) -> bool:
     return len(word) > 1 and partial_ratio(_in_letters(word), _in_letters(letters)) >= 80
 
 
-@lru_cache(1 << 10)
-def _within_sentences(text: str) -> frozenset[tuple[str, str]] | None:
-    """The pairs of neighbouring words that no end of a sentence or line parts; None without any."""
+@lru_cache(1 << 12)
+def _sentences(text: str) -> str:
+    """The words with a space on either side, and one that nobody writes where sentences end.
+
+    Nothing without an end of a sentence or a line.
+    """
     text, n_ends = _SENTENCE_END.subn(_PARTING, without_hanja(text).rstrip(" .!?。"))
-    return frozenset(pairwise(words(text))) if n_ends else None
+    return f" {' '.join(words(text))} " if n_ends else ""
 
 
 @dataclass
