@@ -97,6 +97,7 @@ class Provider:
         path: where it listens, with the query.
         headers: that it wants.
         refuses: what it refuses, and how.
+        also: where it answers, too, as other versions of its package ask there.
         ignores: answer formats that it passes over in silence.
         says: what it adds to its answers.
     """
@@ -106,6 +107,7 @@ class Provider:
     refuses: tuple[Refusal, ...] = ()
     ignores: tuple[str, ...] = ()
     says: Mapping[str, Any] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
 
 
 class Handler(Polyglot):
@@ -117,7 +119,7 @@ class Handler(Polyglot):
         """Refuse, or answer as the plain server does."""
         provider = self.server.provider
         body = self.body()
-        if self.path != provider.path:
+        if self.path not in (provider.path, *provider.also):
             self._refuse(404, {"error": {"code": "404", "message": "Resource not found"}})
             return
         for name, value in provider.headers.items():

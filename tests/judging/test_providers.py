@@ -59,6 +59,7 @@ PROVIDERS = {
     "Gemini": Provider(
         "/v1beta/models/gemini-2.5-flash:generateContent",
         {"x-goog-api-key": KEYS["GOOGLE_API_KEY"]},
+        also=("/v1/models/gemini-2.5-flash:generateContent",),  # google-genai from 3 on
     ),
 }
 DIALECTS = {"Azure with an api-version": "max_tokens", "DeepSeek": "json_object"}
