@@ -8,7 +8,7 @@ import os
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
@@ -80,7 +80,8 @@ class Ray:
             def submit(item: Item) -> _Task:
                 file = place_of(item)
                 here = _code(), file, _size(file)
-                return _Task(ray, task.remote(here, of_all, sendable(item)), name_of(item))
+                given = task.remote(sys.path, here, of_all, sendable(item))
+                return _Task(ray, given, name_of(item))
 
             yield from in_order(submit, items, self.n or AHEAD * n_processors(ray))
 
@@ -150,7 +151,7 @@ class Ray:
 
             actors: list[Any] = []
             try:
-                actors += (standing.remote(_code(), sent) for _ in range(n))
+                actors += (standing.remote(sys.path, _code(), sent) for _ in range(n))
                 begun = [_Task(ray, actor.begun.remote(), what) for actor in actors]
                 made: list[Outcome[None]] = [pickle.loads(task.result()) for task in begun]
                 for warned in dict.fromkeys(warned for own in made for warned in own.warned):
@@ -194,7 +195,15 @@ def n_processors(ray: Any) -> int:
 # -- on the workers --------------------------------------------------------------------------------
 
 
-def _attempt_there(here: tuple[str, str, int | None], sent: bytes, item: bytes) -> bytes:
+def _import_from(paths: Sequence[str]) -> None:
+    """Find the modules here that the process finds that has sent the work."""
+    sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
+
+
+def _attempt_there(
+    paths: Sequence[str], here: tuple[str, str, int | None], sent: bytes, item: bytes
+) -> bytes:
+    _import_from(paths)
     checked = attempt(lambda place: _check(*place), here)
     return attempt_sent(sent, item) if checked.error is None else checked.packed()
 
@@ -202,7 +211,9 @@ def _attempt_there(here: tuple[str, str, int | None], sent: bytes, item: bytes) 
 class _Standing:
     """What one process of the cluster has made, and does with it what it is told."""
 
-    def __init__(self, code: str, sent: bytes) -> None:
+    def __init__(self, paths: Sequence[str], code: str, sent: bytes) -> None:
+        _import_from(paths)
+
         def made(sent: bytes) -> Callable[[Any], Any]:
             _check(code)
             return pickle.loads(sent)()  # type: ignore[no-any-return]
@@ -254,6 +265,8 @@ def _code() -> str:
 
 
 def _size(file: str) -> int | None:
+    if not file:  # all of the work is sent
+        return None
     try:
         return state_of(file)[0] if is_address(file) else Path(file).stat().st_size
     except (OSError, DataError):
