@@ -48,6 +48,7 @@ class Entries:
         numbers: scores, or grades.
         metadata: a mapping for each entry.
         alternatives: of gold items.
+        are_distinct: whether it is known that all have ids, and none stands twice in a list.
     """
 
     texts: Lists
@@ -55,6 +56,7 @@ class Entries:
     numbers: Sequence[float | None] | None = None
     metadata: Sequence[Mapping[str, Any] | None] | None = None
     alternatives: Sequence[tuple[Doc, ...]] | None = None
+    are_distinct: bool = False
 
     @classmethod
     def of(cls, items: Sequence[Doc] | Sequence[Gold], n: Sequence[int], number: str) -> Self:
@@ -79,6 +81,7 @@ class Entries:
             None if self.numbers is None else self.numbers[own],
             None if self.metadata is None else self.metadata[own],
             None if self.alternatives is None else self.alternatives[own],
+            self.are_distinct,
         )
 
     def rows(
@@ -441,7 +444,7 @@ class _Gathered:
     def entries(self) -> Entries:
         """All of them."""
         numbers, n = np.array(self._texts, np.int64), np.array(self._n, np.int64)
-        return Entries(Lists(self._known, numbers, n), **self._columns)
+        return Entries(Lists(self._known, numbers, n), **self._columns)  # type: ignore[arg-type]
 
 
 # -- a stream that is looked at before it passes ---------------------------------------------------
@@ -577,21 +580,23 @@ class Scored:
 
 
 def _are_mappings(value: object) -> TypeGuard[Scores]:
-    """Whether a value is a mapping of mappings by ids."""
-    if not (isinstance(value, Mapping) and value and _are_ids(value)):
+    """Whether a value is a mapping of mappings, all of whose keys are ids."""
+    if not (isinstance(value, Mapping) and value):
         return False
     mappings = value.values()
-    are_mappings = all(issubclass(kind, Mapping) for kind in {*map(type, mappings)})
-    return are_mappings and all(map(_are_ids, mappings))
+    if not all(issubclass(kind, Mapping) for kind in {*map(type, mappings)}):
+        return False
+    return _are_ids([*value]) and _are_ids([*chain.from_iterable(mappings)])
 
 
-def _are_ids(ids: Mapping[Any, object]) -> bool:
+def _are_ids(keys: list[Any]) -> bool:
     """Whether all keys are texts that are not blank."""
     try:
-        "".join(ids)  # the fastest way to see that all are texts
+        joined = "".join(keys)  # the fastest way to see that all are texts
     except TypeError:
         return False
-    return "" not in ids and " " not in ids
+    has_spaces = bool(joined) and joined.split() != [joined]
+    return all(map(str.strip, keys)) if has_spaces else "" not in keys
 
 
 def _entries(scores: Scores, what: Literal["grade", "score"]) -> Entries:
@@ -602,18 +607,20 @@ def _entries(scores: Scores, what: Literal["grade", "score"]) -> Entries:
     """
     mappings = scores.values()
     numbers = [*chain.from_iterable([own.values() for own in mappings])]
-    if not {*map(type, numbers)} <= {int, float}:
+    kinds = {*map(type, numbers)}
+    if not kinds <= {int, float}:
         _check(scores, what)
     try:
-        values = np.fromiter(map(float, numbers), np.float64, len(numbers))
+        floats = numbers if kinds == {float} else [*map(float, numbers)]
     except OverflowError:
         _check(scores, what)
         raise
+    values = np.array(floats, np.float64)
     if np.isnan(values).any() or (what == "grade" and not np.isfinite(values).all()):
         _check(scores, what)
     sizes = np.fromiter(map(len, mappings), np.int64, len(mappings))
     textless = Lists(known_texts().texts, np.full(len(numbers), NO_TEXT, np.int64), sizes)
-    return Entries(textless, [*chain.from_iterable(mappings)], values.tolist())
+    return Entries(textless, [*chain.from_iterable(mappings)], floats, are_distinct=True)
 
 
 _NUMBERS = (int, float, np.integer, np.floating, Fraction, Decimal)
@@ -652,4 +659,9 @@ def _ranked(docs: Entries) -> Entries:
             reverse=True,
         )
     in_order = order.tolist()
-    return Entries(docs.texts, [ids[place] for place in in_order], scores[order].tolist())
+    return Entries(
+        docs.texts,
+        [ids[place] for place in in_order],
+        scores[order].tolist(),
+        are_distinct=True,
+    )

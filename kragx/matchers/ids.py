@@ -311,8 +311,16 @@ def _is_plain(ids: str) -> bool:
 def _have_ids(entries: Entries) -> bool:
     """Whether all have an id of their own that is not blank."""
     ids: Any = entries.ids or ()
-    kinds = {*map(type, ids)}
-    return len(ids) == len(entries.texts.numbers) and kinds <= {str} and all(map(str.strip, ids))
+    if entries.are_distinct:
+        return True
+    if len(ids) != len(entries.texts.numbers):
+        return False
+    try:
+        joined = "".join(ids)  # the fastest way to see that all are texts
+    except TypeError:
+        return False
+    has_spaces = joined.split() != [joined]
+    return all(map(str.strip, ids)) if has_spaces else "" not in ids
 
 
 def _not_found(

@@ -48,6 +48,8 @@ class Repeats:
         """Whether each document of each list stood earlier in it, one list after the other."""
         if self._normal_forms.make_room():
             self._of_text.forget()
+        if docs.are_distinct:
+            return np.zeros(len(docs.texts.numbers), bool)
         texts, ids = docs.texts, docs.ids
         numbers, has_text = np.full(len(texts.numbers), NO_TEXT, np.int64), texts.numbers >= 0
         numbers[has_text] = self._of_text.of(texts.known, texts.numbers[has_text])
