@@ -213,10 +213,9 @@ Heard = Callable[[MatchItem, Trace], object]
 """Is told what a matcher was asked for a query, and said."""
 
 
+Reads = Literal["ids", "texts"]
 # A subclass that is a dataclass gives these without an annotation, which would make an option of
 # them; by a name with a type every type checker infers the same.
-Reads = Literal["ids", "texts"]
-IDS: Reads = "ids"
 ID_AND_TEXT: tuple[str, ...] | None = ("id", "text")
 ID_AND_METADATA: tuple[str, ...] | None = ("id", "metadata")
 EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")
@@ -477,6 +476,18 @@ class BaseMatcher:
 
 def _is_cached(kind: type, name: str) -> bool:
     return isinstance(getattr(kind, name, None), cached_property)
+
+
+class IdsMatcher(BaseMatcher):
+    """Compares ids, or what else of the metadata says which document one is."""
+
+    reads: Reads = "ids"
+    yes_or_no = True
+    looks_at: tuple[str, ...] | None = ID_AND_METADATA
+
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
+        """0: what has another text is another document."""
+        return np.zeros(len(docs))
 
 
 class Adapted(BaseMatcher):

@@ -15,7 +15,7 @@ from kragx.data.batch import Batch, Entries
 from kragx.data.stretches import ranges, starts
 from kragx.errors import DataError
 from kragx.matchers.arrays import ArrayMatcher, Targets, items_of
-from kragx.matchers.base import ID_AND_METADATA, IDS, MatchItem, Target
+from kragx.matchers.base import IdsMatcher, MatchItem, Target
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional
@@ -147,7 +147,7 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class IdMatcher(ArrayMatcher):
+class IdMatcher(IdsMatcher, ArrayMatcher):
     """Equal ids.
 
     Attributes:
@@ -160,13 +160,6 @@ class IdMatcher(ArrayMatcher):
     id_key: IdKey = None
     gold_id_key: IdKey = None
     name = "id"
-    reads = IDS
-    yes_or_no = True
-    looks_at = ID_AND_METADATA
-
-    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
-        """0: what has another text has another id."""
-        return np.zeros(len(docs))
 
     def target_scores(self, batch: Batch, targets: Targets, notes: Notes) -> Floats:
         """1 where the ids are equal, else 0; note those that only look so, or none are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
@@ -12,7 +12,7 @@ import numpy as np
 from kragx.data import Doc, value_at
 from kragx.data.pages import Pages, document_name
 from kragx.errors import DataError, inside
-from kragx.matchers.base import ID_AND_METADATA, IDS, BaseMatcher, MatchItem, Target
+from kragx.matchers.base import IdsMatcher, MatchItem, Target
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional, whole
@@ -74,7 +74,7 @@ class Shift:
 
 
 @dataclass(frozen=True)
-class PageMatcher(BaseMatcher):
+class PageMatcher(IdsMatcher):
     """Pages in common with a gold item's, in the same document.
 
     Gold says ``{"doc": "manual.pdf", "pages": [3, "7-9"]}``, counted from 1, and is found with any
@@ -97,9 +97,6 @@ class PageMatcher(BaseMatcher):
     last_page_key: Annotated[str | None, optional(fitting(is_text, "{!r} is not a key"))] = None
     first: Annotated[int, whole(0, 1)] = 0
     name = "pages"
-    reads = IDS
-    yes_or_no = True
-    looks_at = ID_AND_METADATA
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 where a document stands on a page of the gold's, else 0."""
@@ -124,10 +121,6 @@ class PageMatcher(BaseMatcher):
                 found = {n for n, gold, hit in zip(numbers, golds, hits) if gold and hit}
                 finding.found[shift] += len(found)
             yield grids[0].reshape(item.shape).astype(np.float64)
-
-    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
-        """0: what has another text stands elsewhere."""
-        return np.zeros(len(docs))
 
     def _gold(self, item: MatchItem, target: Target) -> Place | None:
         """Where a gold item stands; None of one that is known by its id alone.

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from kragx.data import Doc
+from kragx.data.batch import Entries
 from kragx.matchers.repeats import Repeats, repeats
 from tests.thoroughness import examples
 
@@ -25,7 +26,8 @@ def test_many_lists_as_each_alone(batches: list[list[list[Doc]]]) -> None:
     """Whatever the documents have, ids or texts, in batch after batch."""
     of_all = Repeats()
     for lists in batches:
-        assert [*of_all.of_documents(lists)] == [*chain.from_iterable(map(repeats, lists))]
+        docs = Entries.of([*chain.from_iterable(lists)], [*map(len, lists)], "score")
+        assert of_all.of(docs).tolist() == [*chain.from_iterable(map(repeats, lists))]
 
 
 def test_by_hand() -> None:
