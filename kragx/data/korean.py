@@ -6,6 +6,7 @@ import re
 import sys
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -22,8 +23,10 @@ _PARTICLES = (
     "는데|은데|에서|에게|으로|까지|부터|처럼|보다|이나|이란|하고|이랑|하는|하여|해서|하면|되면|되는|된|한|할|"
     "이고|이며|이다|에는|에도|과는|와는|마다|은|는|이|가|을|를|의|에|와|과|도|만|로|나|란|랑"
 )
-_ENDINGS = frozenset(_PARTICLES.split("|"))
-_LONGEST = max(map(len, _ENDINGS))
+# By their last syllable, the longer ones first.
+_ENDINGS: defaultdict[str, list[str]] = defaultdict(list)
+for _ending in sorted(_PARTICLES.split("|"), key=len, reverse=True):
+    _ENDINGS[_ending[-1]].append(_ending)
 _NUMBER = re.compile(r"\d")
 _RUN = re.compile(r"[^\W_]+")
 
@@ -33,10 +36,10 @@ def stem(word: str) -> str:
     """A Korean word without one particle or ending, if two syllables or a number are left."""
     if word.isascii():
         return word
-    for n in range(_LONGEST, 0, -1):
-        if word[-n:] in _ENDINGS:
-            own = word[:-n]
-            return own if len(own) > 1 or _NUMBER.match(own) else word
+    for ending in _ENDINGS.get(word[-1:], ()):
+        if word.endswith(ending):
+            stem = word.removesuffix(ending)
+            return stem if len(stem) > 1 or _NUMBER.match(stem) else word
     return word
 
 
@@ -60,24 +63,25 @@ def all_spaced_alike(some: Sequence[str], others: Sequence[str]) -> tuple[list[s
     """`spaced_alike` of many texts and the text beside each."""
     from rapidfuzz.distance import LCSseq
 
-    one, other = (
-        [unicodedata.normalize("NFKC", text) for text in texts] for texts in (some, others)
-    )
-    first, second = _Places.of(one), _Places.of(other)
+    numbers = {text: number for number, text in enumerate(dict.fromkeys([*some, *others]))}
+    texts = [unicodedata.normalize("NFKC", text) for text in numbers]
+    places = _Places.of(texts)
+    pairs = [(numbers[one], numbers[other]) for one, other in zip(some, others)]
     runs = [
-        (pair, run.a, run.b, run.size)
-        for pair, letters in enumerate(zip(first.letters, second.letters))
-        for run in LCSseq.opcodes(*letters).as_matching_blocks()
+        (pair, one, other, run.a, run.b, run.size)
+        for pair, (one, other) in enumerate(pairs)
+        for run in LCSseq.opcodes(places.letters[one], places.letters[other]).as_matching_blocks()
         if run.size > 1
     ]
-    pair, in_one, in_other, size = np.array(runs, np.int64).reshape(-1, 4).T
-    here = ranges(first.starts[pair] + in_one, size + 1)
-    there = ranges(second.starts[pair] + in_other, size + 1)
+    pair, one, other, in_one, in_other, size = np.array(runs, np.int64).reshape(-1, 6).T
+    here = ranges(places.starts[one] + in_one, size + 1)
+    there = ranges(places.starts[other] + in_other, size + 1)
     # As a rule all words that both have are written alike.
-    differ = first.lack(here, second, there) | second.lack(there, first, here)
+    differ = places.lack(here, there) | places.lack(there, here)
+    in_some, in_others = ([texts[pair[side]] for pair in pairs] for side in (0, 1))
     for number in distinct(np.repeat(pair, size + 1)[differ]).tolist():
-        one[number], other[number] = spaced_alike(one[number], other[number])
-    return one, other
+        in_some[number], in_others[number] = spaced_alike(in_some[number], in_others[number])
+    return in_some, in_others
 
 
 class _Places(NamedTuple):
@@ -122,9 +126,9 @@ class _Places(NamedTuple):
         is_edge[starts] = is_edge[starts + np.diff(bounds)] = True
         return cls(letters, starts, begins, is_edge)
 
-    def lack(self, here: Ints, other: _Places, there: Ints) -> NDArray[np.bool_]:
-        """Whether a word of another text begins at its places, and none of these at their own."""
-        lacking: NDArray[np.bool_] = other.begins[there] & ~self.begins[here] & ~self.is_edge[here]
+    def lack(self, here: Ints, there: Ints) -> NDArray[np.bool_]:
+        """Whether a word begins at places of one text, and none at those of the other."""
+        lacking: NDArray[np.bool_] = self.begins[there] & ~self.begins[here] & ~self.is_edge[here]
         return lacking
 
 

@@ -3,13 +3,14 @@
 import itertools
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from kragx.data.growing import Growing
+from kragx.data.known import OfTexts
 from kragx.data.spellings import InLetters, Spellings
 from kragx.data.stretches import distinct, ranges, starts
 from kragx.data.tokenizers import Tokenizer
@@ -67,6 +68,7 @@ class TokenCorpus:
         self._of_pieces: defaultdict[bytes, int] = defaultdict(itertools.count(-1, -1).__next__)
         self._words: list[str] = []
         self._unspaced = np.empty(0, bool)
+        self._read_by: dict[Callable[[str], str], OfTexts] = {}
         self._sorted: list[list[int]] = []  # token numbers by their words, in several stretches
         self._n_sorted = 0
 
@@ -241,6 +243,22 @@ class TokenCorpus:
             mixed[:-place] += new[place:] * _ODD[place]
         hashes.extend((mixed >> np.uint32(32 - HASH_BITS)).astype(np.uint16))
         return hashes.values
+
+    def rows_of(self, read: Callable[[str], str], known: Sequence[str], numbers: Ints) -> Ints:
+        """The row of each text as it is read; every text is read once.
+
+        Args:
+            read: says how a text is read.
+            known: texts by number, which stay what they are.
+            numbers: of the texts.
+        """
+
+        def rows(texts: list[str]) -> Ints:
+            as_read = [*map(read, texts)]
+            self.add(as_read)
+            return self.rows(as_read)
+
+        return self._read_by.setdefault(read, OfTexts(rows)).of(known, numbers)
 
     def rows(self, texts: Sequence[str]) -> Ints:
         """The row of each text of the latest batch."""

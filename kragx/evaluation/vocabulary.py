@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kragx.data import NO_CORPUS, Corpus, Query, Retrieved, Run
 from kragx.data.batch import NO_TEXT, Batch, Entries, batched
+from kragx.data.stretches import distinct
 from kragx.errors import DataError
 from kragx.evaluation.inputs import Source
 from kragx.matchers import MatchItem
@@ -62,8 +63,8 @@ def _add(gathering: Gathering, batch: Batch, n: int) -> int:
     n_golds = int(batch.golds.texts.n_texts[:first].sum())
     alternatives = batch.golds.alternatives or ()
     for of_script, part in ((True, slice(n_golds)), (False, slice(n_golds, None))):
-        numbers = batch.golds.texts.numbers[part].tolist()
-        known = batch.golds.texts.known
+        # Each as often as it stands: the script is that of what is asked for.
+        numbers, known = batch.golds.texts.numbers[part].tolist(), batch.golds.texts.known
         texts = [known[number] for number in numbers if number != NO_TEXT]
         texts += [doc.text for docs in alternatives[part] for doc in docs if doc.text]
         gathering.add_golds(filter(None, texts), of_script=of_script)
@@ -71,7 +72,7 @@ def _add(gathering: Gathering, batch: Batch, n: int) -> int:
 
 
 def _texts(entries: Entries, n: int) -> Iterator[str]:
-    """The texts of the entries of the first n questions."""
+    """The distinct texts of the entries of the first n questions."""
     known = entries.texts.known
-    numbers = entries.texts.numbers[: int(entries.texts.n_texts[:n].sum())].tolist()
-    return filter(None, (known[number] for number in numbers if number != NO_TEXT))
+    numbers = entries.texts.numbers[: int(entries.texts.n_texts[:n].sum())]
+    return filter(None, (known[own] for own in distinct(numbers).tolist() if own != NO_TEXT))

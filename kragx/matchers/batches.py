@@ -14,7 +14,7 @@ import numpy as np
 from kragx.data import TokenCorpus, Tokenizer
 from kragx.data.batch import Batch
 from kragx.data.documents import Remembered
-from kragx.data.known import OfTexts, known_texts
+from kragx.data.known import known_texts
 from kragx.data.lists import Lists
 from kragx.data.phrases import are_short, is_short
 from kragx.data.stretches import distinct, starts
@@ -23,7 +23,7 @@ from kragx.errors import shorten
 from kragx.matchers.arrays import ArrayMatcher, Targets, with_texts
 from kragx.matchers.base import ID_AND_TEXT
 from kragx.matchers.notes import Notes
-from kragx.metrics import Bools, Floats, Ints
+from kragx.metrics import Bools, Floats
 from kragx.phrase import Phrase
 from kragx.plugins import shown_name
 from kragx.printing import joined, phrase
@@ -192,15 +192,20 @@ class BatchMatcher(ArrayMatcher):
         return scores
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
-        """Those of `_told_apart`, as if each pair were a question."""
+        """Those of `_told_apart`, as if the pairs in a row with one gold text were a question."""
         if not len(docs):
             return np.empty(0)
         known = known_texts()
         known.make_room()
-        ones = np.ones(len(docs), np.int64)
-        numbers = (np.array(known.numbers(texts), np.int64) for texts in (docs, golds))
-        pairs = [*self.numbered(*(Lists(known.texts, own, ones) for own in numbers))]
-        return self._told_apart(pairs[0], pairs[1], self.compare_all(*pairs), Notes())
+        of_docs, of_golds = (np.array(known.numbers(texts), np.int64) for texts in (docs, golds))
+        first = np.concatenate(([0], np.diff(of_golds).nonzero()[0] + 1))
+        questions = (
+            Lists(known.texts, of_docs, np.diff(first, append=len(docs))),
+            Lists(known.texts, of_golds[first], np.ones(len(first), np.int64)),
+        )
+        in_docs, in_golds = self.numbered(*questions)
+        scores = self.compare_all(in_docs, in_golds)
+        return self._told_apart(in_docs, in_golds, scores, Notes())
 
     def _note(
         self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes
@@ -282,21 +287,9 @@ class TokenMatcher(BatchMatcher):
         twin = copy(self)
         try:
             twin.__dict__["corpus"] = corpora.setdefault(self.tokenizer, self.corpus)
-            twin.__dict__.pop("_rows", None)  # which are those of the other corpus
         except TypeError:  # a user's tokenizer that cannot be hashed has a corpus of its own
             return self
         return twin
-
-    @cached_property
-    def _rows(self) -> OfTexts:
-        """The row of each text in the corpus."""
-
-        def rows(texts: list[str]) -> Ints:
-            as_read = [*map(self.read, texts)]
-            self.corpus.add(as_read)
-            return self.corpus.rows(as_read)
-
-        return OfTexts(rows)
 
     def numbered(self, *lists: Lists) -> Iterator[Lists]:
         """The same lists of the texts of the corpus, by row."""
@@ -304,7 +297,7 @@ class TokenMatcher(BatchMatcher):
         corpus.make_room()
         # All at once: what is added may need the room of what was there before.
         known, every = lists[0].known, np.concatenate([own.numbers for own in lists])
-        rows = self._rows.of(known, every, corpus.age)
+        rows = corpus.rows_of(self.read, known, every)
         ends = np.cumsum([len(own.numbers) for own in lists])
         for own, of_list in zip(lists, np.split(rows, ends[:-1])):
             yield Lists(corpus.texts, of_list, own.n_texts)

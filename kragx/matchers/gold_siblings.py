@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from kragx.data import Query, normalise
 from kragx.data.batch import Batch
+from kragx.data.stretches import ranges, starts
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.vocabulary import Gathering
 from kragx.metrics import Floats
@@ -284,14 +285,18 @@ def _greatest(rows: NDArray[np.float32]) -> list[list[int]]:
 
 def _slots(texts: Sequence[str]) -> NDArray[np.uint64]:
     """(n x slots / 64) a bit is 1 where some run of three characters of a text falls into it."""
+    # One behind the other, each with room for a run.
+    texts = [text[:_READ].ljust(_GRAM, "\0") for text in texts]
+    lengths = np.array([*map(len, texts)], np.int64)
+    characters = "".join(texts).encode("utf-32-le", "surrogatepass")
+    codes = np.frombuffer(characters, "<u4").astype(np.uint64)
+    grams = codes.copy()
+    for offset in range(1, _GRAM):
+        grams[:-offset] = grams[:-offset] * _FACTOR ^ codes[offset:]
+    begins = ranges(starts(lengths), lengths - _GRAM + 1)
+    rows = np.repeat(np.arange(len(texts)), lengths - _GRAM + 1)
     slots = np.zeros((len(texts), 1 << _SLOT_BITS), np.uint8)
-    for row, text in enumerate(texts):
-        characters = text[:_READ].ljust(_GRAM, "\0").encode("utf-32-le", "surrogatepass")
-        codes = np.frombuffer(characters, "<u4").astype(np.uint64)
-        grams = codes[: 1 - _GRAM]
-        for offset in range(1, _GRAM):
-            grams = grams * _FACTOR ^ codes[offset : len(codes) - _GRAM + 1 + offset]
-        slots[row, (grams * _FACTOR) >> np.uint64(64 - _SLOT_BITS)] = 1
+    slots[rows, (grams[begins] * _FACTOR) >> np.uint64(64 - _SLOT_BITS)] = 1
     return np.packbits(slots, axis=1).view(np.uint64)
 
 

@@ -9,7 +9,6 @@ from typing import Self
 import numpy as np
 
 from kragx.data import TokenCorpus
-from kragx.data.known import OfTexts
 from kragx.data.lists import Lists
 from kragx.data.tokenizers import LETTERS, AutoTokenizer, without_hanja
 from kragx.matchers.batches import TokenMatcher
@@ -22,7 +21,7 @@ from kragx.matchers.siblings import (
     without_siblings,
 )
 from kragx.matchers.vocabulary import Vocabulary
-from kragx.metrics import Floats, Ints
+from kragx.metrics import Floats
 from kragx.metrics.threshold import matches
 from kragx.printing import phrase
 
@@ -85,23 +84,12 @@ class PassageMatcher(TokenMatcher):
         """The letters of the texts."""
         return TokenCorpus(LETTERS, in_letters=True)
 
-    @cached_property
-    def _in_letters(self) -> OfTexts:
-        def rows(texts: list[str]) -> Ints:
-            as_read = [*map(without_hanja, texts)]
-            self._letters.add(as_read)
-            return self._letters.rows(as_read)
-
-        return OfTexts(rows)
-
     def _rows_of_passages(self, *lists: Lists) -> tuple[Lists, ...]:
         """The same lists by their rows in `_letters`, of texts by their rows in `corpus`."""
-        letters = self._letters
+        letters, known = self._letters, lists[0].known
         letters.make_room()
         every = np.concatenate([texts.numbers for texts in lists])
-        # Either corpus may have forgotten its rows.
-        age = hash((self.corpus.age, letters.age))
-        rows = self._in_letters.of(self.corpus.texts, every, age)
+        rows = letters.rows_of(without_hanja, known, every)
         ends = np.cumsum([len(texts.numbers) for texts in lists])
         parts = np.split(rows, ends[:-1])
         return tuple(Lists(letters.texts, part, texts.n_texts) for texts, part in zip(lists, parts))

@@ -71,6 +71,7 @@ class PhraseMatcher(TokenMatcher):
 
     casefold: bool = True
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
+    read = staticmethod(plain)
     name = "phrase"
     yes_or_no = True
 
@@ -83,10 +84,6 @@ class PhraseMatcher(TokenMatcher):
                     "option"
                 )
             self._set(tokenizer=UnicodeTokenizer(casefold=False))
-
-    def read(self, text: str) -> str:
-        """A text without its markup."""
-        return plain(text)
 
     def compare_all(self, docs: Lists, golds: Lists) -> Floats:
         """1 where the gold text stands, else 0."""
@@ -111,6 +108,7 @@ class OverlapMatcher(PassageMatcher):
     short: Annotated[int, whole(0, 1000)] = SHORT
     siblings: Annotated[Siblings, one_of("apart", "together")] = "apart"
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
+    read = staticmethod(plain)
     name = "overlap"
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
@@ -119,10 +117,6 @@ class OverlapMatcher(PassageMatcher):
             2 if gold and not self.short else 1
         )
         return is_useless
-
-    def read(self, text: str) -> str:
-        """A text without its markup."""
-        return plain(text)
 
     def watchers(self, notes: Notes) -> Sequence[Watcher]:
         """Texts whose words are broken are warned of, where words are compared."""

@@ -62,6 +62,7 @@ _OF_NUMBER = re.compile(r"\d[\d.]*[십백천만억조]*")
 _ROUND = str.maketrans(dict.fromkeys("035689", "0"))
 _SYLLABLES = re.compile("[가-힣]+")
 _DIGITS = re.compile(r"\d+")
+_HAN = re.compile("[\u2e80-\ua4cf\uf900-\ufaff]")  # may stand in brackets that are left out
 # Or a tag that a chunk's end has cut.
 _SENTENCE_END = re.compile(
     r"[.!?。:;|<>&\]\n\\](?:(?<=[<>&\]\n])|(?<=\\)n|(?<=[.!?。:;|])[.!?。:;|]*(?:\s|$))"
@@ -325,10 +326,13 @@ class _Pair:
 
 def _in_sentence(words: Sequence[str], edge: str, text: str, step: Literal[-1, 1]) -> Sequence[str]:
     """Those of some words, the next ones to another word first, that are in a sentence with it."""
-    sentences = _sentences(text)
-    for number, word in enumerate(words if sentences else ()):
-        if f" {' '.join((edge, word)[::step])} " not in sentences:
-            return words[:number]
+    for number, word in enumerate(words):
+        pair = f" {' '.join((edge, word)[::step])} "
+        # As a rule they are written so; the whole text is cut into sentences where they are not.
+        if pair not in text or _HAN.match(edge):
+            sentences = _sentences(text)
+            if sentences and pair not in sentences:
+                return words[:number]
         edge = word
     return words
 

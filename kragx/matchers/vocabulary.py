@@ -8,7 +8,6 @@ first `LOOKED_AT` questions, so that the score of a pair depends on no order and
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from itertools import count
 import numpy as np
 
 from kragx.data import TokenCorpus
+from kragx.data.known import known_texts
 from kragx.data.korean import stem
 from kragx.data.stretches import distinct
 from kragx.data.tokenizers import AutoTokenizer, Passages
@@ -30,7 +30,6 @@ LOOKED_AT = 1000
 
 _FEW, _FEW_AT_LEAST = 0.34, 5
 _HERE = ("key", "corpus")  # what stays in this process
-_HANGUL, _LETTERS = re.compile("[가-힣]+"), re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
@@ -111,9 +110,7 @@ class Gathering:
         """Add gold texts; `of_script` for those whose script counts."""
         texts = [*texts]
         if of_script:
-            for text in map(reading, texts):
-                self._n_hangul += sum(map(len, _HANGUL.findall(text)))
-                self._n_letters += sum(map(len, _LETTERS.findall(text)))
+            self._count_letters("".join(map(reading, texts)))
         self._add(texts, _GOLD)
 
     def add_docs(self, texts: Iterable[str]) -> None:
@@ -127,9 +124,8 @@ class Gathering:
         if not new:
             return
         known.update(map(hash, new))
-        corpus, as_read = self.corpus, [*map(plain, new)]
-        corpus.add(as_read)
-        rows = corpus.rows(as_read)
+        corpus, in_use = self.corpus, known_texts()
+        rows = corpus.rows_of(plain, in_use.texts, np.array(in_use.numbers(new), np.int64))
         tokens = corpus.tokens_of(rows)
         text = np.repeat(np.arange(len(rows)), corpus.lengths[rows])
         words = self._words(tokens)
@@ -143,6 +139,15 @@ class Gathering:
         if first.size:
             pairs = self._pairs(words[first], words[first + 1])
             self._count(kind, text[first], pairs, before[first], behind[first + 1])
+
+    def _count_letters(self, text: str) -> None:
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        counts = np.bincount(codes)
+        for code in counts.nonzero()[0].tolist():
+            char = chr(code)
+            if char.isalnum() and not char.isdecimal():
+                self._n_letters += int(counts[code])
+                self._n_hangul += int(counts[code]) if "가" <= char <= "힣" else 0
 
     def _words(self, tokens: Tokens) -> Ints:
         """The word of each token."""
