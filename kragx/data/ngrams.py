@@ -109,9 +109,9 @@ class _Side:
         return np.searchsorted(self._ends, numbers, side="right")
 
     def tokens_at(self, numbers: Ints) -> list[Tokens]:
-        """The first token of each of some n-grams, and then the next."""
-        texts = self.texts_at(numbers)
-        at = numbers + (self._begins + self._sizes - self._ends)[texts]
+        """The first token of each of some n-grams, in their order, and then the next."""
+        n_of_texts = np.diff(np.searchsorted(numbers, self._ends), prepend=0)
+        at = numbers + np.repeat(self._begins + self._sizes - self._ends, n_of_texts)
         return [self._corpus.tokens[at + offset] for offset in range(self._n)]
 
 
