@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kragx.agreement import Agreement as Agreement, agree as agree, read_labels as read_labels
     from kragx.agreement.calibration import Calibration as Calibration, calibrate as calibrate
+    from kragx.api.evaluate import aevaluate as aevaluate, evaluate as evaluate
+    from kragx.api.evaluations import Evaluations as Evaluations
+    from kragx.api.pairs import match_pairs as match_pairs
     from kragx.comparison import Comparison as Comparison, compare as compare
     from kragx.comparison.flips import flips as flips
     from kragx.comparison.plateaus import Plateau as Plateau, plateaus as plateaus
@@ -48,13 +51,10 @@ if TYPE_CHECKING:
         UntrustedError as UntrustedError,
         UsageError as UsageError,
     )
-    from kragx.evaluation.evaluate import (
-        match_pairs as match_pairs,
-        pooled as pooled,
-    )
     from kragx.evaluation.evaluation import Evaluation as Evaluation
     from kragx.evaluation.explain import explain as explain
     from kragx.evaluation.explanation import Explanation as Explanation
+    from kragx.evaluation.pools import pooled as pooled
     from kragx.evaluation.retrieve import aretrieve as aretrieve, retrieve as retrieve
     from kragx.evaluation.stage_losses import (
         StageLosses as StageLosses,
@@ -77,13 +77,14 @@ if TYPE_CHECKING:
     from kragx.report.figures.comparison import write_figures as write_figures
     from kragx.report.figures.sweep import sweep_figure as sweep_figure
     from kragx.report.html_page.page import write_html as write_html
-    from kragx.together.evaluate import aevaluate as aevaluate, evaluate as evaluate
-    from kragx.together.evaluations import Evaluations as Evaluations
     from kragx.tuning import Halving as Halving, Tuning as Tuning, tune as tune
 
 _PUBLIC = {
     "agreement": ("Agreement", "agree", "read_labels"),
     "agreement.calibration": ("Calibration", "calibrate"),
+    "api.evaluate": ("aevaluate", "evaluate"),
+    "api.evaluations": ("Evaluations",),
+    "api.pairs": ("match_pairs",),
     "comparison": ("Comparison", "compare"),
     "comparison.flips": ("flips",),
     "comparison.plateaus": ("Plateau", "plateaus"),
@@ -114,10 +115,10 @@ _PUBLIC = {
         "UntrustedError",
         "UsageError",
     ),
-    "evaluation.evaluate": ("match_pairs", "pooled"),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.explain": ("explain",),
     "evaluation.explanation": ("Explanation",),
+    "evaluation.pools": ("pooled",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
     "evaluation.stage_losses": ("StageLosses", "stage_losses"),
     "evaluation.sweep": ("Sweep", "sweep"),
@@ -136,8 +137,6 @@ _PUBLIC = {
     "report.figures.sweep": ("sweep_figure",),
     "report.html_page.page": ("write_html",),
     "tuning": ("Halving", "Tuning", "tune"),
-    "together.evaluate": ("aevaluate", "evaluate"),
-    "together.evaluations": ("Evaluations",),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 

@@ -37,7 +37,7 @@ BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 ADAPTERS = tuple(f"adapters.{found.name}" for found in iter_modules(kragx.adapters.__path__))
 
 API = {
-    "evaluating": ("Evaluating", ("together", "evaluation"), ()),
+    "evaluating": ("Evaluating", ("api", "evaluation"), ()),
     "comparing": ("Comparing and tuning", ("comparison", "tuning"), ("comparison", "tuning")),
     "data": ("Gold sets, runs and files", ("data",), ("data",)),
     "retrievers": ("Retrievers and tokenizers", (), ("retrievers", "tokenizers")),

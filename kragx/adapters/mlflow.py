@@ -12,12 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from kragx.api.evaluations import Evaluations
 from kragx.comparison import Comparison, compare
 from kragx.errors import UsageError, needing
 from kragx.evaluation.evaluation import Evaluation
 from kragx.report.figures.comparison import write_figures
 from kragx.report.markdown import report_markdown
-from kragx.together.evaluations import Evaluations
 
 __all__ = ["log"]
 

@@ -11,7 +11,8 @@ from kragx.agreement.labels import Labels, Scale
 from kragx.comparison.statistics import Interval
 from kragx.data import Gold, GoldDataset, Query, Run
 from kragx.errors import DataError, UsageError, check_whole
-from kragx.evaluation.evaluate import evaluate
+from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import DEFAULT_METRICS, Floats
 from kragx.printing import Line, Part, Result, Table, interval, number, percent, phrase, warning
@@ -122,7 +123,8 @@ def scored_by(dataset: GoldDataset, run: Run, metrics: Sequence[str]) -> Evaluat
     Raises:
         UsageError: a metric does not exist, or is not made of labels.
     """
-    evaluation = evaluate(dataset, run, match="id", metrics=metrics, no_gold="zero")
+    criteria = Criteria.of(match="id", metrics=metrics, no_gold="zero")
+    evaluation = evaluate_run(dataset, run, criteria).answered()
     for spec in evaluation.specs:
         if spec.needs_evidence:
             raise UsageError(

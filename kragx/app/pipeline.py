@@ -29,13 +29,14 @@ from kragx.errors import (
     nearest,
 )
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run, pooled
+from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import relevance_depth
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
 from kragx.evaluation.parts.cluster import Ray, engine_of
+from kragx.evaluation.pools import pooled
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.judging import Judge, read_judge

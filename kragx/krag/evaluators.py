@@ -15,9 +15,10 @@ from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
+from kragx.api.evaluate import evaluate
+from kragx.api.pairs import match_pairs
 from kragx.data import GoldDataset, KragTokenizer
 from kragx.errors import UsageError, nearest, shorten
-from kragx.evaluation.evaluate import evaluate, match_pairs
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.wording import method_label
 from kragx.metrics import METRICS, PROFILES, MetricScores, MetricWarning

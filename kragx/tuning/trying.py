@@ -15,8 +15,9 @@ from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.data import GoldDataset, Query, Run, read_dataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run, pooled
+from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.pools import pooled
 from kragx.evaluation.retrieve import Asking, retrieve
 from kragx.matchers import MatchItem
 from kragx.metrics import Floats, MetricSpec, Profile, parse_all, profile_for

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from kragx import evaluate
 from kragx.errors import JudgingError
-from kragx.evaluation.evaluate import evaluate
 from kragx.judging import Failure
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.metrics import parse_all
@@ -179,7 +179,7 @@ def test_kept_after_the_error(store):
 
 def test_match_pairs_say_null(store, tmp_path):
     """A pair without a judgement is null, neither 0 nor a decision."""
-    from kragx.evaluation.evaluate import match_pairs
+    from kragx import match_pairs
 
     client = ScriptedClient([3, Failure("refusal"), 1])
     judge = judge_of(client, store, max_missing=1.0, concurrency=1)

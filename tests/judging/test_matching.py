@@ -13,7 +13,7 @@ from kragx import Evaluations, GoldDataset, Run, evaluate
 from kragx.app.commands.main import main
 from kragx.app.config import load
 from kragx.errors import ConfigError, DataError, UsageError
-from kragx.evaluation.evaluate import pooled
+from kragx.evaluation.pools import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
 from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient

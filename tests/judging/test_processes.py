@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from kragx import evaluate
 from kragx.errors import JudgingError
-from kragx.evaluation.evaluate import evaluate
 from kragx.judging import Judge, Store
 from tests import children
 from tests.judging.killed import PROCESS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kragx import evaluate
 from kragx.errors import JudgingError
-from kragx.evaluation.evaluate import evaluate
 from kragx.judging import Failure
 from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient

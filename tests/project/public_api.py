@@ -65,6 +65,10 @@ def described(full: str, value: Any) -> Iterator[str]:
     """A function in a line; a class in a line for each thing that a user may name of it."""
     if inspect.isclass(value):
         yield from members(full, value)
+    elif inspect.isfunction(value) and "__signature__" in vars(value):  # options of a type
+        call = inspect.signature(value)
+        parameters = [own.replace(annotation=own.empty) for own in call.parameters.values()]
+        yield f"{full}{call.replace(parameters=parameters, return_annotation=call.empty)}"
     elif inspect.isfunction(value):
         node = parsed(value)
         assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))

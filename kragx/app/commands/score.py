@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kragx.api.evaluate import evaluate
+from kragx.api.pairs import match_pairs
+from kragx.api.submission import evaluate_submission
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
 from kragx.data import names_apart, read_dataset, read_runs
@@ -13,7 +16,6 @@ from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.located import is_located
 from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate, evaluate_submission, match_pairs
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables import evaluate_in_parts
 from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
@@ -269,15 +271,14 @@ def _several(
     per_query: bool,
 ) -> None:
     """Compare several files: with one gold set, or each with its own."""
-    from kragx.together.evaluate import evaluate as evaluate_all
-    from kragx.together.files import evaluate_files
+    from kragx.api.files import evaluate_files
 
     if gold is None:
         criteria = Criteria.of(**measures)
         result = evaluate_files(list(map(str, paths)), criteria, **shared, **comparing)
     else:
         runs = {run.name: run for run in read_runs(paths)}
-        result = evaluate_all(gold, runs, **measures, **shared).compared(**comparing)
+        result = evaluate(gold, runs, **measures, **shared).compared(**comparing)
     evaluations = list(result.evaluations.values())
 
     def parts() -> Iterator[Part]:

@@ -20,7 +20,8 @@ from kragx.comparison.flips import all_flips
 from kragx.comparison.plateaus import Plateau, plateaus
 from kragx.data import TOKENIZERS
 from kragx.errors import RetrieverError, UsageError
-from kragx.evaluation.evaluate import evaluate
+from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.sweep import Sweep, sweep as sweep_thresholds
 from kragx.printing import Part, joined, phrase, put, say, warning
@@ -120,7 +121,8 @@ def _evaluations(
     if not results.is_dir():
         if trust:
             raise UsageError("--trust: belongs to a folder; a results file names no code")
-        return [evaluate(str(results), match=spec, metrics=metrics, corpus=corpus, workers=workers)]
+        criteria = Criteria.of(match=spec, metrics=metrics)
+        return [evaluate_run(str(results), None, criteria, corpus=corpus, workers=workers)]
     return list(
         evaluate_folder(
             results, match=spec, metrics=metrics, corpus=corpus, trust=trust, workers=workers

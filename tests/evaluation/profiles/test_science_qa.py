@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, GoldDataset, Retrieved, Run, evaluate, read_dataset
+from kragx.api.submission import evaluate_submission
 from kragx.data.formats.other_tools import read_submission
-from kragx.evaluation.evaluate import evaluate_submission
 from kragx.evaluation.evaluation import Evaluation
 
 from .support import TINY, by_id, quick

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kragx.api.evaluations import Evaluations
 from kragx.data import as_corpus, names_apart, read_rows
 from kragx.errors import DataError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.report.record import Clock
-from kragx.together.evaluations import Evaluations
 from kragx.warned import about
 
 

@@ -4,18 +4,20 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from kragx import matchers
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_run
 from kragx.data.formats.tabular import is_frame
 from kragx.errors import DataError, KragxError, RetrieverError, UsageError
-from kragx.evaluation import evaluate as of_one
 from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.evaluate import evaluate_run, retrieve
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.inputs import Texts, first_failure
+from kragx.evaluation.pools import pooled
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.metrics import MetricSpec, NoGold, Profile
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     # It loads the statistics, which one retriever does without
-    from kragx.together.evaluations import Evaluations
+    from kragx.api.evaluations import Evaluations
 
 
 class Invokable(Protocol):
@@ -62,13 +64,31 @@ class Options(TypedDict, total=False):
     stages: bool
 
 
+_ASKING = {"timeout": None, "retries": 0, "concurrency": 1, "stages": False}
+"""How a retriever is asked where nobody says it; the other options are None there."""
+
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+def _with_options(call: Call) -> Call:
+    """The call with its options in its signature, as help shows it."""
+    own = signature(call)
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=_ASKING.get(name), annotation=kind)
+        for name, kind in Options.__annotations__.items()
+    ]
+    parameters = [*list(own.parameters.values())[:2], *options]
+    call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return call
+
+
 @overload
 def evaluate(  # type: ignore[overload-overlap]  # every other mapping is one by query id
     dataset: object, run: Mapping[str, Retriever], **options: Unpack[Options]
 ) -> "Evaluations": ...
 @overload
 def evaluate(dataset: object, run: object = None, **options: Unpack[Options]) -> Evaluation: ...
-@wraps(of_one.evaluate, assigned=("__annotations__",))
+@_with_options
 def evaluate(
     dataset: object, run: object = None, **options: Unpack[Options]
 ) -> "Evaluation | Evaluations":
@@ -133,7 +153,7 @@ def evaluate(
         >>> results["other"]["mrr@5"]
         0.0
     """
-    return _evaluated(dataset, run, options, of_one.retrieve)
+    return _evaluated(dataset, run, options, retrieve)
 
 
 @overload
@@ -144,7 +164,7 @@ async def aevaluate(  # type: ignore[overload-overlap]
 async def aevaluate(
     dataset: object, run: object = None, **options: Unpack[Options]
 ) -> Evaluation: ...
-@wraps(of_one.evaluate, assigned=("__annotations__",))
+@_with_options
 async def aevaluate(
     dataset: object, run: object = None, **options: Unpack[Options]
 ) -> "Evaluation | Evaluations":
@@ -180,31 +200,36 @@ async def aevaluate(
             future.cancel()  # where somebody cancels the evaluation; else it is done
 
 
-_ASKING = ("timeout", "retries", "concurrency", "stages")
-
-
 def _evaluated(
     dataset: object, run: object, options: Options, retrieve: Callable[..., Run]
 ) -> "Evaluation | Evaluations":
     """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
-    check_arguments(of_one.evaluate, {"dataset": dataset, **options}, "evaluate")
+    check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
     asking = {name: options.pop(name) for name in _ASKING if name in options}  # type: ignore[misc]
     if compares(run):
         if not any(map(is_retriever, run.values())):
-            of_one.refuse_asking(asking)
+            _refuse(asking)
         return _together(dataset, run, options, partial(retrieve, **asking))
     if not is_retriever(run):
-        of_one.refuse_asking(asking)
-    name = options.pop("name", None)
-    return of_one.evaluate_run(
-        dataset,
-        run,
-        corpus=options.pop("corpus", None),
-        workers=options.pop("workers", None),
-        name=name,
-        ask=partial(retrieve, name=name, **asking),
-        criteria=_criteria(options),
+        _refuse(asking)
+    name, corpus, workers = (options.pop(own, None) for own in ("name", "corpus", "workers"))  # type: ignore[misc]
+    ask = partial(retrieve, name=name, **asking)
+    criteria = _criteria(options)
+    return evaluate_run(
+        dataset, run, criteria, corpus=corpus, workers=workers, name=name, ask=ask
     ).answered()
+
+
+def _refuse(asking: Mapping[str, object]) -> None:
+    """Raise a `UsageError` where it is said how to ask, and nothing is a retriever."""
+    for option, value in asking.items():
+        if value != _ASKING[option]:
+            raise UsageError(
+                f"{value!r} says how a retriever is asked, and none is given: what was retrieved "
+                "is there already",
+                field=option,
+                remedy="leave it out, or pass the retriever itself",
+            )
 
 
 def _criteria(options: Options) -> Criteria:
@@ -289,8 +314,8 @@ def _together(
     retrieve: Callable[..., Run],
 ) -> "Evaluations":
     """Several retrievers evaluated alike and compared; each is asked once."""
+    from kragx.api.evaluations import Evaluations
     from kragx.report.record import Clock
-    from kragx.together.evaluations import Evaluations
 
     clock = Clock()
     _refuse_name(options)
@@ -319,7 +344,7 @@ def _together(
         for name, own in retrievers.items():
             ask(own, gold, name)
         judge, profile = criteria.matcher, criteria.named
-        pool = of_one.pooled(gold, runs.values(), match=judge, profile=profile, corpus=corpus)
+        pool = pooled(gold, runs.values(), match=judge, profile=profile, corpus=corpus)
         criteria = replace(criteria, matcher=pool)
     if criteria.needs_vocabulary:
         # Of all of them, so that a pair scores alike whoever retrieved it.
@@ -337,9 +362,7 @@ def _together(
         try:
             with about(name):
                 evaluations.append(
-                    of_one.evaluate_run(
-                        gold, run, criteria, corpus=corpus, workers=workers, ask=own_ask
-                    )
+                    evaluate_run(gold, run, criteria, corpus=corpus, workers=workers, ask=own_ask)
                 )
         except DataError as error:
             raise error.within(f"run.{name}") from None

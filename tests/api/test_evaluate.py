@@ -29,11 +29,10 @@ from kragx import (
     retrieve,
     write_results,
 )
-from kragx.evaluation.evaluate import evaluate as of_one
+from kragx.api.evaluate import Options
 from kragx.judging import Judge
 from kragx.matchers import MatchWarning
 from kragx.testing import ScriptedClient
-from kragx.together.evaluate import Options
 
 N = 24
 DATASET = GoldDataset.from_documents(
@@ -367,9 +366,15 @@ def test_a_cancelled_evaluation_asks_nothing_more() -> None:
 
 def test_the_options_that_types_know() -> None:
     """What type checkers take are the options that there are, and help shows them."""
-    names = {name for name, own in inspect.signature(of_one).parameters.items() if own.kind == 3}
-    assert set(Options.__annotations__) == names
-    assert inspect.signature(evaluate) == inspect.signature(of_one)
+    for call in (evaluate, aevaluate):
+        options = {
+            name: own.default
+            for name, own in inspect.signature(call).parameters.items()
+            if own.kind is own.KEYWORD_ONLY
+        }
+        assert options.keys() == Options.__annotations__.keys()
+        given = {name: value for name, value in options.items() if value is not None}
+        assert given == {"retries": 0, "concurrency": 1, "stages": False}
     assert inspect.iscoroutinefunction(aevaluate)
 
 
