@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -291,13 +291,18 @@ class TokenMatcher(BatchMatcher):
             return self
         return twin
 
+    @property
+    def reader(self) -> Callable[[str], str]:
+        """`read`; the same for all that share a corpus and read alike."""
+        return self.read
+
     def numbered(self, *lists: Lists) -> Iterator[Lists]:
         """The same lists of the texts of the corpus, by row."""
         corpus = self.corpus
         corpus.make_room()
         # All at once: what is added may need the room of what was there before.
         known, every = lists[0].known, np.concatenate([own.numbers for own in lists])
-        rows = corpus.rows_of(self.read, known, every)
+        rows = corpus.rows_of(self.reader, known, every)
         ends = np.cumsum([len(own.numbers) for own in lists])
         for own, of_list in zip(lists, np.split(rows, ends[:-1])):
             yield Lists(corpus.texts, of_list, own.n_texts)

@@ -4,7 +4,7 @@ ROUGE-2 counts pairs of tokens, and one token has none; half of the pairs of thr
 pair. So gold of a few tokens either stands in a document as it is, or does not match.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -71,7 +71,6 @@ class PhraseMatcher(TokenMatcher):
 
     casefold: bool = True
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
-    read = staticmethod(plain)
     name = "phrase"
     yes_or_no = True
 
@@ -84,6 +83,10 @@ class PhraseMatcher(TokenMatcher):
                     "option"
                 )
             self._set(tokenizer=UnicodeTokenizer(casefold=False))
+
+    def read(self, text: str) -> str:
+        """A text without its markup."""
+        return plain(text)
 
     def compare_all(self, docs: Lists, golds: Lists) -> Floats:
         """1 where the gold text stands, else 0."""
@@ -108,7 +111,6 @@ class OverlapMatcher(PassageMatcher):
     short: Annotated[int, whole(0, 1000)] = SHORT
     siblings: Annotated[Siblings, one_of("apart", "together")] = "apart"
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
-    read = staticmethod(plain)
     name = "overlap"
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
@@ -117,6 +119,15 @@ class OverlapMatcher(PassageMatcher):
             2 if gold and not self.short else 1
         )
         return is_useless
+
+    def read(self, text: str) -> str:
+        """A text without its markup."""
+        return plain(text)
+
+    @property
+    def reader(self) -> Callable[[str], str]:
+        """As the words of an evaluation are read, so that either finds what the other has read."""
+        return plain
 
     def watchers(self, notes: Notes) -> Sequence[Watcher]:
         """Texts whose words are broken are warned of, where words are compared."""
