@@ -8,7 +8,7 @@ Whoever looks at a question or a document has it made (`Batch.rows`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -84,6 +84,47 @@ class Entries:
             self.are_distinct,
         )
 
+    def ranked(self) -> Self:
+        """The documents of each question by score, ties by id descending (as UTF-8 bytes).
+
+        A list without scores stays as it is; of another one each document has one.
+        """
+        if self.numbers is None:
+            return self
+        scores, query = np.array(self.numbers, np.float64), self.texts.of_text
+        places = np.arange(len(scores))
+        scores = np.where(np.isnan(scores), -places, scores)
+        if ((scores[1:] < scores[:-1]) | (query[1:] > query[:-1])).all():
+            return self
+        order = np.lexsort((-scores, query))  # equal ones stay in their order
+        ordered = scores[order]
+        is_tied = (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
+        ids, ends = self.ids or [None] * len(order), np.cumsum(self.texts.n_texts)
+        for row in {*query[1:][is_tied].tolist()}:
+            of_list = slice(int(ends[row] - self.texts.n_texts[row]), int(ends[row]))
+            order[of_list] = sorted(
+                range(of_list.start, of_list.stop),
+                key=lambda place: (scores[place], _bytes(ids[place])),
+                reverse=True,
+            )
+        return self if (order == places).all() else self._in_order(order)
+
+    def _in_order(self, order: NDArray[np.int64]) -> Self:
+        """The same entries in another order within each list."""
+        places = order.tolist()
+
+        def column(values: Sequence[Any] | None) -> list[Any] | None:
+            return None if values is None else [values[place] for place in places]
+
+        return replace(
+            self,
+            texts=self.texts.by(self.texts.numbers[order]),
+            ids=column(self.ids),
+            numbers=column(self.numbers),
+            metadata=column(self.metadata),
+            alternatives=column(self.alternatives),
+        )
+
     def rows(
         self,
     ) -> Iterator[tuple[str | None, str | None, float | None, Mapping[str, Any] | None]]:
@@ -118,6 +159,10 @@ class Entries:
 
     def _by_question(self, entries: Iterator[Any]) -> list[tuple[Any, ...]]:
         return [tuple(islice(entries, n)) for n in self.texts.n_texts.tolist()]
+
+
+def _bytes(doc_id: str | None) -> bytes:
+    return (doc_id or "").encode("utf-8", "surrogatepass")
 
 
 def _column(items: Sequence[Any], name: str) -> list[Any] | None:
@@ -557,7 +602,7 @@ class Scored:
         golds, docs = _entries(qrels, "grade"), _entries(rankings, "score")
         _entries(others, "score")
         is_answered = tuple(map(run.__contains__, query_ids))
-        return cls(query_ids, golds, _ranked(docs), is_answered, len(others))
+        return cls(query_ids, golds, docs.ranked(), is_answered, len(others))
 
     def __iter__(self) -> Iterator[Row]:
         return in_rows(self.batches())
@@ -640,28 +685,3 @@ def _check(scores: Scores, what: Literal["grade", "score"]) -> None:
                     f"query {query_id!r}: the {what} of {document!r} must be a {kind}, not "
                     f"{shorten(value)}"
                 )
-
-
-def _ranked(docs: Entries) -> Entries:
-    """Documents by id in the order of their scores; as a rule they stand in it."""
-    scores, query, ids = np.array(docs.numbers, np.float64), docs.texts.of_text, docs.ids or ()
-    if ((scores[1:] < scores[:-1]) | (query[1:] > query[:-1])).all():
-        return docs
-    order = np.lexsort((-scores, query))
-    ordered = scores[order]
-    is_tied = (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
-    ends = np.cumsum(docs.texts.n_texts)
-    for row in {*query[1:][is_tied].tolist()}:
-        places = range(int(ends[row] - docs.texts.n_texts[row]), int(ends[row]))
-        order[places.start : places.stop] = sorted(
-            places,
-            key=lambda place: (scores[place], str(ids[place]).encode("utf-8", "surrogatepass")),
-            reverse=True,
-        )
-    in_order = order.tolist()
-    return Entries(
-        docs.texts,
-        [ids[place] for place in in_order],
-        scores[order].tolist(),
-        are_distinct=True,
-    )

@@ -16,6 +16,7 @@ from typing import Any
 from kragx import matchers
 from kragx.data import Gold, as_corpus, normalise
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.arranging import arranged
 from kragx.evaluation.explanation import (
     ExplainedDoc,
     ExplainedGold,
@@ -25,7 +26,7 @@ from kragx.evaluation.explanation import (
     Spans,
     merged,
 )
-from kragx.evaluation.inputs import Source, Texts, arranged, source_of
+from kragx.evaluation.inputs import Source, Texts, source_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.reasons import best_targets, reasons

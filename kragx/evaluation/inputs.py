@@ -4,7 +4,7 @@ import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from math import nan
 from typing import Any, Self
@@ -14,7 +14,6 @@ import numpy as np
 from kragx.data import (
     NO_CORPUS,
     Corpus,
-    Doc,
     GoldDataset,
     Mender,
     Query,
@@ -27,7 +26,6 @@ from kragx.data import (
     look_alikes,
     nothing_retrieved,
     query_hash,
-    rank_by_score,
     read_dataset,
     read_run,
     told_apart,
@@ -35,6 +33,7 @@ from kragx.data import (
 from kragx.data.batch import Batch, Kept, Row, Scored, batches_of
 from kragx.data.stretches import distinct
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.arranging import arranged_batch, directions
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import (
     BaseMatcher,
@@ -45,7 +44,6 @@ from kragx.matchers import (
 )
 from kragx.matchers.arrays import items_of
 from kragx.matchers.gold_siblings import GoldSample
-from kragx.matchers.repeats import repeats
 from kragx.metrics import MatchTable, Profile
 from kragx.printing import phrase
 from kragx.warned import outside
@@ -58,38 +56,6 @@ _ROOM = 1 << 22
 
 Ask = Callable[[object, GoldDataset], Run]
 """Asks a retriever every question of a gold set."""
-
-
-def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
-    """What a profile does with a list before it is matched: order it, refuse duplicates."""
-    if profile is None:
-        return item
-    if profile.order == "score":
-        item = replace(item, docs=_by_score(item))
-    if profile.duplicates == "error" and any(repeats(item.docs)):
-        doc = item.docs[repeats(item.docs).index(True)]
-        raise DataError(
-            f"query {item.query.id!r}: document {doc.id!r} stands twice, which the profile "
-            f"{profile.name!r} refuses; remove it, or use the profile 'kragx'"
-        )
-    return item
-
-
-def _by_score(item: MatchItem) -> tuple[Doc, ...]:
-    scored = sum(doc.score is not None for doc in item.docs)
-    if scored in (0, len(item.docs)):
-        return rank_by_score(item.docs) if scored else item.docs
-    rank = [doc.score is None for doc in item.docs].index(True) + 1
-    raise DataError(
-        f"query {item.query.id!r}, rank {rank}: no score, though {scored} of the list's "
-        f"{len(item.docs)} documents have one; this profile ranks by score: give all or none"
-    )
-
-
-def _order(item: MatchItem) -> str:
-    """Whether the scores of a list rise down it, as distances do, or not; empty if all are one."""
-    scores = [doc.score for doc in item.docs if doc.score is not None]
-    return "" if len({*scores}) < 2 else "rises" if scores == sorted(scores) else "other"
 
 
 def match_item(query: Query, retrieved: Retrieved | None) -> MatchItem:
@@ -258,7 +224,11 @@ class Passed:
         """
         for as_read in batches:
             self.statuses.update(as_read.statuses)
-            batch = as_read if profile is None else self._arranged(as_read, profile)
+            batch = as_read
+            if profile is not None:
+                if profile.order == "score":
+                    self.orders.update(directions(batch))
+                batch = arranged_batch(batch, profile)
             if leave_out_missing and "missing" in batch.statuses:
                 batch = Batch.of([row for row in batch.rows() if row[2] is not None])
             self.query_ids += batch.query_ids
@@ -275,19 +245,6 @@ class Passed:
                 self.kept += map(keep, items_of(batch))
             if len(batch):
                 yield batch
-
-    def _arranged(self, batch: Batch, profile: Profile) -> Batch:
-        """The batch with its lists as a profile wants them."""
-        if profile.order != "score" and profile.duplicates != "error":
-            return batch
-        rows: list[Row] = []
-        for line, item in zip(batch.lines, items_of(batch)):
-            if profile.order == "score":
-                self.orders[_order(item)] += 1
-            docs = arranged(item, profile).docs
-            answer = None if item.status == "missing" else Retrieved(docs, item.seconds, item.error)
-            rows.append((line, item.query, answer))
-        return Batch.of(rows)
 
     def add(self, later: Self) -> None:
         """Add what is known of the questions behind these."""

@@ -8,8 +8,9 @@ import numpy as np
 
 from kragx.data import Doc, Gold, GoldDataset, Run
 from kragx.errors import UsageError
+from kragx.evaluation.arranging import arranged
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.inputs import arranged, match_item
+from kragx.evaluation.inputs import match_item
 from kragx.metrics import Bools, Floats, Ints, RankedList, TextBudget
 
 

@@ -25,9 +25,10 @@ from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.data import GoldDataset, Query, Run
 from kragx.data.formats.jsonl import read_records
 from kragx.errors import DataError, KragxError, UntrustedError
+from kragx.evaluation.arranging import arranged
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import with_facts
-from kragx.evaluation.inputs import arranged, match_item
+from kragx.evaluation.inputs import match_item
 from kragx.judging import Judgement
 from kragx.judging.pool import Pool
 from kragx.judging.votes import Verdict

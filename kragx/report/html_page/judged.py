@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kragx.data import GoldDataset, Run
-from kragx.evaluation.inputs import arranged
+from kragx.evaluation.arranging import arranged
 from kragx.matchers import BaseMatcher, MatchItem
 from kragx.metrics import Profile
 from kragx.report.html_page.cells import Reasons

@@ -1,0 +1,75 @@
+"""What a profile does with lists before they are matched: it orders them, or refuses duplicates."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from kragx.data.batch import Batch
+from kragx.errors import DataError
+from kragx.matchers import MatchItem
+from kragx.matchers.arrays import batch_of
+from kragx.matchers.repeats import known_repeats
+from kragx.metrics import Profile
+
+
+def arranged_batch(batch: Batch, profile: Profile) -> Batch:
+    """The batch with its lists as a profile wants them.
+
+    Raises:
+        DataError: the profile ranks by score, and not all documents of a list have one; or it
+            refuses a document that stands twice.
+    """
+    docs = batch.docs
+    if profile.order == "score":
+        _check_scores(batch)
+        docs = docs.ranked()
+    if profile.duplicates == "error":
+        is_repeated = known_repeats().of(docs)
+        if is_repeated.any():
+            place = int(is_repeated.argmax())
+            doc_id = None if docs.ids is None else docs.ids[place]
+            raise DataError(
+                f"query {batch.query_ids[docs.texts.of_text[place]]!r}: document {doc_id!r} stands "
+                f"twice, which the profile {profile.name!r} refuses; remove it, or use the profile "
+                "'kragx'"
+            )
+    return batch if docs is batch.docs else replace(batch, docs=docs, answers_made=())
+
+
+def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
+    """The same of one question."""
+    if profile is None or item.status != "answered":
+        return item
+    (docs,) = arranged_batch(batch_of([item]), profile).docs.documents()
+    return replace(item, docs=docs)
+
+
+def directions(batch: Batch) -> Counter[str]:
+    """Down how many lists scores rise, as distances do, or not; under "" where all are one."""
+    query = batch.docs.texts.of_text
+    scores = np.array(batch.docs.numbers or [None] * len(query), np.float64)
+    goes_on = (query[1:] == query[:-1]) & ~(np.isnan(scores[1:]) | np.isnan(scores[:-1]))
+    changes, falls = (
+        np.bincount(query[1:][goes_on & is_meant], minlength=len(batch)) > 0
+        for is_meant in (scores[1:] != scores[:-1], scores[1:] < scores[:-1])
+    )
+    n_falling, n_changing = int(falls.sum()), int(changes.sum())
+    known = {"": len(batch) - n_changing, "rises": n_changing - n_falling, "other": n_falling}
+    return Counter({direction: n for direction, n in known.items() if n})
+
+
+def _check_scores(batch: Batch) -> None:
+    docs = batch.docs
+    is_scored = np.array([score is not None for score in docs.numbers or ()], bool)
+    if is_scored.all():
+        return
+    n_scored = np.bincount(docs.texts.of_text[is_scored], minlength=len(batch))
+    lacks = ((n_scored > 0) & (n_scored < docs.texts.n_texts)).nonzero()[0]
+    for row in lacks[:1].tolist():
+        n, start = int(docs.texts.n_texts[row]), int(docs.texts.starts[row])
+        rank = int(is_scored[start : start + n].argmin()) + 1
+        raise DataError(
+            f"query {batch.query_ids[row]!r}, rank {rank}: no score, though {n_scored[row]} of the "
+            f"list's {n} documents have one; this profile ranks by score: give all or none"
+        )
