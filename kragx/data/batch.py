@@ -28,6 +28,7 @@ from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved, Status
 from kragx.errors import DataError, shorten
 
+Floats = NDArray[np.float64]
 Row = tuple[int | None, Query, Retrieved | None]
 """The line on which a question begins, the question, and what was retrieved for it."""
 
@@ -53,7 +54,7 @@ class Entries:
 
     texts: Lists
     ids: Sequence[str | None] | None = None
-    numbers: Sequence[float | None] | None = None
+    numbers: Sequence[float | None] | Floats | None = None
     metadata: Sequence[Mapping[str, Any] | None] | None = None
     alternatives: Sequence[tuple[Doc, ...]] | None = None
     are_distinct: bool = False
@@ -64,6 +65,13 @@ class Entries:
         names = ("id", number, "metadata", "alternatives")
         ids, numbers, metadata, alternatives = (_column(items, name) for name in names)
         return cls(numbered([item.text for item in items], n), ids, numbers, metadata, alternatives)
+
+    @cached_property
+    def values(self) -> Floats:
+        """The numbers as an array; NaN where there is none."""
+        if self.numbers is None:
+            return np.full(len(self.texts.numbers), nan)
+        return np.asarray(self.numbers, np.float64)
 
     @cached_property
     def have_texts(self) -> bool:
@@ -91,9 +99,8 @@ class Entries:
         """
         if self.numbers is None:
             return self
-        scores, query = np.array(self.numbers, np.float64), self.texts.of_text
-        places = np.arange(len(scores))
-        scores = np.where(np.isnan(scores), -places, scores)
+        query, places = self.texts.of_text, np.arange(len(self.values))
+        scores = np.where(np.isnan(self.values), -places, self.values)
         if ((scores[1:] < scores[:-1]) | (query[1:] > query[:-1])).all():
             return self
         order = np.lexsort((-scores, query))  # equal ones stay in their order
@@ -113,8 +120,10 @@ class Entries:
         """The same entries in another order within each list."""
         places = order.tolist()
 
-        def column(values: Sequence[Any] | None) -> list[Any] | None:
-            return None if values is None else [values[place] for place in places]
+        def column(values: Any) -> Any:
+            if values is None or isinstance(values, np.ndarray):
+                return values if values is None else values[order]
+            return [*map(values.__getitem__, places)]
 
         return replace(
             self,
@@ -135,9 +144,15 @@ class Entries:
         return zip(
             none if self.ids is None else self.ids,
             texts,
-            none if self.numbers is None else self.numbers,
+            none if self.numbers is None else self._plain_numbers,
             none if self.metadata is None else self.metadata,
         )
+
+    @property
+    def _plain_numbers(self) -> Iterable[float | None]:
+        """The numbers as Python has them."""
+        numbers = self.numbers
+        return numbers.tolist() if isinstance(numbers, np.ndarray) else numbers or ()
 
     def golds(self) -> list[tuple[Gold, ...]]:
         """The gold items of each question."""
@@ -149,7 +164,8 @@ class Entries:
 
     def documents(self) -> list[tuple[Doc, ...]]:
         """The documents of each question; those with the same text and nothing else are one."""
-        if (self.ids, self.numbers, self.metadata) == (None, None, None) and self.have_texts:
+        is_text_alone = self.ids is None and self.numbers is None and self.metadata is None
+        if is_text_alone and self.have_texts:
             known = self.texts.known
             return self._by_question(chunk_of(known[own]) for own in self.texts.numbers.tolist())
         return self._by_question(
@@ -261,9 +277,8 @@ class Batch:
     @property
     def may_contradict(self) -> bool:
         """Whether it takes a look at the questions to see that none contradicts itself."""
-        grades = {*(self.golds.numbers or ())}
         texts = self.golds.texts
-        is_plain = self.golds.alternatives is None and grades <= {None, 1.0}
+        is_plain = self.golds.alternatives is None and bool((self.grades == 1).all())
         if not is_plain or self.unanswerable.any():
             return True
         # An empty text stands in every document; those of records are refused before.
@@ -271,12 +286,10 @@ class Batch:
         return not all(number == NO_TEXT or texts.known[number].strip() for number in numbers)
 
     @property
-    def grades(self) -> NDArray[np.float64]:
+    def grades(self) -> Floats:
         """Of all gold items."""
-        grades = self.golds.numbers
-        if grades is None:
-            return np.ones(len(self.golds.texts.numbers))
-        return np.array([1.0 if grade is None else grade for grade in grades])
+        grades = self.golds.values
+        return np.where(np.isnan(grades), 1.0, grades)
 
     @property
     def unanswerable(self) -> NDArray[np.bool_]:
@@ -656,16 +669,15 @@ def _entries(scores: Scores, what: Literal["grade", "score"]) -> Entries:
     if not kinds <= {int, float}:
         _check(scores, what)
     try:
-        floats = numbers if kinds == {float} else [*map(float, numbers)]
+        values = np.array(numbers if kinds <= {int, float} else [*map(float, numbers)], np.float64)
     except OverflowError:
         _check(scores, what)
         raise
-    values = np.array(floats, np.float64)
     if np.isnan(values).any() or (what == "grade" and not np.isfinite(values).all()):
         _check(scores, what)
     sizes = np.fromiter(map(len, mappings), np.int64, len(mappings))
     textless = Lists(known_texts().texts, np.full(len(numbers), NO_TEXT, np.int64), sizes)
-    return Entries(textless, [*chain.from_iterable(mappings)], floats, are_distinct=True)
+    return Entries(textless, [*chain.from_iterable(mappings)], values, are_distinct=True)
 
 
 _NUMBERS = (int, float, np.integer, np.floating, Fraction, Decimal)

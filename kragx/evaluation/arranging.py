@@ -48,7 +48,7 @@ def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
 def directions(batch: Batch) -> Counter[str]:
     """Down how many lists scores rise, as distances do, or not; under "" where all are one."""
     query = batch.docs.texts.of_text
-    scores = np.array(batch.docs.numbers or [None] * len(query), np.float64)
+    scores = batch.docs.values
     goes_on = (query[1:] == query[:-1]) & ~(np.isnan(scores[1:]) | np.isnan(scores[:-1]))
     changes, falls = (
         np.bincount(query[1:][goes_on & is_meant], minlength=len(batch)) > 0
@@ -61,7 +61,7 @@ def directions(batch: Batch) -> Counter[str]:
 
 def _check_scores(batch: Batch) -> None:
     docs = batch.docs
-    is_scored = np.array([score is not None for score in docs.numbers or ()], bool)
+    is_scored = ~np.isnan(docs.values)
     if is_scored.all():
         return
     n_scored = np.bincount(docs.texts.of_text[is_scored], minlength=len(batch))
