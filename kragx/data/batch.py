@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import chain, islice, repeat
 from math import isinf, isnan, nan
 from operator import attrgetter, itemgetter
+from types import NoneType
 from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -182,11 +183,15 @@ def _bytes(doc_id: str | None) -> bytes:
 
 
 def _column(items: Sequence[Any], name: str) -> list[Any] | None:
-    """A field of all items; None where it says nothing."""
+    """A field of all items; None where it says nothing, or they have none."""
     if not items or not hasattr(items[0], name):
         return None
     values = [*map(attrgetter(name), items)]
-    return values if any(value not in (None, {}, ()) for value in values) else None
+    is_said = {*map(type, values)} != {NoneType} if name in _SCALARS else any(values)
+    return values if is_said else None
+
+
+_SCALARS = frozenset(("id", "score", "grade"))  # of which 0 and an empty text say something
 
 
 def numbered(texts: Sequence[str | None], n: Sequence[int]) -> Lists:
