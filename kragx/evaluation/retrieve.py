@@ -504,7 +504,7 @@ def _warned(run: Run) -> Run:
 
 
 def _run_sync(work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
-    from kragx.judging.loop import run_sync
+    from kragx.loop import run_sync
 
     return run_sync(work)
 

@@ -11,7 +11,6 @@ from kragx.judging.budget import Budgets, Plan
 from kragx.judging.clients.lifetime import in_use
 from kragx.judging.docket import Docket
 from kragx.judging.keys import canonical_json
-from kragx.judging.loop import run_sync
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import Asks, Rubric
 from kragx.judging.runner import Judged, Runner
@@ -19,6 +18,7 @@ from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.batch import waiting
 from kragx.judging.tally import Tally
+from kragx.loop import run_sync
 from kragx.plain import plain
 
 

@@ -12,12 +12,12 @@ from kragx.errors import UsageError
 from kragx.judging.budget import Budgets, Plan
 from kragx.judging.judge import Judge
 from kragx.judging.keys import canonical_json, essential
-from kragx.judging.loop import run_sync
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import LISTED, Asks, Rubric
 from kragx.judging.runner import Judged
 from kragx.judging.tally import Tallies, Tally
 from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled
+from kragx.loop import run_sync
 from kragx.plain import plain
 from kragx.plugins import check_options
 

@@ -248,7 +248,7 @@ def _embedded(embeddings: Any, texts: list[str], as_: EmbedAs) -> Sequence[Seque
         except NotImplementedError:  # langchain-core requires it of asynchronous ones as well
             if later is None:
                 raise
-    from kragx.judging.loop import run_sync
+    from kragx.loop import run_sync
 
     async def awaited() -> Sequence[Sequence[float]]:
         return [await later(text) for text in texts] if one_by_one else await later(texts)

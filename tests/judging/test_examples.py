@@ -21,12 +21,12 @@ from kragx.judging.batches.collecting import look_after
 from kragx.judging.batches.submitting import submit
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.examples import Examples, diverse, is_held_out
-from kragx.judging.loop import run_sync
 from kragx.judging.outbox import Outbox
 from kragx.judging.prompt import request_for
 from kragx.judging.question import Example
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import Address
+from kragx.loop import run_sync
 from tests.judging.batch_server import batches
 from tests.judging.support import judge_of, openai_client
 from tests.thoroughness import examples

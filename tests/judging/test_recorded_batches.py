@@ -15,9 +15,9 @@ from kragx.judging import Judge, Store
 from kragx.judging.batches import submitting
 from kragx.judging.batches.collecting import look_after
 from kragx.judging.batches.submitting import submit
-from kragx.judging.loop import run_sync
 from kragx.judging.outbox import Outbox
 from kragx.judging.store import Address
+from kragx.loop import run_sync
 from tests.judging.batch_server import batches
 from tests.judging.conftest import RECORD
 from tests.judging.recording import HOST, cassette

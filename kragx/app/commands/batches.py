@@ -17,9 +17,9 @@ from kragx.judging import DEFAULT_STORE, Judge
 from kragx.judging.batches.collecting import ELSEWHERE, Overview, look_after
 from kragx.judging.batches.lines import MOST_REQUESTS
 from kragx.judging.batches.submitting import submit as submit_parcel
-from kragx.judging.loop import run_sync
 from kragx.judging.outbox import Outbox
 from kragx.judging.store import Address
+from kragx.loop import run_sync
 from kragx.printing import Line, joined, phrase, say, show as show_parts
 from kragx.secrets import Secrets
 

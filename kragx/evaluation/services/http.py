@@ -18,8 +18,8 @@ from kragx.evaluation.answers import Mended
 from kragx.evaluation.services.answer_path import AnswerPath, described
 from kragx.judging.clients.failures import retry_after
 from kragx.judging.clients.http import UnreadableError, bounded, trusted
-from kragx.judging.loop import run_on_loop, run_sync
 from kragx.judging.pace import wait_before
+from kragx.loop import run_on_loop, run_sync
 from kragx.plugins import check_options, is_text, number, one_of, optional, variables, whole
 from kragx.secrets import Secrets, secrets_in
 

@@ -21,7 +21,7 @@ from kragx.judging.clients.langchain_packages import (
     with_remedy,
 )
 from kragx.judging.keys import essential
-from kragx.judging.loop import run_on_loop
+from kragx.loop import run_on_loop
 from kragx.plugins import given, without_secrets
 from kragx.secrets import BareUrl, secrets_in
 

@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kragx import GoldDataset, evaluate
+from kragx import GoldDataset, evaluate, loop
 from kragx.evaluation.retrieve import retrieve
-from kragx.judging import Question, loop
+from kragx.judging import Question
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.loop import run_on_loop, run_sync
+from kragx.loop import run_on_loop, run_sync
 from tests import children
 from tests.judging.support import ask, judge_of
 from tests.waiting import PATIENCE
@@ -126,18 +126,18 @@ def test_make_that_fails():
 # -- calls within calls ------------------------------------------------------------------------
 
 
-def test_nested_calls(store):
+def test_nested_calls(tmp_path):
     """A client that calls synchronous kragx from within the loop does not wait for itself."""
 
     class Asks(ScriptedClient):
         async def ask(self, request):
-            inner = judge_of(ScriptedClient([2]), store.with_name("inner.sqlite"))
+            inner = judge_of(ScriptedClient([2]), tmp_path / "inner.sqlite")
             (judgement,) = inner.judge([Question(ask("x").rubric, "d", gold="g")]).judgements
             retrieve(Bound(), TWO)
             self.replies = [judgement.grade + 1]
             return await super().ask(request)
 
-    judged = judge_of(Asks([]), store, concurrency=1).judge([ask("a")])
+    judged = judge_of(Asks([]), tmp_path / "outer.sqlite", concurrency=1).judge([ask("a")])
     assert judged.judgements[0].grade == 3
 
 
@@ -274,7 +274,7 @@ SCRIPT = """
 import logging
 logging.getLogger("asyncio").setLevel(logging.ERROR)  # a busy machine is slow, which it warns of
 import asyncio, os, sys, threading, time
-from kragx.judging.loop import run_sync
+from kragx.loop import run_sync
 
 async def work(seconds=0.0):
     await asyncio.sleep(seconds)
