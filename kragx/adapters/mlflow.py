@@ -64,9 +64,9 @@ def log(
     evaluations, comparison = _parts(result)
     several = len(evaluations) > 1
     metrics = _renamed(
-        (f"{own.name}/{name}" if several else name, value)
-        for own in evaluations
-        for name, value in _metrics(own, lost=own.name in comparison.not_comparable)
+        (f"{evaluation.name}/{name}" if several else name, value)
+        for evaluation in evaluations
+        for name, value in _metrics(evaluation, lost=evaluation.name in comparison.not_comparable)
     )
     params = _renamed(
         (f"{own.name}/{name}" if several else name, value)
@@ -150,7 +150,8 @@ def _write(
     """Write the files of a result."""
     value = {
         "evaluations": [
-            {"retriever": own.name, **own.to_dict(queries=True)} for own in evaluations
+            {"retriever": evaluation.name, **evaluation.to_dict(queries=True)}
+            for evaluation in evaluations
         ],
         "comparison": comparison.to_dict(),
     }

@@ -345,7 +345,7 @@ def _documents(attributes: Mapping[str, Any], name: str) -> Iterable[Mapping[str
 
 def _named(document: Mapping[str, Any]) -> dict[str, Any]:
     """A document by kragx's names; metadata may be JSON in a text."""
-    fields = {own: document[theirs] for theirs, own in _FIELDS.items() if theirs in document}
+    fields = {field: document[theirs] for theirs, field in _FIELDS.items() if theirs in document}
     metadata = fields.get("metadata")
     if isinstance(metadata, str):
         try:

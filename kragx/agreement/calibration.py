@@ -350,7 +350,7 @@ def candidates(
             and not matchers.method_class(method).asks
             and "threshold" in options
         ):
-            shares = [{"method": method, "of": of} for of in _SHARES if "of" in options]
+            shares = [{"method": method, "of": share} for share in _SHARES if "of" in options]
             specs += [{"method": method}, *shares]
     return specs + [as_mapping(spec) for spec in more]
 
@@ -409,7 +409,9 @@ def resolved(
 def _in_another_form(unused: Iterable[Label], items: Iterable[MatchItem]) -> Iterator[str]:
     """What to say of labels whose ids are written otherwise than those of the results."""
     named = ((own.query_id, own.doc_id or "") for own in unused if own.query_id is not None)
-    known = ((own.query.id, doc) for own in items for doc in ["", *(d.id or "" for d in own.docs)])
+    known = (
+        (item.query.id, doc) for item in items for doc in ["", *(d.id or "" for d in item.docs)]
+    )
     return other_forms(named, known)
 
 

@@ -218,7 +218,7 @@ class Corrected(Result):
             words=2,
         )
         for name, system in self.systems.items():
-            yield from (warning(joined(": ", [name, own])) for own in system.remarks())
+            yield from (warning(joined(": ", [name, remark])) for remark in system.remarks())
         if self.n_human_only:
             yield warning(
                 phrase(

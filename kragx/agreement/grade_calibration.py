@@ -118,7 +118,7 @@ class GradeCalibration(Result):
 
     def probability(self, grade: float) -> float | None:
         """Of relevance of a pair with this grade; between two grades on the line between them."""
-        known = [own.probability for own in self.levels if own.probability is not None]
+        known = [level.probability for level in self.levels if level.probability is not None]
         grades = [own.grade for own in self.levels]
         return float(np.interp(grade, grades, known)) if known else None
 
@@ -151,14 +151,14 @@ class GradeCalibration(Result):
             ),
             [
                 (
-                    f"{own.grade:g}",
-                    str(own.n),
-                    str(own.n_relevant),
-                    percent(own.n_relevant / own.n),
-                    scoring.ends(own.interval),
-                    number(own.probability),
+                    f"{level.grade:g}",
+                    str(level.n),
+                    str(level.n_relevant),
+                    percent(level.n_relevant / level.n),
+                    scoring.ends(level.interval),
+                    number(level.probability),
                 )
-                for own in self.levels
+                for level in self.levels
             ],
         )
         yield Line(
@@ -172,12 +172,12 @@ class GradeCalibration(Result):
                 (phrase("relevant from"), f"kappa [{confidence}]", "precision", "recall"),
                 [
                     (
-                        f"{own.match['threshold']:g}{self._mark(own)}",
-                        _with_ends(own.agreement),
-                        number(own.precision),
-                        number(own.recall),
+                        f"{cut.match['threshold']:g}{self._mark(cut)}",
+                        _with_ends(cut.agreement),
+                        number(cut.precision),
+                        number(cut.recall),
                     )
-                    for own in sorted(self.cuts, key=lambda own: float(own.match["threshold"]))
+                    for cut in sorted(self.cuts, key=lambda own: float(own.match["threshold"]))
                 ],
             )
             yield Line(
@@ -441,7 +441,7 @@ def _notes(calibration: GradeCalibration) -> Iterator[str]:
             "with these labels nobody can say that the grades tell more of relevance than one "
             "share for all pairs does: do not trust this judge before more are labelled"
         )
-    chosen = next((own for own in cuts if own.match["threshold"] == calibration.cut), None)
+    chosen = next((cut for cut in cuts if cut.match["threshold"] == calibration.cut), None)
     if chosen is not None and (chosen.agreement.low is None or chosen.agreement.low <= 0):
         yield phrase("the cut at {cut:g} cannot be told from chance", cut=calibration.cut)
     for below, above in pairwise(levels):

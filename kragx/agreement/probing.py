@@ -143,7 +143,7 @@ def probe(
         origins=Counter(passage.origin for passage in drawn),
         warnings=tuple(
             dict.fromkeys(
-                text for own in judge.members for text in kinship(own.model, models or {})
+                text for member in judge.members for text in kinship(member.model, models or {})
             )
         ),
         settings={

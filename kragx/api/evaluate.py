@@ -325,7 +325,7 @@ def _together(
         raise UsageError(
             f"two retrievers are called {twice[0]!r}", field="run", remedy="name each apart"
         )
-    retrievers = {str(name): own for name, own in sources.items() if is_retriever(own)}
+    retrievers = {str(name): source for name, source in sources.items() if is_retriever(source)}
     gold = read_dataset(dataset)
     corpus, workers = as_corpus(options.pop("corpus", None)), options.pop("workers", None)
     criteria = _criteria(options)

@@ -139,8 +139,8 @@ class Evaluations(Result):
         """For each retriever its means by canonical metric name; None where it failed."""
         lost = self.comparison.not_comparable
         return {
-            name: dict.fromkeys(own.mean) if name in lost else dict(own.mean)
-            for name, own in self.evaluations.items()
+            name: dict.fromkeys(evaluation.mean) if name in lost else dict(evaluation.mean)
+            for name, evaluation in self.evaluations.items()
         }
 
     @property
@@ -181,7 +181,7 @@ class Evaluations(Result):
         Raises:
             UsageError: it is out of range, or the matcher has none.
         """
-        decided = (own.at_threshold(threshold) for own in self.evaluations.values())
+        decided = (evaluation.at_threshold(threshold) for evaluation in self.evaluations.values())
         return self.of(
             decided,
             runs=self.runs,
@@ -238,7 +238,7 @@ class Evaluations(Result):
         yield comparison.means_table(evaluations if self.of_all else ())
         yield from (line for own in advice if own.supported for line in own.describe())
         yield from (
-            Line(joined(": ", [visible(own.retriever), own.summary])) for own in self.losses
+            Line(joined(": ", [visible(loss.retriever), loss.summary])) for loss in self.losses
         )
         yield from map(warning, comparison.further_cautions)
         yield from remarks_on(evaluations, failures=False)
@@ -262,4 +262,4 @@ class Evaluations(Result):
     def of_all(self) -> bool:
         """Whether all have the same questions, so that none is left out of the comparison."""
         n = self.comparison.n_queries
-        return all(len(own.query_ids) == n for own in self.evaluations.values())
+        return all(len(evaluation.query_ids) == n for evaluation in self.evaluations.values())

@@ -93,7 +93,10 @@ class _Shown:
             "query": item.query.text,
             "retrieved_texts": [self._kept(doc.text) for doc in item.docs],
             "gold_texts": [
-                [self._kept(gold.text), *(self._kept(other.text) for other in gold.alternatives)]
+                [
+                    self._kept(gold.text),
+                    *(self._kept(alternative.text) for alternative in gold.alternatives),
+                ]
                 for gold in golds
             ],
         }

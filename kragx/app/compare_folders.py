@@ -53,7 +53,9 @@ class Compared(Result):
     @property
     def origins(self) -> list[Line]:
         """How the folders came about."""
-        return [line for name, of in self.records.items() for line in record_lines(of, name)]
+        return [
+            line for name, record in self.records.items() for line in record_lines(record, name)
+        ]
 
     @property
     def failures(self) -> dict[str, Failures]:
@@ -87,7 +89,7 @@ class Compared(Result):
 
 
 def _lost(comparison: Comparison) -> list[Failures]:
-    return [own for own in comparison.failures if own.failed]
+    return [failure for failure in comparison.failures if failure.failed]
 
 
 @dataclass(frozen=True)
@@ -222,12 +224,12 @@ def _changed(
     )
     looked_at = {change.retriever for change in changed} if retrievers else set(after.retrievers)
     results = check_gates(conditions, comparisons, changed)
-    return Compared(changed, tuple(own for own in results if own.retriever in looked_at))
+    return Compared(changed, tuple(result for result in results if result.retriever in looked_at))
 
 
 def _check_page(folders: Sequence[Path], sides: Sequence[_Side]) -> None:
     """Refuse a page of what has one of its own, or of one folder."""
-    of_run = next((own for own, side in zip(folders, sides) if side.scored is None), None)
+    of_run = next((folder for folder, side in zip(folders, sides) if side.scored is None), None)
     if of_run is not None:
         raise UsageError(
             f"--html: {of_run} holds a page of its own, as kragx run has written it",
@@ -239,7 +241,7 @@ def _check_page(folders: Sequence[Path], sides: Sequence[_Side]) -> None:
 
 def _write_page(path: Path, found: Compared, sides: Sequence[_Side]) -> None:
     """Write the page of the first comparison: scored folders have one matcher each."""
-    (comparison, *_) = found.comparisons or [own.comparison for own in found.changes]
+    (comparison, *_) = found.comparisons or [change.comparison for change in found.changes]
     names = [
         (side.results.retrievers[0], f"{side.results.retrievers[0]} ({side.results.name})")
         for side in sides
@@ -265,7 +267,7 @@ def _profile(side: _Side) -> Profile:
 
 def _comparing(settings: Sequence[str]) -> Settings:
     """How folders without a config are compared."""
-    values = dict(own.split("=", 1) for own in settings)
+    values = dict(setting.split("=", 1) for setting in settings)
     return Settings(max_failed=float(values.get("max_failed", 0)))
 
 

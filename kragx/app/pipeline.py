@@ -112,7 +112,7 @@ def run(
     corpus = corpus_of(config)
     matchers = _named_matchers(config)
     named = judging or {}
-    if named and config.judge is None and not any(own.judges for own in matchers.values()):
+    if named and config.judge is None and not any(matcher.judges for matcher in matchers.values()):
         raise UsageError(f"{', '.join(named)}: the config has no 'judge' that this could belong to")
     # Matchers with a judge of their own ask nothing in a dry run either, and keep to limits; where
     # there is no other judge, all of it is theirs.
@@ -597,7 +597,9 @@ def _failures_first(
             for name, run in runs.items()
             if (n_failed := sum(query_id in dataset for query_id in run.failures))
         ]
-        lost = [f"{own.retriever} {own.text}" for own in failures if not own.tolerated]
+        lost = [
+            f"{failure.retriever} {failure.text}" for failure in failures if not failure.tolerated
+        ]
         if not lost:
             raise
         raise RetrieverError(f"{'; '.join(lost)}; and judging: {error}") from error

@@ -132,7 +132,7 @@ def earlier_results(
     gold = earlier.scores[0].settings["dataset"], dataset.settings
     reasons: dict[str | None, None] = {}
     diffs: dict[tuple[str, str], GoldDiff] = {}
-    for match in {own.match: own.settings["match"] for own in earlier.scores}.values():
+    for match in {score.match: score.settings["match"] for score in earlier.scores}.values():
         both = (earlier.dataset, dataset)
         versions = gold_versions(*gold, both, match, anyway=anyway, diffs=diffs)
         reasons[gold_differs(*gold, versions)] = None

@@ -67,7 +67,7 @@ def _results(
                 raise UsageError("gates: pass them; a comparison has none, nor earlier results")
             profile = KRAGX if isinstance(results, Comparison) else results.profile
             compared = results if isinstance(results, Comparison) else compare([results])
-            lost = [own for own in compared.failures if own.failed]
+            lost = [failure for failure in compared.failures if failure.failed]
             return check_gates(read_gates(gates, profile), [compared]), lost
         case RunReport():
             report = results

@@ -119,7 +119,10 @@ def ask_settings(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the whole run says them
                 evaluations = measure(config, part, runs)
-            return {own.name: _values(own, rules, config.max_failed) for own in evaluations}
+            return {
+                evaluation.name: _values(evaluation, rules, config.max_failed)
+                for evaluation in evaluations
+            }
 
         spared = {config.baseline} if config.baseline is not None else set()
         drops = halve(
@@ -138,5 +141,5 @@ def ask_settings(
 def _values(evaluation: Evaluation, rules: Rules, max_failed: float) -> Floats | None:
     if not Failures.of(evaluation, max_failed).tolerated:
         return None
-    (scores,) = (own for own in evaluation.scores if str(own.spec) == rules.metric)
+    (scores,) = (score for score in evaluation.scores if str(score.spec) == rules.metric)
     return scores.values

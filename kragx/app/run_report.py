@@ -162,10 +162,10 @@ class RunReport(Result):
     def failures(self) -> dict[str, Failures]:
         """The retrievers that failed on more questions than is tolerated."""
         return {
-            own.retriever: own
+            failure.retriever: failure
             for comparison in self.comparisons
-            for own in comparison.failures
-            if own.failed
+            for failure in comparison.failures
+            if failure.failed
         }
 
     def describe(self, *, full: bool = False) -> Iterator[Part]:
@@ -195,7 +195,7 @@ class RunReport(Result):
             yield from comparison.describe(group)
             yield from remarks_on(group, failures=False)
             yield from losses_parts(
-                [own for own in self.losses if own.match == group[0].match_name]
+                [loss for loss in self.losses if loss.match == group[0].match_name]
             )
         yield from changes_parts(self.changes)
         yield from gates_parts(self.gates)

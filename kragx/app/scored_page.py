@@ -43,7 +43,7 @@ def write_page(
         folders: by the retriever's name in it, where its values stand.
         say: is told why there are no texts, where there are none.
     """
-    sides = {name: _Side.of(name, own) for name, own in folders.items()}
+    sides = {name: _Side.of(name, folder) for name, folder in folders.items()}
     compared = [sides[name].scores for name in comparison.retrievers]
     first = next(iter(sides.values())).folder
     sample = sampled(comparison, compared, np.cumsum(first.tables.lengths).tolist())
@@ -51,8 +51,8 @@ def write_page(
     parts = {name: own for name, side in sides.items() if (own := side.part(ids)).ids}
     texts: dict[str, _Texts] = {}
     try:
-        texts = {name: sides[name].texts(own) for name, own in parts.items()}
-        tables = {name: sides[name].matched(parts[name].ids, own) for name, own in texts.items()}
+        texts = {name: sides[name].texts(part) for name, part in parts.items()}
+        tables = {name: sides[name].matched(parts[name].ids, text) for name, text in texts.items()}
     except KragxError as error:
         say(phrase("questions and documents are shown by their ids alone: {error}", error=error))
         tables = {name: sides[name].unmatched(own.rows) for name, own in parts.items()}

@@ -58,7 +58,7 @@ def screen(
     match, profile = group[0].match_label, group[0].profile_label
     yield Line(phrase("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
     # Which questions fail is the same under each matcher.
-    yield from (line for own in comparison.failures for line in own.describe())
+    yield from (line for failure in comparison.failures for line in failure.describe())
     for tuning in tunings[:1]:
         yield from tuning.describe(SHOWN)
     for tuning in tunings[1:]:
@@ -90,14 +90,14 @@ def screen(
     changed = [change for change in changes if not change.is_none]
     yield from map(Line, _first([*map(_change, changed)]))
     yield from _items([*_first(supported), *slices])
-    of_first = [own for own in losses if own.match == group[0].match_name]
+    of_first = [loss for loss in losses if loss.match == group[0].match_name]
     yield from map(
         Line, _first([joined(": ", [visible(own.retriever), own.summary]) for own in of_first])
     )
     beside = {*told, *(own.text for own in verdict.cautions)}
     further = [*comparison.further_cautions]
     for change in changes:
-        further += [own.text for own in change.comparison.recommendations[0].cautions]
+        further += [caution.text for caution in change.comparison.recommendations[0].cautions]
         further += change.comparison.further_cautions
     said = [text for text in dict.fromkeys(further) if text not in beside]
     yield from map(warning, _first([*said, *_remarks(evaluations)]))
@@ -194,7 +194,7 @@ def _first_metric(comparisons: Sequence[Comparison]) -> Table:
 
 def _change(change: Change) -> str:
     """What became of a retriever in the first metric, and of how many queries."""
-    lost = [own for own in change.comparison.failures if not own.tolerated]
+    lost = [failure for failure in change.comparison.failures if not failure.tolerated]
     if lost:
         why = (phrase("{when} it {failed}", when=own.retriever, failed=own.text) for own in lost)
         return phrase(

@@ -58,7 +58,11 @@ def tunings(
     for comparison, group in zip(comparisons, by_matcher(evaluations)):
         if metric is None:
             break
-        failures = {own.retriever: own.text for own in comparison.failures if not own.tolerated}
+        failures = {
+            failure.retriever: failure.text
+            for failure in comparison.failures
+            if not failure.tolerated
+        }
         ids = group[0].query_ids
         own_metric = _as_measured(metric, group[0])
         tried = [
@@ -109,14 +113,15 @@ def metric_of(config: RunConfig) -> str | None:
         return config.tuning_metric
     specs = parse_all(config.metrics, config.resolved_profile)
     return next(
-        (str(own) for own in specs if own.metric.is_mean and own.metric.better != "neither"), None
+        (str(spec) for spec in specs if spec.metric.is_mean and spec.metric.better != "neither"),
+        None,
     )
 
 
 def _as_measured(metric: str, evaluation: Evaluation) -> str:
     """How an evaluation calls a metric: where a pool is gold, its `rel` is the pool's."""
     wanted = parse(metric)
-    names = {str(own.spec): own.spec for own in evaluation.scores}
+    names = {str(score.spec): score.spec for score in evaluation.scores}
     if metric in names:
         return metric
     rel = wanted.options.get("rel")
@@ -166,7 +171,7 @@ def _tried(
     failures: Mapping[str, str],
     ids: Sequence[str],
 ) -> Tried:
-    (scores,) = (own for own in evaluation.scores if str(own.spec) == metric)
+    (scores,) = (score for score in evaluation.scores if str(score.spec) == metric)
     by_id = dict(zip(evaluation.query_ids, scores.values.tolist()))
     values = [by_id.get(query_id, float("nan")) for query_id in ids]
     name = evaluation.name

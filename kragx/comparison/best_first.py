@@ -44,7 +44,7 @@ def best_first(
     dataset = next((own.dataset for own in results if own.dataset is not None), None)
     drafts = []
     for match in matchers:
-        own = [one for one in scores if one.match == match]
+        own = [score for score in scores if score.match == match]
         if len(own) < 2:
             continue
         ordered = _ordered(own)
@@ -70,10 +70,10 @@ def _named(results: Sequence[Results], retrievers: Sequence[str]) -> list[Retrie
         if name not in known:
             results[0].of(name)  # which says what there is
     chosen = [
-        (result, own)
+        (result, score)
         for result in results
-        for own in result.scores
-        if not retrievers or own.name in retrievers
+        for score in result.scores
+        if not retrievers or score.name in retrievers
     ]
     times = Counter(name for result in results for name in result.retrievers)
     return [
@@ -97,4 +97,4 @@ def _ordered(scores: Sequence[RetrieverScores]) -> list[RetrieverScores]:
 
 
 def _all_have(metric: str, scores: Iterable[RetrieverScores]) -> bool:
-    return all(metric in own.means for own in scores)
+    return all(metric in score.means for score in scores)

@@ -31,7 +31,7 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             yield Caution("siblings", texts[0], own.counts[SIBLINGS])
             break
     is_told = len(comparison.retrievers) < 2  # the verdict is about who failed
-    if failures := [own for own in comparison.failures if own.tolerated or not is_told]:
+    if failures := [failure for failure in comparison.failures if failure.tolerated or not is_told]:
         yield Caution(
             "failed",
             joined(
@@ -49,7 +49,7 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             ),
             {own.retriever: own.n_failed for own in failures},
         )
-    bounds = {own.name: own.bounds[metric] for own in scores if metric in own.bounds}
+    bounds = {score.name: score.bounds[metric] for score in scores if metric in score.bounds}
     if bounds:
         yield Caution(
             "missing_judgements",
@@ -81,7 +81,9 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             apart,
         )
     turned = [
-        own for own in comparison.flips if own.metric == metric and comparison.best in own.involved
+        flip
+        for flip in comparison.flips
+        if flip.metric == metric and comparison.best in flip.involved
     ]
     if turned and comparison.leader is not None and (text := flips_warning(comparison.flips)):
         yield Caution("threshold", text, {"metric": metric, "led_by": turned[0].led_by})

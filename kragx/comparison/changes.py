@@ -346,8 +346,17 @@ def _turned(
         turned[name] = tuple(
             QueryChange(
                 query_id,
-                next((own[query_id].text for own in datasets if own and query_id in own), None),
-                before={metric: plain(own[1][at]) for metric, own in values.items() if own[0][at]},
+                next(
+                    (
+                        dataset[query_id].text
+                        for dataset in datasets
+                        if dataset and query_id in dataset
+                    ),
+                    None,
+                ),
+                before={
+                    metric: plain(value[1][at]) for metric, value in values.items() if value[0][at]
+                },
                 after={metric: plain(own[2][at]) for metric, own in values.items() if own[0][at]},
                 by=float(first[row]),
                 overall=float(overall[row]),

@@ -38,7 +38,7 @@ class Columns(Mapping[tuple[str, str], Floats]):
 
     def without(self, retrievers: Collection[str]) -> Columns:
         """The columns of the others."""
-        kept = {key: own for key, own in self.sources.items() if key[1] not in retrievers}
+        kept = {key: source for key, source in self.sources.items() if key[1] not in retrievers}
         return Columns(kept)
 
     def of_rows(self, rows: Rows) -> Columns:

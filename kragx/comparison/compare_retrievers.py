@@ -86,7 +86,7 @@ def compare(
     evaluations = as_evaluations(evaluations)
     if not evaluations:
         raise UsageError("evaluations: none is given; pass at least one")
-    datasets = (own.dataset for own in evaluations if own.dataset is not None)
+    datasets = (evaluation.dataset for evaluation in evaluations if evaluation.dataset is not None)
     return compare_scores(
         list(map(RetrieverScores.of, evaluations)),
         Settings(confidence, resamples, seed, correction, max_failed),
@@ -149,7 +149,7 @@ class Draft:
         diffs: dict[tuple[str, str], GoldDiff] | None = None,
     ) -> Draft:
         """As for `compare_scores`; `diffs` as for `gold_versions`."""
-        names = [own.name for own in scores]
+        names = [score.name for score in scores]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise UsageError(
@@ -280,7 +280,7 @@ def _versions(
             datasets = (first.dataset, own.dataset)
             match = first.settings["match"]
             known[key] = gold_versions(gold, other, datasets, match, anyway=anyway, diffs=diffs)
-    named = ((own.name, known[str(own.settings["dataset"]["hash"])]) for own in scores[1:])
+    named = ((score.name, known[str(score.settings["dataset"]["hash"])]) for score in scores[1:])
     return {name: versions for name, versions in named if versions is not None}
 
 
@@ -292,7 +292,9 @@ def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> 
             raise UsageError(f"metric {metric!r} was not computed for {own.name!r}; {hint}")
     if named is not None:
         return list(dict.fromkeys(named))
-    shared = [metric for metric in scores[0].means if all(metric in own.means for own in scores)]
+    shared = [
+        metric for metric in scores[0].means if all(metric in score.means for score in scores)
+    ]
     if not shared:
         raise UsageError(
             "the evaluations have no metric in common; compute the same metrics for each, for "
@@ -305,7 +307,7 @@ def _cautions(
     comparison: Comparison, scores: Sequence[RetrieverScores], *, every_metric: bool
 ) -> Iterator[str]:
     """What is not compared though some have it, and what makes the rest less sure."""
-    metrics = dict.fromkeys(metric for own in scores for metric in own.means)
+    metrics = dict.fromkeys(metric for score in scores for metric in score.means)
     others = [metric for metric in metrics if metric not in comparison.metrics]
     if every_metric and others:
         yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(others))
@@ -331,7 +333,7 @@ def _slices(
     """The slices with the rows of their queries."""
     if not fields:
         return
-    groups = next((own.groups for own in scores if own.groups is not None), None)
+    groups = next((score.groups for score in scores if score.groups is not None), None)
     if dataset is None and groups is not None:
         yield from groups.sliced(aligned.query_ids, fields)
         return

@@ -139,7 +139,7 @@ class Recommendation(Result):
     @property
     def said(self) -> str:
         """Its text with its cautions."""
-        return joined(" ", [self.text, *(own.sentence for own in self.cautions)])
+        return joined(" ", [self.text, *(caution.sentence for caution in self.cautions)])
 
     def describe(self) -> Iterator[Line]:
         """Its text, with ``?`` before what the data does not carry; then its cautions."""
@@ -148,9 +148,9 @@ class Recommendation(Result):
 
     def caution_lines(self) -> Iterator[Line]:
         """The cautions, but that some failed, which stands above whatever is compared."""
-        for own in self.cautions:
-            if own.code != "failed":
-                yield from own.describe()
+        for caution in self.cautions:
+            if caution.code != "failed":
+                yield from caution.describe()
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class Comparison(Result):
     @property
     def further_cautions(self) -> tuple[str, ...]:
         """The cautions that do not stand in the verdict."""
-        told = {own.text for advice in self.recommendations for own in advice.cautions}
+        told = {caution.text for advice in self.recommendations for caution in advice.cautions}
         return tuple(own for own in self.cautions if own not in told)
 
     @property
@@ -304,7 +304,9 @@ class Comparison(Result):
 
     def differences_table(self) -> Table:
         """Each other retriever against the baseline, over all queries."""
-        tested = [own.metric for own in self.overall.differences if own.p is not None]
+        tested = [
+            difference.metric for difference in self.overall.differences if difference.p is not None
+        ]
         n_tests = {
             family_of(metric, self.primary): self.n_tests_of(metric)
             for metric in dict.fromkeys(tested)
@@ -360,7 +362,9 @@ class Comparison(Result):
                     "nothing is set against the baseline {baseline}, as it {failed}",
                     baseline=self.baseline,
                     failed=next(
-                        own.text for own in self.failures if own.retriever == self.baseline
+                        failure.text
+                        for failure in self.failures
+                        if failure.retriever == self.baseline
                     ),
                 )
             )

@@ -121,5 +121,7 @@ def undecidable_differences(n: int, settings: Settings) -> TooFew | None:
 
 def too_few_questions(comparison: Comparison) -> TooFew | None:
     """The same of a comparison: the metric with the most questions is looked at."""
-    tested = (own.n for own in comparison.overall.differences if own.p is not None)
+    tested = (
+        difference.n for difference in comparison.overall.differences if difference.p is not None
+    )
     return undecidable_differences(max(tested, default=0), comparison.statistics)

@@ -109,7 +109,7 @@ def failures_of(scores: Sequence[RetrieverScores], max_failed: float) -> tuple[F
 
     `max_failed` is the share tolerated.
     """
-    some = any(not own.nothing and own.n_failed < len(own.query_ids) for own in scores)
+    some = any(not score.nothing and score.n_failed < len(score.query_ids) for score in scores)
     return tuple(
         Failures(
             own.name,
@@ -127,12 +127,12 @@ def failures_of(scores: Sequence[RetrieverScores], max_failed: float) -> tuple[F
 
 def failed_names(failures: Iterable[Failures]) -> tuple[str, ...]:
     """The retrievers that are not comparable."""
-    return tuple(own.retriever for own in failures if not own.tolerated)
+    return tuple(failure.retriever for failure in failures if not failure.tolerated)
 
 
 def marked(failures: Iterable[Failures]) -> str:
     """What the mark of those says that are not comparable; empty where there are none."""
-    lost = [own for own in failures if not own.tolerated]
+    lost = [failure for failure in failures if not failure.tolerated]
     if not lost:
         return ""
     return phrase(
@@ -151,7 +151,7 @@ def with_failures(table: Table, failures: Sequence[Failures], names: Collection[
     """
     if not failures:
         return table
-    counts = {own.retriever: own.count for own in failures}
+    counts = {failure.retriever: failure.count for failure in failures}
     if not names:  # micro averages of a failure are none, either
         table = replace(table, columns=table.columns[:1], rows=[row[:1] for row in table.rows])
     lost = failed_names(failures)

@@ -121,12 +121,12 @@ def all_flips(
 ) -> dict[str, Flips]:
     """`flips` of every metric that all evaluations have and that has a direction, in one pass."""
     scores = [RetrieverScores.of(evaluation, neighbourhood) for evaluation in evaluations]
-    return flips_between(scores, [metric for own in scores[:1] for metric in own.means])
+    return flips_between(scores, [metric for score in scores[:1] for metric in score.means])
 
 
 def flips_between(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> dict[str, Flips]:
     """`flips` of these metrics, by what retrievers scored near their threshold."""
-    nearby = [own.nearby for own in scores if own.nearby is not None]
+    nearby = [score.nearby for score in scores if score.nearby is not None]
     if (
         len(nearby) < max(2, len(scores))
         or len({around.thresholds for around in nearby}) > 1

@@ -272,7 +272,9 @@ def _not_comparable(gate: Gate, name: str, comparison: Comparison) -> Outcome | 
 
 def _lost(comparison: Comparison) -> dict[str, str]:
     """On how many questions those failed that are not comparable."""
-    return {own.retriever: own.text for own in comparison.failures if not own.tolerated}
+    return {
+        failure.retriever: failure.text for failure in comparison.failures if not failure.tolerated
+    }
 
 
 def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
@@ -283,7 +285,7 @@ def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
     if isinstance(view, str):
         return None, False, view
     query_ids = view.query_ids if isinstance(view, Slice) else None
-    own = next((own for own in comparison.failures if own.retriever == name), None)
+    own = next((failure for failure in comparison.failures if failure.retriever == name), None)
     if own is None:
         n_failed = 0
     else:

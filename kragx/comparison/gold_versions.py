@@ -230,4 +230,4 @@ def _compares_ids(match: Mapping[str, Any]) -> bool:
 
 def left_out(versions: Iterable[GoldVersions]) -> frozenset[str]:
     """The questions that are not compared."""
-    return frozenset().union(*(own.differing for own in versions if own.left_out))
+    return frozenset().union(*(version.differing for version in versions if version.left_out))

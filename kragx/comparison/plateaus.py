@@ -137,7 +137,7 @@ def plateaus(sweeps: Sequence[Sweep]) -> tuple[Plateau, ...]:
     kinds = {(swept.thresholds, swept.chosen) for swept in sweeps}
     if len(sweeps) < 2 or len(kinds) > 1 or sweeps[0].chosen not in sweeps[0].thresholds:
         return ()
-    shared = [name for name in sweeps[0].values if all(name in own.values for own in sweeps)]
+    shared = [name for name in sweeps[0].values if all(name in sweep.values for sweep in sweeps)]
     return tuple(_plateau(sweeps, name) for name in shared if direction(name) != "neither")
 
 
@@ -149,7 +149,7 @@ def _plateau(sweeps: Sequence[Sweep], metric: str) -> Plateau:
     leads: Bools = sign * (rows[:, None] - rows) > _EQUAL  # (r, r, t) who is ahead of whom
     otherwise = (leads != leads[..., place, None]).any(axis=(0, 1))
     low, high = around(place, (~otherwise).tolist())
-    names = [own.retriever for own in sweeps]
+    names = [sweep.retriever for sweep in sweeps]
     ranks = leads[..., place].sum(axis=0)  # how many are ahead of each
     tiers = {rank: tuple(np.array(names)[ranks == rank].tolist()) for rank in sorted({*ranks})}
 

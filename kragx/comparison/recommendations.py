@@ -155,11 +155,11 @@ class _Slower:
         if metric is None and slow is not fast:
             return None
         tables = {
-            own.name: own.seconds_of(comparison.query_ids)
+            score.name: score.seconds_of(comparison.query_ids)
             if metric is None
-            else own.table([metric], comparison.query_ids)[:, 0]
-            for own in scores
-            if own.name in (*slow, *fast)
+            else score.table([metric], comparison.query_ids)[:, 0]
+            for score in scores
+            if score.name in (*slow, *fast)
         }
         means = comparison.overall.means
         seconds = {
@@ -391,7 +391,7 @@ def _what_is_found(
     depths = _by_depth(comparison, "recall", "hit_rate")
     if not depths or (metric := depths[-1][-1]) in comparison.run_level:
         return
-    table = np.hstack([own.table([metric], comparison.query_ids) for own in scores])
+    table = np.hstack([score.table([metric], comparison.query_ids) for score in scores])
     hits, known = table > TOLERANCE, np.asarray(~np.isnan(table).any(axis=1))
     n = int(known.sum())
 
@@ -491,7 +491,7 @@ def verdict(comparison: Comparison) -> Recommendation:
     if not comparison.retrievers:
         text = phrase(
             "Every retriever failed or returned nothing, so there is nothing to compare."
-            if any(own.nothing for own in comparison.failures)
+            if any(failure.nothing for failure in comparison.failures)
             else "Every retriever failed, so there is nothing to compare."
             if len(lost) > 1
             else "The retriever {name} failed, so there is nothing to compare.",

@@ -68,8 +68,8 @@ def sampled(
 def _differing(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Bools:
     """(q) on which questions one retriever has 0 in the first metric, and another more."""
     found, missed = np.zeros((2, comparison.n_queries), bool)
-    for own in scores:
-        values = own.table([comparison.primary], comparison.query_ids)[:, 0]
+    for score in scores:
+        values = score.table([comparison.primary], comparison.query_ids)[:, 0]
         found |= values > 0
         missed |= values == 0
     differing: Bools = found & missed

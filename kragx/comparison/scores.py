@@ -230,7 +230,7 @@ class Results:
     @property
     def retrievers(self) -> tuple[str, ...]:
         """The retrievers' names, each once."""
-        return tuple(dict.fromkeys(own.name for own in self.scores))
+        return tuple(dict.fromkeys(score.name for score in self.scores))
 
     def of(self, retriever: str) -> tuple[RetrieverScores, ...]:
         """A retriever's scores, under each matcher.
@@ -238,7 +238,7 @@ class Results:
         Raises:
             UsageError: there is no such retriever.
         """
-        scores = tuple(own for own in self.scores if own.name == retriever)
+        scores = tuple(score for score in self.scores if score.name == retriever)
         if not scores:
             hint = nearest(retriever, self.retrievers)
             raise UsageError(f"{self.name} has no retriever {retriever!r}; {hint}")

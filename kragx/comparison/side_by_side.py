@@ -39,21 +39,21 @@ def check_comparable(
         UsageError: gold set, profile, matcher or pool differ.
     """
     cautions: list[str] = []
-    for other in results[1:]:
-        gold = (versions or {}).get(other.name)
-        differing = list(_differing(results[0], other, gold))
+    for result in results[1:]:
+        gold = (versions or {}).get(result.name)
+        differing = list(_differing(results[0], result, gold))
         if differing and not anyway:
             raise UsageError(
                 phrase(
                     "{name!r} and {other!r} cannot be compared: {why} ({remedy})",
                     name=results[0].name,
-                    other=other.name,
+                    other=result.name,
                     why=joined("; ", differing),
                     remedy=REMEDY,
                 )
             )
         cautions += [phrase("compared all the same: {what}", what=what) for what in differing]
-        cautions += _unsure(results[0], other)
+        cautions += _unsure(results[0], result)
     return tuple(dict.fromkeys(cautions))
 
 
@@ -102,7 +102,7 @@ def settings_that_differ(
 def _reasons(
     settings: tuple[Mapping[str, Any], Mapping[str, Any]], versions: GoldVersions | None
 ) -> Iterator[tuple[Kind, str]]:
-    gold, other_gold = (own["dataset"] for own in settings)
+    gold, other_gold = (setting["dataset"] for setting in settings)
     if text := gold_differs(gold, other_gold, versions):
         yield "gold", text
     profiles = [{**own["profile"], "reproduces": ""} for own in settings]

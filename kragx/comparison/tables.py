@@ -60,10 +60,10 @@ class Tables:
             own.schema_arrow.field(name).type for own in files if name in own.schema_arrow.names
         )
         parts = [
-            own.read(columns=[name]).column(0)
-            if name in own.schema_arrow.names
-            else pyarrow.nulls(own.metadata.num_rows, kind)
-            for own in files
+            file.read(columns=[name]).column(0)
+            if name in file.schema_arrow.names
+            else pyarrow.nulls(file.metadata.num_rows, kind)
+            for file in files
         ]
         chunks = (part.chunks if hasattr(part, "chunks") else [part] for part in parts)
         return pyarrow.chunked_array([chunk for own in chunks for chunk in own], kind)
@@ -127,7 +127,7 @@ class Tables:
                 for value, own in (self.groups(known[0]) if known else {}).items()
                 for found in [place[own]]
             }
-            if {value for value, own in groups.items() if len(own)} <= {None}:
+            if {value for value, group in groups.items() if len(group)} <= {None}:
                 raise no_value(name, [own for own in self.names if _is_field(own)])
             yield from ordered(name, {value: own for value, own in groups.items() if len(own)})
 

@@ -104,7 +104,7 @@ class Aligned:
         Raises:
             UsageError: no query is common to all.
         """
-        query_ids, rows = joined([own.query_ids for own in scores], out)
+        query_ids, rows = joined([score.query_ids for score in scores], out)
         if not len(query_ids):
             raise UsageError("the evaluations have no query in common; queries join by id")
         return cls(

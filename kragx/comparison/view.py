@@ -256,7 +256,9 @@ class Leader(Result):
 
     def against(self, retriever: str) -> Difference:
         """The best against one of the others that have a value."""
-        return next(other for other in self.differences if other.against == retriever)
+        return next(
+            difference for difference in self.differences if difference.against == retriever
+        )
 
     def describe(self) -> Iterator[Line]:
         """Who is better than every other; or that it is not decided, and between whom."""
@@ -304,11 +306,11 @@ class View(Result):
 
         Where retrievers have unlike many, as some judgement is missing, those of who has most.
         """
-        return max((own[metric].n for own in self.means.values()), default=0)
+        return max((mean[metric].n for mean in self.means.values()), default=0)
 
     def found_nothing(self, metric: str) -> bool:
         """Whether a metric of what is found is 0 for every retriever: then none is ahead."""
-        values = [own[metric].value for own in self.means.values()]
+        values = [mean[metric].value for mean in self.means.values()]
         if not _is_of_finding(metric):
             return False
         return bool(values) and all(value is not None and abs(value) < 1e-12 for value in values)

@@ -159,8 +159,8 @@ class Entries:
         """The gold items of each question."""
         alternatives = repeat(()) if self.alternatives is None else self.alternatives
         return self._by_question(
-            Gold(gold_id, text, 1.0 if grade is None else grade, others, metadata or {})
-            for (gold_id, text, grade, metadata), others in zip(self.rows(), alternatives)
+            Gold(gold_id, text, 1.0 if grade is None else grade, alternative, metadata or {})
+            for (gold_id, text, grade, metadata), alternative in zip(self.rows(), alternatives)
         )
 
     def documents(self) -> list[tuple[Doc, ...]]:
@@ -168,7 +168,9 @@ class Entries:
         is_text_alone = self.ids is None and self.numbers is None and self.metadata is None
         if is_text_alone and self.have_texts:
             known = self.texts.known
-            return self._by_question(chunk_of(known[own]) for own in self.texts.numbers.tolist())
+            return self._by_question(
+                chunk_of(known[number]) for number in self.texts.numbers.tolist()
+            )
         return self._by_question(
             Doc(doc_id, text, metadata or {}, score)
             for doc_id, text, score, metadata in self.rows()
@@ -669,7 +671,7 @@ def _entries(scores: Scores, what: Literal["grade", "score"]) -> Entries:
         DataError: one is no number, or a grade is not finite.
     """
     mappings = scores.values()
-    numbers = [*chain.from_iterable([own.values() for own in mappings])]
+    numbers = [*chain.from_iterable([mapping.values() for mapping in mappings])]
     kinds = {*map(type, numbers)}
     if not kinds <= {int, float}:
         _check(scores, what)

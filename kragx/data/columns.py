@@ -161,7 +161,7 @@ def _mappings(values: list[Any], *, strings: bool, read: bool) -> Sequence[dict[
         within = [*chain.from_iterable(some), *chain.from_iterable(map(dict.values, some))]
         _of_types(within, str, int, float, bool, NoneType)
         "".join([part for part in within if type(part) is str]).encode()
-    return [dict(own) if own else {} for own in values]
+    return [dict(value) if value else {} for value in values]
 
 
 def _of_types(values: list[Any], *types: type) -> None:

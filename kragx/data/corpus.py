@@ -181,7 +181,7 @@ def stretch_of(doc_id: str) -> tuple[str, int, int] | None:
 
 
 def _textless(gold: Gold) -> bool:
-    return gold.text is None or any(other.text is None for other in gold.alternatives)
+    return gold.text is None or any(alternative.text is None for alternative in gold.alternatives)
 
 
 class LackingError(DataError):

@@ -61,8 +61,8 @@ class Gold:
 def named_items(position: int, gold: Gold) -> Iterator[tuple[str, Gold | Doc]]:
     """A gold item and its alternatives, each with its field."""
     yield f"gold[{position}]", gold
-    for number, other in enumerate(gold.alternatives):
-        yield f"gold[{position}].alternatives[{number}]", other
+    for number, alternative in enumerate(gold.alternatives):
+        yield f"gold[{position}].alternatives[{number}]", alternative
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ class GoldDiff(Result):
     @property
     def differing(self) -> tuple[QuestionChange, ...]:
         """Those on which numbers of the two do not mean the same, if ids are compared."""
-        return tuple(own for own in self.questions if own.kind in ("gold", "ids"))
+        return tuple(question for question in self.questions if question.kind in ("gold", "ids"))
 
     @property
     def comparable(self) -> bool:
@@ -476,7 +476,9 @@ def _origin(gold: Gold) -> tuple[str, ...] | None:
     """The same of the item that it was before a move; None if no record, or another's, says it."""
     record = gold.metadata.get(MOVE)
     sides = [record.get(own) for own in ("from", "to")] if isinstance(record, Mapping) else []
-    ids = [sorted(map(normalise, map(str, own))) for own in sides if isinstance(own, (list, tuple))]
+    ids = [
+        sorted(map(normalise, map(str, side))) for side in sides if isinstance(side, (list, tuple))
+    ]
     # Somebody who corrects a line by hand changes its id, and leaves its metadata.
     return tuple(ids[0]) if len(ids) == 2 and tuple(ids[1]) == _ids(gold) else None
 

@@ -193,7 +193,7 @@ def _met(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:
         table[slots] = left + 1
         is_open = ~is_met & (table[doc_slots] > 0)
         at, doc_slots = at[is_open], doc_slots[is_open]
-        doc_tokens = [own[is_open] for own in doc_tokens]
+        doc_tokens = [token[is_open] for token in doc_tokens]
     of_docs, grams, of_golds, gold_grams = map(np.concatenate, zip(*met, strict=True))
     return of_docs, grams, of_golds, gold_grams
 

@@ -34,7 +34,7 @@ def look_alikes(ids: Iterable[str], others: Iterable[str]) -> dict[str, str]:
     known = {normalise(other): other for other in others}
     pairs = {own: known.get(normalise(own), own) for own in ids}
     exact = set(known.values())
-    return {own: other for own, other in pairs.items() if own != other and own not in exact}
+    return {own: pair for own, pair in pairs.items() if own != pair and own not in exact}
 
 
 def told_apart(own: str, other: str) -> str:

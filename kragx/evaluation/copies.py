@@ -30,7 +30,7 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
     Answers of fewer than four documents are too short to tell. Where metadata or ids say that the
     two are from different places, the text stands in both, as banners and quotations do.
     """
-    long = [of.documents for of in answers.values() if len(of.documents) >= _LONG]
+    long = [answer.documents for answer in answers.values() if len(answer.documents) >= _LONG]
     if not _is_most([docs for docs in long if any(_copies(docs, frozenset()))], long):
         return
     shared = _shared(doc for docs in long for doc in docs)

@@ -153,7 +153,7 @@ class Evaluation(Result):
 
         As the mean, None where no query was scored.
         """
-        return {str(own.spec): own.micro for own in self.scores if own.pooled is not None}
+        return {str(score.spec): score.micro for score in self.scores if score.pooled is not None}
 
     @cached_property
     def bounds(self) -> dict[str, tuple[float, float]]:
@@ -423,7 +423,7 @@ class Evaluation(Result):
         names += ["queries", "relevance"] * queries
         always = ("settings", "counts", "mean", "intervals", "micro", "queries")
         values = {name: getattr(self, name) for name in names}
-        return {name: plain(of) for name, of in values.items() if of or name in always}
+        return {name: plain(value) for name, value in values.items() if value or name in always}
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame with a row for each query and a column for each metric.
@@ -439,7 +439,7 @@ class Evaluation(Result):
 
 def bounds_note(evaluations: Iterable[Evaluation]) -> str:
     """What stands below a table of means: what bounds are, where some evaluation has any."""
-    return BOUNDS_NOTE if any(own.bounds for own in evaluations) else ""
+    return BOUNDS_NOTE if any(evaluation.bounds for evaluation in evaluations) else ""
 
 
 INTERVAL = phrase("{share:.0%} interval", share=CONFIDENCE)
@@ -453,7 +453,7 @@ def as_evaluations(
 ) -> list[Evaluation]:
     """Evaluations as a list; a mapping gives them names of its own."""
     if isinstance(evaluations, Mapping):
-        return [replace(own, name=str(name)) for name, own in evaluations.items()]
+        return [replace(evaluation, name=str(name)) for name, evaluation in evaluations.items()]
     return list(evaluations)
 
 

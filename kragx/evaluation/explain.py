@@ -240,7 +240,7 @@ def _scores(item: MatchItem, matcher: BaseMatcher) -> list[list[Score]]:
 
 def _text_of(gold: Gold) -> str | None:
     """The text of a gold item, else of its first alternative that has one."""
-    texts = (gold.text, *(other.text for other in gold.alternatives))
+    texts = (gold.text, *(alternative.text for alternative in gold.alternatives))
     return next((text for text in texts if text is not None), None)
 
 

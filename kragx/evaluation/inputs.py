@@ -236,7 +236,7 @@ class Passed:
                 batch.query_ids[position]: error for position, error in batch.errors.items()
             }
             self.n_empty += int((batch.answered & (batch.docs.texts.n_texts == 0)).sum())
-            self.seconds.extend([nan if own is None else own for own in batch.seconds])
+            self.seconds.extend([nan if second is None else second for second in batch.seconds])
             if self.hashes is not None:
                 self.hashes += batch.hashes()
             if self.golds is not None:

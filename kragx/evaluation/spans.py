@@ -52,8 +52,8 @@ class Reader:
         self._n_offsets += later._n_offsets
         self._n_texts += later._n_texts
         self._without |= later._without
-        for sources, more in zip(self._sources, later._sources):
-            sources.update(more)
+        for sources, source in zip(self._sources, later._sources):
+            sources.update(source)
 
     def settings(self) -> dict[str, Any]:
         """What a result records."""
@@ -195,7 +195,7 @@ class Reader:
             gold_rows.lengths,
             text_item,
             item_query,
-            [np.array([*map(len, of)], np.int64) for of in doc_tokens],
+            [np.array([*map(len, token)], np.int64) for token in doc_tokens],
         )
 
     def _located(
@@ -214,7 +214,7 @@ class Reader:
 
 def _streams(texts: Sequence[Sequence[Tokens]]) -> Rows:
     """A stream for each query: the tokens of its documents, one after another."""
-    return Rows.of([np.concatenate((np.empty(0, np.int32), *of)) for of in texts])
+    return Rows.of([np.concatenate((np.empty(0, np.int32), *text)) for text in texts])
 
 
 def _gold_texts(ranked: RankedList) -> GoldTexts:

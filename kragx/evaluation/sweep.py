@@ -125,7 +125,9 @@ class Sweep(Result):
     @property
     def _chosen_place(self) -> list[int]:
         """Where the chosen threshold stands; empty if it is none of those looked at."""
-        return [place for place, own in enumerate(self.thresholds) if own == self.chosen]
+        return [
+            place for place, threshold in enumerate(self.thresholds) if threshold == self.chosen
+        ]
 
     def _row(self, position: int) -> list[Cell]:
         threshold = self.thresholds[position]
@@ -224,7 +226,8 @@ def sweep(
         n_matches=counts,
         values=values,
         stable={
-            name: stretch(looked_at, own, counts, chosen, tolerance) for name, own in values.items()
+            name: stretch(looked_at, value, counts, chosen, tolerance)
+            for name, value in values.items()
         },
         tolerance=tolerance,
         notes=tuple(_notes(evaluation, counts)),

@@ -209,7 +209,7 @@ def read_budget(budget: Any) -> Budgets:
     for number_, one in enumerate(budget if several else [budget]):
         with inside("budget"), inside(str(number_)) if several else nullcontext():
             limits.append(_budget(one))
-            if limits[-1].per in [other.per for other in limits[:-1]]:
+            if limits[-1].per in [limit.per for limit in limits[:-1]]:
                 raise UsageError(f"a second one per {limits[-1].per}", remedy="make them one")
     return Budgets(tuple(limits))
 

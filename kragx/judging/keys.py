@@ -78,7 +78,7 @@ def earlier_clients(
         settings: the client's, as they are and as earlier versions wrote them.
         stored: those that a store knows.
     """
-    same = [essential(own) for own in settings]
+    same = [essential(setting) for setting in settings]
     return [known for known in stored if known not in same and essential(known) in same]
 
 

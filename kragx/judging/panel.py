@@ -105,7 +105,9 @@ class Panel:
     @property
     def _is_repeats(self) -> bool:
         """Whether all its judges are one."""
-        return len({canonical_json(essential(own.client.settings)) for own in self.members}) == 1
+        return (
+            len({canonical_json(essential(member.client.settings)) for member in self.members}) == 1
+        )
 
     @property
     def names(self) -> list[str]:
@@ -179,7 +181,7 @@ class Panel:
     def with_options(self, **options: Any) -> Self:
         """The same with these options of each judge; itself where all have them, to share it."""
         judges = tuple(judge.with_options(**options) for judge in self.members)
-        same = all(own is other for own, other in zip(judges, self.members))
+        same = all(own is member for own, member in zip(judges, self.members))
         return self if same else replace(self, judges=judges)
 
     # -- judging -------------------------------------------------------------------------------
@@ -317,7 +319,7 @@ class Panel:
             },
         }
         if self.dry_run:
-            plans = [own["plan"] for own in costs.values()]
+            plans = [cost["plan"] for cost in costs.values()]
             summary["plan"] = {
                 name: None if name.endswith("cost") and not priced else sum(p[name] for p in plans)
                 for name in plans[0]

@@ -120,7 +120,9 @@ def _said(match: object) -> str:
     """A match as the evaluators have it: a name, a mapping, or a matcher."""
     if isinstance(match, Mapping):
         options = {name: value for name, value in match.items() if name != "method"}
-        shown = ", ".join(f"{name} {getattr(own, 'name', own)}" for name, own in options.items())
+        shown = ", ".join(
+            f"{name} {getattr(option, 'name', option)}" for name, option in options.items()
+        )
         return f"{match['method']} ({shown})"
     settings = getattr(match, "settings", None)
     return str(match) if settings is None else method_label(settings)

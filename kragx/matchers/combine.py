@@ -110,7 +110,7 @@ class CombinedMatcher(BaseMatcher):
 
     def siblings_together(self) -> Self:
         """The same with every member's rule switched off."""
-        steps = (replace(own, matcher=own.matcher.siblings_together()) for own in self.steps)
+        steps = (replace(step, matcher=step.matcher.siblings_together()) for step in self.steps)
         return replace(self, steps=tuple(steps))
 
     @property
@@ -146,7 +146,7 @@ class CombinedMatcher(BaseMatcher):
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
         """What the members say by texts alone; what is left to another one is no match."""
         of_members = [step.matcher.pair_scores(docs, golds) for step in self.steps]
-        known = [own for own in of_members if own is not None]
+        known = [member for member in of_members if member is not None]
         if not known or (self.kind == "all" and len(known) < len(of_members)):
             return None
         scores, is_open = np.zeros(len(docs)), np.ones(len(docs), bool)

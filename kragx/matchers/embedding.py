@@ -218,13 +218,13 @@ class EmbeddingMatcher(BatchMatcher):
         self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
     ) -> Iterator[Floats]:
         """Cosines of unit vectors, in [0, 1]."""
-        for left, right in zip(docs, golds):
-            cosines = np.zeros((len(left), len(right)))
+        for doc, right in zip(docs, golds):
+            cosines = np.zeros((len(doc), len(right)))
             if cosines.size:
-                units = self._units(left)
+                units = self._units(doc)
                 np.clip(units @ self._units(right).T, 0, 1, out=cosines)
                 # Rounding must not keep equal texts from scoring 1.
-                same = np.array([[text == other for other in right] for text in left])
+                same = np.array([[text == other for other in right] for text in doc])
                 cosines[same & np.any(units, axis=1, keepdims=True)] = 1.0
             yield cosines
 

@@ -86,7 +86,7 @@ class GoldSample:
         texts: list[str | None] = []
         for gold in query.gold:
             if gold.grade > 0:
-                texts += [gold.text, *(other.text for other in gold.alternatives)]
+                texts += [gold.text, *(alternative.text for alternative in gold.alternatives)]
         if any(texts):
             self._take(query.id, lambda: [*filter(None, texts)])
 
@@ -98,7 +98,7 @@ class GoldSample:
             return
         texts = batch.golds.texts
         is_gold = batch.grades > 0
-        is_gold &= np.array([bool(texts.known[own]) for own in texts.numbers.tolist()], bool)
+        is_gold &= np.array([bool(texts.known[number]) for number in texts.numbers.tolist()], bool)
         of_gold = texts.those(is_gold)
         for row, n_texts in enumerate(of_gold.n_texts.tolist()):
             if n_texts:

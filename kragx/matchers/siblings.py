@@ -108,9 +108,9 @@ def differences(
     tokens = zip(corpus.of_rows(of_docs), corpus.of_rows(of_golds))
     offsets = best_offsets(of_docs, of_golds, corpus)
     words = corpus.words
-    for texts, own, (of_doc, of_gold), places in zip(zip(docs, golds), strings, tokens, offsets):
+    for texts, string, (of_doc, of_gold), places in zip(zip(docs, golds), strings, tokens, offsets):
         numbers = of_doc.tolist(), of_gold.tolist()
-        yield _Pair(texts, own, numbers, words, vocabulary).difference(places)
+        yield _Pair(texts, string, numbers, words, vocabulary).difference(places)
 
 
 def without_siblings(
@@ -477,5 +477,5 @@ class SiblingCounts:
 
 def are_misread(notes: Notes) -> bool:
     """Whether so much was misread that texts of one template could not be told apart."""
-    counts = (found for (kind, _), found in notes.findings.items() if kind == FINDING)
-    return any(isinstance(own, SiblingCounts) and own.are_misread for own in counts)
+    counts = (finding for (kind, _), finding in notes.findings.items() if kind == FINDING)
+    return any(isinstance(count, SiblingCounts) and count.are_misread for count in counts)

@@ -165,7 +165,9 @@ def _from_matches(
         return scores
     open_ = Unknown.of_votes(table, table.votes)
     reach = _between(open_, by_votes(table, table.votes), specs, profile)
-    return [replace(own, vote_bounds=wide.bounds) for own, wide in zip(scores, reach, strict=True)]
+    return [
+        replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach, strict=True)
+    ]
 
 
 def _between(

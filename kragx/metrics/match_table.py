@@ -220,4 +220,4 @@ class MatchTable:
 
 def _joined_votes(votes: Sequence[Votes]) -> Votes:
     names = [entry.name for entry in fields(Votes)]
-    return Votes(*(np.concatenate([getattr(own, name) for own in votes]) for name in names))
+    return Votes(*(np.concatenate([getattr(vote, name) for vote in votes]) for name in names))

@@ -107,11 +107,11 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
     As `mean_intervals` has it: of a run's own number, of fewer than three values, and where all are
     the same within their range, there is none.
     """
-    intervals: dict[str, Interval | None] = {str(own.spec): None for own in scores}
+    intervals: dict[str, Interval | None] = {str(score.spec): None for score in scores}
     means = [own for own in scores if own.is_mean]
     if means:
         values = np.ascontiguousarray(np.stack([own.values for own in means], axis=1))
-        ends = mean_intervals(values, [own.spec.metric.limits for own in means])
+        ends = mean_intervals(values, [mean.spec.metric.limits for mean in means])
         for own, (low, high) in zip(means, ends.T.tolist()):
             intervals[str(own.spec)] = None if isnan(low) else (low, high)
     return intervals

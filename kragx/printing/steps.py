@@ -34,7 +34,7 @@ def steps(
         marked: a place that stands out.
     """
     lines = {
-        name: [(at, value) for at, value in zip(places, values) if value is not None]
+        name: [(place, value) for place, value in zip(places, values) if value is not None]
         for name, values in list(series.items())[:_MOST]
     }
     lines = {name: points for name, points in lines.items() if points}

@@ -59,14 +59,14 @@ def report_markdown(
     ]
     groups = _by_matcher(evaluations)
     several = len(groups) > 1
-    for own in tunings:
-        parts += own.full()
+    for tuning in tunings:
+        parts += tuning.full()
     for comparison, group in zip(comparisons, groups):
         if several:
             parts.append(Heading(phrase("Match: {match}", match=comparison.match)))
         level = 3 if several else 2
         parts += _comparison(comparison, group, level)
-        parts += losses_parts([own for own in losses if own.match == comparison.match], level)
+        parts += losses_parts([loss for loss in losses if loss.match == comparison.match], level)
     if changes:
         parts += [Heading(phrase("Compared with the earlier results")), *changes_parts(changes)]
     return as_markdown([*parts, *_gates(gates)])
@@ -115,12 +115,14 @@ def summary_markdown(
     parts += [gates_table(bad or gates)] if gates else []
     groups = _by_matcher(evaluations) or [[]] * len(comparisons)
     # Which questions fail is the same under each matcher.
-    parts += [line for own in comparisons[:1] for of in own.failures for line in of.describe()]
+    parts += [
+        line for own in comparisons[:1] for failure in own.failures for line in failure.describe()
+    ]
     for comparison, group in zip(comparisons, groups):
         if len(comparisons) > 1:
             heading = phrase("Match: {match}", match=comparison.match)
             parts.append(Heading(heading, level=3))
-        if of_grid := [own for own in tunings if own.match == comparison.match]:
+        if of_grid := [tuning for tuning in tunings if tuning.match == comparison.match]:
             parts += [*of_grid[0].describe(SHOWN), *comparison.recommendations[0].caution_lines()]
         else:
             parts += [comparison.means_table(group), *comparison.recommendations[0].describe()]

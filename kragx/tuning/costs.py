@@ -18,7 +18,7 @@ class Sizes:
 
     def mean(self, run: Run) -> float | None:
         """Of all documents of a question, its mean; None where a document's text is not known."""
-        answers = [own.documents for own in run.results.values() if own.error is None]
+        answers = [result.documents for result in run.results.values() if result.error is None]
         if not answers or any(doc.text is None for docs in answers for doc in docs):
             return None
         return fmean(sum(self._of(doc.text or "") for doc in docs) for docs in answers)
@@ -32,5 +32,5 @@ class Sizes:
 
 def median_seconds(run: Run) -> float | None:
     """The median of what a question took; None where that was not measured."""
-    known = [own.seconds for own in run.results.values() if own.seconds is not None]
+    known = [result.seconds for result in run.results.values() if result.seconds is not None]
     return median(known) if known else None

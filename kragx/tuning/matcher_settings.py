@@ -71,7 +71,7 @@ class MatcherSettings(Result):
     def firsts(self) -> tuple[str, ...]:
         """Who is first under some setting."""
         return tuple(
-            dict.fromkeys(name for own in self.settings for name in (own.order or ((),))[0])
+            dict.fromkeys(name for setting in self.settings for name in (setting.order or ((),))[0])
         )
 
     @property
@@ -93,7 +93,7 @@ class MatcherSettings(Result):
             for one, other in self.swapped
         ]
         values["pairs"] = listed(pairs, _NAMED)
-        if set.intersection(*(set((own.order or ((),))[0]) for own in self.settings)):
+        if set.intersection(*(set((setting.order or ((),))[0]) for setting in self.settings)):
             turned = phrase(
                 "The order by {metric} depends on the setting of {of}, the first does not: it "
                 "changes for {pairs}.",
@@ -111,8 +111,8 @@ class MatcherSettings(Result):
         yield Line(self.sentence, "bold")
         names = list(dict.fromkeys(name for own in self.settings for name in own.means))
         rows = [
-            [Cell(own.match, code=True), *(self._cell(own, name) for name in names)]
-            for own in self.settings
+            [Cell(setting.match, code=True), *(self._cell(setting, name) for name in names)]
+            for setting in self.settings
         ]
         yield Table(
             [phrase("{metric} under", metric=self.metric), *names],
@@ -149,7 +149,7 @@ def matcher_settings(
         UnderSetting(setting.name, dict(setting.values), _order(means, sign), dict(means), certain)
         for setting, means, certain in under
     )
-    names = list(dict.fromkeys(name for own in results for name in own.means))
+    names = list(dict.fromkeys(name for result in results for name in result.means))
     swapped = tuple(
         (one, other)
         for place, one in enumerate(names)

@@ -135,8 +135,10 @@ def tune(
                 warnings.simplefilter("ignore")  # the whole says them
                 results = [measured(tries.run(own, part.queries), part) for own in names]
             return {
-                own.name: own.scores[0].values if Failures.of(own, max_failed).tolerated else None
-                for own in results
+                result.name: result.scores[0].values
+                if Failures.of(result, max_failed).tolerated
+                else None
+                for result in results
             }
 
         drops = halve([own.name for own in every], choosing, rounds, values, rules)
@@ -178,7 +180,7 @@ def _metric(text: str | None, profile: str | Profile | None) -> MetricSpec:
     """The metric by which settings are compared."""
     named = profile_for(profile, None if text is None else [text])
     specs = parse_all(None if text is None else [text], named)
-    fit = [own for own in specs if own.metric.is_mean and own.metric.better != "neither"]
+    fit = [spec for spec in specs if spec.metric.is_mean and spec.metric.better != "neither"]
     if not fit:
         problem = f"{text!r} has no value of each question that is better or worse"
         raise UsageError(problem, field="metric", remedy="name another one, as ndcg@10")

@@ -247,7 +247,7 @@ class Tuning(Result):
     @property
     def n_candidates(self) -> int:
         """How many settings cannot be told from the best."""
-        return sum(not own.told_apart and not own.failed for own in self.settings)
+        return sum(not setting.told_apart and not setting.failed for setting in self.settings)
 
     @property
     def n_settings(self) -> int:
@@ -257,11 +257,11 @@ class Tuning(Result):
     @property
     def n_failed(self) -> int:
         """How many of them failed; of these nothing is told."""
-        return sum(bool(own.failed) for own in self.settings)
+        return sum(bool(setting.failed) for setting in self.settings)
 
     def of(self, name: str) -> SettingResult:
         """The setting of a name; KeyError without one."""
-        by_name = {own.name: own for own in self.settings}
+        by_name = {setting.name: setting for setting in self.settings}
         return by_name[name]
 
     @property
@@ -413,9 +413,9 @@ class Tuning(Result):
     def settings_table(self, most: int | None = None) -> Table:
         """The settings, the best first; at most so many, with the one to take among them."""
         shown = [
-            own
-            for place, own in enumerate(self.settings)
-            if most is None or place < most or own.name == self.take
+            setting
+            for place, setting in enumerate(self.settings)
+            if most is None or place < most or setting.name == self.take
         ]
         more = len(self.settings) - len(shown)
         columns = [

@@ -502,7 +502,9 @@ class Desk:
         """The share of a question's content words that its sources have; None without sources."""
         key = (question.text, question.sources)
         if key not in self._leaks:  # Kiwi takes milliseconds for a text
-            own = [self.documents[one] for one in question.sources if one in self.documents]
+            own = [
+                self.documents[source] for source in question.sources if source in self.documents
+            ]
             texts = [doc.text or "" for doc in own]
             self._leaks[key] = leak(question.text, texts) if texts else None
         return self._leaks[key]
@@ -518,7 +520,9 @@ class Desk:
             "may_change": sees_all,
             "counts": {
                 "pairs": len(documents),
-                "judged": sum(self._has_judged(person, (question.uid, one)) for one in documents),
+                "judged": sum(
+                    self._has_judged(person, (question.uid, document)) for document in documents
+                ),
             },
         }
         if sees_all:
@@ -604,7 +608,7 @@ class Desk:
             targets={by: shares for by, shares in targets.items() if by in TARGETS},
             seed=form.seed,
         )
-        self._made = {one.uid: one for one in made.questions}
+        self._made = {question.uid: question for question in made.questions}
         shown = ("uid", "text", "query_type", "difficulty", "leak")
         return {
             "questions": [{key: getattr(one, key) for key in shown} for one in made.questions],

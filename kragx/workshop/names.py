@@ -57,7 +57,7 @@ _LOOKS = {
     "Z": "\u0396",
     "3": "\u0417\u0437",
 }
-_LATIN = str.maketrans({one: latin for latin, others in _LOOKS.items() for one in others})
+_LATIN = str.maketrans({one: latin for latin, look in _LOOKS.items() for one in look})
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]")
 """Letters and marks that are not drawn (Default_Ignorable_Code_Point), beside those of Cf."""
 

@@ -64,7 +64,7 @@ def convert(
     elif is_parquet(out):
         write_questions(questions, out)
     else:
-        write_records((question_record(*own) for own in questions), out)
+        write_records((question_record(*question) for question in questions), out)
     if out != "-":
         printing.say(phrase("written: {path}", path=shown(out)))
 

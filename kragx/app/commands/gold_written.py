@@ -122,7 +122,7 @@ class Asking:
             "{n} calls to write and about {n_checks} to check; {n_stored} judgements stored",
             n=counts[0].planned.n_calls,
             n_checks=counts[1].planned.n_calls,
-            n_stored=sum(one.n_stored for one in counts),
+            n_stored=sum(count.n_stored for count in counts),
         )
         anew = phrase("a question that falls is written anew, and its calls come on top (--tries)")
         show([Line(calls), *judging_plan((), judge.plans), Line(anew)])

@@ -205,7 +205,7 @@ class _Command(TyperCommand):
     """Does not write over what it reads."""
 
     def invoke(self, ctx: Any) -> Any:
-        read = [own for name, own in ctx.params.items() if name not in {*_WRITTEN, "language"}]
+        read = [param for name, param in ctx.params.items() if name not in {*_WRITTEN, "language"}]
         for name in _WRITTEN & ctx.params.keys():
             out = ctx.params[name]  # a text, where typer makes a path of it only for the function
             not_read(None if out is None else Path(out), *read)

@@ -294,7 +294,9 @@ def _several(
                 yield Line(text, "dim")
 
     def plain() -> dict[str, Any]:
-        runs = [own.to_dict(queries=per_query, intervals=False) for own in evaluations]
+        runs = [
+            evaluation.to_dict(queries=per_query, intervals=False) for evaluation in evaluations
+        ]
         return {"runs": runs, "comparison": result.comparison.to_dict()}
 
     # Of means over other questions than are compared, the intervals are their own.
@@ -310,7 +312,7 @@ def _several(
 
 def _end(failures: "Iterable[Failures]") -> None:
     """Leave with 5 where a retriever failed on more questions than is tolerated."""
-    if bad := [own for own in failures if own.failed]:
+    if bad := [failure for failure in failures if failure.failed]:
         say(joined("; ", (joined(" ", [own.retriever, own.text]) for own in bad)))
         raise typer.Exit(RetrieverError.exit_code)
 

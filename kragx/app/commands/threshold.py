@@ -98,8 +98,8 @@ def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, Failur
         RetrieverError: all of them are.
     """
     max_failed = configs.load(folder / "config.yaml", trust=False).max_failed
-    failures = {own.name: Failures.of(own, max_failed) for own in evaluations}
-    lost = {name: own for name, own in failures.items() if not own.tolerated}
+    failures = {evaluation.name: Failures.of(evaluation, max_failed) for evaluation in evaluations}
+    lost = {name: failure for name, failure in failures.items() if not failure.tolerated}
     if len(lost) == len(failures):
         raise RetrieverError("; ".join(f"{name} {own.text}" for name, own in lost.items()))
     for name, own in lost.items():
@@ -156,7 +156,7 @@ def _thresholds(
     """Where to look under one matcher, the same for all, so that their order can be seen."""
     chosen = float(retrievers[0].table.threshold)
     if every_score:
-        scores = np.concatenate([own.table.pair_score for own in retrievers])
+        scores = np.concatenate([retriever.table.pair_score for retriever in retrievers])
         return [float(score) for score in np.unique([*scores[scores > 0], chosen])]
     if grid is None or "top" in retrievers[0].settings["match"]:
         return None

@@ -185,7 +185,7 @@ class _ServiceConfig(_Model):
     def _axes_stand_somewhere(self) -> Self:
         for axis in {} if self.grid is None else read_grid(self.grid):
             fields = [getattr(self, name) for name in self.varied]
-            if axis in _RESERVED or fields == [_placed(own, {axis: None}) for own in fields]:
+            if axis in _RESERVED or fields == [_placed(field, {axis: None}) for field in fields]:
                 names = ", ".join("json" if name == "body" else name for name in self.varied)
                 raise ValueError(
                     f"{GRID}.{axis}: {{{axis}}} is what the question gets; take another name"
@@ -632,7 +632,9 @@ class RunConfig(_Model):
         sizes = {name: size(own.axes) for name, own in self.retrievers.items() if own.axes}
         most = self.tuning.max_settings
         count = sum(
-            prod(map(len, own.axes.values())) for own in self.retrievers.values() if own.axes
+            prod(map(len, retriever.axes.values()))
+            for retriever in self.retrievers.values()
+            if retriever.axes
         )
         if count > most:
             listed = "; ".join(f"{name}: {text}" for name, text in sizes.items())
@@ -655,8 +657,8 @@ class RunConfig(_Model):
         """Every setting by name: one for each point of a grid, one for a retriever without."""
         return {
             name: setting
-            for of, own in self.retrievers.items()
-            for name, (setting, _) in own.settings_of(of).items()
+            for of, retriever in self.retrievers.items()
+            for name, (setting, _) in retriever.settings_of(of).items()
         }
 
     @property
@@ -664,14 +666,14 @@ class RunConfig(_Model):
         """The retrievers that are asked, with a grid's settings in its place."""
         return {
             name: config
-            for of, own in self.retrievers.items()
-            for name, (_, config) in own.settings_of(of).items()
+            for of, retriever in self.retrievers.items()
+            for name, (_, config) in retriever.settings_of(of).items()
         }
 
     @property
     def has_grid(self) -> bool:
         """Whether a retriever has a grid."""
-        return any(own.axes for own in self.retrievers.values())
+        return any(retriever.axes for retriever in self.retrievers.values())
 
     @model_validator(mode="after")
     def _one_engine(self) -> RunConfig:
@@ -740,7 +742,7 @@ class RunConfig(_Model):
         """The files, as SQLite's, that keep judgements and vectors from run to run."""
         specs = [*self.named_matchers.values(), self.facts_match, self.relevance_match]
         judges = [*([] if self.judge is None else [self.judge]), *named_in(specs, "judge", dict)]
-        judged = [own.get("store", DEFAULT_STORE) for own in judges]
+        judged = [judge.get("store", DEFAULT_STORE) for judge in judges]
         paths = [*(path for path in judged if not is_url(path)), *named_in(specs, "cache", str)]
         return tuple(Path(path).resolve() for path in paths)
 

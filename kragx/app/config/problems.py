@@ -65,7 +65,7 @@ def _path(loc: Sequence[int | str], raw: Any) -> str:
 
 def _stands_in(field: str, places: Collection[str]) -> bool:
     """Whether a field is one of these places of a config, or stands within one."""
-    return any(field == own or field.startswith((f"{own}.", f"{own}[")) for own in places)
+    return any(field == place or field.startswith((f"{place}.", f"{place}[")) for place in places)
 
 
 def semantic(
@@ -205,7 +205,7 @@ def _settings_of(spec: Any) -> list[Any]:
 
 def _has_axes(retriever: Any) -> bool:
     places = ("args", "http", "command")
-    return isinstance(retriever, dict) and any(has_grid(retriever.get(own)) for own in places)
+    return isinstance(retriever, dict) and any(has_grid(retriever.get(place)) for place in places)
 
 
 def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[KragxError]:

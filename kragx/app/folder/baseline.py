@@ -47,7 +47,9 @@ def write_baseline(report: RunReport, path: Path) -> None:
     """
     rows = report.to_dict()["evaluations"]
     shared = _shared([row["settings"] for row in rows])
-    better = {name: how for own in report.comparisons for name, how in own.better.items()}
+    better = {
+        name: how for comparison in report.comparisons for name, how in comparison.better.items()
+    }
     baseline = {
         "kragx_baseline": VERSION,
         "record": plain(report.record),
@@ -134,7 +136,9 @@ def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = 
         "new": [name for name in now if name not in before],
         "gone": [name for name in before if name not in now],
     }
-    said = "; ".join(f"{len(own)} {what}: {listed(own)}" for what, own in groups.items() if own)
+    said = "; ".join(
+        f"{len(group)} {what}: {listed(group)}" for what, group in groups.items() if group
+    )
     raise UsageError(
         f"the gold set is not the one that the baseline was made with ({said})",
         path=earlier.name,
@@ -186,4 +190,4 @@ def _fits_a_line(value: Any) -> bool:
     if not isinstance(value, dict | list):
         return True
     parts = value.values() if isinstance(value, dict) else value
-    return len(value) <= _IN_A_LINE and not any(isinstance(own, dict | list) for own in parts)
+    return len(value) <= _IN_A_LINE and not any(isinstance(part, dict | list) for part in parts)

@@ -41,7 +41,7 @@ def _named(corpus: Corpus, dataset: GoldDataset, runs: Iterable[Run]) -> Iterato
     """The documents of a corpus, as its files have them, whose ids stand anywhere."""
     golds = [gold for query in dataset for gold in query.gold]
     ids = [gold.id for gold in golds]
-    ids += [other.id for gold in golds for other in gold.alternatives]
+    ids += [alternative.id for gold in golds for alternative in gold.alternatives]
     answers = [answer for run in runs for answer in run.results.values()]
     ids += [doc.id for answer in answers for doc in answer.documents]
     ids += [doc.id for own in answers for stage in own.stages for doc in stage.documents]

@@ -162,9 +162,11 @@ class Recording:
             values = {name: value for name, value in vars(row).items() if name != "votes"}
             yield {**values, "scores": _nulls(row.scores), **votes, **known}
         compared: dict[str, dict[str, GoldSiblings]] = {}
-        for own in evaluations:
-            if own.siblings is not None and self._places[own.match_name]:
-                compared.setdefault(own.match_name, {})[own.name] = own.siblings
+        for evaluation in evaluations:
+            if evaluation.siblings is not None and self._places[evaluation.match_name]:
+                compared.setdefault(evaluation.match_name, {})[evaluation.name] = (
+                    evaluation.siblings
+                )
         for name, of_runs in compared.items():
             misread = [run for run, siblings in of_runs.items() if siblings.misread]
             gold = next(iter(of_runs.values())).record()

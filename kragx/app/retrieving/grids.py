@@ -37,13 +37,13 @@ class Cut:
 def cuts(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, Cut]:
     """The settings that need not be asked, as their retriever says by ``cut``; by name."""
     found: dict[str, Cut] = {}
-    for of, own in retrievers.items():
+    for of, retriever in retrievers.items():
         longest: dict[str, tuple[int, str]] = {}
         keys: dict[str, str] = {}
-        cut = own.cut
+        cut = retriever.cut
         if cut is None:
             continue
-        settings = own.settings_of(of)
+        settings = retriever.settings_of(of)
         for name, (setting, _) in settings.items():
             rest = {axis: value for axis, value in setting.values.items() if axis != cut}
             keys[name] = repr(rest)
@@ -63,9 +63,9 @@ def check_axes(retrievers: Mapping[str, RetrieverConfig]) -> None:
         UsageError: naming each mistake.
     """
     problems: list[str] = []
-    for of, own in retrievers.items():
-        if own.axes and own.factory is not None:
-            first, *_ = own.settings_of(of).values()
+    for of, retriever in retrievers.items():
+        if retriever.axes and retriever.factory is not None:
+            first, *_ = retriever.settings_of(of).values()
             makers_of(f"{of}.args (with its {GRID})", first[1], problems)
     if problems:
         raise UsageError("\n".join(problems))
@@ -118,7 +118,7 @@ def plan(
             yield phrase(
                 "halving: asks fewer where settings are dropped, never: there are too few questions"
             )
-    if len(retrievers) > 1 and any(own.axes for own in retrievers.values()):
+    if len(retrievers) > 1 and any(retriever.axes for retriever in retrievers.values()):
         yield phrase(
             "in all {n:,} asks, without retries and without answers that are kept", n=total
         )

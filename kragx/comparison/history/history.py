@@ -217,7 +217,7 @@ class History(Result):
             for name, own in zip(names, self.series)
         ]
         # Nor does a retriever that has none of this metric, or was no part of these runs.
-        columns = [*words, *(own for own in values if any(map(_says, own[1])))]
+        columns = [*words, *(value for value in values if any(map(_says, value[1])))]
         rows = [*zip(*(cells for _, cells in columns))]
         table = Table([head for head, _ in columns], rows, words=len(words))
         if len(self.runs) == 1:
@@ -237,7 +237,7 @@ def _history(
     runs: tuple[PastRun, ...], metrics: tuple[str, ...], skipped: Mapping[str, str]
 ) -> History:
     better = {metric: how for run in runs for metric, how in run.better.items()}
-    whose = dict.fromkeys((own.retriever, own.match) for run in runs for own in run.scores)
+    whose = dict.fromkeys((score.retriever, score.match) for run in runs for score in run.scores)
     points = [
         tuple(
             next((own for own in run.scores if (own.retriever, own.match) == name), None)

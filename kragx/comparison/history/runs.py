@@ -90,7 +90,7 @@ class PastRun:
                 for metric, how in comparison["better"].items()
             }
             scores = tuple(_score(row, report["comparisons"]) for row in report["evaluations"])
-            metrics = dict.fromkeys(metric for own in scores for metric in own.estimates)
+            metrics = dict.fromkeys(metric for score in scores for metric in score.estimates)
             run = cls(
                 name,
                 str(record["date"]),

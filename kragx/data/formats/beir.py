@@ -83,7 +83,7 @@ def beir_of(source: object) -> Beir | None:
         return None
     splits = {own.stem: own for own in sorted((path / "qrels").glob("*.tsv"))}
     if _DEFAULT not in splits and len(splits) != 1:
-        names = ", ".join(str(own) for own in splits.values()) or "no .tsv file"
+        names = ", ".join(str(split) for split in splits.values()) or "no .tsv file"
         problem = f"a BEIR folder without qrels/{_DEFAULT}.tsv; it has {names}"
         raise DataError(problem, path=str(path), remedy="name one of them" if splits else "")
     return Beir(path, splits.get(_DEFAULT) or next(iter(splits.values())))

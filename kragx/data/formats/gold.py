@@ -157,8 +157,8 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
     texts: dict[str | None, Gold] = {item.id: item for item in items.values()}
     for item in items.values():
         texts |= {
-            other.id: Gold(other.id, other.text, metadata=other.metadata)
-            for other in item.alternatives
+            alternative.id: Gold(alternative.id, alternative.text, metadata=alternative.metadata)
+            for alternative in item.alternatives
         }
     golds: list[Gold] = []
     lists: dict[str | None, str] = {}  # in which list an id stands first
@@ -229,7 +229,7 @@ def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
         ids: dict[str, list[Any]] = {name: [] for name in reversed(_GRADES)}
         rest = []
         for gold, item in zip(query.gold, plain.pop("gold")):
-            group = [gold.id, *(other.id for other in gold.alternatives)]
+            group = [gold.id, *(alternative.id for alternative in gold.alternatives)]
             if None in group or gold.grade not in lists:
                 rest.append(item)
                 continue

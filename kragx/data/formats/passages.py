@@ -59,7 +59,7 @@ def columns_hint(names: Iterable[str]) -> str:
             found=found,
         )
     question = _named(columns, _QUESTIONS)
-    passage = _named([own for own in columns if own != question], _PASSAGES)
+    passage = _named([column for column in columns if column != question], _PASSAGES)
     # Called so as a whole: "no" and "id" stand in many other words.
     number = next((own for own in columns if str(own).casefold() in _IDS), None)
     with_id = "" if number is None else f"query_id: {_in_yaml(number)}, "

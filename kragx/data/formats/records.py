@@ -20,7 +20,7 @@ def query_record(query: Query) -> dict[str, Any]:
             id=item.id,
             text=item.text,
             grade=None if item.grade == 1.0 else item.grade,
-            alternatives=[doc_record(other) for other in item.alternatives],
+            alternatives=[doc_record(alternative) for alternative in item.alternatives],
             metadata=dict(item.metadata),
         )
         for item in query.gold

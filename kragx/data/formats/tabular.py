@@ -287,7 +287,7 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
         else:
             record[name] = value
             continue
-        if twice := [key for key, own in parts.items() if metadata.get(key, own) != own]:
+        if twice := [key for key, part in parts.items() if metadata.get(key, part) != part]:
             problem = f"another column says otherwise of the metadata's {twice[0]!r}; keep one"
             raise DataError(problem, field=column)
         metadata |= parts

@@ -174,7 +174,7 @@ def _check(criteria: Criteria) -> None:
     if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
         problem = "--out: what a judge of relevance finds in all retrievers is one pool"
         raise UsageError(problem, remedy=f"give the questions gold, or {remedy}")
-    if any(own.votes for own in judges):
+    if any(judge.votes for judge in judges):
         problem = "--out: how far the judges of a panel differ is said of all questions at once"
         raise UsageError(problem, remedy=f"name one judge, or {remedy}")
     for spec in criteria.specs:

@@ -133,7 +133,7 @@ def settings_hash(criteria: Criteria, texts: Texts) -> str:
     members = [own for own in (criteria.matcher, criteria.facts_by) if own is not None]
     for own in members:
         members += own.members
-    metrics = [own.metric for own in criteria.specs if ":" in own.name]
+    metrics = [spec.metric for spec in criteria.specs if ":" in spec.name]
     of_corpus = hashlib.sha256()
     if texts.corpus.source is not None:
         for doc_id, doc in sorted(texts.corpus.docs.items()):
@@ -143,7 +143,9 @@ def settings_hash(criteria: Criteria, texts: Texts) -> str:
         "match": criteria.matcher.settings,
         "facts": None if criteria.facts_by is None else criteria.facts_by.settings,
         "vocabulary": [
-            own.vocabulary.key for own in members if own.vocabulary and own.tells_siblings
+            member.vocabulary.key
+            for member in members
+            if member.vocabulary and member.tells_siblings
         ],
         "passages": criteria.passages,
         "judges": [judge.decides_by for judge in criteria.judges],
@@ -153,7 +155,7 @@ def settings_hash(criteria: Criteria, texts: Texts) -> str:
                 for own in members
                 if not is_built_in(own)
             ),
-            *(_code(own.from_matches or own.from_evidence) for own in metrics),
+            *(_code(metric.from_matches or metric.from_evidence) for metric in metrics),
         ],
         "tokens": criteria.token_settings,
         "profile": asdict(criteria.profile),
@@ -229,13 +231,13 @@ def _computed(
     scores = compute(table, criteria.specs, criteria.profile, evidence)
     of_part.sums.update(table_counts(table))
     of_part.longest = table.longest
-    for own in scores:
-        name = str(own.spec)
-        of_part.values[name] = [own.values]
-        if own.maxima is not None:
-            of_part.values[most(name)] = [own.maxima]
-        counts = {} if own.no_gold is None else {"no gold": int(own.no_gold.sum())}
-        counts |= asdict(own.pooled) if own.pooled else {}
+    for score in scores:
+        name = str(score.spec)
+        of_part.values[name] = [score.values]
+        if score.maxima is not None:
+            of_part.values[most(name)] = [score.maxima]
+        counts = {} if score.no_gold is None else {"no gold": int(score.no_gold.sum())}
+        counts |= asdict(score.pooled) if score.pooled else {}
         of_part.sums.update({f"{name} {kind}": n for kind, n in counts.items()})
     if evidence is not None:
         of_part.readers = evidence.readers
@@ -281,7 +283,7 @@ def _write(
     schema = dict.fromkeys(("query_id", "status", "query_type", "error"), pa.string())
     schema |= dict.fromkeys(("n_gold", "n_retrieved"), pa.int32())
     schema |= {"query_hash": pa.binary(32)}
-    fields = (name for own in groups for name in own if name.startswith("metadata."))
+    fields = (name for group in groups for name in group if name.startswith("metadata."))
     schema |= dict.fromkeys(fields, pa.list_(pa.string()))
     schema |= dict.fromkeys(scores.values, pa.float64())
     columns: dict[str, Any] = {"query_id": passed.query_ids, "query_hash": passed.hashes}

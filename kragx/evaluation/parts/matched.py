@@ -112,8 +112,8 @@ def matched(part: Part, plan: Plan, heard: Heard | None = None) -> MatchedPart:
         of_part.error = error
     else:
         with suppress(DataError):  # whoever computes the metric reads them again, and says it
-            for how in plan.spans:
-                of_part.spans[how] = read_spans(passed.kept or (), of_part.table, how)
+            for span in plan.spans:
+                of_part.spans[span] = read_spans(passed.kept or (), of_part.table, span)
     return of_part
 
 
@@ -184,7 +184,7 @@ def match_all(
     matching.conclude(plan.matcher, notes)
     return Matched(
         MatchTable.joined(tables),
-        {how: _joined(own) for how, own in spans.items() if len(own) == len(tables)},
+        {how: _joined(span) for how, span in spans.items() if len(span) == len(tables)},
     )
 
 

@@ -219,6 +219,6 @@ def part_at(place: object) -> Part:
             match place:
                 case {"first": int(n), "start": int(start), "stop": int(stop), "format": str(kind)}:
                     return Lines(file, n, start, stop, kind)
-                case {"groups": [*groups]} if all(isinstance(own, int) for own in groups):
+                case {"groups": [*groups]} if all(isinstance(group, int) for group in groups):
                     return Groups(Table(file, tuple(groups)))
     raise DataError("stands in no file of this machine")

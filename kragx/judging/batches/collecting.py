@@ -250,7 +250,9 @@ async def look_after(
                     collected, problems = await _asked(store, service_of, secrets, collect)
                 else:
                     collected, problems = {}, []
-            batches = [(one, len(store.batches.questions(one))) for one in store.batches.batches()]
+            batches = [
+                (batch, len(store.batches.questions(batch))) for batch in store.batches.batches()
+            ]
     except NoStoreError:
         return Overview(str(address), (), is_there=False)
     return Overview(str(address), tuple(batches), collected, tuple(problems))

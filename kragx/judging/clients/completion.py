@@ -138,7 +138,7 @@ def _read(
 
 def _first(choices: Sequence[Any]) -> Any:
     """The choice with the index 0, wherever it stands; without one that which comes first."""
-    own = (one for one in choices if isinstance(one, Mapping) and one.get("index") == 0)
+    own = (choice for choice in choices if isinstance(choice, Mapping) and choice.get("index") == 0)
     return next(own, choices[0])
 
 

@@ -125,15 +125,15 @@ def drift_parts(drifts: Iterable[Drift]) -> Iterable[Part]:
     """A table with a row for each."""
     rows = [
         [
-            visible(own.later),
-            visible(own.earlier),
-            f"{own.earlier_at[:10]} → {own.later_at[:10]}",
-            str(own.n_pairs),
-            f"{own.n_changed} ({percent(own.changed_share)})",
-            str(own.n_crossed),
-            signed(own.mean_change),
+            visible(drift.later),
+            visible(drift.earlier),
+            f"{drift.earlier_at[:10]} → {drift.later_at[:10]}",
+            str(drift.n_pairs),
+            f"{drift.n_changed} ({percent(drift.changed_share)})",
+            str(drift.n_crossed),
+            signed(drift.mean_change),
         ]
-        for own in drifts
+        for drift in drifts
     ]
     if not rows:
         yield Line(phrase("the judge: no pair was judged again by a later judge"))

@@ -37,7 +37,7 @@ def mean_intervals(
         is an end of their range: thirty hits of thirty say something, thirty times 0.4 does not.
     """
     low, high = (
-        np.array([np.nan if own is None else own[end] for own in ranges]) for end in (0, 1)
+        np.array([np.nan if range_ is None else range_[end] for range_ in ranges]) for end in (0, 1)
     )
     with np.errstate(invalid="ignore"):
         inside = ((values >= low) & (values <= high)) | np.isnan(values)

@@ -72,7 +72,7 @@ class Spread:
             doc_lengths: for each query how many tokens each of its documents adds to its stream.
         """
         ends = [np.concatenate(([0], np.cumsum(lengths))) for lengths in doc_lengths]
-        sizes = np.array([of[-1] for of in ends], np.int64)
+        sizes = np.array([end[-1] for end in ends], np.int64)
         start = np.cumsum(sizes) - sizes
         text = np.repeat(np.arange(len(text_length)), text_length)
         first, where = np.full(len(text), NEVER), np.full(len(text), -1)
@@ -115,7 +115,7 @@ class Spread:
             n_tokens += len(part.first)
             n_texts += len(part.text_length)
             n_items += len(part.item_query)
-            n_stream += sum(int(of[-1]) for of in part.ends)
+            n_stream += sum(int(end[-1]) for end in part.ends)
         first, where, twin, text, length, item, query, dull, dull_query = (
             np.concatenate(column) for column in zip(*columns)
         )
@@ -129,7 +129,7 @@ class Spread:
     def after(self, depths: Sequence[int] | Ints) -> Ints:
         """(q) how many tokens of each stream its first documents hold."""
         return np.array(
-            [of[min(int(depth), len(of) - 1)] for of, depth in zip(self.ends, depths)], np.int64
+            [end[min(int(depth), len(end) - 1)] for end, depth in zip(self.ends, depths)], np.int64
         )
 
     def coverage(self, cut: Ints) -> Floats:

@@ -118,9 +118,10 @@ def write_figures(
             of_match = Path(folder) if len(comparisons) == 1 else Path(folder) / name
             make_folder(of_match)
             compared = [
-                own
-                for own in evaluations
-                if own.match_name == comparison.match and own.name in comparison.retrievers
+                evaluation
+                for evaluation in evaluations
+                if evaluation.match_name == comparison.match
+                and evaluation.name in comparison.retrievers
             ]
             figures = _figures(comparison, compared, dataset, runs or {}, words)
             for figure_name, figure in figures.items():

@@ -72,7 +72,11 @@ def tuning_figures(
 
 def _figure(tuning: Tuning, words: Mapping[str, str]) -> Figure | None:
     mains = [curve for curve in tuning.curves if not curve.among]
-    sized = [own for own in tuning.settings if own.tokens is not None and own.mean is not None]
+    sized = [
+        setting
+        for setting in tuning.settings
+        if setting.tokens is not None and setting.mean is not None
+    ]
     count = len(mains) + bool(sized)
     if not count:
         return None

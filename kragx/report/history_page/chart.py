@@ -119,18 +119,18 @@ def chart(history: History, metric: str) -> Chart:
 
 def _known(series: Series, metric: str) -> list[tuple[int, Estimate]]:
     return [
-        (run, own.estimates[metric])
-        for run, own in enumerate(series.points)
-        if own is not None
-        and not own.failed
-        and metric in own.estimates
-        and own.estimates[metric].value is not None
+        (run, point.estimates[metric])
+        for run, point in enumerate(series.points)
+        if point is not None
+        and not point.failed
+        and metric in point.estimates
+        and point.estimates[metric].value is not None
     ]
 
 
 def _is_broken(history: History, run: int) -> bool:
     steps = [own.steps[run] for own in history.series]
-    known = [own for own in steps if own is not None]
+    known = [step for step in steps if step is not None]
     return bool(known) and not any(own.joined for own in known)
 
 
@@ -141,7 +141,7 @@ def _pieces(series: Series, marks: Sequence[Mark]) -> Iterator[list[Mark]]:
         assert mark is not None
         # A run without this metric lies between: what broke there breaks here.
         since = 0 if before is None else before.run + 1
-        between = [own for own in series.steps[since : mark.run + 1] if own is not None]
+        between = [step for step in series.steps[since : mark.run + 1] if step is not None]
         if piece and not all(own.joined for own in between):
             yield piece
             piece = []

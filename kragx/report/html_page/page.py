@@ -143,9 +143,12 @@ def write_html(
             slices=fields_worth_slicing(gold),
             dataset=gold,
         )
-        of_grid = {own.match: own for own in tunings}
+        of_grid = {tuning.match: tuning for tuning in tunings}
         comparisons = [
-            of_grid[own.match].instead(own) if own.match in of_grid else own for own in comparisons
+            of_grid[comparison.match].instead(comparison)
+            if comparison.match in of_grid
+            else comparison
+            for comparison in comparisons
         ]
     blocks = payload(
         listed, sources, comparisons, record, gates, changes, losses, tunings, matcher_grids

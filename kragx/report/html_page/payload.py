@@ -78,7 +78,7 @@ def payload(
         "versions": versions(),
         "record": record,
         "gates": [{**plain(gate), "said": said(gate.said)} for gate in gates],
-        "tunings": {own.match: _tuning(own) for own in tunings},
+        "tunings": {tuning.match: _tuning(tuning) for tuning in tunings},
         "matcher_grids": short(plain(matcher_grids)),
         "dataset": dict(first.settings["dataset"]),
         "profile": said(first.profile_label),
@@ -115,9 +115,9 @@ def payload(
         },
         "losses": {
             name: [
-                {**plain(own), "remarks": list(map(said, own.remarks))}
-                for own in losses
-                if own.match == name
+                {**plain(loss), "remarks": list(map(said, loss.remarks))}
+                for loss in losses
+                if loss.match == name
             ]
             for name in grid.cells
         },
@@ -216,9 +216,9 @@ def _standings(
     values: dict[str, dict[str, Any]] = {}
     for comparison in comparisons:
         own = comparison.to_dict()
-        for part, known in zip(own["slices"], comparison.slices, strict=True):
+        for part, slice_ in zip(own["slices"], comparison.slices, strict=True):
             part.pop("query_ids")
-            part["rows"] = _positions(known.query_ids, position_of)
+            part["rows"] = _positions(slice_.query_ids, position_of)
         own["flips"] = [
             {
                 "metric": flips.metric,
@@ -232,7 +232,9 @@ def _standings(
         own["too_few"] = plain(too_few)
         # The page says these in its own words.
         told = (flips_warning(comparison.flips), str(too_few))
-        turning = [each for each in comparison.recommendations[0].cautions if each.code in _TEXTS]
+        turning = [
+            caution for caution in comparison.recommendations[0].cautions if caution.code in _TEXTS
+        ]
         own["cautions"] = [
             *(said(each.text) for each in turning),
             *(said(each) for each in comparison.cautions if each not in told),

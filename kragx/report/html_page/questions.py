@@ -103,8 +103,11 @@ class Questions:
             ),
         }
         alternatives = [
-            [other.id, self._texts.number(other.text or self._by_id.get(other.id or ""))]
-            for other in gold.alternatives
+            [
+                alternative.id,
+                self._texts.number(alternative.text or self._by_id.get(alternative.id or "")),
+            ]
+            for alternative in gold.alternatives
         ]
         return {**values, "alternatives": alternatives} if alternatives else values
 
@@ -169,7 +172,7 @@ class Questions:
         ranked = cell.lists[row]
         texts_of = [(-1, [""])]
         for item, gold in enumerate(cell.golds[row]):
-            alternatives = (other.text or "" for other in gold.alternatives)
+            alternatives = (alternative.text or "" for alternative in gold.alternatives)
             texts_of.append((item, [gold.text or "", *alternatives]))
         reasons = []
         for item, texts in texts_of:

@@ -267,7 +267,7 @@ class _Merge:
         if not getattr(record, name).strip():
             raise DataError("is empty", field=name, remedy="fill it in, or remove the row")
         if "uid" not in values and any(
-            getattr(one, name) == getattr(record, name) for one in things.values()
+            getattr(thing, name) == getattr(record, name) for thing in things.values()
         ):
             self.n_unchanged += 1
             return
@@ -414,7 +414,7 @@ class _Merge:
         if row.question is not None and row.question.strip() != "":
             now = self.questions.get(known.question)
             wordings = [*self.versions.get(known.question, ()), *([now] if now else ())]
-            texts = {one.text.strip() for one in wordings if isinstance(one, Question)}
+            texts = {wording.text.strip() for wording in wordings if isinstance(wording, Question)}
             if not any(is_same(row.question.strip(), text) for text in texts):
                 raise DataError(
                     f"{shorten(row.question)} is not the question's text",

@@ -95,7 +95,7 @@ def read_json(path: Path) -> Rows:
     rows = []
     for kind in _TABLES:
         records = whole.get(kind.table, [])
-        if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
+        if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
             raise DataError("a list of objects is expected", path=str(path), field=kind.table)
         for number, values in enumerate(records):
             place = f"{kind.table}[{number}]"

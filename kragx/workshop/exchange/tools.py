@@ -213,7 +213,7 @@ def read_argilla(path: Path) -> Rows:
                 continue
             values = {**grade, "note": str(own.get("note", ""))}
             spans = (one for one in _of(own, "evidence", list) if isinstance(one, dict))
-            values["spans"] = [[one.get("start"), one.get("end")] for one in spans]
+            values["spans"] = [[span.get("start"), span.get("end")] for span in spans]
             data = _of(record, "metadata", dict) | record["fields"]
             rows.append(_row(place, values, data, user))
     mistakes.refuse()

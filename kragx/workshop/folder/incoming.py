@@ -82,7 +82,7 @@ def _question(query: Query, person: Person, kept: list[dict[str, Any]]) -> Quest
     if isinstance(difficulty, str):
         del metadata["difficulty"]
     sources = metadata.get("sources")
-    if isinstance(sources, list) and all(isinstance(one, str) for one in sources):
+    if isinstance(sources, list) and all(isinstance(source, str) for source in sources):
         del metadata["sources"]
     made_by = metadata.get("made_by")
     of_template = isinstance(made_by, Mapping) and "template" in made_by
@@ -141,7 +141,7 @@ def _plain(gold: Gold) -> dict[str, Any]:
         "id": gold.id,
         "text": gold.text,
         "grade": gold.grade,
-        "alternatives": [_plain_doc(other) for other in gold.alternatives] or None,
+        "alternatives": [_plain_doc(alternative) for alternative in gold.alternatives] or None,
         "metadata": dict(gold.metadata) or None,
     }
     return {name: value for name, value in item.items() if value is not None}

@@ -256,9 +256,9 @@ def rebuilt(query: Query, options: Sequence[Sequence[Option]]) -> tuple[Query, i
         options: for each gold item itself, if it has an id or a text, and its alternatives.
     """
     items = [
-        _Item(gold, number, own[0] if len(own) == 1 else None)
-        for number, own in enumerate(options)
-        for gold in _golds(query.gold[number], own)
+        _Item(gold, number, option[0] if len(option) == 1 else None)
+        for number, option in enumerate(options)
+        for gold in _golds(query.gold[number], option)
     ]
     _settle(items)
     kept = _joined(items)
@@ -296,7 +296,7 @@ def _by_chunk(items: Sequence[_Item]) -> list[list[_Item]]:
     """The items that stand in the same chunks now and did not before."""
     groups: defaultdict[frozenset[str], list[_Item]] = defaultdict(list)
     for item in items:
-        ids = [item.gold.id, *(other.id for other in item.gold.alternatives)]
+        ids = [item.gold.id, *(alternative.id for alternative in item.gold.alternatives)]
         is_named = item.option is not None and item.option.probe.doc.id is not None
         if is_named and None not in ids:
             groups[frozenset(map(str, ids))].append(item)
@@ -313,7 +313,7 @@ def _settle(items: list[_Item]) -> None:
         name: item
         for item in items
         if item.gold.grade > 0
-        for name in (item.gold.id, *(other.id for other in item.gold.alternatives))
+        for name in (item.gold.id, *(alternative.id for alternative in item.gold.alternatives))
         if name is not None
     }
     for item in [*items]:

@@ -176,8 +176,8 @@ class Board:
             state.odd(question),
             plan.top,
             tuple(
-                tuple(sorted(map(documents.index, own), key=lambda n: -own[documents[n]]))
-                for own in doubts.values()
+                tuple(sorted(map(documents.index, doubt), key=lambda n: -doubt[documents[n]]))
+                for doubt in doubts.values()
             ),
         )
 

@@ -67,7 +67,9 @@ def _read(file: Path | None) -> list[list[str]] | None:
         groups = None if file is None else json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    is_whole = isinstance(groups, list) and all(isinstance(own, list) and own for own in groups)
+    is_whole = isinstance(groups, list) and all(
+        isinstance(group, list) and group for group in groups
+    )
     return groups if is_whole else None
 
 

@@ -66,7 +66,9 @@ def is_settled(
         relevant: those that answer the question.
     """
     answers = set(relevant) & set(judged)
-    others = {first(other.id) for other in gold.alternatives if other.id is not None}
+    others = {
+        first(alternative.id) for alternative in gold.alternatives if alternative.id is not None
+    }
     places = {
         first(document)
         for document, rows in candidates.items()

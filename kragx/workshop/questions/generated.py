@@ -129,7 +129,7 @@ class WrittenQuestions(Questions):
         yield from super().describe()
         kinds = {
             phrase("questions to have no answer"): sum(
-                one.answerable is False for one in self.questions
+                question.answerable is False for question in self.questions
             ),
             phrase("of several documents"): sum(len(one.sources) > 1 for one in self.questions),
         }
@@ -505,7 +505,7 @@ class _Work:
 
     def _check_missing(self, judgements: Iterable[Judgement]) -> None:
         """Raise a `JudgingError` if more is missing than may be, but for what was refused."""
-        self._n_refused += sum(one.failure in _REFUSED for one in judgements)
+        self._n_refused += sum(judgement.failure in _REFUSED for judgement in judgements)
         total, judge = self._writing + self._checking, self._judge
         n_missing = total.n_missing - self._n_refused
         if not judge.dry_run and n_missing > judge.max_missing * total.n_judgements:
@@ -525,7 +525,8 @@ class _Work:
         """What there is in the end."""
         questions = tuple(slot.question for slot in slots if slot.question is not None)
         counts = {
-            name: existing[name] + Counter(filter(None, (getattr(one, name) for one in questions)))
+            name: existing[name]
+            + Counter(filter(None, (getattr(question, name) for question in questions)))
             for name in shares
         }
         notes = unmet_notes(shares, counts)

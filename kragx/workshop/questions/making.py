@@ -373,7 +373,9 @@ class _Maker:
         """Templates that no document fills, and why questions are missing."""
         notes: list[str] = []
         languages = {one.language for one in self._filled}
-        foreign = [one for one in self._templates if one.language not in (None, *languages)]
+        foreign = [
+            template for template in self._templates if template.language not in (None, *languages)
+        ]
         if foreign:
             n = len(foreign)
             notes.append(phrase("{n} templates are for documents of another language", n=n))
@@ -450,6 +452,6 @@ class Asked:
             return True
         own = content_words(str(text))
         return bool(own) and any(
-            (own <= known or known <= own) and len(own & known) >= ALIKE * len(own | known)
-            for known in self._words
+            (own <= word or word <= own) and len(own & word) >= ALIKE * len(own | word)
+            for word in self._words
         )

@@ -63,7 +63,7 @@ def word_leak(dataset: GoldDataset) -> WordLeak:
     for query in dataset:
         relevant = [gold for gold in query.gold if gold.grade > 0]
         texts = [gold.text for gold in relevant]
-        texts += [other.text for gold in relevant for other in gold.alternatives]
+        texts += [alternative.text for gold in relevant for alternative in gold.alternatives]
         known = [text for text in texts if text]
         queries[query.id] = leak(query.text or "", known) if known else None
     difficulties = {query.id: query.metadata.get("difficulty") for query in dataset}

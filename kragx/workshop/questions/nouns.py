@@ -24,7 +24,7 @@ def korean(texts: Sequence[str]) -> Iterator[Iterator[str]]:
     """
     if has_kiwi():
         runs = (_runs(text, tokens) for text, tokens in zip(texts, _tokens(texts)))
-        return (iter([p for p, is_long in own if is_long] or [p for p, _ in own]) for own in runs)
+        return (iter([p for p, is_long in run if is_long] or [p for p, _ in run]) for run in runs)
     nouns = _with_particles(texts)
     return ((stem for stem in map(_bare, words(text)) if stem in nouns) for text in texts)
 

@@ -108,7 +108,7 @@ def reckon(boards: Sequence[Board], plan: Plan, rule: Rule | None) -> Reckoning:
     whole = _field(compared, rule)
     # Of those with the same lists one stands for all: no grade can tell them apart.
     field = replace(whole, weights=whole.weights[[group[0] for group in groups]])
-    certain = {pair: own[0] for pair, own in field.verdicts().items()}
+    certain = {pair: verdict[0] for pair, verdict in field.verdicts().items()}
     among = sorted(contenders(certain, len(groups)))
     best = tuple(names[n] for number in among for n in groups[number])
     unsettled = open_pairs(certain, len(groups))
@@ -141,7 +141,9 @@ def _equal(boards: Sequence[Board]) -> list[list[int]]:
     """The retrievers in groups of those whose lists are the same for every question."""
     groups: dict[bytes, list[int]] = {}
     for number in range(len(boards[0].ranks)):
-        parts = (own.tobytes() for one in boards for own in (one.ranks[number], one.counts[number]))
+        parts = (
+            own.tobytes() for board in boards for own in (board.ranks[number], board.counts[number])
+        )
         groups.setdefault(b"".join(parts), []).append(number)
     return list(groups.values())
 
@@ -227,7 +229,9 @@ def _field(boards: Sequence[Board], rule: Rule) -> Field:
     weights = [rule.weights(board.ranks, board.counts) for board in boards]
     return Field(
         rule,
-        np.stack([_padded([own[r] for own in weights], width) for r in range(len(weights[0]))]),
+        np.stack(
+            [_padded([weight[r] for weight in weights], width) for r in range(len(weights[0]))]
+        ),
         _padded([rule.gains(board.grades) * board.known for board in boards], width),
         _padded([~board.known for board in boards], width) > 0,
     )

@@ -234,7 +234,7 @@ class Queue:
     def turn(self, person: str, question: str, document: str) -> Turn:
         """A pair as it is shown, whether it is suggested or was searched for."""
         copies = self.copies.all(document)
-        said = [self.state.newest((question, own), person) for own in copies]
+        said = [self.state.newest((question, copy), person) for copy in copies]
         mine = max((own for own in said if own is not None), key=lambda own: own.at, default=None)
         return Turn(question, document, len(copies), mine)
 

@@ -269,7 +269,7 @@ class Neighbours:
         self._chunks: dict[str, list[str]] = {}
         self._place: dict[str, tuple[str, int]] = {}
         for source, chunks in of_source.items():
-            starts = [docs[one].metadata.get("start") for one in chunks]
+            starts = [docs[chunk].metadata.get("start") for chunk in chunks]
             order = list(range(len(chunks)))
             if all(isinstance(start, int) for start in starts):
                 order.sort(key=lambda number: int(starts[number] or 0))

@@ -124,7 +124,7 @@ def ready(
             undecided = [own for rows in said.values() if len(own := _grades(rows, top)) > 1]
             n_lowest += sum(map(_is_relevant, undecided))
             n_disputed += sum(not _is_relevant(own) for own in undecided)
-    n_moved = sum(gold.grade > 0 and is_doubt(gold) for one in queries for gold in one.gold)
+    n_moved = sum(gold.grade > 0 and is_doubt(gold) for query in queries for gold in query.gold)
     return Ready(tuple(queries), tuple(left_out), n_disputed, n_lowest, n_moved)
 
 
@@ -139,7 +139,9 @@ def _said(state: State, question: str, documents: Sequence[str], top: int) -> li
     What was decided stands alone, beside those who say the same, as they may have marked evidence.
     """
     newest = [*verdicts(state, question, documents).values()]
-    decided = [row for own in documents for row in state.decisions.get((question, own), [])[-1:]]
+    decided = [
+        row for document in documents for row in state.decisions.get((question, document), [])[-1:]
+    ]
     if not decided:
         return newest
     last = max(decided, key=lambda row: row.at)
@@ -220,7 +222,7 @@ def _gold(
     newest = max(marked, key=lambda row: row.at, default=None)
     document = first if newest is None else newest.document
     members = (document, *copies.all(document))
-    texts = {own: documents[own].text or "" for own in members if own in documents}
+    texts = {member: documents[member].text or "" for member in members if member in documents}
     if document not in texts:
         document, newest = next(iter(texts), ""), None
     if not document:

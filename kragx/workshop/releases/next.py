@@ -141,7 +141,7 @@ class Next(Result):
             "disputed": (self.content.n_disputed, ""),
             "lowest": (self.content.n_lowest, ""),
             "moved": (self.content.n_moved, ""),
-            "later": (sum(own.later for own in self.shares), ""),
+            "later": (sum(share.later for share in self.shares), ""),
         }
         yield from (Lack(what, n, name) for what, (n, name) in numbers.items() if n)
         if self.missing is not None:

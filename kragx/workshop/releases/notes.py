@@ -59,8 +59,12 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
         yield from coming.diff.describe(full=True)
     yield Heading(phrase("Who judged"))
     rows = [
-        [visible(own.name), own.role, *map(str, (own.graded, own.unusable, own.later, own.decided))]
-        for own in coming.shares
+        [
+            visible(share.name),
+            share.role,
+            *map(str, (share.graded, share.unusable, share.later, share.decided)),
+        ]
+        for share in coming.shares
     ]
     heads = [
         *(phrase("who"), phrase("as"), phrase("graded")),

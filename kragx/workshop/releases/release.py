@@ -200,7 +200,7 @@ def _write(
             raise DataError("what was written does not read back as it was", path=str(path))
         # Not against the corpus, which its texts were taken from.
         found = validate(str(work / path.name), targets=workshop.settings.targets)
-        problems = tuple(replace(own, file=path.name) for own in found.problems)
+        problems = tuple(replace(problem, file=path.name) for problem in found.problems)
         validation = replace(found, file=path.name, problems=problems)
         beside = {
             "file": path.name,

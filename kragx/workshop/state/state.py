@@ -119,7 +119,7 @@ class State:
 
     def open_questions(self) -> Iterator[Question]:
         """Yield the questions that were not dropped."""
-        return (one for one in self.questions.values() if one.state == "open")
+        return (question for question in self.questions.values() if question.state == "open")
 
     def _take(self, record: Record) -> None:
         match record:

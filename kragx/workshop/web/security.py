@@ -114,7 +114,7 @@ class Guard:
         if name not in self._names:
             problem = f"this server is not called {hosts[0][:100]!r}"
             raise Refusal(403, problem, field="Host", remedy="use the link that it printed")
-        if any(one.lower() not in (f"http://{host}", f"https://{host}") for one in origins):
+        if any(origin.lower() not in (f"http://{host}", f"https://{host}") for origin in origins):
             remedy = "open the link that the workshop printed"
             raise Refusal(403, "asked by another page", field="Origin", remedy=remedy)
 
