@@ -51,8 +51,6 @@ class Reading:
         encoding: the same.
         strict: the first mistake ends the reading with a `DataError`; else all are collected.
         lines: see below.
-        of_documents: the fields of retrieved documents that are needed, as a Parquet file need not
-            be read as a whole; None for all.
         n_whole: of how many records at the beginning all is needed; of the others the gold alone,
             and mistakes may be passed over. None for all.
 
@@ -79,7 +77,6 @@ class Reading:
         encoding: str | None = None,
         strict: bool = False,
         lines: Iterable[tuple[int, bytes]] | None = None,
-        of_documents: tuple[str, ...] | None = None,
         n_whole: int | None = None,
     ) -> None:
         if format is not None and format not in FORMATS:
@@ -94,7 +91,6 @@ class Reading:
         self.is_located: bool = is_parquet and self.beir is None
         self.path: str | Path | None = source if isinstance(source, (str, Path)) else None
         self.name: str = name_of(source)
-        self.of_documents = of_documents
         self._n_whole = n_whole
         self._asked_format = format
         self.format = FORMATS.get(format or "")
@@ -122,7 +118,6 @@ class Reading:
             self.columns,
             encoding=self.encoding,
             strict=True,
-            of_documents=self.of_documents,
             n_whole=n_whole,
         )
 
@@ -178,7 +173,7 @@ class Reading:
         if isinstance(self.source, Table):
             tables = [self.source]
         else:
-            tables = [Table(own, of_documents=self.of_documents) for own in files_of(self.source)]
+            tables = [Table(file) for file in files_of(self.source)]
         for table in tables:
             self.problems.file = shown(table.file)
             if self.is_nested(table):

@@ -10,7 +10,7 @@ from kragx.data import GoldDataset, Run
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import judging_counts
-from kragx.evaluation.inputs import Ask, Source, Texts, looked_at, source_of, table_counts
+from kragx.evaluation.inputs import Ask, Source, Texts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import Matched, itself, match_all
 from kragx.evaluation.vocabulary import vocabulary_of
@@ -65,7 +65,6 @@ def evaluate_run(
         criteria.profile,
         by_id=criteria.matcher == matchers.IdMatcher() and not looks,
         texts=Texts.of(corpus, criteria.matcher, looks=looks),
-        of_documents=None if looks else looked_at(criteria.matcher, criteria.profile),
         ask=ask_then,
     )
     if source.gold is None and compares_gold(criteria.matcher):

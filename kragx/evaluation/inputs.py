@@ -435,21 +435,6 @@ class _HashedLater(Mapping[str, Any]):
         return repr(dict(self))
 
 
-def looked_at(matcher: BaseMatcher, profile: Profile) -> tuple[str, ...] | None:
-    """The fields of retrieved documents that a matcher and a profile look at; None for any."""
-    members = [matcher]
-    for own in members:
-        members += own.members
-    fields = {"id"} | ({"score"} if profile.order == "score" else set())
-    for own in members:
-        if own.members:
-            continue
-        if own.looks_at is None or not is_built_in(own):
-            return None
-        fields |= {*own.looks_at}
-    return tuple(sorted(fields))
-
-
 def source_of(
     dataset: object,
     run: object,
@@ -457,7 +442,6 @@ def source_of(
     *,
     by_id: bool = False,
     texts: Texts = NO_TEXTS,
-    of_documents: tuple[str, ...] | None = None,
     ask: Ask | None = None,
 ) -> Source:
     """What to evaluate.
@@ -468,7 +452,6 @@ def source_of(
         profile: says which queries are left out.
         by_id: whether ids alone are compared, which needs no documents.
         texts: fills in those of ids.
-        of_documents: the fields of retrieved documents that are needed, as of `Reading`.
         ask: asks a retriever; None for `retrieve` with its defaults.
     """
     scored = Scored.of(dataset, run) if by_id and profile.missing == "empty" else None
@@ -486,7 +469,7 @@ def source_of(
             "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
             "retriever), or a results file alone, by its path or as rows"
         )
-    reading = Reading(dataset, strict=True, of_documents=of_documents)
+    reading = Reading(dataset, strict=True)
     return Source(reading, reading.name, reading.name, texts, reading=reading)
 
 

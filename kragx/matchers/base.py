@@ -216,8 +216,6 @@ Heard = Callable[[MatchItem, Trace], object]
 Reads = Literal["ids", "texts"]
 # A subclass that is a dataclass gives these without an annotation, which would make an option of
 # them; by a name with a type every type checker infers the same.
-ID_AND_TEXT: tuple[str, ...] | None = ("id", "text")
-ID_AND_METADATA: tuple[str, ...] | None = ("id", "metadata")
 EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")
 
 
@@ -232,8 +230,6 @@ class BaseMatcher:
             subclass that gives itself none.
         needs: options without which a built-in method makes no matcher.
         reads: whether ids or texts are compared.
-        looks_at: the fields of retrieved documents that it looks at, so that no others need be read
-            of a file that can do without; None for any.
         yes_or_no: whether scores are 0 and 1 alone, so that no other threshold has a meaning.
         top: the highest grade, of a matcher whose scores are grades; None if they are none.
         may_not_know: whether a score may be NaN, for one that could not be found out.
@@ -257,7 +253,6 @@ class BaseMatcher:
     name: str = ""
     needs: tuple[str, ...] = ()
     reads: Reads = "texts"
-    looks_at: tuple[str, ...] | None = None
     yes_or_no: bool = False
     top: float | None = None
     may_not_know: bool = False
@@ -483,7 +478,6 @@ class IdsMatcher(BaseMatcher):
 
     reads: Reads = "ids"
     yes_or_no = True
-    looks_at: tuple[str, ...] | None = ID_AND_METADATA
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
         """0: what has another text is another document."""

@@ -21,7 +21,6 @@ from kragx.data.stretches import distinct, starts
 from kragx.data.words import words
 from kragx.errors import shorten
 from kragx.matchers.arrays import ArrayMatcher, Targets, with_texts
-from kragx.matchers.base import ID_AND_TEXT
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats
 from kragx.phrase import Phrase
@@ -260,7 +259,6 @@ class TokenMatcher(BatchMatcher):
     tokenizer: Tokenizer
     least_tokens: int = 1
     short: int = 0
-    looks_at = ID_AND_TEXT
 
     def remedy(self, text: str) -> str:
         """By what the text has: tokens but too few, none, markup alone, or nothing at all."""

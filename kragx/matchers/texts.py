@@ -13,7 +13,6 @@ from kragx.data.documents import Remembered
 from kragx.data.ngrams import of_pairs
 from kragx.errors import DataError
 from kragx.matchers.arrays import ArrayMatcher, Targets, with_texts
-from kragx.matchers.base import ID_AND_TEXT
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 
@@ -30,7 +29,6 @@ class YesOrNo(ArrayMatcher):
 
     casefold: bool = False
     normalised: bool = True
-    looks_at = ID_AND_TEXT
     yes_or_no = True
 
     def matches(self, gold: str, doc: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from kragx import (
     write_results,
 )
 from kragx.data import Retrieved
-from kragx.data.formats import located, parquet
+from kragx.data.formats import located
 from kragx.data.formats.located import files_of, is_located, located_name
 from kragx.data.formats.parquet import Table, tables_of
 from kragx.data.formats.parquet_written import write_questions
@@ -327,42 +326,12 @@ def test_a_file_of_another_kind_is_told(
         read_results(path)
 
 
-def test_only_what_is_needed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Texts are not read where ids are matched, metadata where texts are, scores where no rank."""
-    rows = [
-        {
-            "query_id": f"q{n}",
-            "gold": [{"id": "d1", "text": "t"}],
-            "retrieved": [{"id": "d1", "text": "t", "score": 1.0, "metadata": '{"page": "d1"}'}],
-        }
-        for n in range(3)
-    ]
-    path = table(tmp_path / "file.parquet", rows)
-    read_fields: list[set[str]] = []
-    columns = parquet._columns
-
-    def noted(file: Any, of_documents: Any) -> list[str]:
-        paths = columns(file, of_documents)
-        read_fields.append({own.split(".")[-1] for own in paths if own.startswith("retrieved")})
-        return paths
-
-    monkeypatch.setattr(parquet, "_columns", noted)
-    evaluate(path, match="id")
-    evaluate(path, match="exact")
-    evaluate(path, match="id", profile="trec")
-    evaluate(path, match={"method": "id", "id_key": "metadata.page", "gold_id_key": "id"})
-    evaluate(path, match="id", metrics=["source_diversity@10"])
-    everything = {"id", "text", "score", "metadata"}
-    ids = {"id", "metadata"}  # where the id of a document may stand
-    assert read_fields == [ids, {"id", "text"}, ids | {"score"}, ids, everything]
-
-
 def test_fields_of_metadata_may_be_called_as_those_of_documents(tmp_path: Path) -> None:
-    """Metadata that is a struct is read as a whole, whatever else is not."""
+    """Metadata that is a struct is read as a whole."""
     metadata = {"text": "draft", "score": 2.0, "page": 1}
     row = {"query_id": "q1", "gold": [], "retrieved": [{"id": "d", "metadata": metadata}]}
     path = table(tmp_path / "file.parquet", [row])
-    ((_, _, answer),) = Reading(path, strict=True, of_documents=("id", "metadata"))
+    ((_, _, answer),) = Reading(path, strict=True)
     assert answer is not None
     assert answer.documents[0].metadata == metadata
 
@@ -399,23 +368,6 @@ def test_a_subclass_may_look_at_any_field(tmp_path: Path) -> None:
     gold = {"q0": [{"id": "d", "text": "t"}]}
     run = {"q0": [{**docs[1], "text": "t"}]}
     assert evaluate(gold, run, match=Newest(), metrics=["recall@1"])["recall@1"] == 1.0
-
-
-def test_texts_are_read_after_all_where_an_id_is_missing(tmp_path: Path) -> None:
-    """Documents without an id are told apart by their texts: the second one is no repetition."""
-    rows = [
-        {
-            "query_id": f"q{n}",
-            "gold": [{"id": "d1"}],
-            "retrieved": [{"id": None, "text": "a"}, {"id": None, "text": "b"}, {"id": "d1"}],
-        }
-        for n in range(3)
-    ]
-    path = table(tmp_path / "file.parquet", rows)
-    whole = Table(str(path))
-    part = replace(whole, of_documents=("id",))
-    problems = Problems("x", strict=True)
-    assert [*part.records(problems)] == [*whole.records(problems)]
 
 
 def test_parts_are_row_groups_with_their_rows(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -33,7 +33,6 @@ TABLE_KEY = b"kragx"
 
 _BATCH_BYTES = 32 << 20
 _BATCH_ROWS = 512
-_DOCUMENT = ("id", "text", "score", "metadata")
 _LISTS = ("alternatives", "expected_doc_types")
 _TEXTS = ("id", "text", "metadata")
 _JSON = ("metadata", "stages", "history")
@@ -48,13 +47,11 @@ class Table:
     Attributes:
         file: its name or address.
         groups: the row groups, in order; None for all.
-        of_documents: the fields of retrieved documents that are read; None for all.
         folder: where a relative path starts.
     """
 
     file: str
     groups: tuple[int, ...] | None = None
-    of_documents: tuple[str, ...] | None = None
     folder: str = field(default_factory=os.getcwd)
 
     @property
@@ -77,13 +74,7 @@ class Table:
         Args:
             problems: is told of rows that cannot be read at all.
         """
-        rows = self._rows(problems, _records, nested=True, of_documents=self.of_documents)
-        for row, record in rows:
-            if self.of_documents is not None and not _is_told(record):
-                whole = self._rows(problems, _records, nested=True)
-                yield from (pair for pair in whole if pair[0] >= row)
-                return
-            yield row, record
+        return self._rows(problems, _records, nested=True)
 
     def rows(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
         """The rows of any table by column, numbered from 1."""
@@ -109,14 +100,13 @@ class Table:
         read: Callable[[pa.RecordBatch], list[dict[str, Any]]],
         *,
         nested: bool,
-        of_documents: Collection[str] | None = None,
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """What `read` makes of the rows; those that it cannot read are reported."""
         with opened(self.file, self.folder) as source:
             file = _checked(source, self.file, nested=nested)
             about = file.metadata
             sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
-            columns = _columns(file, of_documents)
+            columns = _leaves(file)
             for group in range(len(sizes)) if self.groups is None else self.groups:
                 n_bytes = max(about.row_group(group).total_byte_size // max(sizes[group], 1), 1)
                 n_rows = min(max(_BATCH_BYTES // n_bytes, 1), _BATCH_ROWS)
@@ -136,9 +126,7 @@ class Table:
                     first += batch.num_rows
 
 
-def tables_of(
-    file: str, n_bytes: int, of_documents: tuple[str, ...] | None = None
-) -> Iterator[Table]:
+def tables_of(file: str, n_bytes: int) -> Iterator[Table]:
     """A file in stretches of neighbouring row groups of some bytes each."""
     with opened(file) as source:
         about = _checked(source, file).metadata
@@ -148,10 +136,10 @@ def tables_of(
             groups.append(group)
             total += about.row_group(group).total_byte_size
             if total >= n_bytes:
-                yield Table(file, tuple(groups), of_documents)
+                yield Table(file, tuple(groups))
                 groups, total = [], 0
         if groups:
-            yield Table(file, tuple(groups), of_documents)
+            yield Table(file, tuple(groups))
 
 
 # -- schemas ---------------------------------------------------------------------------------------
@@ -186,24 +174,6 @@ def _leaves(file: ParquetFile) -> list[str]:
 def _is_index(name: str) -> bool:
     """Whether a column is the index of a DataFrame, which pandas writes beside."""
     return name.startswith("__index_level_")
-
-
-def _columns(file: ParquetFile, of_documents: Collection[str] | None) -> list[str]:
-    """The paths of the columns that are read."""
-    paths = _leaves(file)
-    if of_documents is None:
-        return paths
-
-    def is_needed(path: str) -> bool:
-        column, *within = path.split(".")
-        name = next(filter(_DOCUMENT.__contains__, within), None)
-        return column != "stages" and (
-            column != "retrieved" or name is None or name in of_documents
-        )
-
-    needed = [*filter(is_needed, paths)]
-    # Of documents with texts alone, say, the lists would be gone with the texts.
-    return needed if any(path.split(".")[0] == "retrieved" for path in needed) else paths
 
 
 def _is_nested(schema: pa.Schema, name: str) -> bool:
@@ -301,12 +271,6 @@ def _json(value: Any) -> Any:
     if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value):
         return dict(value)
     return value
-
-
-def _is_told(record: dict[str, Any]) -> bool:
-    """Whether each document is one by the fields that were read, and needs none of the others."""
-    docs = record.get("retrieved") or ()
-    return all(isinstance(doc, dict) and ("id" in doc or "text" in doc) for doc in docs)
 
 
 def _unreadable(row: pa.RecordBatch, error: Exception) -> str:

@@ -21,7 +21,7 @@ from kragx.errors import UsageError, needing
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, deviations, versions
 from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
-from kragx.evaluation.inputs import Passed, Source, Texts, looked_at, source_of
+from kragx.evaluation.inputs import Passed, Source, Texts, source_of
 from kragx.evaluation.part_tables.asking import sharing
 from kragx.evaluation.part_tables.scored import (
     FACTS,
@@ -137,8 +137,7 @@ def evaluate_in_parts(
     matcher, meant, looks = criteria.matcher, criteria.profile, criteria.looks
     _check(criteria)
     texts = Texts.of(corpus, matcher, looks=looks)
-    fields = None if looks else looked_at(matcher, meant)
-    of = source_of(source, None, meant, texts=texts, of_documents=fields)
+    of = source_of(source, None, meant, texts=texts)
     criteria = criteria.for_run(of.name).against_gold()
     if criteria.needs_vocabulary:
         criteria = criteria.knowing(vocabulary_of(of))

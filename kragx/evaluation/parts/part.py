@@ -153,7 +153,7 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
         files = files_of(rows.source)
         if not all(rows.is_nested(Table(file)) for file in files):
             return _in_rows(rows)
-        tables = (tables_of(file, PART_BYTES, rows.of_documents) for file in files)
+        tables = (tables_of(file, PART_BYTES) for file in files)
         return map(Groups, chain.from_iterable(tables))
     stream = iter(rows)
     first = next(stream, None)  # its format is known now
