@@ -210,14 +210,17 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
         matcher: decides, one of those that `compares_gold`; it is asked for some thousand pairs.
     """
     questions = sample.looked_at()
-    # What is known before anything is retrieved.
-    gathering = Gathering(None if matcher.vocabulary is None else matcher.vocabulary.corpus)
-    gathering.add_golds((text for own in questions for text in own.texts), of_script=True)
-    matcher = matcher.knowing(gathering.vocabulary)
     of_text: dict[str, set[int]] = {}
     for row, question in enumerate(questions):
         for text in question.texts:
             of_text.setdefault(text, set()).add(row)
+    if len(of_text) < 2:  # there is no other
+        scores = np.zeros(len(questions))
+        return GoldSiblings(scores, scores if matcher.tells_siblings else None, {}, sample.n)
+    # What is known before anything is retrieved.
+    gathering = Gathering(None if matcher.vocabulary is None else matcher.vocabulary.corpus)
+    gathering.add_golds((text for own in questions for text in own.texts), of_script=True)
+    matcher = matcher.knowing(gathering.vocabulary)
     texts = sorted(of_text)
     rows = [of_text[text] for text in texts]
     pairs = _alike(texts, rows)
@@ -248,9 +251,7 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
 
 
 def _alike(texts: Sequence[str], rows: Sequence[set[int]]) -> list[tuple[int, int]]:
-    """Each text with a few that are most like it, and gold of other questions alone."""
-    if len(texts) < 2:
-        return []
+    """Each of two texts or more with a few that are most like it, and gold of others alone."""
     bare = ["".join(normalise(text, casefold=True).split()) for text in texts]
     slots = _slots(bare)
     sizes = np.bitwise_count(slots).sum(axis=1, keepdims=True).astype(np.float32)
