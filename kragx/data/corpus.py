@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from operator import is_
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,8 @@ class Corpus:
 
     def gold(self, dataset: GoldDataset, needed_by: str | None = None) -> GoldDataset:
         """A gold set with texts; as `filled`."""
+        if not any(map(_textless, chain.from_iterable(query.gold for query in dataset))):
+            return dataset
         filled = self.filled(batched((None, query, None) for query in dataset), needed_by)
         queries = tuple(query for batch in filled for query in batch.queries())
         is_same = all(map(is_, queries, dataset))  # and so is its hash, once it is known

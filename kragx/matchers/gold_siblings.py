@@ -217,10 +217,11 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
     if len(of_text) < 2:  # there is no other
         scores = np.zeros(len(questions))
         return GoldSiblings(scores, scores if matcher.tells_siblings else None, {}, sample.n)
-    # What is known before anything is retrieved.
-    gathering = Gathering(None if matcher.vocabulary is None else matcher.vocabulary.corpus)
-    gathering.add_golds((text for own in questions for text in own.texts), of_script=True)
-    matcher = matcher.knowing(gathering.vocabulary)
+    if matcher.vocabulary is not None or matcher.needs_vocabulary:
+        # What is known before anything is retrieved.
+        gathering = Gathering(None if matcher.vocabulary is None else matcher.vocabulary.corpus)
+        gathering.add_golds((text for own in questions for text in own.texts), of_script=True)
+        matcher = matcher.knowing(gathering.vocabulary)
     texts = sorted(of_text)
     rows = [of_text[text] for text in texts]
     pairs = _alike(texts, rows)
