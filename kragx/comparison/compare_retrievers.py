@@ -21,7 +21,7 @@ from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Family, Rows
+from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
 from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
@@ -318,6 +318,12 @@ def _cautions(
     )
     if n_queries := most - comparison.n_queries:
         yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
+    if comparison.n_queries > MANY:
+        yield phrase(
+            "of more than {most:,} queries p comes from the normal distribution, not from random "
+            "signs for each of them",
+            most=MANY,
+        )
     if too_few := too_few_questions(comparison):
         yield too_few.text
     if warning := flips_warning(comparison.flips):

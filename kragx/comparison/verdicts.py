@@ -22,9 +22,9 @@ from kragx.comparison.statistics import (
     Flipped,
     Rows,
     effect_sizes,
-    flip_groups,
     flip_tests,
     mean_intervals,
+    normal_tests,
     sure_bounds,
     tally,
     worse_of_many,
@@ -283,7 +283,7 @@ class PairTests:
             ]
         )
         if n > MANY:
-            tests, own = flip_groups(
+            tests, own = normal_tests(
                 columns,
                 n,
                 parts,

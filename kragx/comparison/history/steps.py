@@ -17,8 +17,8 @@ from kragx.comparison.statistics import (
     MANY,
     TOLERANCE,
     Flipped,
-    flip_groups,
     flip_tests,
+    normal_tests,
 )
 from kragx.comparison.view import Direction
 from kragx.errors import shorten
@@ -191,7 +191,7 @@ def _flipped(group: list[_Column], family: Ints) -> tuple[Flipped, Families]:
     every = [np.arange(n)]
     if n > MANY:
         columns = (own for _, _, own in group)
-        tests, own = flip_groups(columns, n, every, family_of=of, n_families=N_FAMILIES)
+        tests, own = normal_tests(columns, n, every, family_of=of, n_families=N_FAMILIES)
     else:
         table = np.stack([own for _, _, own in group], axis=1)
         tests, own = flip_tests(table, every, family_of=of, n_families=N_FAMILIES)

@@ -9,7 +9,7 @@ from kragx.comparison.statistics.evidence import (
     sure_bounds,
     unseen,
 )
-from kragx.comparison.statistics.many import flip_groups, worse_of_many
+from kragx.comparison.statistics.normal import normal_tests, worse_of_many
 from kragx.comparison.statistics.paired import (
     MANY,
     difference_interval,
@@ -73,10 +73,10 @@ __all__ = [
     "exact_limits",
     "expanded",
     "expanded_intervals",
-    "flip_groups",
     "flip_tests",
     "least_p",
     "mean_intervals",
+    "normal_tests",
     "percentile_interval",
     "percentile_intervals",
     "queries_needed",

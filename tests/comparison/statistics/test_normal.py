@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kragx.comparison import compare, verdicts
+from kragx.comparison import compare, compare_retrievers, verdicts
 from kragx.comparison.statistics import (
-    flip_groups,
     flip_tests,
+    normal_tests,
     worse_of_many,
     worse_parts,
 )
@@ -23,36 +23,41 @@ def some_differences(seed, n=4_000, c=3):
     return random.choice(VALUES, p=SHARES, size=(n, c)) + random.normal(0, 0.02, c)
 
 
-def test_one_question_a_group_is_the_test_itself():
-    """With as many groups as questions, none of which share one, p is that of `flip_tests`."""
-    differences = np.array([[0.5], [0.25], [-0.125], [1.0]])
-    (plain,), _ = flip_tests(differences, [np.arange(4)])
-    for seed in range(200):  # a seed whose lots put the four into groups of their own
-        (grouped,), (family,) = flip_groups(differences.T, 4, [np.arange(4)], seed=seed, groups=64)
-        if grouped.z == pytest.approx(plain.z):
-            assert grouped.p == plain.p
-            assert family.n_tests == 1
-            return
-    pytest.fail("no seed puts four questions into groups of their own")
+def test_by_hand():
+    """1,060 of 2,000 differ one way: z = 120 / sqrt(2,000) = 2.683, and p = 0.0073."""
+    column = np.where(np.arange(2_000) < 1_060, 1.0, -1.0)
+    (tests,), (family,) = normal_tests([column], 2_000, [np.arange(2_000)])
+    assert tests.z == pytest.approx([2.6833], abs=1e-4)
+    assert tests.p == pytest.approx([0.00729], abs=1e-5)
+    assert family.n_tests == 1
+    # What the largest of one standard normal number is by chance, with either sign.
+    assert np.quantile(family.maxima, 0.95) == pytest.approx(1.96, abs=0.05)
+
+
+def test_few_that_differ_are_flipped():
+    """Of ten questions that differ among many p is exact: 2 of 1,024 ways are as extreme."""
+    column = np.zeros(5_000)
+    column[:10] = 0.25
+    (tests,), _ = normal_tests([column], 5_000, [np.arange(5_000)])
+    assert tests.p.tolist() == [2 / 1_024]
 
 
 @pytest.mark.integration
-def test_grouped_flips_decide_as_flips_of_each_question():
+def test_it_decides_as_flips_of_each_question():
     """Over all questions and in a part p is about the same, and so is what it decides."""
     logs, same = [], []
     for seed in range(8):
-        differences = some_differences(seed)
-        parts = [np.arange(4_000), np.arange(0, 4_000, 5)]
+        differences = some_differences(seed, n=8_000)
+        parts = [np.arange(8_000), np.arange(0, 8_000, 2)]
         plain, (family,) = flip_tests(differences, parts, 1_000, handicap=0.5)
-        grouped, (other,) = flip_groups(
-            differences.T, 4_000, parts, 1_000, handicap=0.5, groups=512
-        )
+        normal, (other,) = normal_tests(differences.T, 8_000, parts, 1_000, handicap=0.5)
         assert other.n_tests == family.n_tests == 6
-        for one, two in zip(plain, grouped):
-            logs += [*zip(np.log(one.p), np.log(two.p))]
-            same += [*((one.p <= 0.05) == (two.p <= 0.05))]
+        for flipped, drawn in zip(plain, normal):
+            assert drawn.z == pytest.approx(flipped.z, abs=1e-4)
+            logs += [*zip(np.log(flipped.p), np.log(np.maximum(drawn.p, 1 / 1_001)))]
+            same += [*((flipped.p <= 0.05) == (drawn.p <= 0.05))]
         # What the largest of all statistics is by chance does not depend on the way.
-        quantiles = [np.quantile(own.maxima, (0.5, 0.95)) for own in (family, other)]
+        quantiles = [np.quantile(tests.maxima, (0.5, 0.95)) for tests in (family, other)]
         assert quantiles[0] == pytest.approx(quantiles[1], abs=0.2)
     assert np.corrcoef(np.transpose(logs))[0, 1] > 0.98
     assert np.mean(same) > 0.96
@@ -60,13 +65,27 @@ def test_grouped_flips_decide_as_flips_of_each_question():
 
 @pytest.mark.integration
 def test_level():
-    """Where two retrievers are equal, p is at most .05 in no more than 5 % of 2,000 draws."""
-    random, false = np.random.default_rng(7), 0
+    """Where two retrievers are equal, p is at most .05 in about 5 % of 2,000 draws."""
+    random, n_false = np.random.default_rng(7), 0
     for seed in range(2_000):
-        column = random.choice(VALUES, p=SHARES, size=3_000) * random.random(3_000)
-        (tests,), _ = flip_groups([column], 3_000, [np.arange(3_000)], 400, seed, groups=256)
-        false += tests.p[0] <= 0.05
-    assert 60 <= false <= 130  # 100 by chance, four deviations either way are 39
+        column = random.choice(VALUES, p=SHARES, size=4_000) * random.random(4_000)
+        (tests,), _ = normal_tests([column], 4_000, [np.arange(4_000)], 10, seed)
+        n_false += tests.p[0] <= 0.05
+    assert 60 <= n_false <= 139  # 100 by chance, four deviations either way are 39
+
+
+@pytest.mark.integration
+def test_level_of_a_family():
+    """Of six tests that hang together some adjusted p is at most .05 in about 5 % of 1,000."""
+    random, n_false = np.random.default_rng(11), 0
+    parts = [np.arange(6_000), np.arange(0, 6_000, 2)]
+    for seed in range(1_000):
+        common = random.normal(size=(6_000, 1))
+        columns = (common + random.normal(size=(6_000, 3))).T
+        tests, (family,) = normal_tests(columns, 6_000, parts, 2_000, seed)
+        p = [family.adjusted(part.p, part.z) for part in tests]
+        n_false += np.min(p) <= 0.05
+    assert 25 <= n_false <= 78  # 50 by chance, four deviations either way are 28
 
 
 def test_missing_values_and_what_never_differs():
@@ -75,10 +94,8 @@ def test_missing_values_and_what_never_differs():
     gaps = column.copy()
     gaps[::2] = np.nan
     rows = np.arange(4_000)
-    (tests,), (family,) = flip_groups(
-        [gaps, column * 0, column * np.nan], 4_000, [rows], groups=512
-    )
-    (halved,), _ = flip_groups([np.where(np.isnan(gaps), 0.0, gaps)], 4_000, [rows], groups=512)
+    (tests,), (family,) = normal_tests([gaps, column * 0, column * np.nan], 4_000, [rows])
+    (halved,), _ = normal_tests([np.where(np.isnan(gaps), 0.0, gaps)], 4_000, [rows])
     assert tests.p[0] == halved.p[0]
     assert tests.p[1:].tolist() == [1.0, 1.0]
     assert tests.z[1:].tolist() == [0.0, 0.0]
@@ -117,6 +134,7 @@ def test_a_comparison_of_many_is_the_comparison(monkeypatch):
     ]
     plain = compare(evaluations, slices=["query_type"], resamples=1_000)
     monkeypatch.setattr(verdicts, "MANY", 100)
+    monkeypatch.setattr(compare_retrievers, "MANY", 100)
     monkeypatch.setattr(verdicts, "_CELLS", 1_000)
     many = compare(evaluations, slices=["query_type"], resamples=1_000)
     assert many.n_tests == plain.n_tests
@@ -131,17 +149,18 @@ def test_a_comparison_of_many_is_the_comparison(monkeypatch):
             assert (after.n, after.wins, after.ties) == (before.n, before.wins, before.ties)
             assert after.verdict == before.verdict
             assert after.p_adjusted == pytest.approx(before.p_adjusted, abs=0.05)
+    assert "of more than 100 queries p comes from the normal distribution" in str(many.cautions)
     assert [own.kind for own in many.recommendations] == [own.kind for own in plain.recommendations]
 
 
-def test_families_by_groups_are_those_of_the_test_itself():
+def test_families_are_those_of_the_test_itself():
     """Each test is corrected with its own family alone, whichever way chance is drawn."""
     differences = np.random.default_rng(5).normal(0, 1, (600, 3))
     parts = [np.arange(600), np.arange(0, 600, 3)]
     of = np.array([[0, 1, 2], [1, 1, 2]])
     for own in (
         flip_tests(differences, parts, 500, family_of=of, n_families=3),
-        flip_groups(differences.T, 600, parts, 500, family_of=of, n_families=3),
+        normal_tests(differences.T, 600, parts, 500, family_of=of, n_families=3),
     ):
         _, families = own
         assert [family.n_tests for family in families] == [1, 3, 2]
