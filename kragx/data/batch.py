@@ -83,13 +83,13 @@ class Entries:
         """Those of some questions in a row."""
         texts = self.texts.part(queries)
         first = int(self.texts.n_texts[: queries.start].sum())
-        own = slice(first, first + len(texts.numbers))
+        entries = slice(first, first + len(texts.numbers))
         return type(self)(
             texts,
-            None if self.ids is None else self.ids[own],
-            None if self.numbers is None else self.numbers[own],
-            None if self.metadata is None else self.metadata[own],
-            None if self.alternatives is None else self.alternatives[own],
+            None if self.ids is None else self.ids[entries],
+            None if self.numbers is None else self.numbers[entries],
+            None if self.metadata is None else self.metadata[entries],
+            None if self.alternatives is None else self.alternatives[entries],
             self.are_distinct,
         )
 
@@ -139,14 +139,14 @@ class Entries:
         self,
     ) -> Iterator[tuple[str | None, str | None, float | None, Mapping[str, Any] | None]]:
         """Id, text, number and metadata of each entry."""
-        known = self.texts.known
-        texts = [None if number < 0 else known[number] for number in self.texts.numbers.tolist()]
-        none = repeat(None)
+        interned = self.texts.known
+        texts = [None if number < 0 else interned[number] for number in self.texts.numbers.tolist()]
+        nothing = repeat(None)
         return zip(
-            none if self.ids is None else self.ids,
+            nothing if self.ids is None else self.ids,
             texts,
-            none if self.numbers is None else self._plain_numbers,
-            none if self.metadata is None else self.metadata,
+            nothing if self.numbers is None else self._plain_numbers,
+            nothing if self.metadata is None else self.metadata,
         )
 
     @property
@@ -167,9 +167,9 @@ class Entries:
         """The documents of each question; those with the same text and nothing else are one."""
         is_text_alone = self.ids is None and self.numbers is None and self.metadata is None
         if is_text_alone and self.have_texts:
-            known = self.texts.known
+            interned = self.texts.known
             return self._by_question(
-                chunk_of(known[number]) for number in self.texts.numbers.tolist()
+                chunk_of(interned[number]) for number in self.texts.numbers.tolist()
             )
         return self._by_question(
             Doc(doc_id, text, metadata or {}, score)
@@ -198,11 +198,11 @@ _SCALARS = frozenset(("id", "score", "grade"))  # of which 0 and an empty text s
 
 def numbered(texts: Sequence[str | None], n: Sequence[int]) -> Lists:
     """Texts, n of each question, by their numbers among the known ones."""
-    known = known_texts()
+    interned = known_texts()
     numbers = np.full(len(texts), NO_TEXT, np.int64)
     have_text = [text is not None for text in texts]
-    numbers[have_text] = known.numbers([text for text in texts if text is not None])
-    return Lists(known.texts, numbers, np.array(n, np.int64))
+    numbers[have_text] = interned.numbers([text for text in texts if text is not None])
+    return Lists(interned.texts, numbers, np.array(n, np.int64))
 
 
 @dataclass(frozen=True)
@@ -332,8 +332,8 @@ class Batch:
     def hashes(self) -> list[bytes]:
         """`query_hash` of each question."""
         golds, kinds = self.golds, self.more.get("query_type", repeat(None))
-        others = (golds.metadata, golds.alternatives)
-        if self.queries_made or others != (None, None) or not self.more.keys() <= {"query_type"}:
+        rarer = (golds.metadata, golds.alternatives)
+        if self.queries_made or rarer != (None, None) or not self.more.keys() <= {"query_type"}:
             return [*map(query_hash, self.queries())]
         items = iter(
             [
@@ -454,7 +454,7 @@ class Records:
         lines, query_ids, questions, answered, seconds = zip(*self._rows)
         golds, docs = self._golds.entries(), self._docs.entries()
         self._rows = []
-        statuses: list[Status] = ["answered" if own else "missing" for own in answered]
+        statuses: list[Status] = ["answered" if flag else "missing" for flag in answered]
         yield Batch(lines, query_ids, questions, golds, docs, statuses, seconds)
 
 
@@ -479,30 +479,30 @@ def _read(entries: Any, number: str) -> tuple[_Others, Sequence[str]]:
         return (0, {}), ()
     if {*map(len, entries)} == {1} and "text" in entries[0]:  # each is a text alone
         return (n, {}), [*map(_TEXT, entries)]
-    plain = columns(entries, number, strings=False, keep=lambda texts: texts)
-    if plain is None:
+    read = columns(entries, number, strings=False, keep=lambda texts: texts)
+    if read is None:
         raise NotPlainError
-    beside = {"ids": plain.ids, "numbers": plain.numbers, "metadata": plain.metadata}
-    others = {name: [*own] for name, own in beside.items() if own is not None}
-    return (n, others), plain.texts or ()
+    beside = {"ids": read.ids, "numbers": read.numbers, "metadata": read.metadata}
+    others = {name: [*column] for name, column in beside.items() if column is not None}
+    return (n, others), read.texts or ()
 
 
 class _Gathered:
     """The documents, or the gold items, that were gathered."""
 
-    def __init__(self, known: KnownTexts) -> None:
-        self._known = known.texts
+    def __init__(self, interned: KnownTexts) -> None:
+        self._known = interned.texts
         self._n: list[int] = []
         self._texts: list[int] = []
         self._columns: dict[str, list[Any]] = {}
 
     def add(self, texts: list[int], entries: _Others) -> None:
         """Add a list that was read."""
-        n, others = entries
-        if others or self._columns:
-            for name in {**self._columns, **others}:
+        n, columns = entries
+        if columns or self._columns:
+            for name in {**self._columns, **columns}:
                 column = self._columns.setdefault(name, [None] * len(self._texts))
-                column += others.get(name) or [None] * n
+                column += columns.get(name) or [None] * n
         self._texts += texts or [NO_TEXT] * n
         self._n.append(n)
 
@@ -538,15 +538,15 @@ class Kept:
             n_whole: so many questions are kept, whatever room they take.
             room: for how many entries that are texts alone; another takes that of `_HEAVY`.
         """
-        n, known = 0, set()
+        n, text_lists = 0, set()
         try:
             for batch in self._stream:
                 self._kept.append(batch)
                 yield batch
                 n += len(batch)
                 room -= _room(batch)
-                known.add(id(batch.docs.texts.known))  # another list holds as many characters
-                if n >= n_whole and (room <= 0 or len(known) > _MOST_KNOWN):
+                text_lists.add(id(batch.docs.texts.known))  # another list holds as many characters
+                if n >= n_whole and (room <= 0 or len(text_lists) > _MOST_KNOWN):
                     return
         except DataError as error:
             self._error = error
@@ -618,11 +618,11 @@ class Scored:
             return None
         query_ids, nothing = tuple(qrels), dict[str, float]()
         rankings = {query_id: run.get(query_id, nothing) for query_id in query_ids}
-        others = {query_id: run[query_id] for query_id in run.keys() - qrels.keys()}
+        extra = {query_id: run[query_id] for query_id in run.keys() - qrels.keys()}
         golds, docs = _entries(qrels, "grade"), _entries(rankings, "score")
-        _entries(others, "score")
+        _entries(extra, "score")
         is_answered = tuple(map(run.__contains__, query_ids))
-        return cls(query_ids, golds, docs.ranked(), is_answered, len(others))
+        return cls(query_ids, golds, docs.ranked(), is_answered, len(extra))
 
     def __iter__(self) -> Iterator[Row]:
         return in_rows(self.batches())
@@ -639,7 +639,7 @@ class Scored:
                 questions=nothing,
                 golds=self.golds.part(part),
                 docs=self.docs.part(part),
-                statuses=["answered" if own else "missing" for own in self.is_answered[part]],
+                statuses=["answered" if flag else "missing" for flag in self.is_answered[part]],
                 seconds=nothing,
             )
 
@@ -664,7 +664,7 @@ def _are_ids(keys: list[Any]) -> bool:
     return all(map(str.strip, keys)) if has_spaces else "" not in keys
 
 
-def _entries(scores: Scores, what: Literal["grade", "score"]) -> Entries:
+def _entries(scores: Scores, field: Literal["grade", "score"]) -> Entries:
     """Documents, or gold items, that are ids with numbers.
 
     Raises:
@@ -674,14 +674,14 @@ def _entries(scores: Scores, what: Literal["grade", "score"]) -> Entries:
     numbers = [*chain.from_iterable([mapping.values() for mapping in mappings])]
     kinds = {*map(type, numbers)}
     if not kinds <= {int, float}:
-        _check(scores, what)
+        _check(scores, field)
     try:
         values = np.array(numbers if kinds <= {int, float} else [*map(float, numbers)], np.float64)
     except OverflowError:
-        _check(scores, what)
+        _check(scores, field)
         raise
-    if np.isnan(values).any() or (what == "grade" and not np.isfinite(values).all()):
-        _check(scores, what)
+    if np.isnan(values).any() or (field == "grade" and not np.isfinite(values).all()):
+        _check(scores, field)
     sizes = np.fromiter(map(len, mappings), np.int64, len(mappings))
     textless = Lists(known_texts().texts, np.full(len(numbers), NO_TEXT, np.int64), sizes)
     return Entries(textless, [*chain.from_iterable(mappings)], values, are_distinct=True)
@@ -690,17 +690,17 @@ def _entries(scores: Scores, what: Literal["grade", "score"]) -> Entries:
 _NUMBERS = (int, float, np.integer, np.floating, Fraction, Decimal)
 
 
-def _check(scores: Scores, what: Literal["grade", "score"]) -> None:
+def _check(scores: Scores, field: Literal["grade", "score"]) -> None:
     """Refuse the first value that is no number, or a grade that is not finite."""
-    kind = "finite number" if what == "grade" else "number"
+    kind = "finite number" if field == "grade" else "number"
     for query_id, numbers in scores.items():
         for document, value in numbers.items():
             try:
                 number = float(value) if isinstance(value, _NUMBERS) else nan
             except OverflowError:
                 number = nan
-            if isinstance(value, bool) or isnan(number) or (what == "grade" and isinf(number)):
+            if isinstance(value, bool) or isnan(number) or (field == "grade" and isinf(number)):
                 raise DataError(
-                    f"query {query_id!r}: the {what} of {document!r} must be a {kind}, not "
+                    f"query {query_id!r}: the {field} of {document!r} must be a {kind}, not "
                     f"{shorten(value)}"
                 )

@@ -29,12 +29,12 @@ class Columns(NamedTuple, Generic[_Kept]):
     @property
     def rows(self) -> "zip[tuple[str | None, _Kept | None, float | None, dict[str, Any]]]":
         """The same, value by value."""
-        none = (None,) * len(self.texts or self.ids or ())
+        blanks = (None,) * len(self.texts or self.ids or ())
         return zip(
-            self.ids or none,
-            self.texts or none,
-            self.numbers or none,
-            self.metadata or [{} for _ in none],
+            self.ids or blanks,
+            self.texts or blanks,
+            self.numbers or blanks,
+            self.metadata or [{} for _ in blanks],
             strict=True,
         )
 
@@ -85,17 +85,17 @@ def unmended(texts: list[str]) -> list[str]:
 
 
 def by_list(
-    plain: Callable[[list[object]], Sequence[_Kept] | None], lists: Sequence[object]
+    read: Callable[[list[object]], Sequence[_Kept] | None], lists: Sequence[object]
 ) -> list[tuple[_Kept, ...]] | None:
     """What `plain` makes of the values of all lists at once, list by list; None as `plain`."""
     if not {*map(type, lists)} <= {list, tuple}:
         return None
     flat: list[object] = [*chain.from_iterable(lists)]  # type: ignore[arg-type]
-    values = plain(flat) if flat else ()
+    values = read(flat) if flat else ()
     if values is None:
         return None
     stream = iter(values)
-    return [tuple(islice(stream, len(own))) for own in lists]  # type: ignore[arg-type]
+    return [tuple(islice(stream, len(values_of_list))) for values_of_list in lists]  # type: ignore[arg-type]
 
 
 def _by_name(values: Sequence[Any], number: str, *, strings: bool) -> tuple[list[Any] | None, ...]:
@@ -117,7 +117,7 @@ def _by_name(values: Sequence[Any], number: str, *, strings: bool) -> tuple[list
     elif kind is str and strings:
         return None, [*values], None, None
     elif not issubclass(kind, Mapping):
-        ids, texts, metadata = ([*map(own, values)] for own in _OF_DOCUMENT)
+        ids, texts, metadata = ([*map(field, values)] for field in _OF_DOCUMENT)
         return ids, texts, None, metadata
     raise NotPlainError
 

@@ -155,12 +155,12 @@ class Corpus:
 
     def _of_gold(self, gold: Gold) -> Gold:
         filled = map(self._of_doc, (Doc(gold.id, gold.text), *gold.alternatives))
-        text, *others = (
+        text, *alternatives = (
             # An empty text would stand in every document.
             doc if doc.text is None or doc.text.strip() else replace(doc, text=None)
             for doc in filled
         )
-        return replace(gold, text=text.text, alternatives=tuple(others))
+        return replace(gold, text=text.text, alternatives=tuple(alternatives))
 
     def _of_retrieved(self, retrieved: Retrieved) -> Retrieved:
         docs = retrieved.documents
@@ -233,8 +233,10 @@ class Lacking:
     def error(self, needed_by: str) -> LackingError:
         """The error that counts them and names a few."""
         sides = {"gold": self.gold, "retrieved": self.retrieved}
-        (first, problem), *more = ((side, self._named(ids)) for side, ids in sides.items() if ids)
-        problem += "".join(f"; {side}: {names}" for side, names in more)
+        (first, problem), *further = (
+            (side, self._named(ids)) for side, ids in sides.items() if ids
+        )
+        problem += "".join(f"; {side}: {names}" for side, names in further)
         add = "add them to it, name the corpus that has them"
         if self.corpus.source is None:
             add = "add 'text', name the corpus that has them"
@@ -245,20 +247,20 @@ class Lacking:
 
     def add(self, later: Lacking) -> None:
         """Add those of questions that come behind."""
-        for own, more in ((self.gold, later.gold), (self.retrieved, later.retrieved)):
+        for ids, more in ((self.gold, later.gold), (self.retrieved, later.retrieved)):
             for doc_id, place in more.items():
-                own.setdefault(doc_id, place)
+                ids.setdefault(doc_id, place)
 
     def _named(self, ids: Mapping[str | None, str]) -> str:
         """How many they are, and the first few."""
-        shown = [f"{shorten(one)} ({place})" for one, place in list(ids.items())[:_SHOWN]]
+        examples = [f"{shorten(doc_id)} ({place})" for doc_id, place in list(ids.items())[:_SHOWN]]
         rest = [f"{len(ids) - _SHOWN:,} more"] if len(ids) > _SHOWN else []
         have, are = ("id has", "is") if len(ids) == 1 else ("ids have", "are")
         where = ""
         if self.corpus.source is not None:
-            known = next(iter(self.corpus.docs), None)
-            where = f" and {are} not in the corpus {self.corpus.name} (whose first is {known!r})"
-        return f"{len(ids):,} {have} no text{where}: {', '.join([*shown, *rest])}"
+            first_id = next(iter(self.corpus.docs), None)
+            where = f" and {are} not in the corpus {self.corpus.name} (whose first is {first_id!r})"
+        return f"{len(ids):,} {have} no text{where}: {', '.join([*examples, *rest])}"
 
 
 def as_corpus(value: object) -> Corpus:

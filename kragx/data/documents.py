@@ -112,20 +112,20 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
                     "or Haystack, a mapping with 'text' or 'id', or a string"
                 )
             fields = foreign
-    own = clean_fields(fields, _FIELDS, mender, strings)
-    doc = Doc(*own, clean_score(fields.get("score")))
+    cleaned = clean_fields(fields, _FIELDS, mender, strings)
+    doc = Doc(*cleaned, clean_score(fields.get("score")))
     if doc.id is None and doc.text is None:
         raise DataError("a document needs 'id' or 'text'; this one has neither")
     return doc
 
 
 def as_docs(
-    values: Iterable[object], mender: Mender, where: str = "", strings: bool = True
+    values: Iterable[object], mender: Mender, place: str = "", strings: bool = True
 ) -> tuple[Doc, ...]:
-    """`as_doc` for a ranked list; an error says `where` it happened and at which rank.
+    """`as_doc` for a ranked list; an error says the `place` where it happened and at which rank.
 
     In Python an entry may as well be a pair of document and score, as LangChain's
-    ``similarity_search_with_score`` gives them. Without `where`, an error's field is the position
+    ``similarity_search_with_score`` gives them. Without `place`, an error's field is the position
     in the list: ``[0].score``.
     """
 
@@ -135,21 +135,21 @@ def as_docs(
             return replace(as_doc(document, mender), score=clean_score(score))
         return as_doc(value, mender, strings)
 
-    plain = plain_docs(values, strings=strings)
-    return clean_each(values, ranked, where and f"{where}, rank") if plain is None else plain
+    docs = plain_docs(values, strings=strings)
+    return clean_each(values, ranked, place and f"{place}, rank") if docs is None else docs
 
 
 def plain_docs(values: object, *, strings: bool = True) -> tuple[Doc, ...] | None:
     """The documents of a list that is plain (`columns`); a text that comes again is held once."""
-    plain = columns(values, "score", strings=strings, keep=_chunks)
-    if plain is None:
+    fields = columns(values, "score", strings=strings, keep=_chunks)
+    if fields is None:
         return None
-    if plain[:1] + plain[2:] == (None, None, None):
-        return tuple(plain.texts or ())
+    if fields[:1] + fields[2:] == (None, None, None):
+        return tuple(fields.texts or ())
     return tuple(
         [
             Doc(doc_id, None if chunk is None else chunk.text, metadata, score)
-            for doc_id, chunk, score, metadata in plain.rows
+            for doc_id, chunk, score, metadata in fields.rows
         ]
     )
 
@@ -202,15 +202,15 @@ def clean_each(
 
 
 def clean_fields(
-    value: Mapping[str, Any], known: KeysView[str], mender: Mender, strings: bool
+    value: Mapping[str, Any], names: KeysView[str], mender: Mender, strings: bool
 ) -> tuple[str | None, str | None, Mapping[str, Any]]:
     """The id, text and metadata of a mapping; `strings` is False in files, as of `as_doc`.
 
     Raises:
-        DataError: one of them is broken, or `value` has a field that is not among the `known` ones.
+        DataError: one of them is broken, or `value` has a field that is not among the `names`.
     """
-    if not value.keys() <= known:
-        raise unknown_field(next(str(name) for name in value if name not in known), known)
+    if not value.keys() <= names:
+        raise unknown_field(next(str(name) for name in value if name not in names), names)
     text = value["text"] if "text" in value else value.get("page_content")
     return (
         clean_id(value.get("id"), mender),
@@ -219,9 +219,9 @@ def clean_fields(
     )
 
 
-def unknown_field(name: str, known: Iterable[str]) -> DataError:
+def unknown_field(name: str, names: Iterable[str]) -> DataError:
     """The error for a field that is not among the known ones."""
-    remedy = f"{nearest(name, known)} (all else belongs under 'metadata')"
+    remedy = f"{nearest(name, names)} (all else belongs under 'metadata')"
     return DataError("unknown field", field=name, remedy=remedy)
 
 

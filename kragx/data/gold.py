@@ -110,18 +110,18 @@ _LONGEST = 60
 
 def cut(text: str, longest: int) -> str:
     """A text in one line, of so many characters at most."""
-    shown = visible(text)
-    return shown if len(shown) <= longest else f"{shown[:longest]}…"
+    line = visible(text)
+    return line if len(line) <= longest else f"{line[:longest]}…"
 
 
 def first_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], n: int) -> Table:
     """The first rows of n, whose texts are cut."""
-    more = phrase("and {n} more", n=n - len(rows)) if n > len(rows) else ""
+    note = phrase("and {n} more", n=n - len(rows)) if n > len(rows) else ""
     return Table(
         columns,
         [[cut(text, _LONGEST) for text in row] for row in rows],
         words=len(columns),
-        note=more,
+        note=note,
     )
 
 
@@ -218,7 +218,7 @@ class GoldDataset(Shown):
                 [
                     query.id,
                     query.text or "-",
-                    "; ".join(own.text or own.id or "" for own in query.gold),
+                    "; ".join(gold.text or gold.id or "" for gold in query.gold),
                 ]
                 for query in self.queries[:ROWS]
             ],
@@ -252,12 +252,14 @@ class GoldDataset(Shown):
                 "pass one for each"
             )
         texts = clean_each(queries or (), lambda text: clean_text(text, mender), field="queries")
-        golds: Iterable[tuple[Gold, ...]] | None = by_list(plain_golds, [own for _, own in by_id])
+        golds: Iterable[tuple[Gold, ...]] | None = by_list(
+            plain_golds, [items for _, items in by_id]
+        )
         if golds is None:
             golds = (as_golds(items, mender, f"query {query_id!r}") for query_id, items in by_id)
         own_queries = tuple(
-            Query(query_id, text, own, answerable=False if query_id in unanswerable else None)
-            for (query_id, _), text, own in zip_longest(by_id, texts, golds)
+            Query(query_id, text, of_query, answerable=False if query_id in unanswerable else None)
+            for (query_id, _), text, of_query in zip_longest(by_id, texts, golds)
         )
         _check_unanswerable(own_queries, unanswerable)
         return cls(own_queries, name=name, n_replaced_surrogates=mender.surrogates)
@@ -364,50 +366,50 @@ def hash_of(queries: Iterable[bytes]) -> str:
     return hashlib.sha256(b"".join(sorted(queries))).hexdigest()
 
 
-def check_unique(query_ids: Iterable[str], where: str) -> None:
+def check_unique(query_ids: Iterable[str], place: str) -> None:
     """Raise a `DataError` that names the first query id that is empty or stands twice."""
-    seen: set[str] = set()
+    ids: set[str] = set()
     for position, query_id in enumerate(query_ids, start=1):
         if not query_id or query_id.isspace():
-            raise DataError(f"{where}: the id of query {position} is empty; give each its own")
-        if query_id in seen:
+            raise DataError(f"{place}: the id of query {position} is empty; give each its own")
+        if query_id in ids:
             raise DataError(
                 phrase(
                     "{where}: query id {id!r} stands twice (again at query {position}); queries "
                     "are joined by id, so each needs its own",
-                    where=where,
+                    where=place,
                     id=query_id,
                     position=position,
                 )
             )
-        seen.add(query_id)
+        ids.add(query_id)
 
 
-def as_golds(items: object, mender: Mender, where: str) -> tuple[Gold, ...]:
+def as_golds(items: object, mender: Mender, place: str) -> tuple[Gold, ...]:
     """Read the gold items of one query: a list of them, or ``{document id: grade}``."""
     if isinstance(items, Mapping):
         items = [{"id": key, "grade": grade} for key, grade in items.items()]
     if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
         raise DataError(
-            f"{where}: gold must be a list of documents, not {type(items).__name__}; "
+            f"{place}: gold must be a list of documents, not {type(items).__name__}; "
             "put a single one into a list"
         )
-    plain = plain_golds(items)
-    if plain is not None:
-        return plain
-    each = clean_each(items, lambda item: gold_items(item, mender), f"{where}, gold")
-    return tuple(chain.from_iterable(each))
+    golds = plain_golds(items)
+    if golds is not None:
+        return golds
+    groups = clean_each(items, lambda item: gold_items(item, mender), f"{place}, gold")
+    return tuple(chain.from_iterable(groups))
 
 
 def plain_golds(values: object, *, strings: bool = True) -> tuple[Gold, ...] | None:
     """The gold items of a list that is plain (`columns`); None of any other."""
-    plain = columns(values, "grade", strings=strings, keep=unmended)
-    if plain is None:
+    fields = columns(values, "grade", strings=strings, keep=unmended)
+    if fields is None:
         return None
     return tuple(
         [
             Gold(gold_id, text, 1.0 if grade is None else grade, (), metadata)
-            for gold_id, text, grade, metadata in plain.rows
+            for gold_id, text, grade, metadata in fields.rows
         ]
     )
 
@@ -420,7 +422,7 @@ _GOLD_FIELDS = dict.fromkeys(
 def gold_items(value: object, mender: Mender, strings: bool = True) -> tuple[Gold, ...]:
     """`as_gold`; of pages (`page_gold`) that are items of their own several."""
     if isinstance(value, Mapping) and not value.keys().isdisjoint(("doc", "pages", "each")):
-        return tuple(as_gold(own, mender, strings) for own in page_gold(value))
+        return tuple(as_gold(item, mender, strings) for item in page_gold(value))
     return (as_gold(value, mender, strings),)
 
 
@@ -451,7 +453,7 @@ def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:
         text=text,
         grade=1.0 if grade is None else grade,
         alternatives=clean_each(
-            alternatives, lambda other: as_doc(other, mender, strings), field="alternatives"
+            alternatives, lambda doc: as_doc(doc, mender, strings), field="alternatives"
         ),
         metadata=metadata,
     )

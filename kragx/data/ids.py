@@ -41,8 +41,8 @@ class Ids(Sequence[str]):
     def __getitem__(self, row: slice) -> Ids: ...
 
     def __getitem__(self, row: int | slice) -> str | Ids:
-        own = self._column[row]
-        return Ids(own) if isinstance(row, slice) else own.as_py()
+        cell = self._column[row]
+        return Ids(cell) if isinstance(row, slice) else cell.as_py()
 
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), 1 << 16):

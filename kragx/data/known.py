@@ -108,23 +108,23 @@ class OfTexts:
         self._age = 0
         self._values = np.empty(0, np.int64)
 
-    def of(self, known: Sequence[str], numbers: Ints, age: int = 0) -> Ints:
+    def of(self, texts: Sequence[str], numbers: Ints, age: int = 0) -> Ints:
         """That of each text.
 
         Args:
-            known: `KnownTexts.texts`.
+            texts: `KnownTexts.texts`.
             numbers: which of them.
             age: another one says that what was made before means nothing now.
         """
-        if known is not self._known or age != self._age:
+        if texts is not self._known or age != self._age:
             self.forget()
-            self._known, self._age = known, age
-        if len(self._values) < len(known):
-            more = np.full(2 * len(known) - len(self._values), _NOTHING, np.int64)
+            self._known, self._age = texts, age
+        if len(self._values) < len(texts):
+            more = np.full(2 * len(texts) - len(self._values), _NOTHING, np.int64)
             self._values = np.concatenate((self._values, more))
         values = self._values[numbers]
         if (values < 0).any():
             new = distinct(numbers[values < 0])
-            self._values[new] = self._make([known[number] for number in new.tolist()])
+            self._values[new] = self._make([texts[number] for number in new.tolist()])
             values = self._values[numbers]
         return values

@@ -21,8 +21,8 @@ class Lists(Sequence[list[str]]):
         n_texts: how many each query has.
     """
 
-    def __init__(self, known: Sequence[str], numbers: Ints, n_texts: Ints) -> None:
-        self.known: Sequence[str] = known
+    def __init__(self, texts: Sequence[str], numbers: Ints, n_texts: Ints) -> None:
+        self.known: Sequence[str] = texts
         self.numbers: Ints = numbers
         self.n_texts: Ints = n_texts
 
@@ -47,7 +47,7 @@ class Lists(Sequence[list[str]]):
 
     def __getitem__(self, query: int | slice) -> list[str] | list[list[str]]:
         if isinstance(query, slice):
-            return [self[own] for own in range(*query.indices(len(self)))]
+            return [self[row] for row in range(*query.indices(len(self)))]
         start = self.starts[query]
         numbers = self.numbers[start : start + self.n_texts[query]].tolist()
         return [self.known[number] for number in numbers]

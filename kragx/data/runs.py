@@ -170,9 +170,9 @@ def _first(retrieved: Retrieved) -> str:
     return "-" if doc is None else doc.text or doc.id or ""
 
 
-def _as_ranking(docs: object, mender: Mender, where: str) -> tuple[Doc, ...]:
+def _as_ranking(docs: object, mender: Mender, place: str) -> tuple[Doc, ...]:
     if isinstance(docs, Mapping):
-        with inside(path=where):
+        with inside(path=place):
             return rank_by_score(
                 [
                     Doc(needed_id(key, mender), score=clean_score(score, f"the score of {key!r}"))
@@ -181,10 +181,10 @@ def _as_ranking(docs: object, mender: Mender, where: str) -> tuple[Doc, ...]:
             )
     if isinstance(docs, (str, bytes)) or not isinstance(docs, Sequence):
         raise DataError(
-            f"{where}: retrieved must be a list of documents, not {type(docs).__name__}; "
+            f"{place}: retrieved must be a list of documents, not {type(docs).__name__}; "
             "put a single one into a list"
         )
-    return as_docs(docs, mender, where)
+    return as_docs(docs, mender, place)
 
 
 def rank_by_score(docs: Sequence[Doc]) -> tuple[Doc, ...]:

@@ -56,10 +56,10 @@ class Vectors:
         Raises:
             DataError: what embeds failed, or gave something that is no vector for each text.
         """
-        wanted = list(dict.fromkeys(texts))
+        distinct = list(dict.fromkeys(texts))
         if len(self.known) * (self._dimensions or 0) > _MOST_NUMBERS:
-            self.known = {text: self.known[text] for text in wanted if text in self.known}
-        new = [text for text in wanted if text not in self.known]
+            self.known = {text: self.known[text] for text in distinct if text in self.known}
+        new = [text for text in distinct if text not in self.known]
         if self._cache is not None and self._cache.exists() and new:
             keys = {self._key(text): text for text in new}
             with self._opened(self._cache) as db:
@@ -81,8 +81,8 @@ class Vectors:
         return self.known
 
     def _key(self, text: str) -> str:
-        plain = json.dumps([self._model, text])
-        return hashlib.sha256(plain.encode()).hexdigest()
+        key_text = json.dumps([self._model, text])
+        return hashlib.sha256(key_text.encode()).hexdigest()
 
     def _asked(self, batch: list[str]) -> Vector:
         try:
@@ -90,10 +90,10 @@ class Vectors:
         except KragxError:
             raise
         except Exception as error:  # whatever foreign code raises, the user must learn where
-            where = "" if self._cache is None else f"; what it gave before is in {self._cache}"
+            place = "" if self._cache is None else f"; what it gave before is in {self._cache}"
             raise DataError(
                 f"match.embeddings: embedding {len(batch)} texts failed: "
-                f"{type(error).__name__}: {error}{where}"
+                f"{type(error).__name__}: {error}{place}"
             ) from error
         try:
             vectors = np.array(answer, np.float64)

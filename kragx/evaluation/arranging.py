@@ -55,8 +55,8 @@ def directions(batch: Batch) -> Counter[str]:
         for is_meant in (scores[1:] != scores[:-1], scores[1:] < scores[:-1])
     )
     n_falling, n_changing = int(falls.sum()), int(changes.sum())
-    known = {"": len(batch) - n_changing, "rises": n_changing - n_falling, "other": n_falling}
-    return Counter({direction: n for direction, n in known.items() if n})
+    counts = {"": len(batch) - n_changing, "rises": n_changing - n_falling, "other": n_falling}
+    return Counter({direction: n for direction, n in counts.items() if n})
 
 
 def _check_scores(batch: Batch) -> None:
@@ -65,8 +65,8 @@ def _check_scores(batch: Batch) -> None:
     if is_scored.all():
         return
     n_scored = np.bincount(docs.texts.of_text[is_scored], minlength=len(batch))
-    lacks = ((n_scored > 0) & (n_scored < docs.texts.n_texts)).nonzero()[0]
-    for row in lacks[:1].tolist():
+    partly_scored = ((n_scored > 0) & (n_scored < docs.texts.n_texts)).nonzero()[0]
+    for row in partly_scored[:1].tolist():
         n, start = int(docs.texts.n_texts[row]), int(docs.texts.starts[row])
         rank = int(is_scored[start : start + n].argmin()) + 1
         raise DataError(

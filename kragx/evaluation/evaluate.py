@@ -52,7 +52,7 @@ def evaluate_run(
         name: of the retriever; None for its own.
         ask: asks a retriever; None for `retrieve` with its defaults.
     """
-    looks = criteria.looks
+    looks_at_texts = criteria.looks
     siblings_in = criteria.siblings
 
     def ask_then(retriever: object, gold: GoldDataset) -> Run:
@@ -63,8 +63,8 @@ def evaluate_run(
         dataset,
         run,
         criteria.profile,
-        by_id=criteria.matcher == matchers.IdMatcher() and not looks,
-        texts=Texts.of(corpus, criteria.matcher, looks=looks),
+        by_id=criteria.matcher == matchers.IdMatcher() and not looks_at_texts,
+        texts=Texts.of(corpus, criteria.matcher, looks=looks_at_texts),
         ask=ask_then,
     )
     if source.gold is None and compares_gold(criteria.matcher):
@@ -76,21 +76,21 @@ def evaluate_run(
         criteria = criteria.knowing(vocabulary_of(source, keep=engine is None))
     notes = matchers.Notes()
     if criteria.matcher.judges:
-        criteria, known = _judged(source, criteria, notes, heard)
+        criteria, result = _judged(source, criteria, notes, heard)
     else:
-        plan = criteria.plan(keep=itself if looks else None)
-        known = match_all(source, plan, notes, engine, heard)
+        plan = criteria.plan(keep=itself if looks_at_texts else None)
+        result = match_all(source, plan, notes, engine, heard)
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
-    sums = table_counts(known.table)
+    sums = table_counts(result.table)
     criteria.check_lost(notes, sums["n_with_any_gold"])
     counts = source.counts(sums, criteria.profile, notes)
     counts |= judging_counts(criteria.matcher, notes)
     evidence = None
     if (lists := source.passed.kept) is not None:
         concurrency = int(source.run_settings.get("concurrency", 1))
-        evidence = criteria.gathered(lists, known.table, concurrency, heard, heard_relevance)
-        evidence.know(known.spans)
+        evidence = criteria.gathered(lists, result.table, concurrency, heard, heard_relevance)
+        evidence.know(result.spans)
         if (facts := evidence.matched_facts) is not None and criteria.facts_by is not None:
             counts |= facts.concluded(facts.n, facts.notes, criteria.facts_by)
         if evidence.relevance is not None:
@@ -107,7 +107,7 @@ def evaluate_run(
         )
         | {"versions": versions()},
         match_name=criteria.label,
-        table=known.table,
+        table=result.table,
         profile=criteria.profile,
         evidence=evidence,
         dataset=source.gold,

@@ -103,13 +103,13 @@ def table_counts(table: MatchTable) -> dict[str, int]:
         "n_to_judge": looked_at.size,
     }
     if rows.any():
-        own = {
+        flags = {
             "n_queries": rows,
             "n_empty": rows & table.answered & (n_docs == 0),
             "n_unanswered": rows & ~table.answered,
             "n_documents": n_docs[rows],
         }
-        counts |= {f"{UNANSWERABLE}{name}": int(value.sum()) for name, value in own.items()}
+        counts |= {f"{UNANSWERABLE}{name}": int(value.sum()) for name, value in flags.items()}
     return counts
 
 
@@ -134,15 +134,15 @@ class Texts:
         Without a corpus only the built-in methods are known to compare every text; for whatever
         else lacks one `matching.match` counts them.
         """
-        known = as_corpus(corpus)
+        source = as_corpus(corpus)
         if matcher.reads == "ids":
-            return cls(known) if looks else cls()
-        needed = next(_comparing_all(matcher), None)
-        if needed is None and known.source is not None:
-            needed = matcher.name or matcher.class_name
+            return cls(source) if looks else cls()
+        needed_by = next(_comparing_all(matcher), None)
+        if needed_by is None and source.source is not None:
+            needed_by = matcher.name or matcher.class_name
         return cls(
-            known,
-            needed,
+            source,
+            needed_by,
             ("gold", "retrieved") if matcher.uses_gold and matcher.pool is None else ("retrieved",),
         )
 
@@ -416,8 +416,8 @@ class _HashedLater(Mapping[str, Any]):
     That takes as long as to evaluate it.
     """
 
-    def __init__(self, known: Mapping[str, Any], hashed: Callable[[], str]) -> None:
-        self._known = {**known}
+    def __init__(self, settings: Mapping[str, Any], hashed: Callable[[], str]) -> None:
+        self._known = {**settings}
         self._hashed = hashed
 
     def __getitem__(self, key: str) -> Any:

@@ -64,8 +64,8 @@ def _add(gathering: Gathering, batch: Batch, n: int) -> int:
     alternatives = batch.golds.alternatives or ()
     for of_script, part in ((True, slice(n_golds)), (False, slice(n_golds, None))):
         # Each as often as it stands: the script is that of what is asked for.
-        numbers, known = batch.golds.texts.numbers[part].tolist(), batch.golds.texts.known
-        texts = [known[number] for number in numbers if number != NO_TEXT]
+        numbers, distinct_texts = batch.golds.texts.numbers[part].tolist(), batch.golds.texts.known
+        texts = [distinct_texts[number] for number in numbers if number != NO_TEXT]
         texts += [doc.text for docs in alternatives[part] for doc in docs if doc.text]
         gathering.add_golds(filter(None, texts), of_script=of_script)
     return n + len(batch)
@@ -73,6 +73,8 @@ def _add(gathering: Gathering, batch: Batch, n: int) -> int:
 
 def _texts(entries: Entries, n: int) -> Iterator[str]:
     """The distinct texts of the entries of the first n questions."""
-    known = entries.texts.known
+    distinct_texts = entries.texts.known
     numbers = entries.texts.numbers[: int(entries.texts.n_texts[:n].sum())]
-    return filter(None, (known[own] for own in distinct(numbers).tolist() if own != NO_TEXT))
+    return filter(
+        None, (distinct_texts[number] for number in distinct(numbers).tolist() if number != NO_TEXT)
+    )
