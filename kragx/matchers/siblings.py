@@ -20,7 +20,7 @@ from typing import Literal, Self
 import numpy as np
 
 from kragx.data import TokenCorpus
-from kragx.data.korean import all_spaced_alike, stem
+from kragx.data.korean import spaced_alike, stem
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.tokenizers import without_hanja
@@ -100,7 +100,7 @@ def differences(
         apart were misread, or are those of another text, so nobody can say. None: neither.
     """
     if vocabulary.passages == "characters":
-        docs, golds = all_spaced_alike(docs, golds)
+        docs, golds = spaced_alike(docs, golds)
     # Together, as a corpus that forgets forgets all but what it is given last.
     corpus.add([*docs, *golds])
     of_docs, of_golds = corpus.rows(docs), corpus.rows(golds)
