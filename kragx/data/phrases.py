@@ -16,31 +16,21 @@ UNSPACED_FOR_ONE = 3
 """So many characters of a script that writes without spaces count as one token."""
 
 
-def is_short(tokens: Tokens, corpus: TokenCorpus, most: int = SHORT) -> bool:
-    """Whether a text has tokens, and at most `most`.
+def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, most: int = SHORT) -> NDArray[np.bool_]:
+    """Which texts have tokens, and at most `most`.
 
     Args:
-        tokens: the token numbers of the text.
+        texts: the token numbers of each text.
         corpus: where the numbers come from.
         most: a number of tokens; three characters are one in scripts that write without spaces.
     """
-    if not 0 < len(tokens) <= most * UNSPACED_FOR_ONE:
-        return False
-    unspaced = int(corpus.unspaced[tokens].sum())
-    return (len(tokens) - unspaced) * UNSPACED_FOR_ONE + unspaced <= most * UNSPACED_FOR_ONE
-
-
-def are_short(rows: Ints, corpus: TokenCorpus, most: int = SHORT) -> NDArray[np.bool_]:
-    """Whether texts are short, by their rows in the corpus, as `is_short` says it of one."""
-    lengths = corpus.lengths[rows]
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     short = (lengths > 0) & (lengths <= most * UNSPACED_FOR_ONE)
     few = short.nonzero()[0]
     if few.size:
-        of_token = np.repeat(np.arange(len(few)), lengths[few])
-        is_unspaced = corpus.unspaced[corpus.tokens_of(rows[few])]
-        unspaced = np.bincount(of_token, is_unspaced, len(few))
-        n_tokens = (lengths[few] - unspaced) * UNSPACED_FOR_ONE + unspaced
-        short[few] = n_tokens <= most * UNSPACED_FOR_ONE
+        tokens, of_token, n = joined([texts[text] for text in few.tolist()])
+        unspaced = np.bincount(of_token, corpus.unspaced[tokens], len(few))
+        short[few] = (n - unspaced) * UNSPACED_FOR_ONE + unspaced <= most * UNSPACED_FOR_ONE
     return short
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.data import Doc, Gold, TokenCorpus, Tokenizer, describe, tokenizer
-from kragx.data.phrases import Compounds, is_short
+from kragx.data.phrases import Compounds, are_short
 from kragx.data.tokenizers import LETTERS, AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens
 from kragx.errors import DataError
@@ -177,7 +177,7 @@ class Reader:
             # Short gold stands where it begins and ends as words do.
             words.add(chain(golds, *docs))
             phrases = words.of(golds)
-            short = np.array([is_short(tokens, words, how.short) for tokens in phrases], bool)
+            short = are_short(phrases, words, how.short)
             in_words = _streams([words.of(texts) for texts in docs]).texts()
             compounds = Compounds(in_words, phrases, words)
             cells = cells.where(~short[gold_rows.row[cells.gold]]).joined(

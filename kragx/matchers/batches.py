@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer
 from kragx.data.batch import Batch
-from kragx.data.documents import Remembered
-from kragx.data.known import known_texts
+from kragx.data.known import KnownTexts, OfTexts, known_texts
 from kragx.data.lists import Lists
-from kragx.data.phrases import are_short, is_short
-from kragx.data.stretches import distinct, starts
+from kragx.data.phrases import are_short
+from kragx.data.stretches import distinct
 from kragx.data.words import words
 from kragx.errors import shorten
 from kragx.matchers.arrays import ArrayMatcher, Targets, with_texts
 from kragx.matchers.notes import Notes
-from kragx.metrics import Bools, Floats
+from kragx.metrics import Bools, Floats, Ints
 from kragx.phrase import Phrase
 from kragx.plugins import shown_name
 from kragx.printing import joined, phrase
@@ -33,18 +31,6 @@ SHORT_GOLD = "n_queries_short_gold"
 """Counts questions with gold that is looked for as a phrase because it is short."""
 ALL_LOST = "n_queries_unmatchable"
 """Counts questions none of whose gold can match anything."""
-
-
-class Watcher(Protocol):
-    """Sees some questions' scores on the way, for a finding in the notes."""
-
-    def wants(self, query_id: str) -> bool:
-        """Whether it looks at the next question."""
-        ...
-
-    def see(self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats) -> None:
-        """Look at a question's n documents and m gold texts, as read, and their scores, n x m."""
-        ...
 
 
 EMPTY = phrase("it is empty; give it a text, or remove it")
@@ -112,9 +98,8 @@ class Unmatchable:
 class BatchMatcher(ArrayMatcher):
     """Turns texts into numbers, a batch of queries at a time, and compares these.
 
-    A subclass makes the numbers in `prepare` and says in `compare` what they score. Questions with
-    gold that can match nothing are counted, and warned of once with what would work; so are those
-    with such retrieved texts.
+    A subclass says in `compare` what they score. Questions with gold that can match nothing are
+    counted, and warned of once with what would work; so are those with such retrieved texts.
     """
 
     def read(self, text: str) -> str:
@@ -122,50 +107,45 @@ class BatchMatcher(ArrayMatcher):
         return text
 
     @cached_property
-    def _as_read(self) -> Mapping[str, str]:
-        """Texts as they are compared; one that comes again is read once."""
-        return Remembered(self.read)
+    def _forms(self) -> KnownTexts:
+        """Texts as they are compared, by number."""
+        return KnownTexts()
 
-    def prepare(self, texts: Sequence[str]) -> None:
-        """Make numbers of the distinct texts of a batch."""
-        raise NotImplementedError
+    @cached_property
+    def _form_of(self) -> OfTexts:
+        """The form of each text; one that comes again is read once."""
+
+        def forms(texts: list[str]) -> Ints:
+            return np.array(self._forms.numbers(map(self.read, texts)), np.int64)
+
+        return OfTexts(forms)
 
     def numbered(self, *lists: Lists) -> Iterator[Lists]:
         """Lists of a batch as they are compared: the same of other texts."""
-        texts = [[*map(own.known.__getitem__, own.numbers.tolist())] for own in lists]
-        as_read = [[*map(self._as_read.__getitem__, own)] for own in texts]
-        number = {text: number for number, text in enumerate(dict.fromkeys(chain(*as_read)))}
-        self.prepare([*number])
-        for own, read in zip(lists, as_read):
-            numbers = np.fromiter(map(number.__getitem__, read), np.int64, len(read))
-            yield Lists([*number], numbers, own.n_texts)
+        if self._forms.make_room():
+            self._form_of.forget()
+        for own in lists:
+            numbers = self._form_of.of(own.known, own.numbers)
+            yield Lists(self._forms.texts, numbers, own.n_texts)
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
-        """Which of some texts, prepared before, can match nothing as gold or as documents."""
-        raise NotImplementedError
+        """Which of some texts, numbered before, can match nothing as gold or as documents."""
+        return np.zeros(len(texts.numbers), bool)
 
     def as_phrases(self, golds: Lists) -> Bools:
-        """Which of some gold texts, prepared before, are looked for as phrases."""
+        """Which of some gold texts, numbered before, are looked for as phrases."""
         return np.zeros(len(golds.numbers), bool)
 
-    def compare(self, docs: Lists, golds: Lists) -> Iterator[Floats]:
-        """Yield for each query of a batch the scores of its documents (down) and gold texts.
-
-        A subclass gives this or `compare_all`.
-        """
+    def compare(self, docs: Lists, golds: Lists) -> Floats:
+        """The scores of each query's documents (down) and gold texts, one behind the other."""
         raise NotImplementedError
 
-    def compare_all(self, docs: Lists, golds: Lists) -> Floats:
-        """The same scores one behind the other, query by query, row by row."""
-        return np.concatenate([*map(np.ravel, self.compare(docs, golds)), np.empty(0)])
-
     def _told_apart(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes) -> Floats:
-        """The scores of `compare_all`, where other texts of the evaluation say more of a pair."""
+        """The scores of `compare`, where other texts of the evaluation say more of a pair."""
         return scores
 
-    def watchers(self, notes: Notes) -> Sequence[Watcher]:
-        """What looks at the scores of an evaluation, for findings in its notes."""
-        return ()
+    def look(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes) -> None:
+        """Take note of what the scores of a batch say of its texts."""
 
     def remedy(self, text: str) -> str:
         """Why a gold text can match nothing, and what would match it."""
@@ -176,18 +156,11 @@ class BatchMatcher(ArrayMatcher):
         return with_texts(self, batch)
 
     def target_scores(self, batch: Batch, targets: Targets, notes: Notes) -> Floats:
-        """The scores of all documents and gold texts of a batch, as of `compare_all`."""
+        """The scores of all documents and gold texts of a batch."""
         docs, golds = self.numbered(batch.docs.texts, targets.entries.texts)
         self._note(batch, targets, docs, golds, notes)
-        scores = self._told_apart(docs, golds, self.compare_all(docs, golds), notes)
-        n_pairs = docs.n_texts * golds.n_texts
-        first = starts(n_pairs)
-        for watcher in self.watchers(notes):
-            for query, query_id in enumerate(batch.query_ids):
-                if watcher.wants(query_id):
-                    of_query = scores[first[query] :][: n_pairs[query]]
-                    shape = docs.n_texts[query], golds.n_texts[query]
-                    watcher.see(query_id, docs[query], golds[query], of_query.reshape(shape))
+        scores = self._told_apart(docs, golds, self.compare(docs, golds), notes)
+        self.look(docs, golds, scores, notes)
         return scores
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
@@ -203,8 +176,7 @@ class BatchMatcher(ArrayMatcher):
             Lists(known.texts, of_golds[first], np.ones(len(first), np.int64)),
         )
         in_docs, in_golds = self.numbered(*questions)
-        scores = self.compare_all(in_docs, in_golds)
-        return self._told_apart(in_docs, in_golds, scores, Notes())
+        return self._told_apart(in_docs, in_golds, self.compare(in_docs, in_golds), Notes())
 
     def _note(
         self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes
@@ -310,17 +282,13 @@ class TokenMatcher(BatchMatcher):
         is_useless: Bools = self.corpus.lengths[texts.numbers] < self.least_tokens
         return is_useless
 
-    def is_phrase(self, gold: str) -> bool:
-        """Whether a gold text that was tokenised is looked for as a phrase."""
-        (tokens,) = self.corpus.of([gold])
-        return is_short(tokens, self.corpus, self.short)
-
     def as_phrases(self, golds: Lists) -> Bools:
         """The short ones."""
-        return are_short(golds.numbers, self.corpus, self.short)
+        return are_short(self.corpus.of_rows(golds.numbers), self.corpus, self.short)
 
     def remark(self, gold: str) -> str:
         """That gold is looked for as a phrase, if it is short."""
         as_read = self.read(gold)
         self.corpus.add([as_read])
-        return phrase("short gold, looked for as a phrase") if self.is_phrase(as_read) else ""
+        is_short = are_short(self.corpus.of([as_read]), self.corpus, self.short).all()
+        return phrase("short gold, looked for as a phrase") if is_short else ""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import TokenCorpus
+from kragx.data.lists import Lists
 from kragx.errors import shorten
 from kragx.metrics import Floats, Ints
 from kragx.printing import phrase
@@ -115,13 +116,14 @@ class BrokenTexts:
         self._gaps = gaps
         self._runs: dict[str, tuple[NDArray[np.uint64], Ints]] = {}
 
-    def wants(self, query_id: str) -> bool:
-        """Whether there are not enough questions yet."""
-        return not self._gaps.enough()
-
-    def see(self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats) -> None:
-        """Look at one question and its scores by words, n x m."""
-        self._gaps.look(self._pairs(docs, golds, scores))
+    def look(self, docs: Lists, golds: Lists, scores: Floats) -> None:
+        """Look at the questions of a batch and their scores by words, until there are enough."""
+        end = 0
+        for query, (n, m) in enumerate(zip(docs.n_texts.tolist(), golds.n_texts.tolist())):
+            if self._gaps.enough():
+                return
+            of_query = scores[end : (end := end + n * m)].reshape(n, m)
+            self._gaps.look(self._pairs(docs[query], golds[query], of_query))
 
     def _pairs(
         self, docs: Sequence[str], golds: Sequence[str], scores: Floats

@@ -14,6 +14,7 @@ import numpy as np
 from kragx import plugins
 from kragx.data import normalise
 from kragx.data.lists import Lists
+from kragx.data.ngrams import of_pairs
 from kragx.errors import UsageError, shorten
 from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.matchers.batches import EMPTY, NO_VECTOR, BatchMatcher
@@ -190,19 +191,23 @@ class EmbeddingMatcher(BatchMatcher):
         """A text as it is embedded."""
         return normalise(text) if self.normalised else text
 
-    def prepare(self, texts: Sequence[str]) -> None:
-        """Embed the texts.
+    def numbered(self, *lists: Lists) -> Iterator[Lists]:
+        """The same lists of texts as they are embedded, which they are now.
 
         Raises:
             DataError: what embeds failed, or gave no vectors; those it gave before are kept.
         """
+        numbered = [*super().numbered(*lists)]
+        texts = dict.fromkeys(text for own in numbered for of_query in own for text in of_query)
         # Models give an empty text a vector like any other, or refuse the whole batch.
         self._vectors.of(filter(str.strip, texts))
+        return iter(numbered)
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those that are empty, or whose vector is zero."""
-        is_zero = np.array([not unit.any() for unit in self._units(texts.known)], bool)
-        return is_zero[texts.numbers]
+        each, places = np.unique(texts.numbers, return_inverse=True)
+        units = self._units([texts.known[number] for number in each.tolist()])
+        return np.array([not unit.any() for unit in units], bool)[places]
 
     def remedy(self, text: str) -> str:
         """Whether it is the text or the model."""
@@ -214,19 +219,18 @@ class EmbeddingMatcher(BatchMatcher):
         zero = np.zeros(len(next(iter(known.values()), ())))
         return np.array([known[text] if text.strip() else zero for text in texts])
 
-    def compare(
-        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
-    ) -> Iterator[Floats]:
+    def compare(self, docs: Lists, golds: Lists) -> Floats:
         """Cosines of unit vectors, in [0, 1]."""
-        for doc, right in zip(docs, golds):
-            cosines = np.zeros((len(doc), len(right)))
-            if cosines.size:
-                units = self._units(doc)
-                np.clip(units @ self._units(right).T, 0, 1, out=cosines)
-                # Rounding must not keep equal texts from scoring 1.
-                same = np.array([[text == other for other in right] for text in doc])
-                cosines[same & np.any(units, axis=1, keepdims=True)] = 1.0
-            yield cosines
+        cosines = [
+            (self._units(texts) @ self._units(of_query).T).ravel()
+            for texts, of_query in zip(docs, golds)
+            if texts and of_query
+        ]
+        scores: Floats = np.clip(np.concatenate([*cosines, np.empty(0)]), 0, 1)
+        doc, gold = of_pairs(docs.n_texts, golds.n_texts)
+        # Rounding must not keep equal texts from scoring 1; a zero vector has 0.
+        scores[(docs.numbers[doc] == golds.numbers[gold]) & (scores > 0)] = 1.0
+        return scores
 
 
 def _embeds(value: object) -> bool:

@@ -4,7 +4,7 @@ ROUGE-2 counts pairs of tokens, and one token has none; half of the pairs of thr
 pair. So gold of a few tokens either stands in a document as it is, or does not match.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -18,7 +18,7 @@ from kragx.data.tokenizers import AutoTokenizer
 from kragx.errors import UsageError
 from kragx.matchers.answers import ANSWER, wholes
 from kragx.matchers.base import Threshold, TokenizerOption
-from kragx.matchers.batches import TokenMatcher, Watcher
+from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.broken import BrokenTexts, Gaps
 from kragx.matchers.notes import Notes
 from kragx.matchers.passages import PAIR, PassageMatcher
@@ -88,7 +88,7 @@ class PhraseMatcher(TokenMatcher):
         """A text without its markup."""
         return plain(text)
 
-    def compare_all(self, docs: Lists, golds: Lists) -> Floats:
+    def compare(self, docs: Lists, golds: Lists) -> Floats:
         """1 where the gold text stands, else 0."""
         return phrases(docs, golds, self.corpus)
 
@@ -129,20 +129,24 @@ class OverlapMatcher(PassageMatcher):
         """As the words of an evaluation are read, so that either finds what the other has read."""
         return plain
 
-    def watchers(self, notes: Notes) -> Sequence[Watcher]:
+    def look(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes) -> None:
         """Texts whose words are broken are warned of, where words are compared."""
-        if not isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer)) or self._by_characters:
-            return ()
-        return (BrokenTexts(self.corpus, notes.finding(self.settings, "broken", Gaps)),)
+        if (
+            isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer))
+            and not self._by_characters
+        ):
+            gaps = notes.finding(self.settings, "broken", Gaps)
+            BrokenTexts(self.corpus, gaps).look(docs, golds, scores)
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""
         return profile.for_scores()
 
-    def compare_all(self, docs: Lists, golds: Lists) -> Floats:
+    def compare(self, docs: Lists, golds: Lists) -> Floats:
         """Shares of pairs, and how far short gold stands there, one query after another."""
-        is_short = are_short(golds.numbers, self.corpus, self.short)
-        is_answer = are_short(golds.numbers, self.corpus, ANSWER if self.short else 0) & ~is_short
+        tokens = self.corpus.of_rows(golds.numbers)
+        is_short = are_short(tokens, self.corpus, self.short)
+        is_answer = are_short(tokens, self.corpus, ANSWER if self.short else 0) & ~is_short
         if not (is_short.any() or is_answer.any()):
             return self._of_passages(docs, golds)
         _, gold = of_pairs(docs.n_texts, golds.n_texts)

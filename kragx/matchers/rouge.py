@@ -60,7 +60,7 @@ class RougeMatcher(TokenMatcher):
         """What a profile says of matches that come from graded scores."""
         return profile.for_scores()
 
-    def compare_all(self, docs: Lists, golds: Lists) -> Floats:
+    def compare(self, docs: Lists, golds: Lists) -> Floats:
         """ROUGE of each query's documents and gold texts, one query after another."""
         if self.method == "rougeL":
             return shares(self.measure, _subsequences(docs, golds, self.corpus))

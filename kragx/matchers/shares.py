@@ -1,6 +1,5 @@
 """What a document and a gold text share, as a share of the one, the other, both or either."""
 
-from collections.abc import Sequence, Sized
 from typing import Literal
 
 import numpy as np
@@ -42,8 +41,3 @@ def shared_part(
         case "fmeasure":
             total = of_doc + of_gold
             return 2 * of_doc * of_gold / np.where(total > 0, total, 1.0)
-
-
-def lengths(lists: Sequence[Sized]) -> Ints:
-    """How many elements each list has."""
-    return np.fromiter(map(len, lists), np.int64, len(lists))

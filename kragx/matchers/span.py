@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
@@ -11,14 +11,14 @@ import numpy as np
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
-from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, are_short, is_short
-from kragx.data.stretches import distinct
-from kragx.data.tokenizers import AutoTokenizer, without_hanja
+from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, are_short
+from kragx.data.stretches import distinct, starts
+from kragx.data.tokenizers import AutoTokenizer
 from kragx.data.tokens import Tokens
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.passages import PassageMatcher
 from kragx.matchers.phrase import phrases
-from kragx.matchers.shares import Of, lengths, shared_part
+from kragx.matchers.shares import Of, shared_part
 from kragx.matchers.siblings import Siblings
 from kragx.metrics import Floats, Ints
 from kragx.metrics.spans.align import align
@@ -64,19 +64,14 @@ class SpanMatcher(PassageMatcher):
         """A text as it was before a pipeline put something around it."""
         return reading(text, wrappers=self.wrappers == "removed")
 
-    def compare_all(self, docs: Lists, golds: Lists) -> Floats:
+    def compare(self, docs: Lists, golds: Lists) -> Floats:
         """The share that is aligned, by words or by letters."""
         if not self._by_characters:
-            return np.concatenate([*map(np.ravel, self._shares(docs, golds, self.corpus))])
-        letters = self._letters
-        in_docs, in_golds = (
-            Lists([*map(without_hanja, texts.known)], texts.numbers, texts.n_texts)
-            for texts in (docs, golds)
-        )
-        letters.add([*in_docs.distinct(), *in_golds.distinct()])
-        shares = np.concatenate([*map(np.ravel, self._shares(in_docs, in_golds, letters))])
+            return self._shares(docs, golds, self.corpus)
+        in_letters, of_golds = self._rows_of_passages(docs, golds)
+        shares = self._shares(in_letters, of_golds, self._letters)
         # Short gold begins and ends where words do.
-        is_short = are_short(golds.numbers, self.corpus, self.short)
+        is_short = self.as_phrases(golds)
         if is_short.any():
             _, gold = of_pairs(docs.n_texts, golds.n_texts)
             those = golds.those(is_short)
@@ -84,80 +79,58 @@ class SpanMatcher(PassageMatcher):
             shares[is_short[gold]] *= phrases(of_docs, those, self.corpus)
         return shares
 
-    def _shares(
-        self,
-        docs: Sequence[Sequence[str]],
-        golds: Sequence[Sequence[str]],
-        corpus: TokenCorpus,
-    ) -> Iterator[Floats]:
-        """The shares of each query; all queries are aligned at once."""
-        doc_tokens = [tokens for texts in docs for tokens in corpus.of(texts)]
-        gold_tokens = [tokens for texts in golds for tokens in corpus.of(texts)]
-        n_docs, n_golds = lengths(docs), lengths(golds)
-        first_doc, first_gold = _firsts(n_docs), _firsts(n_golds)
-        query_of_doc, query_of_gold = _numbered(n_docs), _numbered(n_golds)
-        first_pair = _firsts(n_docs * n_golds)
+    def _shares(self, docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
+        """The share of each pair; all queries are aligned at once."""
+        doc_tokens, gold_tokens = (corpus.of_rows(texts.numbers) for texts in (docs, golds))
+        doc_of_pair, gold_of_pair = of_pairs(docs.n_texts, golds.n_texts)
+        first_pair = starts(golds.n_texts[docs.of_text])  # of each document
         size = np.array([*map(len, corpus.words), 0], np.float64)  # -1, a separator, is last
 
         def shared(doc: Shared, gold: Shared) -> tuple[Floats, Floats]:
             """For each pair how many characters of the document are shared, and of the gold."""
-            query = query_of_gold[gold.row]
-            pair = (
-                first_pair[query]
-                + (doc.row - first_doc[query]) * n_golds[query]
-                + (gold.row - first_gold[query])
-            )
-            sizes = (_sums(pair, of.place, size[of.tokens], first_pair[-1]) for of in (doc, gold))
+            pair = first_pair[doc.row] + gold.row - golds.starts[golds.of_text[gold.row]]
+            sizes = (_sums(pair, of.place, size[of.tokens], len(doc_of_pair)) for of in (doc, gold))
             return next(sizes), next(sizes)
 
-        gold, doc = self._aligned(gold_tokens, query_of_gold, doc_tokens, first_doc, corpus)
+        gold, doc = self._aligned(gold_tokens, golds, doc_tokens, docs, corpus)
         in_doc, in_gold = shared(doc, gold)
-        doc_size = np.array([size[tokens].sum() for tokens in doc_tokens])
-        gold_size = np.array([size[tokens].sum() for tokens in gold_tokens])
+        doc_size, gold_size = (
+            np.array([size[tokens].sum() for tokens in texts])
+            for texts in (doc_tokens, gold_tokens)
+        )
 
         # The other way round for documents that are shorter than a run.
         few = [tokens if self._is_few(tokens, corpus) else tokens[:0] for tokens in doc_tokens]
         if any(map(len, few)):
+            is_short = are_short(gold_tokens, corpus, self.short).tolist()
             passages = [
-                tokens[:0] if is_short(tokens, corpus, self.short) else tokens
-                for tokens in gold_tokens
+                tokens[:0] if short else tokens for tokens, short in zip(gold_tokens, is_short)
             ]
-            doc, gold = self._aligned(few, query_of_doc, passages, first_gold, corpus)
+            doc, gold = self._aligned(few, docs, passages, golds, corpus)
             of_doc, of_gold = shared(doc, gold)
-            query = _numbered(n_docs * n_golds)
-            whole = doc_size[
-                first_doc[query]
-                + (np.arange(len(query)) - first_pair[query]) // np.maximum(n_golds[query], 1)
-            ]
+            whole = doc_size[doc_of_pair]
             is_whole = (of_doc > 0) & (of_doc == whole)
             in_doc = np.where(is_whole, whole, in_doc)
             in_gold = np.where(is_whole, np.maximum(of_gold, in_gold), in_gold)
-
-        for row, (n, m) in enumerate(zip(n_docs.tolist(), n_golds.tolist())):
-            own = slice(first_pair[row], first_pair[row + 1])
-            yield shared_part(
-                self.of,
-                in_doc[own].reshape(n, m),
-                in_gold[own].reshape(n, m),
-                doc_size[first_doc[row] : first_doc[row + 1], None],
-                gold_size[first_gold[row] : first_gold[row + 1]],
-            )
+        if not len(doc_of_pair):
+            return np.empty(0)
+        return shared_part(self.of, in_doc, in_gold, doc_size[doc_of_pair], gold_size[gold_of_pair])
 
     def _aligned(
         self,
         texts: Sequence[Tokens],
-        query_of: Ints,
+        of_query: Lists,
         others: Sequence[Tokens],
-        first: Ints,
+        beside: Lists,
         corpus: TokenCorpus,
     ) -> tuple[Shared, Shared]:
         """What texts and the other texts of their query share, in the one and in the other.
 
         Args:
             texts: the tokens of each text, which is looked for.
-            query_of: the query of each text.
+            of_query: says of which query each is.
             others: the tokens of each text in which it is looked for.
-            first: the first of `others` of each query, and how many there are.
+            beside: says the same of those.
             corpus: where the tokens come from.
         """
         rows = Rows.of(texts)
@@ -166,8 +139,8 @@ class SpanMatcher(PassageMatcher):
         parts = Rows.of([np.concatenate((between, tokens, between)) for tokens in others])
         cells = align(
             rows,
-            Rows(parts.tokens, parts.start[first]),
-            query_of,
+            Rows(parts.tokens, parts.start[np.append(beside.starts, len(others))]),
+            of_query.of_text,
             corpus,
             run=self.run,
             bridge=self.bridge,
@@ -199,16 +172,6 @@ class Shared(NamedTuple):
     tokens: Tokens
     place: Ints
     row: Ints
-
-
-def _firsts(lengths: Ints) -> Ints:
-    """Where each of several lists begins that stand one after another, and where the last ends."""
-    return np.concatenate(([0], np.cumsum(lengths)))
-
-
-def _numbered(lengths: Ints) -> Ints:
-    """For each element of lists of these lengths the number of its list."""
-    return np.repeat(np.arange(len(lengths)), lengths)
 
 
 def _sums(pair: Ints, place: Ints, size: Floats, n: int) -> Floats:

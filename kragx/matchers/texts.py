@@ -1,25 +1,25 @@
 """Matchers that say yes or no of two texts: equal, or one stands inside the other."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 
 from kragx.data import normalise
 from kragx.data.batch import Batch
-from kragx.data.documents import Remembered
+from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.errors import DataError
-from kragx.matchers.arrays import ArrayMatcher, Targets, with_texts
+from kragx.matchers.arrays import Targets
+from kragx.matchers.batches import BatchMatcher
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
 
 
-class YesOrNo(ArrayMatcher):
+class YesOrNo(BatchMatcher):
     """Compares texts after normalisation (NFC, white space collapsed, stripped).
 
     Attributes:
@@ -35,9 +35,19 @@ class YesOrNo(ArrayMatcher):
         """Whether a document with this text matches gold with that one."""
         raise NotImplementedError
 
-    def targets(self, batch: Batch) -> Targets:
-        """Those that have a text."""
-        return with_texts(self, batch)
+    def read(self, text: str) -> str:
+        """A text as it is compared."""
+        return normalise(text, casefold=self.casefold) if self.normalised else text
+
+    def compare(self, docs: Lists, golds: Lists) -> Floats:
+        """1 where a document matches, else 0."""
+        doc, gold = of_pairs(docs.n_texts, golds.n_texts)
+        n = len(golds.known)
+        pairs, places = np.unique(docs.numbers[doc] * n + golds.numbers[gold], return_inverse=True)
+        decided = [
+            self.matches(golds.known[pair % n], docs.known[pair // n]) for pair in pairs.tolist()
+        ]
+        return np.array(decided, np.float64)[places]
 
     def target_scores(self, batch: Batch, targets: Targets, notes: Notes) -> Floats:
         """1 where a document matches, else 0.
@@ -45,22 +55,10 @@ class YesOrNo(ArrayMatcher):
         Raises:
             DataError: a gold text is empty after normalisation; it would match anything.
         """
-        docs, golds = batch.docs.texts, targets.entries.texts
-        if self.normalised:
-            self._refuse_empty(batch, targets)
-        doc, gold = of_pairs(docs.n_texts, golds.n_texts)
-        n = len(golds.known)
-        pairs, places = np.unique(docs.numbers[doc] * n + golds.numbers[gold], return_inverse=True)
-        decided = [
-            self.matches(self._read(golds.known[pair % n]), self._read(docs.known[pair // n]))
-            for pair in pairs.tolist()
-        ]
-        return np.array(decided, np.float64)[places]
-
-    def _refuse_empty(self, batch: Batch, targets: Targets) -> None:
         golds = targets.entries.texts
-        for place, number in enumerate(golds.numbers.tolist()):
-            if not self._read(golds.known[number]):
+        (in_golds,) = self.numbered(golds)
+        for place, number in enumerate(in_golds.numbers.tolist() if self.normalised else ()):
+            if not in_golds.known[number]:
                 query = int(golds.of_text[place])
                 before = int(batch.golds.texts.starts[query])
                 raise DataError(
@@ -68,19 +66,7 @@ class YesOrNo(ArrayMatcher):
                     "the gold text is empty, so it would match anything; give it a text or remove "
                     "it"
                 )
-
-    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
-        """1 or 0."""
-        pairs = zip(map(self._read, golds), map(self._read, docs))
-        return np.array([float(self.matches(*pair)) for pair in pairs])
-
-    @cached_property
-    def _as_read(self) -> Mapping[str, str]:
-        """Texts as they are compared; one that comes again is read once."""
-        return Remembered(partial(normalise, casefold=self.casefold))
-
-    def _read(self, text: str) -> str:
-        return self._as_read[text] if self.normalised else text
+        return super().target_scores(batch, targets, notes)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kragx.data import TokenCorpus
-from kragx.data.phrases import SHORT, is_short, phrase_starts
+from kragx.data.phrases import SHORT, are_short, phrase_starts
 from kragx.data.tokens import Tokens
 from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.diagonals import Diagonals, diagonals
@@ -94,7 +94,7 @@ def align(
             end counts only if it is the retrieved text's end that cuts it off.
     """
     texts, in_streams = golds.texts(), streams.texts()
-    is_long = np.array([not is_short(tokens, corpus, short) for tokens in texts], bool)
+    is_long = ~are_short(texts, corpus, short)
     stream_starts = streams.start[stream_of]
     phrases = Cells.of_phrases(
         (golds.start[row], stream_starts[row] + place, len(texts[row]))
