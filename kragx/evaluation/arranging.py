@@ -8,7 +8,7 @@ import numpy as np
 from kragx.data.batch import Batch
 from kragx.errors import DataError
 from kragx.matchers import MatchItem
-from kragx.matchers.arrays import batch_of
+from kragx.matchers.items import batch_of
 from kragx.matchers.repeats import known_repeats
 from kragx.metrics import Profile
 

@@ -15,7 +15,7 @@ from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, matching
-from kragx.matchers.arrays import batch_of
+from kragx.matchers.items import batch_of
 from kragx.metrics import (
     Cut,
     HeldFacts,

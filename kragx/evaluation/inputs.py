@@ -42,8 +42,8 @@ from kragx.matchers import (
     Notes,
     is_built_in,
 )
-from kragx.matchers.arrays import items_of
 from kragx.matchers.gold_siblings import GoldSample
+from kragx.matchers.items import items_of
 from kragx.metrics import MatchTable, Profile
 from kragx.printing import phrase
 from kragx.warned import outside

@@ -9,9 +9,7 @@ from kragx.matchers.base import (
     BaseMatcher,
     Heard as Heard,
     Matcher,
-    MatchItem,
     Place as Place,
-    Target,
     Trace as Trace,
     adapted as adapted,
     check_threshold as check_threshold,
@@ -19,6 +17,7 @@ from kragx.matchers.base import (
 from kragx.matchers.combine import CombinedMatcher as CombinedMatcher, Step as Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
+from kragx.matchers.items import MatchItem, Target
 from kragx.matchers.judge import JudgeMatcher as JudgeMatcher, PoolMatcher as PoolMatcher
 from kragx.matchers.notes import Finding, MatchWarning, Notes
 from kragx.matchers.recorded import RecordedMatcher as RecordedMatcher

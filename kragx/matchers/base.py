@@ -1,9 +1,10 @@
-"""What a matcher is given, the least that it must have, and all that it may also be able to do."""
+"""The least that a matcher must have, and all that it may also be able to do."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, runtime_checkable
 
@@ -13,8 +14,9 @@ from numpy.typing import ArrayLike
 from kragx import plugins
 from kragx.data import Tokenizer, tokenizers
 from kragx.errors import DataError, UsageError
+from kragx.matchers.items import MatchItem, items_of, shapes
 from kragx.matchers.notes import Notes
-from kragx.metrics import Bools, Floats, MatchTable, Profile, RankedList
+from kragx.metrics import Bools, Floats, Ints, MatchTable, Profile
 from kragx.plain import plain
 
 if TYPE_CHECKING:
@@ -25,115 +27,6 @@ if TYPE_CHECKING:
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
     from kragx.matchers.vocabulary import Vocabulary
-
-
-class TextlessError(DataError):
-    """A document or gold item has no text, and the matcher compares texts.
-
-    Attributes:
-        method: the name of the match method.
-    """
-
-    method: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One thing that a retrieved document may match: a gold item or one of its alternatives.
-
-    Attributes:
-        gold: position of the gold item in the query, from 0.
-        id, text, metadata: those of the gold item or of the alternative.
-    """
-
-    gold: int
-    id: str | None
-    text: str | None
-    metadata: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class MatchItem(RankedList):
-    """One query with its ranked documents (n of them) and the targets they may match (t of them).
-
-    A gold item without alternatives is one target; with them it is several, and it is matched
-    if any of them is. `status` says whether the retriever answered, if only with an empty list.
-    """
-
-    _targets: tuple[Target, ...] | None = field(default=None, init=False, repr=False, compare=False)
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """Each gold item, before its alternatives; made for those who look at them."""
-        if self._targets is None:
-            targets = tuple(
-                target
-                for position, gold in enumerate(self.query.gold)
-                for target in (
-                    Target(position, gold.id, gold.text, gold.metadata),
-                    *(
-                        Target(position, doc.id, doc.text, doc.metadata)
-                        for doc in gold.alternatives
-                    ),
-                )
-            )
-            object.__setattr__(self, "_targets", targets)
-            return targets
-        return self._targets
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """N and t: how many documents, and how many targets they may match."""
-        n_targets = len(self.query.gold)
-        for gold in self.query.gold:
-            n_targets += len(gold.alternatives)
-        return len(self.docs), n_targets
-
-    def doc_texts(self, method: str) -> list[str]:
-        """The text of every retrieved document.
-
-        Raises:
-            DataError: one has none; the message names query and rank.
-        """
-        texts = [doc.text for doc in self.docs]
-        if None in texts:
-            rank = texts.index(None)
-            doc_id = self.docs[rank].id
-            raise self._textless(f"rank {rank + 1}: document {doc_id!r}", method)
-        return texts  # type: ignore[return-value]  # none is None
-
-    def target_texts(self, method: str) -> dict[int, str]:
-        """The text of every target that has one, by its position among the targets.
-
-        Raises:
-            DataError: a gold item has no text, nor has any of its alternatives.
-        """
-        golds = self.query.gold
-        texts = {
-            column: gold.text
-            for column, gold in enumerate(golds)
-            if gold.text is not None and not gold.alternatives
-        }
-        if len(texts) == len(golds):  # as a rule
-            return texts
-        texts = {
-            column: target.text
-            for column, target in enumerate(self.targets)
-            if target.text is not None
-        }
-        with_text = {self.targets[column].gold for column in texts}
-        for position, gold in enumerate(self.query.gold):
-            if position not in with_text:
-                raise self._textless(f"gold {position + 1}: {gold.id!r}", method)
-        return texts
-
-    def _textless(self, place: str, method: str) -> TextlessError:
-        error = TextlessError(
-            f"query {self.query.id!r}, {place} has no text, and the match method {method!r} "
-            "compares texts; add it, or match by 'id'"
-        )
-        error.method = method
-        return error
 
 
 @runtime_checkable
@@ -175,19 +68,22 @@ class Matcher(Protocol):
 
 @dataclass(frozen=True)
 class Trace:
-    """What a matcher was asked for one query with n documents and t targets, and what it said.
+    """What a matcher was asked for the pairs of some queries, and what it said.
+
+    Arrays have p pairs, query after query, documents down, targets across; of a single query
+    (`of_queries`) they are n x t.
 
     Attributes:
         matcher: who was asked.
-        scores: (n x t) its scores; NaN where it does not know.
-        open: (n x t) the pairs that nothing had decided before.
+        scores: its scores; NaN where it does not know.
+        open: the pairs that nothing had decided before.
         limits: from which score on it makes a match, and below which it rules a pair out (None:
             it does not); None altogether where its own threshold decides.
         members: of a combination: what its members were asked, in order.
-        pending: (n x t) the pairs whose scores are still to come, so that nobody else is asked
-            for them; None if there are none.
-        reach: (n x t) the least and the greatest vote, of a matcher whose scores several judges
-            have decided; None of others.
+        pending: the pairs whose scores are still to come, so that nobody else is asked for them;
+            None if there are none.
+        reach: the least and the greatest vote, of a matcher whose scores several judges have
+            decided; None of others.
     """
 
     matcher: BaseMatcher
@@ -197,6 +93,22 @@ class Trace:
     members: tuple[Trace, ...] = ()
     pending: Bools | None = None
     reach: tuple[Floats, Floats] | None = None
+
+    def of_queries(self, n_docs: Ints, n_targets: Ints) -> Iterator[Trace]:
+        """That of each query, which has so many documents and targets."""
+        members = [member.of_queries(n_docs, n_targets) for member in self.members]
+        end = 0
+        for n, t in zip(n_docs.tolist(), n_targets.tolist()):
+            own = slice(end, end := end + n * t)
+            reach = self.reach
+            yield replace(
+                self,
+                scores=self.scores[own].reshape(n, t),
+                open=self.open[own].reshape(n, t),
+                members=tuple(map(next, members)),
+                pending=None if self.pending is None else self.pending[own].reshape(n, t),
+                reach=reach and (reach[0][own].reshape(n, t), reach[1][own].reshape(n, t)),
+            )
 
     def leaves(self, place: Place = ()) -> Iterator[tuple[Place, Trace]]:
         """Of a combination the traces of its members that are none, by where each stands."""
@@ -236,7 +148,7 @@ class BaseMatcher:
         asks: whether it asks a model or service, so that it is never used unasked.
         judges: whether its scores are judgements that are paid for: `scores_where` asks for the
             pairs of the mask alone, combinations ask it last, and results tell what it took.
-        votes: whether several judges decide its scores, so that `traces` tell how far they differ.
+        votes: whether several judges decide its scores, so that `trace` tells how far they differ.
         tells_siblings: whether texts made from one template are told apart by what differs.
         uses_gold: whether the gold is what documents are matched with.
         of_context: whether what it is given as a document is a whole context, all that was
@@ -275,8 +187,8 @@ class BaseMatcher:
         if vars(cls).keys().isdisjoint({"name", "methods"}) and cls.methods():
             cls.name = plugins.path_of(cls)
         # Somebody's subclass that gives other scores of a question gives those.
-        if "scores" in vars(cls) and vars(cls).keys().isdisjoint({"flat_scores", "target_scores"}):
-            cls.flat_scores = BaseMatcher.flat_scores  # type: ignore[method-assign]
+        if not vars(cls).keys().isdisjoint({"scores", "scores_where"}) and "trace" not in vars(cls):
+            cls.trace = BaseMatcher.trace  # type: ignore[method-assign]
 
     @classmethod
     def methods(cls) -> Mapping[str, Mapping[str, Any]]:
@@ -293,12 +205,56 @@ class BaseMatcher:
         """`scores` of the pairs that a mask (n x t) asks for; the others may be anything."""
         return self.scores((item for item, _ in items), notes)
 
-    def flat_scores(self, batch: Batch, notes: Notes) -> Floats | None:
-        """Of each query of a batch the n x m scores, gold items across, one behind the other.
+    def trace(self, batch: Batch, notes: Notes, wanted: Bools | None = None) -> Trace:
+        """What it says of the pairs of a batch; of one that looks at a query at a time, `scores`.
 
-        None of a matcher that looks at a question at a time: it is asked for `scores`.
+        Args:
+            batch: the queries with their documents.
+            notes: it adds its counts and findings here.
+            wanted: (p) the pairs that are asked for, the others may be anything; None for all.
         """
-        return None
+        items, ends = items_of(batch), np.cumsum(np.multiply(*shapes(batch)))
+        waiting: deque[MatchItem] = deque()  # handed to the matcher, not yet answered
+
+        def handed_out() -> Iterator[MatchItem]:
+            for item in items:
+                waiting.append(item)
+                yield item
+
+        stream = handed_out()
+        if wanted is None:
+            answers = self.scores(stream, notes)
+        else:
+            masks = (own.reshape(item.shape) for own, item in zip(np.split(wanted, ends), items))
+            answers = self.scores_where(zip(stream, masks), notes)
+        scores = [np.empty(0)]
+        for matrix in answers:
+            if not waiting:
+                raise DataError(f"{self.class_name}.scores gave more answers than queries")
+            scores.append(self._shaped(matrix, waiting.popleft()).ravel())
+        for _ in stream:  # what a matcher that stopped early has not even asked for
+            pass
+        if waiting:
+            raise DataError(
+                f"{self.class_name}.scores left {len(waiting)} of {len(items)} queries unanswered; "
+                "it must yield one array for each"
+            )
+        flat = np.concatenate(scores)
+        return Trace(self, flat, np.ones(len(flat), bool) if wanted is None else wanted)
+
+    def _shaped(self, matrix: ArrayLike, item: MatchItem) -> Floats:
+        """Scores as an array of its own: who gave them may use theirs again for the next query."""
+        where = f"{self.class_name}.scores, query {item.query.id!r}"
+        try:
+            scores = np.array(matrix, np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{where}: not an array of numbers: {error}") from None
+        if scores.shape != item.shape:
+            raise DataError(
+                f"{where}: an array of shape {scores.shape}; "
+                f"{item.shape[0]} documents x {item.shape[1]} targets are expected"
+            )
+        return scores
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
         """(n) what each of n documents scores with the gold text beside it, by their texts alone.
@@ -310,15 +266,6 @@ class BaseMatcher:
     def siblings_together(self) -> BaseMatcher:
         """This matcher without the rule by which it tells siblings; itself if it has none."""
         return self
-
-    def traces(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[Trace]:
-        """`scores_where` with what was asked of whom."""
-        items = list(items)
-        for (_, mask), matrix in zip(items, self.scores_where(items, notes), strict=True):
-            scores = np.asarray(matrix, np.float64)
-            yield Trace(self, scores, np.ones(scores.shape, bool) if mask is None else mask)
 
     @property
     def settings(self) -> dict[str, Any]:

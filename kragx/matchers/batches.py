@@ -18,7 +18,8 @@ from kragx.data.phrases import are_short
 from kragx.data.stretches import distinct
 from kragx.data.words import words
 from kragx.errors import shorten
-from kragx.matchers.arrays import ArrayMatcher, Targets, with_texts
+from kragx.matchers.arrays import ArrayMatcher, with_texts
+from kragx.matchers.items import Targets
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Ints
 from kragx.phrase import Phrase
@@ -151,9 +152,9 @@ class BatchMatcher(ArrayMatcher):
         """Why a gold text can match nothing, and what would match it."""
         raise NotImplementedError
 
-    def targets(self, batch: Batch) -> Targets:
+    def compared(self, batch: Batch, targets: Targets) -> Targets:
         """Those that have a text."""
-        return with_texts(self, batch)
+        return with_texts(self, batch, targets)
 
     def target_scores(self, batch: Batch, targets: Targets, notes: Notes) -> Floats:
         """The scores of all documents and gold texts of a batch."""

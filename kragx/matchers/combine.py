@@ -1,21 +1,23 @@
 """Matchers made of matchers: all of them, any of them, or a cascade from cheap to dear.
 
 A pair that an earlier matcher has decided is not shown to a judge, which answers only for the rest;
-how many of its calls that saved is counted. `CombinedMatcher.traces` says of each query which
-member was asked what and what it decided (`kragx.matchers.reasons`); nothing of that is kept
-otherwise.
+how many of its calls that saved is counted. its trace says which member was asked what, and
+what it decided (`kragx.matchers.reasons`); nothing of that is kept otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from kragx.matchers.base import BaseMatcher, MatchItem, Trace
+from kragx.data.batch import Batch
+from kragx.data.ngrams import of_pairs
+from kragx.matchers.arrays import ArrayMatcher
+from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.items import MatchItem, Targets
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
 from kragx.metrics.threshold import matches
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["any", "all", "cascade"]
 KINDS: tuple[Kind, ...] = ("any", "all", "cascade")
-
-_BATCH = 1024  # queries
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class CombinedMatcher(BaseMatcher):
+class CombinedMatcher(ArrayMatcher):
     """Decides with several matchers; a pair's score is 1 (match), 0, or NaN (not known).
 
     A cascade whose earlier steps only rule out (reject, no accept) keeps the score of its last
@@ -98,20 +98,22 @@ class CombinedMatcher(BaseMatcher):
             settings["threshold"] = settings["of"][-1].pop("threshold")
         return settings
 
+    def _each(self, change: Callable[[BaseMatcher], BaseMatcher]) -> Self:
+        """The same with every member changed."""
+        steps = (replace(step, matcher=change(step.matcher)) for step in self.steps)
+        return replace(self, steps=tuple(steps))
+
     def judging(self, **options: Any) -> Self:
         """The same with every member's judges."""
-        steps = (replace(step, matcher=step.matcher.judging(**options)) for step in self.steps)
-        return replace(self, steps=tuple(steps))
+        return self._each(lambda member: member.judging(**options))
 
     def for_run(self, name: str) -> Self:
         """The same with every member for this run."""
-        steps = (replace(step, matcher=step.matcher.for_run(name)) for step in self.steps)
-        return replace(self, steps=tuple(steps))
+        return self._each(lambda member: member.for_run(name))
 
     def siblings_together(self) -> Self:
         """The same with every member's rule switched off."""
-        steps = (replace(step, matcher=step.matcher.siblings_together()) for step in self.steps)
-        return replace(self, steps=tuple(steps))
+        return self._each(lambda member: member.siblings_together())
 
     @property
     def needs_vocabulary(self) -> bool:
@@ -120,8 +122,7 @@ class CombinedMatcher(BaseMatcher):
 
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """The same with every member's."""
-        steps = (replace(step, matcher=step.matcher.knowing(vocabulary)) for step in self.steps)
-        return replace(self, steps=tuple(steps))
+        return self._each(lambda member: member.knowing(vocabulary))
 
     def profile_for(self, profile: Profile) -> Profile:
         """A cascade that filters has scores; what the others give is yes or no."""
@@ -166,84 +167,78 @@ class CombinedMatcher(BaseMatcher):
                 is_open &= own >= step.reject
         return scores
 
-    def scores_where(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[Floats]:
-        """Yield n x t arrays of 1, 0 and NaN; pairs that a mask does not ask for are 0."""
-        return (trace.scores for trace in self.traces(items, notes))
-
-    def traces(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[Trace]:
-        """The scores of each query, and what each member was asked for them, in order."""
-        stream = iter(items)
-        while batch := list(islice(stream, _BATCH)):
-            yield from self._decide(batch, notes)
-
-    def _decide(
-        self, batch: Sequence[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[Trace]:
-        items = [item for item, _ in batch]
-        wanted = [np.ones(item.shape, bool) if mask is None else mask for item, mask in batch]
-        open_ = list(wanted)
-        scores = [np.zeros(item.shape) for item in items]
-        unknown = [np.zeros(item.shape, bool) for item in items]
-        pending = [np.zeros(item.shape, bool) for item in items]
-        disputed = [np.zeros(item.shape, bool) for item in items]
-        logs: list[list[Trace]] = [[] for _ in batch]
+    def _trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+        """1, 0 and NaN, and what each member was asked; pairs that are not wanted are 0."""
+        decision = _Decision(self, wanted)
         for step in self.steps:
-            last = step is self.steps[-1]
-            accept, reject = (
-                np.nan if limit is None else limit  # nothing is at or above NaN, or below it
-                for limit in (step.matcher.threshold if last else step.accept, step.reject)
-            )
-            # The members of `any` and `all`, the last of a cascade and combinations say yes or no.
-            says = last or self.kind != "cascade" or step.matcher.members
-            limits = None if says else (step.accept, step.reject)
             if step.matcher.judges and not step.matcher.members:
-                notes.judging.n_calls_saved += _spared(items, wanted, open_)
-            for query, trace in enumerate(step.matcher.traces(zip(items, open_), notes)):
-                rest = trace.open
-                missing = np.isnan(trace.scores) & rest
-                unknown[query] |= missing
-                match = (trace.scores >= accept) & rest
-                gone = (trace.scores < reject) & rest
-                if last and not self.yes_or_no:
-                    scores[query][rest] = trace.scores[rest]
-                else:
-                    scores[query][match] = 1.0
-                if self.kind == "all":  # one that does not match decides
-                    unknown[query] &= ~(rest & ~missing & ~match) if last else ~gone
-                if trace.reach is not None:
-                    low, high = trace.reach
-                    by_vote = ((low >= accept) != (high >= accept)) | (
-                        (low < reject) != (high < reject)
-                    )
-                    disputed[query] |= by_vote & rest
-                logs[query].append(replace(trace, limits=limits))
-                open_[query] = rest & ~match & ~gone
-                if trace.pending is not None:
-                    open_[query] &= ~trace.pending
-                    pending[query] |= trace.pending
-        for query in range(len(batch)):
-            if self.kind == "any":  # one that matches decides
-                unknown[query] &= scores[query] == 0
-            scores[query][unknown[query]] = np.nan
-            waits = pending[query] if pending[query].any() else None
-            own, reach = scores[query], None
-            if self.votes:  # what hangs on a vote may become a match, or none
-                reach = np.where(disputed[query], 0.0, own), np.where(disputed[query], 1.0, own)
-            yield Trace(
-                self, own, wanted[query], members=tuple(logs[query]), pending=waits, reach=reach
-            )
+                notes.judging.n_calls_saved += _spared(batch, wanted, decision.open)
+            decision.take(step, step.matcher.trace(batch, notes, decision.open))
+        return decision.trace()
 
 
-def _spared(items: Sequence[MatchItem], wanted: Sequence[Bools], open_: Sequence[Bools]) -> int:
+class _Decision:
+    """What the members of a combination have decided of the wanted pairs, one after another.
+
+    Attributes:
+        open: the pairs that the next member is asked for.
+    """
+
+    def __init__(self, matcher: CombinedMatcher, wanted: Bools) -> None:
+        self._matcher, self._wanted = matcher, wanted
+        self.open: Bools = wanted
+        self._scores = np.zeros(len(wanted))
+        self._unknown, self._pending, self._disputed = np.zeros((3, len(wanted)), bool)
+        self._members: list[Trace] = []
+
+    def take(self, step: Step, trace: Trace) -> None:
+        """Take what the next member says of the open pairs."""
+        kind, rest = self._matcher.kind, self.open
+        last = step is self._matcher.steps[-1]
+        accept, reject = (
+            np.nan if limit is None else limit  # nothing is at or above NaN, or below it
+            for limit in (step.matcher.threshold if last else step.accept, step.reject)
+        )
+        missing = np.isnan(trace.scores) & rest
+        self._unknown |= missing
+        match, gone = (trace.scores >= accept) & rest, (trace.scores < reject) & rest
+        if last and not self._matcher.yes_or_no:
+            self._scores[rest] = trace.scores[rest]
+        else:
+            self._scores[match] = 1.0
+        if kind == "all":  # one that does not match decides
+            self._unknown &= ~(rest & ~missing & ~match) if last else ~gone
+        if trace.reach is not None:
+            low, high = trace.reach
+            by_vote = ((low >= accept) != (high >= accept)) | ((low < reject) != (high < reject))
+            self._disputed |= by_vote & rest
+        # The members of `any` and `all`, the last of a cascade and combinations say yes or no.
+        says = last or kind != "cascade" or step.matcher.members
+        limits = None if says else (step.accept, step.reject)
+        self._members.append(replace(trace, limits=limits))
+        self.open = rest & ~match & ~gone
+        if trace.pending is not None:
+            self.open &= ~trace.pending
+            self._pending |= trace.pending
+
+    def trace(self) -> Trace:
+        """What is decided, once all were asked."""
+        scores, reach = self._scores, None
+        if self._matcher.kind == "any":  # one that matches decides
+            self._unknown &= scores == 0
+        scores[self._unknown] = np.nan
+        if self._matcher.votes:  # what hangs on a vote may become a match, or none
+            reach = np.where(self._disputed, 0.0, scores), np.where(self._disputed, 1.0, scores)
+        members, pending = tuple(self._members), self._pending
+        return Trace(
+            self._matcher, scores, self._wanted, members=members, pending=pending, reach=reach
+        )
+
+
+def _spared(batch: Batch, wanted: Bools, open_: Bools) -> int:
     """Distinct pairs of texts that a judge need not be asked for, as they are decided already."""
-    needed: set[tuple[str | None, str | None]] = set()
-    decided: set[tuple[str | None, str | None]] = set()
-    for item, pairs, rest in zip(items, wanted, open_, strict=True):
-        for row, column in zip(*np.nonzero(pairs)):
-            texts = (item.docs[row].text, item.targets[column].text)
-            (needed if rest[row, column] else decided).add(texts)
-    return len(decided - needed)
+    docs, targets = batch.docs.texts, Targets.of(batch.golds).entries.texts
+    doc, target = of_pairs(docs.n_texts, targets.n_texts)
+    n = len(targets.known) + 1  # a text that is missing has the number -1
+    pairs = docs.numbers[doc] * n + targets.numbers[target]
+    return len(np.setdiff1d(pairs[wanted & ~open_], pairs[open_]))

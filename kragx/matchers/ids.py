@@ -14,8 +14,9 @@ from kragx.data import Doc, look_alikes, told_apart, value_at
 from kragx.data.batch import Batch, Entries
 from kragx.data.stretches import ranges, starts
 from kragx.errors import DataError
-from kragx.matchers.arrays import ArrayMatcher, Targets, items_of
-from kragx.matchers.base import IdsMatcher, MatchItem, Target
+from kragx.matchers.arrays import ArrayMatcher
+from kragx.matchers.base import IdsMatcher
+from kragx.matchers.items import MatchItem, Target, Targets, items_of
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional

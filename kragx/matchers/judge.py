@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 
 from kragx.data import Gold, normalise
+from kragx.data.batch import Batch
+from kragx.data.stretches import parts, starts
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, MatchItem, TextlessError, Trace
+from kragx.matchers.arrays import ArrayMatcher, with_texts
+from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
 from kragx.matchers.matching import lacking
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, MatchTable, Votes
@@ -31,7 +35,7 @@ _BATCH = 4096
 
 
 @dataclass(frozen=True)
-class JudgeMatcher(BaseMatcher):
+class JudgeMatcher(ArrayMatcher):
     """An LLM judge's grade, a match at or above the threshold.
 
     With gold the judge grades *support*: does the document carry the gold text's information?
@@ -113,45 +117,39 @@ class JudgeMatcher(BaseMatcher):
         """The same, judging support whatever there is."""
         return replace(self, mode="support")
 
-    def scores_where(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[Floats]:
-        """Yield n x t grades of the pairs that a mask asks for; see `traces`."""
-        return (trace.scores for trace in self.traces(items, notes))
+    def trace(self, batch: Batch, notes: Notes, wanted: Bools | None = None) -> Trace:
+        """Grades of the pairs of a batch; where all are asked for, all texts have to be there."""
+        if wanted is None:
+            with_texts(self, batch, Targets.of(batch.golds))
+        return super().trace(batch, notes, wanted)
 
-    def traces(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[Trace]:
-        """Grades of the pairs that a mask asks for, and which of them a batch has yet to give.
+    def _trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+        """Grades of the wanted pairs, and which of them a batch of the judge has yet to give.
 
         The others are 0. A grade is NaN where a judgement failed, and 0 for a target without text.
 
         Raises:
             JudgingError: judging had to stop; what was judged is stored.
         """
-        stream = iter(items)
-        while batch := list(_up_to(stream, _BATCH)):
-            grids = [np.zeros((3, *item.shape)) for item, _ in batch]  # grade, least, greatest
-            waits: list[Bools | None] = [None] * len(batch)
+        items, n_pairs = items_of(batch), np.multiply(*shapes(batch))
+        grades = np.zeros((3, len(wanted)))  # grade, least, greatest
+        pending = np.zeros(len(wanted), bool)
+        first = starts(n_pairs).tolist()
+        for part in parts(n_pairs, _BATCH):
             places = [
-                (query, row, column, question)
-                for query, (item, mask) in enumerate(batch)
-                if mask is None or mask.any()
-                for row, column, question in self._support(item)
-                if mask is None or mask[row, column]
+                (place, question)
+                for query in range(part.start, part.stop)
+                if wanted[first[query] :][: n_pairs[query]].any()
+                for row, column, question in self._support(items[query])
+                if wanted[place := first[query] + row * items[query].shape[1] + column]
             ]
-            judgements = self._judge([question for *_, question in places], notes.judging)
-            for (query, row, column, _), judgement in zip(places, judgements, strict=True):
-                grids[query][:, row, column] = (judgement.score, *judgement.reach)
-                if judgement.failure == "pending":
-                    if (wait := waits[query]) is None:
-                        wait = waits[query] = np.zeros(batch[query][0].shape, bool)
-                    wait[row, column] = True
-            for (_, mask), grid, wait in zip(batch, grids, waits):
-                grade, least, greatest = grid
-                open_ = np.ones(grade.shape, bool) if mask is None else mask
-                reach = (least, greatest) if self.votes else None
-                yield Trace(self, grade, open_, pending=wait, reach=reach)
+            judgements = self._judge([question for _, question in places], notes.judging)
+            for (place, _), judgement in zip(places, judgements, strict=True):
+                grades[:, place] = (judgement.score, *judgement.reach)
+                pending[place] = judgement.failure == "pending"
+        grade, least, greatest = grades
+        reach = (least, greatest) if self.votes else None
+        return Trace(self, grade, wanted, pending=pending, reach=reach)
 
     def check(self, notes: Notes) -> None:
         """Refuse more missing judgements than `max_missing` allows."""
@@ -286,7 +284,7 @@ class JudgeMatcher(BaseMatcher):
 
         Raises:
             DataError: a query has no text, or documents have none; these are counted.
-            JudgingError: as for `scores`.
+            JudgingError: judging had to stop; what was judged is stored.
         """
         from kragx.judging.pool import Pool
         from kragx.judging.tally import Tally
@@ -398,14 +396,3 @@ class PoolMatcher(BaseMatcher):
             for row, text in enumerate(map(normalise, texts)):
                 grid[row, columns[text]] = np.nan if judgements[text].grade is None else 1.0
             yield grid
-
-
-def _up_to(
-    stream: Iterator[tuple[MatchItem, Bools | None]], pairs: int
-) -> Iterator[tuple[MatchItem, Bools | None]]:
-    """The next queries, until they hold so many pairs."""
-    for item, mask in stream:
-        yield item, mask
-        pairs -= len(item.docs) * len(item.targets) if mask is None else int(mask.sum())
-        if pairs <= 0:
-            return

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from array import array
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kragx.data import NO_CORPUS, Lacking
 from kragx.data.batch import Batch
+from kragx.data.ngrams import of_pairs
 from kragx.errors import DataError, UsageError
-from kragx.matchers.arrays import batch_of, items_of
-from kragx.matchers.base import (
-    BaseMatcher,
-    Heard,
-    Matcher,
+from kragx.matchers.base import BaseMatcher, Heard, Matcher, Trace, adapted
+from kragx.matchers.items import (
     MatchItem,
     TextlessError,
-    Trace,
-    adapted,
+    batch_of,
+    items_of,
+    n_of_golds,
+    shapes,
 )
 from kragx.matchers.notes import Notes
 from kragx.matchers.repeats import known_repeats
@@ -75,62 +73,16 @@ def match_part(
     stream = iter(batches)
     for batch in stream:
         try:
-            scores = None if heard is not None else matcher.flat_scores(batch, notes)
-            votes = None
-            if scores is None:
-                scores, votes = _by_question(items_of(batch), matcher, notes, heard)
+            trace = matcher.trace(batch, notes)
         except TextlessError as error:
             items = chain.from_iterable(map(items_of, chain([batch], stream)))
             raise lacking(items, error, uses_gold=matcher.uses_gold) from None
-        pairs.add(batch, scores, votes)
-    return pairs.table()
-
-
-def _by_question(
-    items: Sequence[MatchItem], matcher: BaseMatcher, notes: Notes, heard: Heard | None
-) -> tuple[Floats, tuple[Floats, Floats] | None]:
-    """The n x m scores of each query, of a matcher that looks at one at a time, and the votes."""
-    waiting: deque[MatchItem] = deque()  # handed to the matcher, not yet answered
-
-    def handed_out() -> Iterator[MatchItem]:
-        for item in items:
-            waiting.append(item)
-            yield item
-
-    stream = handed_out()
-    answers: Iterable[tuple[Trace | None, ArrayLike]]
-    if matcher.votes or (heard is not None and matcher.members):
-        traces = matcher.traces(((item, None) for item in stream), notes)
-        answers = ((trace, trace.scores) for trace in traces)
-    else:
-        answers = ((None, matrix) for matrix in matcher.scores(stream, notes))
-    scores, low, high = list[Floats](), list[Floats](), list[Floats]()
-    for trace, matrix in answers:
-        if not waiting:
-            raise DataError(f"{matcher.class_name}.scores gave more answers than queries")
-        item = waiting.popleft()
-        scores.append(_shaped(matrix, item, matcher))
-        if matcher.votes:
-            reach = trace and trace.reach
-            least, most = reach or (scores[-1], scores[-1])
-            low.append(least)
-            high.append(most)
+        _check(trace, batch)
         if heard is not None:
-            heard(item, trace or Trace(matcher, scores[-1], np.ones(item.shape, bool)))
-    for _ in stream:  # what a matcher that stopped early has not even asked for
-        pass
-    if waiting:
-        raise DataError(
-            f"{matcher.class_name}.scores left {len(waiting)} of {len(items)} queries unanswered; "
-            "it must yield one array for each"
-        )
-    _check(scores, items, matcher)
-
-    def flat(matrices: Sequence[Floats]) -> Floats:
-        by_gold = (_by_gold(*pair, matcher.threshold).ravel() for pair in zip(matrices, items))
-        return np.concatenate([*by_gold, np.empty(0)])
-
-    return flat(scores), (flat(low), flat(high)) if matcher.votes else None
+            for item, of_item in zip(items_of(batch), trace.of_queries(*shapes(batch))):
+                heard(item, of_item)
+        pairs.add(batch, trace)
+    return pairs.table()
 
 
 class _Pairs:
@@ -147,9 +99,14 @@ class _Pairs:
         self._doc, self._gold, self._score = array("i"), array("i"), array("d")
         self._least, self._greatest = array("d"), array("d")
 
-    def add(self, batch: Batch, scores: Floats, votes: tuple[Floats, Floats] | None) -> None:
-        """Take the n x m scores of the next queries, one behind the other, and their votes."""
-        self._add_pairs(batch.docs.texts.n_texts, batch.golds.texts.n_texts, scores, votes)
+    def add(self, batch: Batch, trace: Trace) -> None:
+        """Take the scores of the next queries, and the votes behind them."""
+        scores, *votes = (
+            _by_gold(scores, batch, self.matcher.threshold)
+            for scores in (trace.scores, *(trace.reach or ()))
+        )
+        low_and_high = (votes or [scores, scores]) if self.matcher.votes else None
+        self._add_pairs(batch.docs.texts.n_texts, batch.golds.texts.n_texts, scores, low_and_high)
         self._grade.frombytes(batch.grades.tobytes())
         self._repeated += self._repeats.of(batch.docs).tobytes()
         self._answered += batch.answered.tobytes()
@@ -161,7 +118,7 @@ class _Pairs:
             raise DataError("more than 2,147,483,647 documents or gold items in one evaluation")
 
     def _add_pairs(
-        self, n_docs: Ints, n_gold: Ints, scores: Floats, votes: tuple[Floats, Floats] | None
+        self, n_docs: Ints, n_gold: Ints, scores: Floats, votes: Sequence[Floats] | None
     ) -> None:
         """Add the pairs of the next questions, of which the buffers have no documents or gold yet.
 
@@ -224,49 +181,32 @@ def lacking(items: Iterable[MatchItem], error: TextlessError, *, uses_gold: bool
     return ids.error(error.method) if ids else error
 
 
-def _shaped(matrix: ArrayLike, item: MatchItem, matcher: BaseMatcher) -> Floats:
-    """The scores as an array of its own: who gave them may use theirs again for the next query."""
-    try:
-        scores = np.array(matrix, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{_where(matcher, item)}: not an array of numbers: {error}") from None
-    if scores.shape != item.shape:
-        raise DataError(
-            f"{_where(matcher, item)}: an array of shape {scores.shape}; "
-            f"{item.shape[0]} documents x {item.shape[1]} targets are expected"
-        )
-    return scores
-
-
-def _check(matrices: Sequence[Floats], items: Sequence[MatchItem], matcher: BaseMatcher) -> None:
+def _check(trace: Trace, batch: Batch) -> None:
     """Refuse scores below 0, infinite ones, and those that are not known where all have to be."""
-    everything = np.concatenate([*map(np.ravel, matrices), np.empty(0)])
-    if ((everything >= 0) & (everything < np.inf)).all():  # as a rule
+    scores, matcher = trace.scores, trace.matcher
+    if ((scores >= 0) & (scores < np.inf)).all():  # as a rule
         return
-    for scores, item in zip(matrices, items):
+    problem = "scores must be finite and not below 0"
+    for query_id, of_query in zip(batch.query_ids, trace.of_queries(*shapes(batch))):
+        where, scores = f"{matcher.class_name}.scores, query {query_id!r}", of_query.scores
         if (scores < 0).any() or np.isinf(scores).any():
-            raise DataError(f"{_where(matcher, item)}: scores must be finite and not below 0")
+            raise DataError(f"{where}: {problem}")
         if np.isnan(scores).any() and not matcher.may_not_know:
-            raise DataError(
-                f"{_where(matcher, item)}: a score is NaN; scores must be finite and not below 0"
-            )
+            raise DataError(f"{where}: a score is NaN; {problem}")
 
 
-def _where(matcher: BaseMatcher, item: MatchItem) -> str:
-    return f"{matcher.class_name}.scores, query {item.query.id!r}"
-
-
-def _by_gold(scores: Floats, item: MatchItem, threshold: float) -> Floats:
+def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:
     """From targets to gold items: the best of a gold item's alternatives.
 
     Not known (NaN) if one of them is not and no other one matches.
     """
-    if scores.shape[1] == len(item.query.gold):
+    _, gold = of_pairs(batch.docs.texts.n_texts, batch.golds.texts.n_texts)
+    if len(scores) == len(gold) or not gold.size:
         return scores
-    # Each gold item stands before its alternatives.
-    first = np.unique([target.gold for target in item.targets], return_index=True)[1]
-    best: Floats = np.fmax.reduceat(scores, first, axis=1)
-    unknown = np.logical_or.reduceat(np.isnan(scores), first, axis=1)
+    n_targets = n_of_golds(batch.golds)[gold]
+    first = np.cumsum(n_targets) - n_targets
+    best: Floats = np.fmax.reduceat(scores, first)
+    unknown = np.logical_or.reduceat(np.isnan(scores), first)
     best[unknown & ~matches(best, threshold)] = np.nan
     return best
 

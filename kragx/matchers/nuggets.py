@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 
+from kragx.data.batch import Batch
 from kragx.errors import DataError
-from kragx.matchers.base import MatchItem, Trace
+from kragx.matchers.base import Trace
+from kragx.matchers.items import MatchItem, items_of
 from kragx.matchers.judge import JudgeMatcher
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats
@@ -71,20 +72,18 @@ class NuggetMatcher(JudgeMatcher):
         """Nothing of single documents."""
         return {}
 
-    def traces(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[Trace]:
+    def _trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """How far each context holds each fact; NaN where a judgement failed.
 
         Raises:
-            JudgingError: as `JudgeMatcher.traces`.
+            JudgingError: as of `llm`.
         """
-        stream = (item for item, _ in items)
-        while batch := [*islice(stream, _QUERIES)]:
-            grids = [np.zeros(item.shape) for item in batch]
+        items = items_of(batch)
+        grids = [np.zeros(item.shape) for item in items]
+        for first in range(0, len(items), _QUERIES):
             places = [
                 (grid, row, start, question)
-                for grid, item in zip(grids, batch)
+                for grid, item in [*zip(grids, items)][first : first + _QUERIES]
                 for row, start, question in self._questions(item)
             ]
             judgements = self._judge([question for *_, question in places], notes.judging)
@@ -99,7 +98,8 @@ class NuggetMatcher(JudgeMatcher):
                     # On any scale: the top is all of a fact, and what lies below it a part.
                     held = np.where(grades >= question.rubric.top, 1.0, (grades > 0) / 2)
                 grid[row, start : start + len(question.facts)] = held
-            yield from (Trace(self, grid, np.ones(grid.shape, bool)) for grid in grids)
+        scores = np.concatenate([*map(np.ravel, grids), np.empty(0)])
+        return Trace(self, scores, np.ones(len(scores), bool))
 
     def _questions(self, item: MatchItem) -> Iterator[tuple[int, int, Question]]:
         """Each question with the context's row and the first fact's column."""

@@ -12,7 +12,8 @@ import numpy as np
 from kragx.data import Doc, value_at
 from kragx.data.pages import Pages, document_name
 from kragx.errors import DataError, inside
-from kragx.matchers.base import IdsMatcher, MatchItem, Target
+from kragx.matchers.base import IdsMatcher
+from kragx.matchers.items import MatchItem, Target
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional, whole

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.matchers.base import BaseMatcher, Matcher, MatchItem, Trace, adapted
+from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
+from kragx.matchers.items import MatchItem, batch_of, shapes
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools
 from kragx.metrics.threshold import matches
@@ -85,10 +86,18 @@ def reasons(matcher: Matcher, item: MatchItem) -> list[list[Reason]]:
 
     A judge answers from its store; what is not there is unknown.
     """
-    (trace,) = adapted(matcher).offline().traces([(item, None)], Notes())
+    ((_, trace),) = _traces(adapted(matcher), [item])
     because = _explained(trace, item)
     n, t = trace.scores.shape
     return [[because(row, column) for column in range(t)] for row in range(n)]
+
+
+def _traces(matcher: BaseMatcher, items: Iterable[MatchItem]) -> Iterator[tuple[MatchItem, Trace]]:
+    """Each query with what its pairs are asked about, and what was said."""
+    items = [*items]
+    batch = batch_of(items)
+    trace = matcher.offline().trace(batch, Notes())
+    return zip(items, trace.of_queries(*shapes(batch)), strict=True)
 
 
 def _explained(trace: Trace, item: MatchItem) -> Because:
@@ -163,10 +172,7 @@ def decisions(
     Of a gold item the target speaks that comes furthest. Pairs of which no member that was asked
     says anything above 0 are left out. Judges answer from their store.
     """
-    # Traces come a batch at a time, so the items are gone through twice, side by side.
-    listed = list(items)
-    traces = matcher.offline().traces(((item, None) for item in listed), Notes())
-    for item, trace in zip(listed, traces, strict=True):
+    for item, trace in _traces(matcher, items):
         because = _explained(trace, item)
         best: dict[tuple[int, int], Reason] = {}
         for row, column in zip(*(places.tolist() for places in np.nonzero(_heard(trace)))):

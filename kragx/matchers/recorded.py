@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
 from kragx.data import normalise
+from kragx.data.batch import Batch
 from kragx.errors import UntrustedError
-from kragx.matchers.base import BaseMatcher, MatchItem, Trace
+from kragx.matchers.arrays import ArrayMatcher
+from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.items import MatchItem, items_of
 from kragx.matchers.judge import PoolMatcher
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
@@ -86,7 +89,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedMatcher(BaseMatcher):
+class RecordedMatcher(ArrayMatcher):
     """Gives the scores that were recorded in a run; asks nobody.
 
     Attributes:
@@ -145,26 +148,20 @@ class RecordedMatcher(BaseMatcher):
         """As it was."""
         return self.remarks.get(gold, "")
 
-    def scores_where(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[Floats]:
-        """Yield the recorded n x t scores of each query.
+    def _trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+        """The recorded scores, and the votes behind them.
 
         Raises:
             UntrustedError: there are none.
         """
-        return (self._answer(item).scores[: len(item.docs)] for item, _ in items)
-
-    def traces(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[Trace]:
-        """The recorded scores, and the votes behind them."""
-        for item, mask in items:
-            answer, n = self._answer(item), len(item.docs)
-            votes = answer.votes
-            reach = None if votes is None else (votes[0][:n], votes[1][:n])
-            open_ = np.ones(item.shape, bool) if mask is None else mask
-            yield Trace(self, answer.scores[:n], open_, reach=reach)
+        kinds: list[list[Floats]] = [[np.empty(0)] for _ in range(3)]  # scores, least, greatest
+        for item in items_of(batch):
+            answer = self._answer(item)
+            votes = answer.votes or (answer.scores, answer.scores)
+            for kind, values in zip(kinds, (answer.scores, *votes)):
+                kind.append(values[: len(item.docs)].ravel())
+        scores, least, greatest = map(np.concatenate, kinds)
+        return Trace(self, scores, wanted, reach=(least, greatest) if self.votes else None)
 
     def _answer(self, item: MatchItem) -> Answer:
         if 0 in item.shape:

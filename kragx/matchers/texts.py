@@ -11,8 +11,8 @@ from kragx.data.batch import Batch
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.errors import DataError
-from kragx.matchers.arrays import Targets
 from kragx.matchers.batches import BatchMatcher
+from kragx.matchers.items import Targets
 from kragx.matchers.notes import Notes
 from kragx.metrics import Floats
 

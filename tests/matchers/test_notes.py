@@ -16,7 +16,7 @@ from kragx import GoldDataset, Run, matcher
 from kragx.errors import JudgingError
 from kragx.judging import Failure, Judge
 from kragx.matchers import BaseMatcher, MatchItem, Notes
-from kragx.matchers.arrays import batch_of
+from kragx.matchers.items import batch_of
 from kragx.matchers.matching import conclude, match_part
 from kragx.testing import ScriptedClient
 from tests.thoroughness import examples, some

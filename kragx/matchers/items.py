@@ -1,0 +1,204 @@
+"""What a matcher is given: queries with their documents and targets, as objects and as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+
+from kragx.data import Doc, Retrieved
+from kragx.data.batch import Batch, Entries
+from kragx.errors import DataError
+from kragx.metrics import Bools, Ints, RankedList
+
+
+class TextlessError(DataError):
+    """A document or gold item has no text, and the matcher compares texts.
+
+    Attributes:
+        method: the name of the match method.
+    """
+
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing that a retrieved document may match: a gold item or one of its alternatives.
+
+    Attributes:
+        gold: position of the gold item in the query, from 0.
+        id, text, metadata: those of the gold item or of the alternative.
+    """
+
+    gold: int
+    id: str | None
+    text: str | None
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchItem(RankedList):
+    """One query with its ranked documents (n of them) and the targets they may match (t of them).
+
+    A gold item without alternatives is one target; with them it is several, and it is matched
+    if any of them is. `status` says whether the retriever answered, if only with an empty list.
+    """
+
+    _targets: tuple[Target, ...] | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Each gold item, before its alternatives; made for those who look at them."""
+        if self._targets is None:
+            targets = tuple(
+                target
+                for position, gold in enumerate(self.query.gold)
+                for target in (
+                    Target(position, gold.id, gold.text, gold.metadata),
+                    *(
+                        Target(position, doc.id, doc.text, doc.metadata)
+                        for doc in gold.alternatives
+                    ),
+                )
+            )
+            object.__setattr__(self, "_targets", targets)
+            return targets
+        return self._targets
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and t: how many documents, and how many targets they may match."""
+        n_targets = len(self.query.gold)
+        for gold in self.query.gold:
+            n_targets += len(gold.alternatives)
+        return len(self.docs), n_targets
+
+    def doc_texts(self, method: str) -> list[str]:
+        """The text of every retrieved document.
+
+        Raises:
+            DataError: one has none; the message names query and rank.
+        """
+        texts = [doc.text for doc in self.docs]
+        if None in texts:
+            rank = texts.index(None)
+            doc_id = self.docs[rank].id
+            raise self._textless(f"rank {rank + 1}: document {doc_id!r}", method)
+        return texts  # type: ignore[return-value]  # none is None
+
+    def target_texts(self, method: str) -> dict[int, str]:
+        """The text of every target that has one, by its position among the targets.
+
+        Raises:
+            DataError: a gold item has no text, nor has any of its alternatives.
+        """
+        golds = self.query.gold
+        texts = {
+            column: gold.text
+            for column, gold in enumerate(golds)
+            if gold.text is not None and not gold.alternatives
+        }
+        if len(texts) == len(golds):  # as a rule
+            return texts
+        texts = {
+            column: target.text
+            for column, target in enumerate(self.targets)
+            if target.text is not None
+        }
+        with_text = {self.targets[column].gold for column in texts}
+        for position, gold in enumerate(self.query.gold):
+            if position not in with_text:
+                raise self._textless(f"gold {position + 1}: {gold.id!r}", method)
+        return texts
+
+    def _textless(self, place: str, method: str) -> TextlessError:
+        error = TextlessError(
+            f"query {self.query.id!r}, {place} has no text, and the match method {method!r} "
+            "compares texts; add it, or match by 'id'"
+        )
+        error.method = method
+        return error
+
+
+def items_of(batch: Batch) -> list[MatchItem]:
+    """The questions of a batch as objects, for whoever looks at one at a time."""
+    return [
+        MatchItem(query, () if status != "answered" else answer.documents, status, seconds, error)
+        for query, answer, status, seconds, error in zip(
+            batch.queries(),
+            [answer or Retrieved() for answer in batch.answers()],
+            batch.statuses,
+            batch.seconds,
+            map(batch.errors.get, range(len(batch))),
+        )
+    ]
+
+
+def batch_of(items: Sequence[MatchItem]) -> Batch:
+    """Questions with their documents as a batch."""
+    return Batch.of(
+        [
+            (
+                None,
+                item.query,
+                None
+                if item.status == "missing"
+                else Retrieved(item.docs, item.seconds, item.error),
+            )
+            for item in items
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The gold items of a batch and their alternatives, each of which a document may match.
+
+    Attributes:
+        entries: of the t targets, one question after the other; each gold item stands before its
+            alternatives.
+        gold: (t) which gold item of them all each one is of.
+    """
+
+    entries: Entries
+    gold: Ints
+
+    @classmethod
+    def of(cls, golds: Entries) -> Self:
+        """Those of gold items."""
+        if golds.alternatives is None:
+            return cls(golds, np.arange(len(golds.texts.numbers)))
+        targets: list[Any] = []
+        gold: list[int] = []
+        flat = chain.from_iterable(golds.golds())
+        for position, item in enumerate(flat):
+            one = Doc(item.id, item.text, item.metadata)
+            targets += (one, *item.alternatives)
+            gold += [position] * (1 + len(item.alternatives))
+        of_query = golds.texts.of_text[gold] if gold else np.empty(0, np.int64)
+        n_targets = np.bincount(of_query, minlength=len(golds.texts))
+        return cls(Entries.of(targets, n_targets.tolist(), "score"), np.array(gold, np.int64))
+
+    def where(self, is_kept: Bools) -> Self:
+        """Some of them; nothing but their texts is kept."""
+        return type(self)(Entries(self.entries.texts.those(is_kept)), self.gold[is_kept])
+
+
+def n_of_golds(golds: Entries) -> Ints:
+    """How many targets each gold item is: itself and its alternatives."""
+    if golds.alternatives is None:
+        return np.ones(len(golds.texts.numbers), np.int64)
+    return 1 + np.fromiter(map(len, golds.alternatives), np.int64, len(golds.alternatives))
+
+
+def shapes(batch: Batch) -> tuple[Ints, Ints]:
+    """How many documents each query of a batch has, and how many targets they may match."""
+    golds = batch.golds.texts
+    if batch.golds.alternatives is None:
+        return batch.docs.texts.n_texts, golds.n_texts
+    n_targets = np.bincount(golds.of_text, n_of_golds(batch.golds), len(golds)).astype(np.int64)
+    return batch.docs.texts.n_texts, n_targets
