@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +37,7 @@ class Pairs:
     gold_sizes: Ints
 
 
-def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Iterator[Pairs]:
+def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pairs:
     """How many n-grams each document shares with each gold text, repeats counted (clipped).
 
     A pair shares the sum over all n-grams of min(count in the document, count in the gold text).
@@ -47,19 +47,24 @@ def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> It
         golds: the gold texts of each query.
         n: 1 for tokens, 2 for pairs of neighbouring tokens, 4 for twice as many.
         corpus: where they stand.
-
-    Yields:
-        The pairs of as many queries as are worked on at once, in their order.
     """
-    n_tokens = np.cumsum(docs.sums(corpus.lengths) + golds.sums(corpus.lengths))
-    start = 0
-    while start < len(docs):
-        before = n_tokens[start - 1] if start else 0
-        stop = int(np.searchsorted(n_tokens, before + _MOST_TOKENS, side="right"))
-        stop = min(max(stop, start + 1), start + _MOST_QUERIES)
-        part = slice(start, stop)
-        yield _pairs(docs.part(part), golds.part(part), n, corpus)
-        start = stop
+    doc, gold = of_pairs(docs.n_texts, golds.n_texts)
+    doc_sizes, gold_sizes = (
+        np.maximum(corpus.lengths[numbers] - n + 1, 0)
+        for numbers in (docs.numbers[doc], golds.numbers[gold])
+    )
+    # Gold is a chunk that is retrieved, as a rule, and shares with itself all that it has.
+    is_itself = docs.numbers[doc] == golds.numbers[gold]
+    is_open = np.bincount(doc[~is_itself], minlength=len(docs.numbers)) > 0
+    left, first_pair = docs.those(is_open), starts(golds.n_texts[docs.of_text])[is_open]
+    shared = np.zeros(len(doc), np.int64)
+    n_tokens = left.sums(corpus.lengths) + golds.sums(corpus.lengths)
+    for part in parts(n_tokens + _MOST_TOKENS // _MOST_QUERIES, _MOST_TOKENS):
+        own, of_golds = left.part(part), golds.part(part)
+        first = first_pair[left.starts[part.start] :][: len(own.numbers)]
+        sides = _Side(own, n, corpus), _Side(of_golds, n, corpus)
+        _add_shared(*sides, first - of_golds.starts[own.of_text], shared)
+    return Pairs(np.where(is_itself, doc_sizes, shared), doc_sizes, gold_sizes)
 
 
 def of_pairs(n_docs: Ints, n_golds: Ints) -> tuple[Ints, Ints]:
@@ -115,31 +120,11 @@ class _Side:
         return [self._corpus.tokens[at + offset] for offset in range(self._n)]
 
 
-def _pairs(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pairs:
-    doc_of_pair, gold_of_pair = of_pairs(docs.n_texts, golds.n_texts)
-    doc_sizes, gold_sizes = (
-        np.maximum(corpus.lengths[numbers] - n + 1, 0)
-        for numbers in (docs.numbers[doc_of_pair], golds.numbers[gold_of_pair])
-    )
-    pair_of_first = starts(np.repeat(golds.n_texts, docs.n_texts)) - golds.starts[docs.of_text]
-    # Gold is a chunk that is retrieved, as a rule, and shares with itself all that it has.
-    is_itself = docs.numbers[doc_of_pair] == golds.numbers[gold_of_pair]
-    is_open = np.bincount(doc_of_pair[~is_itself], minlength=len(docs.numbers)) > 0
-    doc, gold = _Side(docs.those(is_open), n, corpus), _Side(golds, n, corpus)
-    shared = _shared(doc, gold, pair_of_first[is_open], len(is_itself))
-    return Pairs(
-        shared=np.where(is_itself, doc_sizes, shared),
-        doc_sizes=doc_sizes,
-        gold_sizes=gold_sizes,
-    )
-
-
-def _shared(doc: _Side, gold: _Side, pair_of_first: Ints, n_pairs: int) -> Ints:
-    """How much each pair shares; a document and a gold text are pair `pair_of_first` + gold."""
-    shared = np.zeros(n_pairs, np.int64)
+def _add_shared(doc: _Side, gold: _Side, pair_of_first: Ints, shared: Ints) -> None:
+    """Add what each pair shares; a document and a gold text are pair `pair_of_first` + gold."""
     at, grams, gold_at, gold_grams = _met(doc, gold)
     if not at.size:
-        return shared
+        return
     v, n_golds = gold.size, len(gold.queries)
     # Each distinct n-gram of a document meets every gold text of its query that has it.
     of_docs, _, n_in_doc = counted(doc.texts_at(at) * v + grams)
@@ -155,8 +140,7 @@ def _shared(doc: _Side, gold: _Side, pair_of_first: Ints, n_pairs: int) -> Ints:
         pairs = pair_of_first[rows[hit]] + gold_rows[entry]
         least = np.minimum(n_in_doc[hit], n_in_gold[entry])
         # As weights whole numbers become floats, which are exact below 2**53.
-        shared += np.bincount(pairs, least, n_pairs).astype(np.int64)
-    return shared
+        shared += np.bincount(pairs, least, len(shared)).astype(np.int64)
 
 
 def _met(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kragx.data.growing import Growing
 from kragx.data.known import OfTexts
+from kragx.data.lists import Lists
 from kragx.data.spellings import InLetters, Spellings
 from kragx.data.stretches import distinct, ranges, starts
 from kragx.data.tokenizers import Tokenizer
@@ -260,6 +261,17 @@ class TokenCorpus:
 
         return self._read_by.setdefault(read, OfTexts(rows)).of(known, numbers)
 
+    def numbered(self, read: Callable[[str], str], *lists: Lists) -> list[Lists]:
+        """Lists of a batch, of one known list of texts, by the rows of their texts as read."""
+        self.make_room()
+        # All at once: what is added may need the room of what was there before.
+        rows = self.rows_of(read, lists[0].known, np.concatenate([own.numbers for own in lists]))
+        ends = np.cumsum([len(own.numbers) for own in lists])
+        return [
+            Lists(self.texts, of_list, own.n_texts)
+            for own, of_list in zip(lists, np.split(rows, ends[:-1]))
+        ]
+
     def rows(self, texts: Sequence[str]) -> Ints:
         """The row of each text of the latest batch."""
         return np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
@@ -281,13 +293,17 @@ class TokenCorpus:
         return [tokens[begin:end] for begin, end in zip(begins.tolist(), ends.tolist())]
 
     def strings(self, rows: Ints) -> list[str | list[int]]:
-        """`string` of the tokens of each row, made once."""
+        """The tokens of each row as a sequence for rapidfuzz, which compares strings fastest.
+
+        Each token number becomes a code point; a vocabulary beyond Unicode's range stays numbers.
+        """
         if self.n_distinct_tokens > _MOST_CODES:
-            return [*map(self.string, self.of_rows(rows))]
+            return [tokens.tolist() for tokens in self.of_rows(rows)]
         made, of_text = self._strings, rows.tolist()
         new = [row for row in dict.fromkeys(of_text) if row not in made]
         own = np.array(new, np.int64)
-        letters = self.string(self.tokens_of(own))
+        codes = self.tokens_of(own).astype("<u4").tobytes()
+        letters = codes.decode("utf-32-le", "surrogatepass")
         ends = np.cumsum(self.lengths[own]).tolist()
         made.update(zip(new, [letters[start:end] for start, end in itertools.pairwise([0, *ends])]))
         return [*map(made.__getitem__, of_text)]
@@ -316,15 +332,6 @@ class TokenCorpus:
         """The tokens as one text, with nothing between them."""
         words = self.words
         return "".join(words[token] for token in tokens.tolist())
-
-    def string(self, tokens: Tokens) -> str | list[int]:
-        """The tokens as a sequence for rapidfuzz, which compares strings fastest.
-
-        Each token number becomes a code point; a vocabulary beyond Unicode's range stays numbers.
-        """
-        if self.n_distinct_tokens > _MOST_CODES:
-            return tokens.tolist()  # type: ignore[no-any-return]
-        return tokens.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:

@@ -269,14 +269,7 @@ class TokenMatcher(BatchMatcher):
 
     def numbered(self, *lists: Lists) -> Iterator[Lists]:
         """The same lists of the texts of the corpus, by row."""
-        corpus = self.corpus
-        corpus.make_room()
-        # All at once: what is added may need the room of what was there before.
-        known, every = lists[0].known, np.concatenate([own.numbers for own in lists])
-        rows = corpus.rows_of(self.reader, known, every)
-        ends = np.cumsum([len(own.numbers) for own in lists])
-        for own, of_list in zip(lists, np.split(rows, ends[:-1])):
-            yield Lists(corpus.texts, of_list, own.n_texts)
+        return iter(self.corpus.numbered(self.reader, *lists))
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those with fewer than `least_tokens` tokens."""

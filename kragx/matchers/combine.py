@@ -20,7 +20,6 @@ from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import MatchItem, Targets
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
-from kragx.metrics.threshold import matches
 
 if TYPE_CHECKING:
     from kragx.judging.tally import Tally
@@ -150,22 +149,13 @@ class CombinedMatcher(ArrayMatcher):
         known = [member for member in of_members if member is not None]
         if not known or (self.kind == "all" and len(known) < len(of_members)):
             return None
-        scores, is_open = np.zeros(len(docs)), np.ones(len(docs), bool)
+        decision = _Decision(self, np.ones(len(docs), bool))
         for step, own in zip(self.steps, of_members):
-            if own is None:
-                if self.kind == "cascade":  # whoever is asked here decides all that is open
-                    break
-                continue
-            last = step is self.steps[-1]
-            accept = step.matcher.threshold if last else step.accept
-            if last and not self.yes_or_no:
-                scores[is_open] = own[is_open]
-            elif accept is not None:
-                scores[is_open & matches(own, accept)] = 1.0
-            is_open &= scores == 0
-            if step.reject is not None:
-                is_open &= own >= step.reject
-        return scores
+            if own is not None:
+                decision.take(step, Trace(step.matcher, own, decision.open))
+            elif self.kind == "cascade":  # whoever is asked here decides all that is open
+                break
+        return decision.trace().scores
 
     def _trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """1, 0 and NaN, and what each member was asked; pairs that are not wanted are 0."""

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import Query, normalise
-from kragx.data.batch import Batch
+from kragx.data.batch import Batch, batched
 from kragx.data.stretches import ranges, starts
 from kragx.matchers.base import BaseMatcher
+from kragx.matchers.items import Targets
 from kragx.matchers.vocabulary import Gathering
 from kragx.metrics import Floats
 from kragx.metrics.threshold import matches
@@ -77,27 +78,15 @@ class GoldSample:
     def of(cls, queries: Iterable[Query]) -> Self:
         """That of a gold set."""
         sample = cls()
-        for query in queries:
-            sample.see(query)
+        for batch in batched((None, query, None) for query in queries):
+            sample.see_batch(batch)
         return sample
-
-    def see(self, query: Query) -> None:
-        """Take the next question into account."""
-        texts: list[str | None] = []
-        for gold in query.gold:
-            if gold.grade > 0:
-                texts += [gold.text, *(alternative.text for alternative in gold.alternatives)]
-        if any(texts):
-            self._take(query.id, lambda: [*filter(None, texts)])
 
     def see_batch(self, batch: Batch) -> None:
         """Take the questions of a batch into account."""
-        if batch.golds.alternatives is not None or not batch.golds.have_texts:
-            for query in batch.queries():
-                self.see(query)
-            return
-        texts = batch.golds.texts
-        is_gold = batch.grades > 0
+        targets = Targets.of(batch.golds)
+        texts = targets.entries.texts
+        is_gold = (batch.grades > 0)[targets.gold] & (texts.numbers >= 0)
         is_gold &= np.array([bool(texts.known[number]) for number in texts.numbers.tolist()], bool)
         of_gold = texts.those(is_gold)
         for row, n_texts in enumerate(of_gold.n_texts.tolist()):

@@ -6,11 +6,9 @@ from copy import copy
 from functools import cached_property
 from typing import Self
 
-import numpy as np
-
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
-from kragx.data.tokenizers import LETTERS, AutoTokenizer, without_hanja
+from kragx.data.tokenizers import LETTERS, AutoTokenizer
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.notes import Notes
 from kragx.matchers.siblings import (
@@ -83,16 +81,6 @@ class PassageMatcher(TokenMatcher):
     def _letters(self) -> TokenCorpus:
         """The letters of the texts."""
         return TokenCorpus(LETTERS, in_letters=True)
-
-    def _rows_of_passages(self, *lists: Lists) -> tuple[Lists, ...]:
-        """The same lists by their rows in `_letters`, of texts by their rows in `corpus`."""
-        letters, known = self._letters, lists[0].known
-        letters.make_room()
-        every = np.concatenate([texts.numbers for texts in lists])
-        rows = letters.rows_of(without_hanja, known, every)
-        ends = np.cumsum([len(texts.numbers) for texts in lists])
-        parts = np.split(rows, ends[:-1])
-        return tuple(Lists(letters.texts, part, texts.n_texts) for texts, part in zip(lists, parts))
 
     def why_not(self, doc: str, gold: str) -> str:
         """The word that makes a document a sibling of the gold text."""

@@ -14,7 +14,7 @@ from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
 from kragx.data.ngrams import ngram_overlaps, of_pairs
 from kragx.data.phrases import SHORT, Compounds, are_short, stand
-from kragx.data.tokenizers import AutoTokenizer
+from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.errors import UsageError
 from kragx.matchers.answers import ANSWER, wholes
 from kragx.matchers.base import Threshold, TokenizerOption
@@ -174,7 +174,7 @@ class OverlapMatcher(PassageMatcher):
     def _of_passages(self, docs: Lists, golds: Lists) -> Floats:
         """The share of pairs of each document and gold text."""
         if self._by_characters:
-            of_docs, of_golds = self._rows_of_passages(docs, golds)
+            of_docs, of_golds = self._letters.numbered(without_hanja, docs, golds)
             return shares("overlap", ngram_overlaps(of_docs, of_golds, PAIR, self._letters))
         corpus = self.corpus
         of_docs, of_golds = (texts.by(corpus.pieces(texts.numbers)) for texts in (docs, golds))

@@ -4,7 +4,7 @@ Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004). For the sa
 score equals rouge-score's, to the last bit.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -68,16 +68,12 @@ class RougeMatcher(TokenMatcher):
         return shares(self.measure, ngram_overlaps(docs, golds, n, self.corpus))
 
 
-def shares(measure: Measure, pairs_of_queries: Iterable[Pairs]) -> Floats:
+def shares(measure: Measure, pairs: Pairs) -> Floats:
     """ROUGE of pairs for what they share."""
-    scores = [
-        shared_part(measure, pairs.shared, pairs.shared, pairs.doc_sizes, pairs.gold_sizes)
-        for pairs in pairs_of_queries
-    ]
-    return np.concatenate([*scores, np.empty(0)])
+    return shared_part(measure, pairs.shared, pairs.shared, pairs.doc_sizes, pairs.gold_sizes)
 
 
-def _subsequences(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Iterator[Pairs]:
+def _subsequences(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Pairs:
     """How long the longest common subsequence of each pair is, for all queries at once."""
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
@@ -91,7 +87,7 @@ def _subsequences(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Iterator[Pa
             scores = cdist(own_golds, own_docs, scorer=LCSseq.similarity, dtype=np.int64)
             shared.append(scores.T.ravel())
     of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
-    yield Pairs(
+    return Pairs(
         np.concatenate(shared),
         corpus.lengths[docs.numbers][of_doc],
         corpus.lengths[golds.numbers][of_gold],

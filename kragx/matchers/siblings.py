@@ -218,36 +218,27 @@ class _Pair:
         n_doc, n_gold = before_doc + first.a, before_gold + first.b
         # A heading that a pipeline put before a chunk stands before the midst of the gold.
         if not n_doc <= _AT_END < n_gold:
-            yield self._before(in_doc[: first.a], in_gold[: first.b], in_doc[first.a])
+            yield self._at_end(in_doc[: first.a], in_gold[: first.b], in_doc[first.a], -1)
         rest = in_doc[last.a + last.size :], in_gold[last.b + last.size :]
-        yield self._behind(*rest, in_doc[last.a + last.size - 1])
+        yield self._at_end(*rest, in_doc[last.a + last.size - 1], 1)
 
-    def _words(self, tokens: _Tokens) -> list[str]:
+    def _words(self, tokens: _Tokens) -> Sequence[str]:
         return [*map(self._words_by_token.__getitem__, tokens)]
 
-    def _before(self, in_doc: _Tokens, in_gold: _Tokens, behind: int) -> Difference | None:
-        """Other words in the sentence that begins in one of the texts, and what is behind them."""
-        if not (in_doc and in_gold):
-            return None
-        doc, gold = self._words(in_doc[-_AT_END:])[::-1], self._words(in_gold[-_AT_END:])[::-1]
-        return self._at_end(doc, gold, self._words_by_token[behind], -1)
-
-    def _behind(self, in_doc: _Tokens, in_gold: _Tokens, before: int) -> Difference | None:
-        """Other words in the sentence that ends in one of the texts, and what is before them."""
-        if not (in_doc and in_gold):
-            return None
-        doc, gold = self._words(in_doc[:_AT_END]), self._words(in_gold[:_AT_END])
-        return self._at_end(doc, gold, self._words_by_token[before], 1)
-
     def _at_end(
-        self, doc: Sequence[str], gold: Sequence[str], edge: str, step: Literal[-1, 1]
+        self, in_doc: _Tokens, in_gold: _Tokens, edge: int, step: Literal[-1, 1]
     ) -> Difference | None:
-        """Other words beside what is shared, the next ones first, in a sentence with it."""
-        gold = _in_sentence(gold, edge, self._texts[1], step)
+        """Other words before or behind what is shared, in the sentence that is cut there."""
+        if not (in_doc and in_gold):
+            return None
+        # The next ones first.
+        doc, gold = (self._words(tokens[::step][:_AT_END]) for tokens in (in_doc, in_gold))
+        word = self._words_by_token[edge]
+        gold = _in_sentence(gold, word, self._texts[1], step)
         # Sentences of the document, which is long, are looked at where it matters.
         if self._beside(doc, gold, step) is None:
             return None
-        return self._beside(_in_sentence(doc, edge, self._texts[0], step), gold, step)
+        return self._beside(_in_sentence(doc, word, self._texts[0], step), gold, step)
 
     def _beside(
         self, doc: Sequence[str], gold: Sequence[str], step: Literal[-1, 1]

@@ -13,7 +13,7 @@ from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, are_short
 from kragx.data.stretches import distinct, starts
-from kragx.data.tokenizers import AutoTokenizer
+from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.passages import PassageMatcher
@@ -68,7 +68,7 @@ class SpanMatcher(PassageMatcher):
         """The share that is aligned, by words or by letters."""
         if not self._by_characters:
             return self._shares(docs, golds, self.corpus)
-        in_letters, of_golds = self._rows_of_passages(docs, golds)
+        in_letters, of_golds = self._letters.numbered(without_hanja, docs, golds)
         shares = self._shares(in_letters, of_golds, self._letters)
         # Short gold begins and ends where words do.
         is_short = self.as_phrases(golds)

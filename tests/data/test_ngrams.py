@@ -39,11 +39,8 @@ def of(
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add(text for docs, golds in queries for text in (*docs, *golds))
     docs, golds = (by_row(side, corpus) for side in zip(*queries, strict=True))
-    every = [*ngram_overlaps(docs, golds, n, corpus)]
-    shared, doc_sizes, gold_sizes = (
-        np.concatenate([getattr(pairs, name) for pairs in every])
-        for name in ("shared", "doc_sizes", "gold_sizes")
-    )
+    pairs = ngram_overlaps(docs, golds, n, corpus)
+    shared, doc_sizes, gold_sizes = pairs.shared, pairs.doc_sizes, pairs.gold_sizes
     found, start = [], 0
     for shape in ((len(own), len(wanted)) for own, wanted in queries):
         own = slice(start, start := start + shape[0] * shape[1])
@@ -95,6 +92,6 @@ def test_one_ngram_in_all_texts_is_met_in_parts() -> None:
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add(["a b"])
     texts = by_row([["a b"] * 1100], corpus)
-    (pairs,) = ngram_overlaps(texts, texts, 2, corpus)
+    pairs = ngram_overlaps(texts, texts, 2, corpus)
     assert (pairs.shared == 1).all()
     assert pairs.shared.size == 1_210_000 > stretches._MOST_AT_ONCE
