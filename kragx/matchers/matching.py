@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
 
 import numpy as np
@@ -12,7 +11,7 @@ from kragx.data import NO_CORPUS, Lacking
 from kragx.data.batch import Batch
 from kragx.data.ngrams import of_pairs
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, Heard, Matcher, Trace, adapted
+from kragx.matchers.base import Heard, Matcher, Trace, adapted
 from kragx.matchers.items import (
     MatchItem,
     TextlessError,
@@ -23,7 +22,7 @@ from kragx.matchers.items import (
 )
 from kragx.matchers.notes import Notes
 from kragx.matchers.repeats import known_repeats
-from kragx.metrics import Bools, Floats, Ints, MatchTable, Votes
+from kragx.metrics import Floats, Ints, MatchTable, Votes
 from kragx.metrics.threshold import matches
 
 
@@ -69,7 +68,7 @@ def match_part(
         raise UsageError(
             f"{matcher.class_name}.threshold: {matcher.threshold!r} must be a number above 0"
         )
-    pairs = _Pairs(matcher)
+    tables = list[MatchTable]()
     stream = iter(batches)
     for batch in stream:
         try:
@@ -81,94 +80,36 @@ def match_part(
         if heard is not None:
             for item, of_item in zip(items_of(batch), trace.of_queries(*shapes(batch))):
                 heard(item, of_item)
-        pairs.add(batch, trace)
-    return pairs.table()
+        tables.append(_table(batch, trace))
+    nothing = Trace(matcher, np.empty(0), np.empty(0, bool))
+    return MatchTable.joined(tables or [_table(Batch.of([]), nothing)])
 
 
-class _Pairs:
-    """The match table while batches are answered.
-
-    Millions of documents and pairs: buffers grow in place, and numpy reads them without a copy.
-    """
-
-    def __init__(self, matcher: BaseMatcher) -> None:
-        self.matcher = matcher
-        self._repeats = known_repeats()
-        self._n_docs, self._n_gold, self._grade = array("q"), array("q"), array("d")
-        self._repeated, self._answered, self._unanswerable = bytearray(), bytearray(), bytearray()
-        self._doc, self._gold, self._score = array("i"), array("i"), array("d")
-        self._least, self._greatest = array("d"), array("d")
-
-    def add(self, batch: Batch, trace: Trace) -> None:
-        """Take the scores of the next queries, and the votes behind them."""
-        scores, *votes = (
-            _by_gold(scores, batch, self.matcher.threshold)
-            for scores in (trace.scores, *(trace.reach or ()))
-        )
-        low_and_high = (votes or [scores, scores]) if self.matcher.votes else None
-        self._add_pairs(batch.docs.texts.n_texts, batch.golds.texts.n_texts, scores, low_and_high)
-        self._grade.frombytes(batch.grades.tobytes())
-        self._repeated += self._repeats.of(batch.docs).tobytes()
-        self._answered += batch.answered.tobytes()
-        self._unanswerable += batch.unanswerable.tobytes()
-        self._check_size()
-
-    def _check_size(self) -> None:
-        if max(len(self._repeated), len(self._grade)) >= 2**31:
-            raise DataError("more than 2,147,483,647 documents or gold items in one evaluation")
-
-    def _add_pairs(
-        self, n_docs: Ints, n_gold: Ints, scores: Floats, votes: Sequence[Floats] | None
-    ) -> None:
-        """Add the pairs of the next questions, of which the buffers have no documents or gold yet.
-
-        Args:
-            n_docs: how many documents each question has.
-            n_gold: how many gold items.
-            scores: n x m of each question, one behind the other.
-            votes: the same of the least and the greatest vote, where several judges have decided.
-        """
-        low, high = votes or (scores, scores)
-        place = ((scores != 0) | (high != 0)).nonzero()[0]
-        ends = np.cumsum(n_docs * n_gold)
-        query = np.searchsorted(ends, place, side="right")
-        row, column = np.divmod(place - (ends - n_docs * n_gold)[query], n_gold[query])
-        doc_start, gold_start = (np.cumsum(lengths) - lengths for lengths in (n_docs, n_gold))
-        row += doc_start[query] + len(self._repeated)
-        column += gold_start[query] + len(self._grade)
-        self._doc.frombytes(row.astype(np.intc).tobytes())
-        self._gold.frombytes(column.astype(np.intc).tobytes())
-        self._score.frombytes(scores[place].tobytes())
-        if votes is not None:
-            self._least.frombytes(low[place].tobytes())
-            self._greatest.frombytes(high[place].tobytes())
-        self._n_docs.frombytes(n_docs.tobytes())
-        self._n_gold.frombytes(n_gold.tobytes())
-
-    def table(self) -> MatchTable:
-        """The table of all that was answered."""
-        grade = np.asarray(self._grade)
-        votes = None
-        if self.matcher.votes:
-            votes = Votes(np.asarray(self._least), np.asarray(self._greatest), grade, grade)
-        return MatchTable(
-            doc_start=starts(self._n_docs),
-            gold_start=starts(self._n_gold),
-            grade=grade,
-            answered=_flags(self._answered),
-            repeated=_flags(self._repeated),
-            pair_doc=np.asarray(self._doc),
-            pair_gold=np.asarray(self._gold),
-            pair_score=np.asarray(self._score),
-            threshold=self.matcher.threshold,
-            top=1.0 if self.matcher.top is None else float(self.matcher.top),
-            unanswerable=_flags(self._unanswerable),
-            votes=votes,
-        )
-
-
-def _flags(flags: bytearray) -> Bools:
-    return np.frombuffer(flags, np.uint8).astype(bool)
+def _table(batch: Batch, trace: Trace) -> MatchTable:
+    """The match table of the queries of a batch."""
+    matcher, texts = trace.matcher, (batch.docs.texts, batch.golds.texts)
+    scores, *votes = (
+        _by_gold(scores, batch, matcher.threshold)
+        for scores in (trace.scores, *(trace.reach or ()))
+    )
+    low, high = votes or (scores, scores)
+    doc, gold = of_pairs(*(of.n_texts for of in texts))
+    place = ((scores != 0) | (high != 0)).nonzero()[0]
+    grade, doc_start, gold_start = batch.grades, *(starts(of.n_texts) for of in texts)
+    return MatchTable(
+        doc_start=doc_start,
+        gold_start=gold_start,
+        grade=grade,
+        answered=batch.answered,
+        repeated=known_repeats().of(batch.docs),
+        pair_doc=doc[place].astype(np.int32),
+        pair_gold=gold[place].astype(np.int32),
+        pair_score=scores[place],
+        threshold=matcher.threshold,
+        top=1.0 if matcher.top is None else float(matcher.top),
+        unanswerable=batch.unanswerable,
+        votes=Votes(low[place], high[place], grade, grade) if matcher.votes else None,
+    )
 
 
 def lacking(items: Iterable[MatchItem], error: TextlessError, *, uses_gold: bool) -> DataError:
@@ -211,6 +152,6 @@ def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:
     return best
 
 
-def starts(lengths: Sequence[int]) -> Ints:
+def starts(lengths: Ints) -> Ints:
     """Where the rows of these lengths begin, and the last one ends."""
-    return np.concatenate(([0], np.cumsum(np.array(lengths, np.int64)))).astype(np.int64)
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
