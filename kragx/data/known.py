@@ -105,20 +105,18 @@ class OfTexts:
     def forget(self) -> None:
         """Make all of them anew."""
         self._known: Sequence[str] = ()
-        self._age = 0
         self._values = np.empty(0, np.int64)
 
-    def of(self, texts: Sequence[str], numbers: Ints, age: int = 0) -> Ints:
+    def of(self, texts: Sequence[str], numbers: Ints) -> Ints:
         """That of each text.
 
         Args:
             texts: `KnownTexts.texts`.
             numbers: which of them.
-            age: another one says that what was made before means nothing now.
         """
-        if texts is not self._known or age != self._age:
+        if texts is not self._known:
             self.forget()
-            self._known, self._age = texts, age
+            self._known = texts
         if len(self._values) < len(texts):
             more = np.full(2 * len(texts) - len(self._values), _NOTHING, np.int64)
             self._values = np.concatenate((self._values, more))
@@ -128,3 +126,33 @@ class OfTexts:
             self._values[new] = self._make([texts[number] for number in new.tolist()])
             values = self._values[numbers]
         return values
+
+
+class Forms:
+    """Texts as somebody reads them, each read once and known by number.
+
+    Args:
+        read: says how a text is read.
+    """
+
+    def __init__(self, read: Callable[[str], str]) -> None:
+        self._read = read
+        self._forms = KnownTexts()
+        self._of_text = OfTexts(self._numbers)
+
+    def _numbers(self, texts: list[str]) -> Ints:
+        return np.array(self._forms.numbers(map(self._read, texts)), np.int64)
+
+    @property
+    def texts(self) -> list[str]:
+        """By number, as they are read."""
+        return self._forms.texts
+
+    def make_room(self) -> None:
+        """Forget all if there are many; between two batches."""
+        if self._forms.make_room():
+            self._of_text.forget()
+
+    def of(self, texts: Sequence[str], numbers: Ints) -> Ints:
+        """The number of each text as it is read; see `OfTexts.of`."""
+        return self._of_text.of(texts, numbers)

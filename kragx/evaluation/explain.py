@@ -29,8 +29,9 @@ from kragx.evaluation.explanation import (
 from kragx.evaluation.inputs import Source, Texts, source_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
+from kragx.matchers.items import batch_of
 from kragx.matchers.reasons import best_targets, reasons
-from kragx.matchers.repeats import repeats
+from kragx.matchers.repeats import known_repeats
 from kragx.metrics import Profile, profile_for
 from kragx.printing import phrase
 
@@ -101,9 +102,10 @@ def explain(
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
     item, matcher = arranged(_item(source, query_id), resolved), matcher.for_run(source.name)
     query = (source.name, item.query.id, item.query.text, item.status)
+    repeated = known_repeats().of(batch_of([item]).docs)
     docs = tuple(
-        ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), repeated)
-        for rank, (doc, repeated) in enumerate(zip(item.docs, repeats(item.docs)), start=1)
+        ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), is_repeated)
+        for rank, (doc, is_repeated) in enumerate(zip(item.docs, repeated.tolist()), start=1)
     )
     if matcher.needs_pool([item]):
         settings = {**matcher.settings, "judges": "relevance"}

@@ -12,7 +12,7 @@ import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer
 from kragx.data.batch import Batch
-from kragx.data.known import KnownTexts, OfTexts, known_texts
+from kragx.data.known import Forms, known_texts
 from kragx.data.lists import Lists
 from kragx.data.phrases import are_short
 from kragx.data.stretches import distinct
@@ -21,7 +21,7 @@ from kragx.errors import shorten
 from kragx.matchers.arrays import ArrayMatcher, with_texts
 from kragx.matchers.items import Targets
 from kragx.matchers.notes import Notes
-from kragx.metrics import Bools, Floats, Ints
+from kragx.metrics import Bools, Floats
 from kragx.phrase import Phrase
 from kragx.plugins import shown_name
 from kragx.printing import joined, phrase
@@ -108,26 +108,16 @@ class BatchMatcher(ArrayMatcher):
         return text
 
     @cached_property
-    def _forms(self) -> KnownTexts:
-        """Texts as they are compared, by number."""
-        return KnownTexts()
-
-    @cached_property
-    def _form_of(self) -> OfTexts:
-        """The form of each text; one that comes again is read once."""
-
-        def forms(texts: list[str]) -> Ints:
-            return np.array(self._forms.numbers(map(self.read, texts)), np.int64)
-
-        return OfTexts(forms)
+    def _forms(self) -> Forms:
+        """Texts as they are compared."""
+        return Forms(self.read)
 
     def numbered(self, *lists: Lists) -> Iterator[Lists]:
         """Lists of a batch as they are compared: the same of other texts."""
-        if self._forms.make_room():
-            self._form_of.forget()
-        for own in lists:
-            numbers = self._form_of.of(own.known, own.numbers)
-            yield Lists(self._forms.texts, numbers, own.n_texts)
+        forms = self._forms
+        forms.make_room()
+        numbers = [forms.of(own.known, own.numbers) for own in lists]
+        return (Lists(forms.texts, of, own.n_texts) for own, of in zip(lists, numbers))
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Which of some texts, numbered before, can match nothing as gold or as documents."""

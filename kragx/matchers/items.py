@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 
-from kragx.data import Doc, Retrieved
+from kragx.data import Doc, Gold, Retrieved
 from kragx.data.batch import Batch, Entries
 from kragx.errors import DataError
 from kragx.metrics import Bools, Ints, RankedList
@@ -40,7 +41,7 @@ class Target:
     metadata: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MatchItem(RankedList):
     """One query with its ranked documents (n of them) and the targets they may match (t of them).
 
@@ -48,33 +49,19 @@ class MatchItem(RankedList):
     if any of them is. `status` says whether the retriever answered, if only with an empty list.
     """
 
-    _targets: tuple[Target, ...] | None = field(default=None, init=False, repr=False, compare=False)
-
-    @property
+    @cached_property
     def targets(self) -> tuple[Target, ...]:
         """Each gold item, before its alternatives; made for those who look at them."""
-        if self._targets is None:
-            targets = tuple(
-                target
-                for position, gold in enumerate(self.query.gold)
-                for target in (
-                    Target(position, gold.id, gold.text, gold.metadata),
-                    *(
-                        Target(position, doc.id, doc.text, doc.metadata)
-                        for doc in gold.alternatives
-                    ),
-                )
-            )
-            object.__setattr__(self, "_targets", targets)
-            return targets
-        return self._targets
+        targets: list[Target] = []
+        for position, gold in enumerate(self.query.gold):
+            sources: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
+            targets += (Target(position, own.id, own.text, own.metadata) for own in sources)
+        return tuple(targets)
 
     @property
     def shape(self) -> tuple[int, int]:
         """N and t: how many documents, and how many targets they may match."""
-        n_targets = len(self.query.gold)
-        for gold in self.query.gold:
-            n_targets += len(gold.alternatives)
+        n_targets = sum(1 + len(gold.alternatives) for gold in self.query.gold)
         return len(self.docs), n_targets
 
     def doc_texts(self, method: str) -> list[str]:
@@ -96,14 +83,6 @@ class MatchItem(RankedList):
         Raises:
             DataError: a gold item has no text, nor has any of its alternatives.
         """
-        golds = self.query.gold
-        texts = {
-            column: gold.text
-            for column, gold in enumerate(golds)
-            if gold.text is not None and not gold.alternatives
-        }
-        if len(texts) == len(golds):  # as a rule
-            return texts
         texts = {
             column: target.text
             for column, target in enumerate(self.targets)

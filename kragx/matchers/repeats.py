@@ -6,22 +6,12 @@ from threading import local
 
 import numpy as np
 
-from kragx.data import Doc
 from kragx.data.batch import NO_TEXT, Entries
 from kragx.data.documents import normal_form
-from kragx.data.known import KnownTexts, OfTexts
+from kragx.data.known import Forms
 from kragx.data.lists import Lists
 from kragx.data.stretches import distinct
 from kragx.metrics import Bools, Ints
-
-
-def repeats(docs: Iterable[Doc]) -> list[bool]:
-    """Whether each document stood earlier in the list."""
-    docs = list(docs)
-    ids = {doc.id for doc in docs}
-    if len(ids) == len(docs) and None not in ids:  # as a rule
-        return [False] * len(docs)
-    return _again(doc.identity for doc in docs)
 
 
 def _again(identities: Iterable[object]) -> list[bool]:
@@ -35,24 +25,19 @@ def _again(identities: Iterable[object]) -> list[bool]:
 
 
 class Repeats:
-    """The same of many lists at once, whose texts are numbers."""
+    """Says it of many lists at once, whose texts are numbers."""
 
     def __init__(self) -> None:
-        self._normal_forms = KnownTexts()
-        self._of_text = OfTexts(self._numbers)
-
-    def _numbers(self, texts: list[str]) -> Ints:
-        return np.array(self._normal_forms.numbers(map(normal_form, texts)), np.int64)
+        self._normal_forms = Forms(normal_form)
 
     def of(self, docs: Entries) -> Bools:
         """Whether each document of each list stood earlier in it, one list after the other."""
-        if self._normal_forms.make_room():
-            self._of_text.forget()
+        self._normal_forms.make_room()
         if docs.are_distinct:
             return np.zeros(len(docs.texts.numbers), bool)
         texts, ids = docs.texts, docs.ids
         numbers, has_text = np.full(len(texts.numbers), NO_TEXT, np.int64), texts.numbers >= 0
-        numbers[has_text] = self._of_text.of(texts.known, texts.numbers[has_text])
+        numbers[has_text] = self._normal_forms.of(texts.known, texts.numbers[has_text])
         flags = np.zeros(len(numbers), bool)
         ends = np.cumsum(texts.n_texts).tolist()
         for query in self._with_repeats(texts, numbers, ids):

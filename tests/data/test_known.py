@@ -46,12 +46,14 @@ def test_numbers_are_those_of_a_dictionary(batches: list[list[str]], most: int) 
 
 
 def test_each_is_made_once() -> None:
-    """Until the texts are forgotten, or what was made means nothing any more."""
+    """Until what was made is forgotten."""
     texts, counted = KnownTexts(), Counted()
     lengths = OfTexts(counted)
     numbers = np.array(texts.numbers(["a", "bc", "a"]), np.int64)
-    for age, n_asked in ((0, 2), (0, 2), (1, 4)):
-        assert lengths.of(texts.texts, numbers, age).tolist() == [1, 2, 1]
+    for forgets, n_asked in ((False, 2), (False, 2), (True, 4)):
+        if forgets:
+            lengths.forget()
+        assert lengths.of(texts.texts, numbers).tolist() == [1, 2, 1]
         assert counted.n_asked == n_asked
 
 
