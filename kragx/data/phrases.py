@@ -1,6 +1,8 @@
 """Short texts such as answers are looked for as phrases: which are short, where they stand."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -37,9 +39,7 @@ def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, most: int = SHORT) -
 def stand(
     docs: Sequence[Tokens], phrases: Sequence[Tokens], doc: Ints, phrase: Ints, corpus: TokenCorpus
 ) -> NDArray[np.bool_]:
-    """Whether a phrase stands in a document, for p pairs of them at once.
-
-    As `phrase_starts` says it of one, and nowhere over the end of a document.
+    """Whether a phrase stands in a document, for p pairs of them at once; see `places`.
 
     Args:
         docs: the token numbers of d documents.
@@ -47,6 +47,27 @@ def stand(
         doc: (p) which document each pair is of.
         phrase: (p) which phrase.
         corpus: where the numbers come from.
+    """
+    in_docs, of_phrases, _ = places(docs, phrases, corpus)
+    met = distinct(in_docs * len(phrases) + of_phrases)
+    return np.isin(doc * len(phrases) + phrase, met)
+
+
+def places(
+    docs: Sequence[Tokens], phrases: Sequence[Tokens], corpus: TokenCorpus
+) -> tuple[Ints, Ints, Ints]:
+    """Wherever the tokens of a phrase stand one after the other: document, phrase, first token.
+
+    The last one may go on in Hangul there, as particles do: ``15일`` in ``15일에``. A phrase
+    without tokens stands nowhere, and none over the end of a document.
+
+    Args:
+        docs: the token numbers of each document; negative ones equal no other.
+        phrases: those of each phrase.
+        corpus: where the numbers come from.
+
+    Returns:
+        By phrase, and then by place.
     """
     tokens, rows, n_tokens = joined(docs)
     first_of_doc = np.concatenate(([0], np.cumsum(n_tokens)))
@@ -59,7 +80,7 @@ def stand(
 
     # A phrase is looked for where the token stands that is rarest in the documents, of those that
     # stand as they are; one of a single token wherever a form of it does.
-    n_times = np.bincount(tokens, minlength=n_words)
+    n_times = np.bincount(tokens[tokens >= 0], minlength=n_words)
     as_it_is = np.arange(len(words)) < (begins + lengths - 1)[row_of_word]
     rarest_first = np.lexsort((n_times[words], ~as_it_is, row_of_word))[begins[lengths > 1]]
     anchor = np.zeros(len(phrases), np.int64)
@@ -72,10 +93,10 @@ def stand(
     looked_for = np.concatenate((words[rarest_first], form_of[by_last][forms_of_alone]))
     owner = np.concatenate((row_of_word[rarest_first], np.repeat(alone, n_forms[of_alone])))
     owner = owner[np.argsort(looked_for, kind="stable")]
-    n_owners = np.bincount(looked_for, minlength=n_words)
+    n_owners = np.bincount(looked_for, minlength=n_words + 1)  # of negative tokens the last: 0
     first_owner = starts(n_owners)
 
-    found = [np.empty(0, np.int64)]
+    found = [np.empty((3, 0), np.int64)]
     known = (n_owners[tokens] > 0).nonzero()[0]
     for part in parts(n_owners[tokens[known]]):
         here = tokens[known[part]]
@@ -84,6 +105,7 @@ def stand(
         begin = np.repeat(known[part], n_owners[here]) - anchor[own]
         end = begin + lengths[own] - 1
         inside = (begin >= first_of_doc[row]) & (end < first_of_doc[row + 1])
+        inside[inside] = tokens[end[inside]] >= 0
         row, own, begin, end = row[inside], own[inside], begin[inside], end[inside]
         for offset in range(int(lengths[own].max(initial=0)) - 1):
             same = begin + offset >= end
@@ -93,41 +115,10 @@ def stand(
             row, own, begin, end = row[same], own[same], begin[same], end[same]
         ends = words[begins[own] + lengths[own] - 1].astype(np.int64) * n_words + tokens[end]
         stands = np.isin(ends, last_and_form)
-        found.append(distinct(row[stands] * len(phrases) + own[stands]))
-    return np.isin(doc * len(phrases) + phrase, np.concatenate(found))
-
-
-def phrase_starts(tokens: Tokens, phrase: Tokens, corpus: TokenCorpus) -> Ints:
-    """The places at which the tokens of a phrase stand one after the other.
-
-    The last one may go on in Hangul there, as particles do: ``15일`` in ``15일에``. A phrase
-    without tokens stands nowhere.
-
-    Args:
-        tokens: the token numbers of a text; negative ones equal no other.
-        phrase: those of the phrase.
-        corpus: where the numbers come from.
-    """
-    behind = len(phrase) - 1
-    if not 0 <= behind < len(tokens):
-        return np.empty(0, np.int64)
-    starts: Ints = np.arange(len(tokens) - behind)
-    for offset, token in enumerate(phrase[:-1]):
-        starts = starts[tokens[starts + offset] == token]
-    ends, numbers = np.unique(tokens[starts + behind], return_inverse=True)
-    words, last = corpus.words, corpus.words[phrase[-1]]
-    forms = np.array([end >= 0 and _is_form(words[end], last) for end in ends.tolist()], bool)
-    stands: NDArray[np.bool_] = forms[numbers]
-    return starts[stands]
-
-
-def _is_form(word: str, of: str) -> bool:
-    """Whether a word is another one, or that one going on in Hangul.
-
-    A particle stands in one word with its noun, and so do units and endings: ``15일에`` and
-    ``1919년`` are forms of ``15일`` and ``1919``.
-    """
-    return word.startswith(of) and (len(word) == len(of) or "가" <= word[len(of)] <= "힣")
+        found.append(np.stack((row, own, begin - first_of_doc[row]))[:, stands])
+    row, own, begin = np.concatenate(found, axis=1)
+    order = np.lexsort((begin, row, own))
+    return row[order], own[order], begin[order]
 
 
 class Compounds:
@@ -169,12 +160,11 @@ class Compounds:
         """At which of a document's letters a phrase begins; of a short one as its words do."""
         if doc not in self._in_letters:
             words = [self._corpus.words[token] for token in self._docs[doc].tolist()]
-            places = [0, *accumulate(map(len, words))]
-            self._in_letters[doc] = "".join(words), places, {*places}
-        letters, places, begins = self._in_letters[doc]
+            firsts = [0, *accumulate(map(len, words))]
+            self._in_letters[doc] = "".join(words), firsts, {*firsts}
+        letters, firsts, begins = self._in_letters[doc]
         if not self.may_be[phrase]:
-            found = phrase_starts(self._docs[doc], self._phrases[phrase], self._corpus)
-            yield from (places[word] for word in found.tolist())
+            yield from (firsts[word] for word in self._by_words[doc, phrase])
             return
         own = self._letters[phrase]
         place = letters.find(own)
@@ -184,3 +174,12 @@ class Compounds:
             if place in begins and (end in begins or goes_on):
                 yield place
             place = letters.find(own, place + 1)
+
+    @cached_property
+    def _by_words(self) -> defaultdict[tuple[int, int], list[int]]:
+        """By document and phrase where the words of those stand that may be no compounds."""
+        short = [tokens[:0] if own else tokens for tokens, own in zip(self._phrases, self.may_be)]
+        by_words = defaultdict[tuple[int, int], list[int]](list)
+        for doc, phrase, word in np.stack(places(self._docs, short, self._corpus)).T.tolist():
+            by_words[doc, phrase].append(word)
+        return by_words

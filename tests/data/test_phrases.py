@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import stretches, tokens
-from kragx.data.phrases import phrase_starts, stand
+from kragx.data.phrases import places, stand
 from kragx.data.tokenizers import UnicodeTokenizer
-from kragx.data.tokens import TokenCorpus
+from kragx.data.tokens import TokenCorpus, Tokens
 from kragx.matchers.phrase import OverlapMatcher, PhraseMatcher
 from tests.matchers.support import scored
 from tests.thoroughness import examples
@@ -20,22 +21,52 @@ WORDS = st.sampled_from(["a", "b", "15일", "15일에", "15", "15가", "15a", "�
 TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), min_size=1, max_size=5)
 
 
+def words(tokens: Tokens, corpus: TokenCorpus) -> list[str]:
+    """The words of a text."""
+    return [corpus.words[token] for token in tokens.tolist()]
+
+
+def starts(doc: list[str], phrase: list[str]) -> Iterator[int]:
+    """Where the words of a phrase stand, of which the last one may go on in Hangul."""
+    for place in range(len(doc) - len(phrase) + 1 if phrase else 0):
+        *first, last = doc[place : place + len(phrase)]
+        goes_on = "가" <= last.removeprefix(phrase[-1])[:1] <= "힣"
+        if first == phrase[:-1] and last.startswith(phrase[-1]) and (goes_on or last == phrase[-1]):
+            yield place
+
+
 @examples(400)
 @given(TEXTS, TEXTS, st.integers(1, 5))
 def test_many_at_once_as_each_alone(docs: list[str], phrases: list[str], most: int) -> None:
-    """Each pair is as `phrase_starts` says of the two alone, however few are looked at at once."""
+    """Each pair is as their words say one by one, however few are looked at at once."""
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add([*docs, *phrases])
     of_docs, of_phrases = corpus.of(docs), corpus.of(phrases)
     alone = [
-        bool(phrase_starts(doc, phrase, corpus).size) for doc in of_docs for phrase in of_phrases
+        (row, number, place)
+        for number, phrase in enumerate(of_phrases)
+        for row, doc in enumerate(of_docs)
+        for place in starts(words(doc, corpus), words(phrase, corpus))
     ]
     doc = np.repeat(np.arange(len(docs)), len(phrases))
     phrase = np.tile(np.arange(len(phrases)), len(docs))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stretches, "_MOST_AT_ONCE", most)
         at_once = stand(of_docs, of_phrases, doc, phrase, corpus)
-    assert at_once.tolist() == alone
+        found = places(of_docs, of_phrases, corpus)
+    assert [*zip(*(column.tolist() for column in found))] == alone
+    pairs = zip(doc.tolist(), phrase.tolist())
+    assert at_once.tolist() == [pair in {own[:2] for own in alone} for pair in pairs]
+
+
+def test_separators_stand_in_no_phrase() -> None:
+    """A token below 0 equals no other, as the one between two documents of a stream."""
+    corpus = TokenCorpus(UnicodeTokenizer())
+    corpus.add(["a b", "b", "a"])
+    (pair, one, other), sep = corpus.of(["a b", "b", "a"]), np.array([-1], np.int32)
+    stream = np.concatenate((sep, other, sep, one, sep, pair, sep))
+    found = places([stream], [pair, one, other], corpus)
+    assert [column.tolist() for column in found] == [[0] * 5, [0, 1, 1, 2, 2], [5, 3, 6, 1, 5]]
 
 
 def test_nothing_stands_nowhere() -> None:
