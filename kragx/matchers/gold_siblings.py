@@ -86,8 +86,9 @@ class GoldSample:
         """Take the questions of a batch into account."""
         targets = Targets.of(batch.golds)
         texts = targets.entries.texts
-        is_gold = (batch.grades > 0)[targets.gold] & (texts.numbers >= 0)
-        is_gold &= np.array([bool(texts.known[number]) for number in texts.numbers.tolist()], bool)
+        numbers, known = texts.numbers.tolist(), texts.known
+        has_text = np.array([number >= 0 and bool(known[number]) for number in numbers], bool)
+        is_gold = (batch.grades > 0)[targets.gold] & has_text
         of_gold = texts.those(is_gold)
         for row, n_texts in enumerate(of_gold.n_texts.tolist()):
             if n_texts:
