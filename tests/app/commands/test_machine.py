@@ -71,7 +71,7 @@ class Mine:
         ("app.commands.explain.show", ("explain", "{}", "-q", "q1")),
         ("app.commands.score.write_records", ("match", "{}")),
         ("app.commands.threshold.show", ("threshold", "sweep", "{}")),
-        ("matchers.matching._shaped", ("score", "{}", "--match", "my_matcher:Mine")),
+        ("matchers.base.BaseMatcher._shaped", ("score", "{}", "--match", "my_matcher:Mine")),
         ("app.commands.gold_validate.show", ("gold", "validate", "{}")),
     ],
 )
