@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from kragx.data.formats.format import unique_names
 from kragx.data.formats.gold import GOLD
@@ -26,7 +23,7 @@ from kragx.errors import DataError, inside
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
+    from pyarrow.parquet import FileMetaData, ParquetFile
 
 TABLE_KEY = b"kragx"
 """Under this key of a schema stands what kragx says of a table that it has written itself."""
@@ -34,7 +31,6 @@ TABLE_KEY = b"kragx"
 _BATCH_BYTES = 32 << 20
 _BATCH_ROWS = 512
 _LISTS = ("alternatives", "expected_doc_types")
-_TEXTS = ("id", "text", "metadata")
 _JSON = ("metadata", "stages", "history")
 _UNREADABLE = (ValueError, OverflowError, IndexError)
 """What pyarrow raises over values that a file does not hold as it says."""
@@ -46,7 +42,7 @@ class Table:
 
     Attributes:
         file: its name or address.
-        groups: the row groups, in order; None for all.
+        groups: the row groups, neighbours in order; None for all.
         folder: where a relative path starts.
     """
 
@@ -74,56 +70,36 @@ class Table:
         Args:
             problems: is told of rows that cannot be read at all.
         """
-        return self._rows(problems, _records, nested=True)
+        return ((number, _without_null(row)) for number, row in self.rows(problems))
 
     def rows(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The rows of any table by column, numbered from 1."""
-        return self._rows(problems, lambda batch: batch.to_pylist(), nested=False)
+        """The rows of any table by column, numbered from 1; those that cannot be read reported."""
+        with opened(self.file, self.folder) as source:
+            file = _checked(source, self.file)
+            about, groups = file.metadata, self._groups(file.metadata)
+            first = 1 + sum(about.row_group(n).num_rows for n in range(min(groups, default=0)))
+            most = _BATCH_BYTES * about.num_rows // max(_n_bytes(about), 1)
+            columns = [name for name in file.schema_arrow.names if not _is_index(name)]
+            for batch in file.iter_batches(
+                min(max(most, 1), _BATCH_ROWS), row_groups=groups, columns=columns
+            ):
+                yield from _readable(batch, first, problems)
+                first += batch.num_rows
 
     def content_hash(self) -> str:
         """The SHA-256 of the bytes of its rows, and of their schema."""
         with opened(self.file, self.folder) as source:
             about = _checked(source, self.file).metadata
             digest = hashlib.sha256(about.schema.to_arrow_schema().serialize())
-            for group in range(about.num_row_groups) if self.groups is None else self.groups:
-                columns = about.row_group(group)
-                for number in range(columns.num_columns):
-                    column = columns.column(number)
+            for group in map(about.row_group, self._groups(about)):
+                for column in map(group.column, range(group.num_columns)):
                     starts = (column.dictionary_page_offset, column.data_page_offset)
                     start = min(page for page in starts if page is not None)
                     digest.update(source.read_at(column.total_compressed_size, start))
         return digest.hexdigest()
 
-    def _rows(
-        self,
-        problems: Problems,
-        read: Callable[[pa.RecordBatch], list[dict[str, Any]]],
-        *,
-        nested: bool,
-    ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """What `read` makes of the rows; those that it cannot read are reported."""
-        with opened(self.file, self.folder) as source:
-            file = _checked(source, self.file, nested=nested)
-            about = file.metadata
-            sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
-            columns = _leaves(file)
-            for group in range(len(sizes)) if self.groups is None else self.groups:
-                n_bytes = max(about.row_group(group).total_byte_size // max(sizes[group], 1), 1)
-                n_rows = min(max(_BATCH_BYTES // n_bytes, 1), _BATCH_ROWS)
-                first = 1 + sum(sizes[:group])
-                for batch in file.iter_batches(n_rows, row_groups=[group], columns=columns):
-                    try:
-                        yield from enumerate(read(batch), first)
-                    except _UNREADABLE:
-                        for row in range(batch.num_rows):
-                            try:
-                                (record,) = read(batch.slice(row, 1))
-                            except _UNREADABLE as error:
-                                message = _unreadable(batch.slice(row, 1), error)
-                                problems.add(first + row, None, message)
-                            else:
-                                yield first + row, record
-                    first += batch.num_rows
+    def _groups(self, about: FileMetaData) -> list[int]:
+        return [*range(about.num_row_groups)] if self.groups is None else [*self.groups]
 
 
 def tables_of(file: str, n_bytes: int) -> Iterator[Table]:
@@ -145,30 +121,22 @@ def tables_of(file: str, n_bytes: int) -> Iterator[Table]:
 # -- schemas ---------------------------------------------------------------------------------------
 
 
-def _checked(source: Any, name: str, *, nested: bool = True) -> ParquetFile:
-    """An opened file, unless it unpacks without end or has a column twice.
-
-    Texts of a `nested` table come as numbers of distinct ones, each of which is decoded once.
-    """
+def _checked(source: Any, name: str) -> ParquetFile:
+    """An opened file, unless it unpacks without end or has a column twice."""
     from pyarrow.parquet import ParquetFile
 
     file = ParquetFile(source)
     about = file.metadata
     with inside(path=shown(name)):
         unique_names(file.schema_arrow.names)
-    if nested and _is_nested(file.schema_arrow, name):
-        texts = [leaf for leaf in _leaves(file) if leaf.split(".")[-1] in _TEXTS]
-        return ParquetFile(source, metadata=about, read_dictionary=texts)
-    n_bytes = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
-    n_cells = about.num_rows * about.num_columns  # equal ones take no place in the file
-    check_unpacked(shown(name), max(n_bytes, 8 * n_cells), source.size())
+    if not _is_nested(file.schema_arrow, name):
+        n_cells = about.num_rows * about.num_columns  # equal ones take no place in the file
+        check_unpacked(shown(name), max(_n_bytes(about), 8 * n_cells), source.size())
     return file
 
 
-def _leaves(file: ParquetFile) -> list[str]:
-    """The paths of all columns: ``retrieved.list.element.text``; without a DataFrame's index."""
-    paths = [file.schema.column(n).path for n in range(len(file.schema))]
-    return [path for path in paths if not _is_index(path)]
+def _n_bytes(about: FileMetaData) -> int:
+    return sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
 
 
 def _is_index(name: str) -> bool:
@@ -212,74 +180,51 @@ def _is_list(kind: pa.DataType) -> bool:
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def _records(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    """The rows of a batch as records of JSON Lines."""
-    return _mappings(batch.schema.names, batch.columns)
+def _readable(
+    batch: pa.RecordBatch, first: int, problems: Problems
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a batch with their numbers; those that cannot be read are reported."""
+    try:
+        yield from enumerate(batch.to_pylist(), first)
+    except _UNREADABLE:
+        for row in range(batch.num_rows):
+            try:
+                yield first + row, _cells(batch.slice(row, 1))
+            except DataError as error:
+                problems.add(first + row, None, error.problem)
 
 
-def _mappings(names: list[str], arrays: list[pa.Array]) -> list[dict[str, Any]]:
-    """The fields of each row that hold something."""
-    columns = {
-        name: values
-        for name, array in zip(names, arrays)
-        # Lists of which none holds anything say nothing, and a plain record has no such field.
-        if any(values := _values(array, json=name in _JSON)) or name not in _LISTS
+def _cells(row: pa.RecordBatch) -> dict[str, Any]:
+    """The cells of one row; a `DataError` says which cannot be read, and why."""
+    cells = {}
+    for name, column in zip(row.schema.names, row.columns):
+        try:
+            (cells[name],) = column.to_pylist()
+        except _UNREADABLE as error:
+            is_text = isinstance(error, UnicodeDecodeError)
+            reason = "not UTF-8; write it as UTF-8" if is_text else str(error)
+            raise DataError(f"the column {name!r} cannot be read: {reason}") from None
+    return cells
+
+
+def _without_null(value: Any) -> Any:
+    """A row, or a part of one, as a line of JSON Lines has it: without fields that hold nothing."""
+    if isinstance(value, list):
+        return [*map(_without_null, value)]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _json(cell) if name in _JSON else _without_null(cell)
+        for name, cell in value.items()
+        if cell is not None and not (name in _LISTS and cell == [])
     }
-    rows = zip(*columns.values()) if columns else [()] * len(arrays[0])
-    return [{name: value for name, value in zip(columns, row) if value is not None} for row in rows]
-
-
-def _values(array: pa.Array, *, json: bool = False) -> list[Any]:
-    """The values of an array, as `to_pylist` gives them, in a fraction of its time.
-
-    `json`: texts hold JSON, and maps are mappings.
-    """
-    from pyarrow import compute, types
-
-    kind = array.type
-    if types.is_dictionary(kind):
-        rows = array.indices.cast("int64").fill_null(-1).to_numpy()
-        used, rows = np.unique(rows, return_inverse=True)  # the dictionary may be of a whole group
-        words = _values(array.dictionary.take(_array(used[used >= 0])), json=json)
-        words = [None, *words] if len(words) < len(used) else words
-        return [words[row] for row in rows.tolist()]
-    if types.is_struct(kind):
-        mappings = _mappings([part.name for part in kind], array.flatten())
-        there = array.is_valid().to_pylist() if array.null_count else [True] * len(array)
-        return [mapping if is_there else None for mapping, is_there in zip(mappings, there)]
-    if _is_list(kind):
-        stream = iter(_values(array.flatten()))
-        lengths = compute.list_value_length(array).to_pylist()
-        return [None if length is None else [*islice(stream, length)] for length in lengths]
-    if not array.null_count and (types.is_integer(kind) or types.is_floating(kind)):
-        return array.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
-    values: list[Any] = array.to_pylist()
-    return [*map(_json, values)] if json else values
-
-
-def _array(numbers: Any) -> pa.Array:
-    import pyarrow
-
-    return pyarrow.array(numbers)
 
 
 def _json(value: Any) -> Any:
-    """What a cell `metadata` says: JSON as a text, or a map."""
+    """What metadata and the like say: JSON as a text, or a map."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError, DataError):
             return json_value(value, Mender())
     if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value):
         return dict(value)
-    return value
-
-
-def _unreadable(row: pa.RecordBatch, error: Exception) -> str:
-    """Which column of a row cannot be read, and why."""
-    for name, column in zip(row.schema.names, row.columns):
-        try:
-            column.to_pylist()
-        except _UNREADABLE as of_column:
-            is_text = isinstance(of_column, UnicodeDecodeError)
-            reason = "not UTF-8; write it as UTF-8" if is_text else str(of_column)
-            return f"the column {name!r} cannot be read: {reason}"
-    return f"the row cannot be read: {error}"
+    return _without_null(value)
