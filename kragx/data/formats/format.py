@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from typing import Any, Literal, TypeVar
 
 from kragx.data.documents import (
@@ -19,7 +18,7 @@ from kragx.data.documents import (
     unknown_field,
 )
 from kragx.data.formats.jsonl import Place
-from kragx.data.gold import Gold, Query, gold_items, plain_golds
+from kragx.data.gold import Gold, Query, gold_items
 from kragx.data.problems import Level, Problems
 from kragx.data.runs import Retrieved
 from kragx.data.stages import Stage, as_stages
@@ -112,8 +111,6 @@ class Fields:
 
     def only(self) -> None:
         """Report every field that is not the format's."""
-        if self.record.keys() <= self.format.fields.keys():
-            return
         for name in self.rest():
             self._refused(unknown_field(str(name), self.format.fields))
 
@@ -136,6 +133,10 @@ class Fields:
         """What a record holds besides the format's fields."""
         known = self.format.fields
         return {name: value for name, value in self.record.items() if name not in known}
+
+    def id_or_number(self, name: str) -> str:
+        """The query's id; of rows without one their number, which joins nothing but this file."""
+        return f"q{self.number}" if self.record.get(name) in (None, "") else self.id(name)
 
     def id(self, name: str) -> str:
         """The query's id; empty where it is missing, which is reported."""
@@ -172,7 +173,8 @@ class Fields:
 
     def ids(self, name: str) -> list[str]:
         """A list of ids."""
-        return [*self._each(name, needed_id, self._list(name, "ids")).values()]
+        each = self._each(name, needed_id, self._list(name, "ids"))
+        return [doc_id for _, doc_id in each]
 
     def id_groups(self, name: str) -> dict[int, tuple[str, ...]]:
         """A list of ids, or of lists of ids of which any one serves, by position."""
@@ -186,16 +188,11 @@ class Fields:
             groups[position] = tuple(dict.fromkeys(filter(None, ids)))
         return {position: group for position, group in groups.items() if group}
 
-    def golds(self) -> dict[int, Gold]:
-        """Gold items as in a gold file, by position; the broken ones are reported and left out."""
-        items = self._list("gold", "gold items", null=False)
-        plain = plain_golds(items, strings=False)
-        if plain is not None:
-            return dict(enumerate(plain))
-        each = self._each("gold", partial(gold_items, strings=False), items)
-        if all(len(own) == 1 for own in each.values()):
-            return {position: own for position, (own,) in each.items()}
-        return dict(enumerate(chain.from_iterable(each.values())))
+    def golds(self) -> list[tuple[int, Gold]]:
+        """Gold items as in a gold file, with their positions; the broken ones are reported."""
+        entries = self._list("gold", "gold items", null=False)
+        each = self._each("gold", partial(gold_items, strings=False), entries)
+        return [(position, gold) for position, golds in each for gold in golds]
 
     def retrieved(self) -> Retrieved | None:
         """What was retrieved as a results file says it: documents, or their ids, or an error."""
@@ -243,13 +240,12 @@ class Fields:
 
     def _each(
         self, name: str, clean: Callable[[Any, Mender], _Cleaned | None], entries: list[Any]
-    ) -> dict[int, _Cleaned]:
-        """What `clean` makes of the entries of a list, by position, but for those it refuses."""
-        cleaned = (
-            self._cleaned(f"{name}[{position}]", clean, entry, self.mender)
-            for position, entry in enumerate(entries)
-        )
-        return {position: value for position, value in enumerate(cleaned) if value is not None}
+    ) -> Iterator[tuple[int, _Cleaned]]:
+        """What `clean` makes of the entries of a list, with their positions, of those it takes."""
+        for position, entry in enumerate(entries):
+            value = self._cleaned(f"{name}[{position}]", clean, entry, self.mender)
+            if value is not None:
+                yield position, value
 
     def _cleaned(self, name: str, clean: Callable[..., _Cleaned], *args: Any) -> _Cleaned | None:
         """What `clean` makes of a value; None if it refuses it, which is reported."""

@@ -61,8 +61,9 @@ _RESULT: Mapping[str, Kind] = {
 def _read(fields: Fields) -> Read:
     """Its query, and what was retrieved for it."""
     fields.only()
-    query = fields.query(fields.id("query_id"), fields.text("query"), fields.golds().values())
-    yield query, fields.retrieved()
+    query_id, text = fields.id("query_id"), fields.text("query")
+    golds = [gold for _, gold in fields.golds()]
+    yield fields.query(query_id, text, golds), fields.retrieved()
 
 
 GOLD = Format(
@@ -154,12 +155,12 @@ def _check_created(metadata: Mapping[str, Any], fields: Fields) -> None:
 def _graded(fields: Fields) -> tuple[Gold, ...]:
     """The ids of the three lists with their grades, and the texts that `gold` adds to them."""
     items = fields.golds()
-    texts: dict[str | None, Gold] = {item.id: item for item in items.values()}
-    for item in items.values():
-        texts |= {
-            alternative.id: Gold(alternative.id, alternative.text, metadata=alternative.metadata)
-            for alternative in item.alternatives
-        }
+    texts: dict[str | None, Gold] = {item.id: item for _, item in items}
+    texts |= {
+        doc.id: Gold(doc.id, doc.text, metadata=doc.metadata)
+        for _, item in items
+        for doc in item.alternatives
+    }
     golds: list[Gold] = []
     lists: dict[str | None, str] = {}  # in which list an id stands first
     for name, grade in _GRADES.items():
@@ -168,7 +169,7 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
             if _check_repeated(fields, name, position, group, lists) and new:
                 golds.append(_item(new, grade, texts))
             lists.update(dict.fromkeys(new, name))
-    for position, item in items.items():
+    for position, item in items:
         if item.id not in lists:
             golds.append(item)
         elif item.grade not in (1.0, _GRADES[lists[item.id]]):

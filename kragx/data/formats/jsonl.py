@@ -73,21 +73,19 @@ def read_records(
             continue
         try:
             record = json_value(raw, problems.mender)
-            if not isinstance(record, dict):
-                raise DataError(
-                    f"a JSON object is expected, not {shorten(record)}; each line must hold one "
-                    "query"
-                )
         except DataError as error:
             problems.add(number, None, str(error))
         except UnicodeDecodeError as error:
             problems.add(number, None, _not_utf_8(error))
         except (ValueError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else error
-            message = f"not valid JSON: {reason}; each line must hold one whole JSON object"
+            message = f"not valid JSON: {_reason(error)}; each line must hold one whole JSON object"
             problems.add(number, None, message)
         else:
-            yield number, record
+            if isinstance(record, dict):
+                yield number, record
+                continue
+            message = f"a JSON object is expected, not {shorten(record)}"
+            problems.add(number, None, f"{message}; each line must hold one query")
 
 
 def read_lines(path: str | Path, problems: Problems) -> Iterator[tuple[int, str]]:
@@ -116,10 +114,8 @@ def raw_lines(
 
     The mark at the beginning of a file is left out.
     """
-    with ExitStack() as within:
-        if lines is None:
-            lines = enumerate(within.enter_context(open_bytes(path)), start=1)
-        for number, raw in lines:
+    with open_bytes(path) if lines is None else nullcontext(()) as file:
+        for number, raw in enumerate(file, start=1) if lines is None else lines:
             if number == 1 and (name := marked(raw)) is not None:
                 problems.add(1, None, f"{name.upper()}; save the file as UTF-8")
                 return
@@ -151,7 +147,7 @@ def first_line(path: str | Path) -> str:
     if str(path) == "-":
         return ""
     with open_bytes(path) as file:
-        lines = (line.removeprefix(b"\xef\xbb\xbf").strip() for line in file)
+        lines = (line.removeprefix(codecs.BOM_UTF8).strip() for line in file)
         first = next((line for line in lines if line and not line.startswith(b"#")), b"")
     return first.decode("utf-8", "replace")
 
@@ -191,8 +187,8 @@ def read_whole(
     except (ValueError, RecursionError) as error:
         if is_lines or first_is_whole:
             return None
-        line, reason = getattr(error, "lineno", 1), getattr(error, "msg", "nested too deeply")
-        problem = phrase("not valid JSON: {reason}", reason=reason)
+        line = getattr(error, "lineno", 1)
+        problem = phrase("not valid JSON: {reason}", reason=getattr(error, "msg", _reason(error)))
         raise DataError(problem, path=f"{path}:{line}") from None
 
 
@@ -360,9 +356,11 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
             raise DataError(f"{path}: not a whole gzip file: {error}") from None
 
 
-def _reason(error: OSError | ValueError) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return phrase("No such file or directory")
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 

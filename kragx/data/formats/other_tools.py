@@ -73,37 +73,29 @@ def _ragas(fields: Fields) -> Read:
     if isinstance(fields.record.get("user_input"), list):
         fields.report("user_input", "a conversation; kragx evaluates single questions")
         return
-    texts, ids = fields.texts("reference_contexts"), fields.ids("reference_context_ids")
-    if not texts and not ids and "reference_contexts" not in fields.record:
+    golds = _contexts(fields, "reference_contexts", "reference_context_ids")
+    if not golds and "reference_contexts" not in fields.record:
         fields.report("reference_contexts", "missing; they are the gold", "warning")
-    _check_ids_of(texts, ids, "reference_context_ids", fields)
-    # ragas has no ids of queries; rows are numbered, which joins nothing but this very file.
-    numbered = fields.record.get("query_id") in (None, "")
     query = Query(
-        id=f"q{fields.number}" if numbered else fields.id("query_id"),
+        id=fields.id_or_number("query_id"),
         text=fields.text("user_input", needed=True),
-        gold=tuple(Gold(doc_id, text) for doc_id, text in zip_longest(ids, texts)),
+        gold=tuple(starmap(Gold, golds)),
         answerable=fields.flag("answerable"),
         reference=fields.text("reference"),
         metadata=fields.metadata(**fields.rest(), response=fields.text("response")),
     )
-    yield query, _ragas_retrieved(fields)
+    names = ("retrieved_contexts", "retrieved_context_ids")
+    docs = starmap(Doc, _contexts(fields, *names))
+    yield query, None if fields.record.keys().isdisjoint(names) else Retrieved(tuple(docs))
 
 
-def _check_ids_of(texts: list[str], ids: list[str], name: str, fields: Fields) -> None:
-    """Report ids that are not as many as the texts that they are of."""
-    if texts and ids and len(texts) != len(ids):
-        fields.report(name, f"{len(ids)} ids for {len(texts)} contexts; give one for each")
-
-
-def _ragas_retrieved(fields: Fields) -> Retrieved | None:
-    texts, ids = fields.texts("retrieved_contexts"), fields.ids("retrieved_context_ids")
-    if "retrieved_contexts" in fields.record:
-        _check_ids_of(texts, ids, "retrieved_context_ids", fields)
-        return Retrieved(tuple(starmap(Doc, zip_longest(ids, texts))))
-    if "retrieved_context_ids" in fields.record:
-        return Retrieved(tuple(map(Doc, ids)))
-    return None
+def _contexts(fields: Fields, texts: str, ids: str) -> list[tuple[str | None, str | None]]:
+    """Id and text of each context; reported where there are not as many ids as texts."""
+    of_texts, of_ids = fields.texts(texts), fields.ids(ids)
+    if of_texts and of_ids and len(of_texts) != len(of_ids):
+        message = f"{len(of_ids)} ids for {len(of_texts)} contexts; give one for each"
+        fields.report(ids, message)
+    return [*zip_longest(of_ids, of_texts)]
 
 
 RAGAS = Format(
@@ -134,14 +126,16 @@ def _llamaindex(fields: Fields) -> Read:
         fields.query_id = place[1] if place[1:] else None
         fields.report(".".join(place), message)
 
-    parts = {name: fields.record.get(name, {}) for name in fields.format.fields}
-    for name, part in parts.items():
-        if not isinstance(part, Mapping):
-            report(f"must be an object by id, not {shorten(part)}", name)
-            parts[name] = {}
-    questions, corpus, relevant, answerable = parts.values()
-    for name, part in (("relevant_docs", relevant), ("answerable", answerable)):
-        for query_id in part:
+    def part(name: str) -> Mapping[str, Any]:
+        value = fields.record.get(name, {})
+        if isinstance(value, Mapping):
+            return value
+        report(f"must be an object by id, not {shorten(value)}", name)
+        return {}
+
+    questions, corpus, relevant, answerable = map(part, fields.format.fields)
+    for name, by_id in (("relevant_docs", relevant), ("answerable", answerable)):
+        for query_id in by_id:
             if query_id not in questions:
                 report("no question has this id", name, query_id)
     for query_id, text in questions.items():
@@ -162,8 +156,7 @@ def _llamaindex(fields: Fields) -> Read:
         if not isinstance(flag, bool | None):
             report(f"must be true or false, not {shorten(flag)}", "answerable", query_id)
         fields.line = fields.lines.get(("queries", query_id))
-        own = fields.mender.mend(text)
-        yield Query(str(query_id), own, tuple(gold), answerable=flag), None
+        yield Query(str(query_id), fields.mender.mend(text), tuple(gold), answerable=flag), None
 
 
 LLAMAINDEX = Format(

@@ -17,11 +17,9 @@ _UNKNOWN = "..."
 
 def _read(fields: Fields) -> Read:
     """Its query; what else the row holds goes to the metadata."""
-    # Rows without ids are numbered, which joins nothing but this very file.
-    numbered = fields.record.get("query_id") in (None, "")
     yield (
         Query(
-            id=f"q{fields.number}" if numbered else fields.id("query_id"),
+            id=fields.id_or_number("query_id"),
             text=fields.text("question", needed=True),
             gold=tuple(Gold(text=text) for text in fields.texts("answer_passage") if text.strip()),
             answerable=fields.flag("answerable"),

@@ -94,21 +94,19 @@ def iter_qrels(
         DataError: the file cannot be read, or a line is broken (with file and line).
     """
     problems = problems or Problems(str(path), strict=True)
-    names: tuple[str, ...] | None = None
+    names: tuple[str, ...] = ()
     for line, columns in _rows(path, problems):
-        if names is None:
+        if not names:
             names = _BEIR if _is_header(columns) else _QRELS
             if names is _BEIR:
                 continue
         if len(columns) != len(names):
             _miscounted(columns, names, line, problems)
             continue
-        query, *_, document, grade = columns
-        value = _number("grade", grade, line, problems)
-        if query.isspace() or document.isspace():  # a no-break space, which separates nothing
-            problems.add(line, None, "an id is empty; remove the line or fill it in")
-        elif value is not None:
-            yield line, query, document, value
+        query, *_, document, text = columns
+        grade = _number("grade", text, line, problems)
+        if _are_ids(query, document, line, problems) and grade is not None:
+            yield line, query, document, grade
 
 
 def read_run(path: str | Path) -> Run:
@@ -129,8 +127,7 @@ def read_run(path: str | Path) -> Run:
             _miscounted(columns, _RUN, line, problems)
             continue
         query, _, document, _, score, *tag = columns
-        if query.isspace() or document.isspace():
-            problems.add(line, None, "an id is empty; remove the line or fill it in")
+        _are_ids(query, document, line, problems)
         doc = Doc(id=document, score=_number("score", score, line, problems, infinite=True))
         results.setdefault(query, []).append(doc)
         tags.setdefault(tuple(tag))
@@ -210,17 +207,23 @@ def _miscounted(
     problems.add(line, None, f"{len(columns)} columns; {expected}")
 
 
+def _are_ids(query: str, document: str, line: int, problems: Problems) -> bool:
+    """Whether both say something; a no-break space, which separates nothing, is reported."""
+    if is_blank := query.isspace() or document.isspace():
+        problems.add(line, None, "an id is empty; remove the line or fill it in")
+    return not is_blank
+
+
 def _number(
     name: str, text: str, line: int, problems: Problems, *, infinite: bool = False
 ) -> float | None:
     """The number that a column says; None if it says none, which is reported."""
     number = read_number(text)
-    if number is None or (isinf(number) and not infinite):
-        problems.add(
-            line, None, f"{name} must be a {'' if infinite else 'finite '}number, not {text!r}"
-        )
-        return None
-    return number
+    if number is not None and (infinite or not isinf(number)):
+        return number
+    kind = "number" if infinite else "finite number"
+    problems.add(line, None, f"{name} must be a {kind}, not {text!r}")
+    return None
 
 
 def _column(value: str | None, what: str) -> str:
