@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 from kragx.data.documents import clean_metadata
-from kragx.errors import DataError, shorten
+from kragx.errors import DataError, inside, shorten
 
 MOST = 100_000
 """A page number above this is none; it may be an offset or a date."""
@@ -40,18 +40,9 @@ class Pages:
         values = value if isinstance(value, (list, tuple)) else [value]
         if not values:
             raise DataError("no page", remedy="leave 'pages' out where every page serves")
-        ranges, labels = [], []
-        for own in values:
-            match _page(own):
-                case str(label):
-                    labels.append(label)
-                case (first, last):
-                    if first < least:
-                        raise DataError(f"{first} is no page: they are counted from {least} on")
-                    if last < first or last > MOST:
-                        raise DataError(f"{shorten(own)} is no range of pages")
-                    ranges.append((first, last))
-        return cls(tuple(ranges), tuple(labels))
+        pages = [_page(page, least) for page in values]
+        ranges = tuple(page for page in pages if isinstance(page, tuple))
+        return cls(ranges, tuple(page for page in pages if isinstance(page, str)))
 
     def meets(self, other: Pages, shift: int = 0) -> bool:
         """Whether any of these pages is one of the others, whose numbers are moved by `shift`."""
@@ -65,11 +56,9 @@ class Pages:
 
     def __iter__(self) -> Iterator[Pages]:
         """Each page alone."""
-        for first, last in self.ranges:
-            for number in range(first, last + 1):
-                yield Pages(((number, number),))
-        for label in self.labels:
-            yield Pages((), (label,))
+        numbers = (n for first, last in self.ranges for n in range(first, last + 1))
+        yield from (Pages(((number, number),)) for number in numbers)
+        yield from (Pages((), (label,)) for label in self.labels)
 
     def __str__(self) -> str:
         return ",".join(map(str, self.plain))
@@ -81,17 +70,22 @@ class Pages:
         return [*numbers, *self.labels]
 
 
-def _page(value: object) -> tuple[int, int] | str:
+def _page(value: object, least: int) -> tuple[int, int] | str:
+    """The first and the last page of a range, or a label."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)  # numpy's too
     if is_number and float(value).is_integer():  # type: ignore[arg-type]  # tables have 3.0
-        number = int(float(value))  # type: ignore[arg-type]
-        return number, number
-    if isinstance(value, str) and value.strip():
-        found = _RANGE.fullmatch(value)
-        if found is None:
-            return unicodedata.normalize("NFC", value.strip()).casefold()
-        return int(found[1]), int(found[2] or found[1])
-    raise DataError(f"must be a page or a range such as '7-9', not {shorten(value)}")
+        first = last = int(float(value))  # type: ignore[arg-type]
+    elif not isinstance(value, str) or not value.strip():
+        raise DataError(f"must be a page or a range such as '7-9', not {shorten(value)}")
+    elif found := _RANGE.fullmatch(value):
+        first, last = int(found[1]), int(found[2] or found[1])
+    else:
+        return unicodedata.normalize("NFC", value.strip()).casefold()
+    if first < least:
+        raise DataError(f"{first} is no page: they are counted from {least} on")
+    if last < first or last > MOST:
+        raise DataError(f"{shorten(value)} is no range of pages")
+    return first, last
 
 
 def document_name(value: object) -> tuple[str, ...]:
@@ -118,23 +112,19 @@ def page_gold(value: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     about, each = clean_metadata(rest.get("metadata")), value.get("each", False)
     if not isinstance(each, bool):
         raise DataError(f"must be true or false, not {shorten(each)}", field="each")
-    try:
+    with inside("doc"):
         doc = "/".join(document_name(value.get("doc")))
-    except DataError as error:
-        raise error.within("doc") from None
-    if value.get("pages") is None:
-        if each:
-            raise DataError("needs 'pages', each of which is an item", field="each")
-        return ({"id": doc, **rest, "metadata": {**about, "doc": doc}},)
-    try:
-        pages = Pages.read(value["pages"], least=1)
-    except DataError as error:
-        raise error.within("pages") from None
-    return tuple(
-        {
-            "id": f"{doc}#{own}",
-            **rest,
-            "metadata": {**about, "doc": doc, "pages": own.plain},
-        }
-        for own in (pages if each else [pages])
-    )
+    if value.get("pages") is not None:
+        with inside("pages"):
+            pages = Pages.read(value["pages"], least=1)
+        return tuple(
+            {
+                "id": f"{doc}#{part}",
+                **rest,
+                "metadata": {**about, "doc": doc, "pages": part.plain},
+            }
+            for part in (pages if each else [pages])
+        )
+    if each:
+        raise DataError("needs 'pages', each of which is an item", field="each")
+    return ({"id": doc, **rest, "metadata": {**about, "doc": doc}},)

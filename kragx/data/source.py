@@ -170,11 +170,8 @@ class Reading:
         if not self.is_located:
             yield from self._of_records(self._rows())
             return
-        if isinstance(self.source, Table):
-            tables = [self.source]
-        else:
-            tables = [Table(file) for file in files_of(self.source)]
-        for table in tables:
+        source = self.source
+        for table in [source] if isinstance(source, Table) else map(Table, files_of(source)):
             self.problems.file = shown(table.file)
             if self.is_nested(table):
                 self.format = FORMATS["gold"]
@@ -365,9 +362,7 @@ def _two_grades(golds: Sequence[Gold]) -> Iterator[tuple[str, str]]:
     for position, gold in enumerate(golds):
         if gold.id is None and gold.text is None:
             continue
-        # An id with other metadata may be of another passage, of which a matcher can tell.
-        what = (gold.id, normalise(gold.text or ""), str(gold.metadata))
-        before = first.setdefault(what, position)
+        before = first.setdefault(passage_of(gold), position)
         if golds[before].grade != gold.grade:
             name, value = ("text", gold.text) if gold.id is None else ("id", gold.id)
             yield (
@@ -375,6 +370,11 @@ def _two_grades(golds: Sequence[Gold]) -> Iterator[tuple[str, str]]:
                 f"{name} {shorten(value)} also stands in gold[{before}], with grade "
                 f"{golds[before].grade:g} instead of {gold.grade:g}: keep one",
             )
+
+
+def passage_of(gold: Gold) -> tuple[str | None, str, str]:
+    """What a gold item is: an id with other metadata may be of another passage."""
+    return gold.id, normalise(gold.text or ""), str(gold.metadata)
 
 
 def name_of(source: object) -> str:

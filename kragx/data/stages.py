@@ -15,6 +15,7 @@ from kragx.data.documents import (
     clean_seconds,
     clean_text,
     doc_record,
+    present,
     score_record,
     unknown_field,
 )
@@ -74,29 +75,22 @@ def stage_records(stages: Iterable[Stage], retrieved: Sequence[Doc]) -> list[dic
             return doc_record(doc)
         if _is_same(before, doc):
             return number
-        return {
-            "same": number,
-            "score": score_record(doc.score),
-            "metadata": dict(doc.metadata),
-        }
+        return {"same": number, "score": score_record(doc.score), "metadata": dict(doc.metadata)}
 
     return [
         {
             "name": stage.name,
-            **({"inputs": list(stage.inputs)} if stage.inputs else {}),
+            **present(inputs=list(stage.inputs)),
             "retrieved": list(map(record, stage.documents)),
-            **({} if stage.seconds is None else {"seconds": stage.seconds}),
-            **({} if stage.error is None else {"error": stage.error}),
+            **present(seconds=stage.seconds, error=stage.error),
         }
         for stage in stages
     ]
 
 
 def _is_same(before: Doc, doc: Doc) -> bool:
-    if before is doc:
-        return True
     try:
-        return bool(before == doc)
+        return before is doc or bool(before == doc)
     except Exception:  # whatever foreign values raise when they are compared
         return False
 

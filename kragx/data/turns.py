@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kragx.data.documents import clean_each, clean_text, unknown_field
 from kragx.data.text import Mender
-from kragx.errors import DataError, shorten
+from kragx.errors import DataError, inside, shorten
 
 _FIELDS = dict.fromkeys(("role", "content"))
 _ROLES = {"human": "user", "ai": "assistant"}
@@ -59,10 +59,8 @@ def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
             )
         if value.get("content") is None:
             raise DataError("missing; it is what was said", field="content")
-        try:
+        with inside("content"):
             return Turn(_ROLES.get(role, role), _said(value["content"], mender))
-        except DataError as error:
-            raise error.within("content") from None
 
     return clean_each(values, turn)
 

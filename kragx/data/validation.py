@@ -16,7 +16,7 @@ from kragx.data.gold import Gold, GoldDataset, Query, named_items
 from kragx.data.occurrences import n_containing
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.released import release_of
-from kragx.data.source import Reading
+from kragx.data.source import Reading, passage_of
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.printing import Line, Part, Result, Table, joined, percent, phrase
@@ -183,17 +183,8 @@ def validate(
         name: _compared(summary[name], shares, len(queries))
         for name, shares in (targets or {}).items()
     }
-    for name, values in compared.items():
-        for value, row in values.items():
-            share, target = row["share"], row["target"]
-            if share is not None and target is not None and abs(share - target) > TOLERANCE:
-                message = phrase(
-                    "{value}: {share:.0%} of the queries, the target is {target:.0%}",
-                    value=value,
-                    share=share,
-                    target=target,
-                )
-                problems.add(None, name, message, "warning")
+    for name, message in _off_target(compared):
+        problems.add(None, name, message, "warning")
     return Validation(
         file=path,
         name=reading.name,
@@ -222,19 +213,15 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
 
 def _of_gold(query: Query, kind: str) -> Iterator[_Mistake]:
     """That a query has no gold, unless it says so."""
-    if any(gold.grade > 0 for gold in query.gold):
+    if query.answerable is False or any(gold.grade > 0 for gold in query.gold):
         return
-    if kind == "qrels":  # which have no word for what cannot be answered
-        message = phrase(
-            "nothing is relevant, so it is not scored; add gold, or leave the query out"
-        )
-        yield "gold", message, "warning"
-    elif query.answerable is not False:
-        message = phrase(
-            "no gold, and not marked unanswerable, so it is not scored; add some, or answerable: "
-            "false"
-        )
-        yield "gold", message, "warning"
+    message = phrase(
+        "nothing is relevant, so it is not scored; add gold, or leave the query out"
+        if kind == "qrels"  # which have no word for what cannot be answered
+        else "no gold, and not marked unanswerable, so it is not scored; add some, or answerable: "
+        "false"
+    )
+    yield "gold", message, "warning"
 
 
 def _of_query(query: Query, kind: str, corpus: _Corpus | None) -> Iterator[_Mistake]:
@@ -250,7 +237,7 @@ def _of_query(query: Query, kind: str, corpus: _Corpus | None) -> Iterator[_Mist
             shown=shorten(query.metadata["facts"]),
         )
         yield "metadata.facts", message, "warning"
-    for field, text in _texts(query).items():
+    for field, text in _texts(query):
         if text is not None:
             yield from _of_unicode(field, text)
     for place, _, item in _items(query):
@@ -271,20 +258,18 @@ def _items(query: Query) -> Iterator[tuple[str, int, Gold | Doc]]:
             yield place, position, item
 
 
-def _texts(query: Query) -> dict[str, str | None]:
-    """Every text and id of a query, by its field."""
-    types = {f"expected_doc_types[{n}]": name for n, name in enumerate(query.expected_doc_types)}
-    items = list(_items(query))
-    return {
-        "query": query.text,
-        "reference": query.reference,
-        "query_type": query.query_type,
-        "query_id": query.id,
-        **types,
-        **{f"history[{n}]": turn.content for n, turn in enumerate(query.history)},
-        **{f"{place}.id": item.id for place, _, item in items},
-        **{f"{place}.text": item.text for place, _, item in items},
-    }
+def _texts(query: Query) -> Iterator[tuple[str, str | None]]:
+    """Every text and id of a query, with its field."""
+    yield from (("query", query.text), ("reference", query.reference))
+    yield from (("query_type", query.query_type), ("query_id", query.id))
+    for number, name in enumerate(query.expected_doc_types):
+        yield f"expected_doc_types[{number}]", name
+    for number, turn in enumerate(query.history):
+        yield f"history[{number}]", turn.content
+    for place, _, item in _items(query):
+        yield f"{place}.id", item.id
+    for place, _, item in _items(query):
+        yield f"{place}.text", item.text
 
 
 def _of_unicode(field: str, text: str) -> Iterator[_Mistake]:
@@ -345,24 +330,20 @@ def _repeated(
     for position, value in values:
         before = first.setdefault(value, position) if value else position
         gold, other = query.gold[position], query.gold[before]
-        is_same = (gold.id, normalise(gold.text or ""), str(gold.metadata)) == (
-            other.id,
-            normalise(other.text or ""),
-            str(other.metadata),
+        is_other = gold.grade != other.grade
+        if before == position or (is_other and passage_of(gold) == passage_of(other)):
+            continue  # the latter is an error of the reader's
+        message = phrase(
+            "{field} {value} also stands in {place}, with grade {other:g} instead of {grade:g}"
+            if is_other
+            else "{field} {value} also stands in {place}",
+            field=field,
+            value=shorten(value),
+            place=f"gold[{before}]",
+            other=other.grade,
+            grade=gold.grade,
         )
-        if before != position and not (is_same and gold.grade != other.grade):
-            message = phrase(
-                "{field} {value} also stands in {place}"
-                if gold.grade == other.grade
-                else "{field} {value} also stands in {place}, with grade {other:g} instead of "
-                "{grade:g}",
-                field=field,
-                value=shorten(value),
-                place=f"gold[{before}]",
-                other=other.grade,
-                grade=gold.grade,
-            )
-            yield f"gold[{position}].{field}", message, "warning"
+        yield f"gold[{position}].{field}", message, "warning"
 
 
 @dataclass(frozen=True)
@@ -450,3 +431,22 @@ def _compared(
         }
         for value in dict.fromkeys([*targets, *counts])
     }
+
+
+def _off_target(
+    compared: Mapping[str, Mapping[str, Mapping[str, float | None]]],
+) -> Iterator[tuple[str, str]]:
+    """The slices of which a share is far from its target, and what to say."""
+    for name, values in compared.items():
+        for value, row in values.items():
+            share, target = row["share"], row["target"]
+            if share is not None and target is not None and abs(share - target) > TOLERANCE:
+                yield (
+                    name,
+                    phrase(
+                        "{value}: {share:.0%} of the queries, the target is {target:.0%}",
+                        value=value,
+                        share=share,
+                        target=target,
+                    ),
+                )

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from itertools import count
-from math import isinf
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,7 +28,7 @@ import jiter
 from kragx.data.formats.encodings import marked
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
-from kragx.errors import DataError, UsageError, shorten
+from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.printing import inert, phrase
 
 Place = tuple[str | int, ...]
@@ -178,12 +178,13 @@ def read_whole(
     with open_bytes(path) as file:
         raw = file.read()
     try:
-        text = raw.decode("utf-8-sig", "surrogatepass")
-        return json_value(text, mender), lines_of(text)
+        with inside(path=str(path)):
+            text = raw.decode("utf-8-sig", "surrogatepass")
+            return json_value(text, mender), lines_of(text)
     except UnicodeDecodeError:
         return None  # reading line by line will name the line
-    except DataError as error:
-        raise error.within(path=str(path)) from None
+    except DataError:
+        raise
     except (ValueError, RecursionError) as error:
         if is_lines or first_is_whole:
             return None
@@ -282,18 +283,15 @@ def foreign_json(text: str, *, strict: bool) -> Any:
     raise ValueError("nested too deeply")
 
 
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON's")
-
-
 def _finite(text: str) -> float:
-    if isinf(number := float(text)):
-        raise ValueError(f"{text} is too large a number")
-    return number
+    if isfinite(number := float(text)):  # which NaN and Infinity are as well
+        return number
+    is_name = text in ("NaN", "Infinity", "-Infinity")
+    raise ValueError(f"{text} is " + ("no number of JSON's" if is_name else "too large a number"))
 
 
 _STRICT = json.JSONDecoder(
-    object_pairs_hook=unique_keys, parse_constant=_no_number, parse_float=_finite
+    object_pairs_hook=unique_keys, parse_constant=_finite, parse_float=_finite
 )
 
 
