@@ -29,7 +29,7 @@ TABLE_KEY = b"kragx"
 """Under this key of a schema stands what kragx says of a table that it has written itself."""
 
 _BATCH_BYTES = 32 << 20
-_BATCH_ROWS = 512
+_BATCH_ROWS = 128
 _LISTS = ("alternatives", "expected_doc_types")
 _JSON = ("metadata", "stages", "history")
 _UNREADABLE = (ValueError, OverflowError, IndexError)
