@@ -183,8 +183,8 @@ def validate(
         name: _compared(summary[name], shares, len(queries))
         for name, shares in (targets or {}).items()
     }
-    for name, message in _off_target(compared):
-        problems.add(None, name, message, "warning")
+    for name, problem in _off_target(compared):
+        problems.add(None, name, problem, "warning")
     return Validation(
         file=path,
         name=reading.name,

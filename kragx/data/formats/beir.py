@@ -39,30 +39,21 @@ class Beir:
             DataError: a file cannot be read, or a line of queries or corpus is broken.
         """
         problems.file = str(self.qrels)
-        judged = list(qrels_records(self.qrels, problems))
-        queries = _some(_file(self.folder, "queries"), {str(own["query_id"]) for _, own in judged})
-        ids = {name for _, own in judged for name in own["grades"]}
-        corpus = _some(_file(self.folder, "corpus"), ids)
-        for line, own in judged:
-            query_id, grades = str(own["query_id"]), own["grades"]
-            assert isinstance(grades, dict)
-            query = queries.get(query_id)
-            if query is None:
+        judged = [(line, *row.values()) for line, row in qrels_records(self.qrels, problems)]
+        queries = _some(_file(self.folder, "queries"), {query_id for _, query_id, _ in judged})
+        corpus = _some(_file(self.folder, "corpus"), {name for *_, own in judged for name in own})
+        for line, query_id, grades in judged:
+            if query_id not in queries:
                 message = f"{query_id!r} is not in {_file(self.folder, 'queries')}"
                 problems.add(line, "query-id", message, query_id=query_id)
                 continue
-            yield (
-                line,
-                {
-                    "query_id": query_id,
-                    "query": query.get("text"),
-                    "metadata": query.get("metadata"),
-                    "gold": [
-                        {**_texted(corpus.get(name, {})), "id": name, "grade": grade}
-                        for name, grade in grades.items()
-                    ],
-                },
-            )
+            query = queries[query_id]
+            gold = [
+                {**_texted(corpus.get(name, {})), "id": name, "grade": grade}
+                for name, grade in grades.items()
+            ]
+            about = {"query": query.get("text"), "metadata": query.get("metadata")}
+            yield line, {"query_id": query_id, **about, "gold": gold}
 
 
 def beir_of(source: object) -> Beir | None:

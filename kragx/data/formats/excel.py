@@ -83,13 +83,12 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
     try:
         with zipfile.ZipFile(path) as parts:
             n_bytes = sum(part.file_size for part in parts.infolist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise DataError(f"{path}: cannot be read as Excel: {error}") from None
-    check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
-    try:
+        check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
         shown = written = openpyxl.load_workbook(path).worksheets[0]
         if any(cell.data_type == "f" for row in written.iter_rows() for cell in row):
             shown = openpyxl.load_workbook(path, data_only=True).worksheets[0]
+    except DataError:
+        raise
     except Exception as error:  # a damaged file makes its reader raise whatever it meets
         raise DataError(f"{path}: cannot be read as Excel: {error}") from None
     return written, shown

@@ -21,22 +21,21 @@ An element of a list may itself be a list: any of its ids serves. A highly relev
 among the relevant ones too, as whoever lists all relevant chunks writes it; its grade is 2.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import starmap
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from kragx.data.documents import Doc, doc_record, present
-from kragx.data.formats.format import Fields, Format, Kind, Read
+from kragx.data.formats.format import Fields, Format, Kind, Question, Read
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.located import is_parquet
 from kragx.data.formats.parquet_written import write_questions
 from kragx.data.formats.records import query_record, question_record
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run
-
-_Item = TypeVar("_Item")
 
 _QUERY: Mapping[str, Kind] = {
     "query_id": "word",
@@ -86,10 +85,7 @@ def write_gold(dataset: GoldDataset, path: str | Path) -> None:
         >>> read_gold("gold.jsonl").queries == dataset.queries
         True
     """
-    if is_parquet(path):
-        write_questions(((query, None) for query in dataset), path, results=False)
-        return
-    write_records((query_record(query) for query in dataset), path)
+    _write(((query, None) for query in dataset), path, results=False)
 
 
 def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
@@ -103,10 +99,14 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
         >>> evaluate("results.jsonl", metrics=["mrr@5"])["mrr@5"]
         1.0
     """
+    _write(((query, run.results.get(query.id)) for query in dataset), path)
+
+
+def _write(questions: Iterable[Question], path: str | Path, *, results: bool = True) -> None:
     if is_parquet(path):
-        write_questions(((query, run.results.get(query.id)) for query in dataset), path)
-        return
-    write_records((question_record(query, run.results.get(query.id)) for query in dataset), path)
+        write_questions(questions, path, results=results)
+    else:
+        write_records(starmap(question_record, questions), path)
 
 
 _IRRELEVANT = "irrelevant_chunk_ids"

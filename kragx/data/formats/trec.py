@@ -11,6 +11,7 @@ import gzip
 from collections.abc import Iterator, Sequence
 from math import isinf
 from pathlib import Path
+from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.formats.format import Fields, Format, Read
@@ -55,9 +56,7 @@ QRELS = Format(
 """Qrels, of which `qrels_records` makes a record for each query."""
 
 
-def qrels_records(
-    path: str | Path, problems: Problems
-) -> Iterator[tuple[int, dict[str, str | dict[str, float]]]]:
+def qrels_records(path: str | Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
     """The grades of each query, with the line of its first judgement.
 
     A broken line, and one that contradicts an earlier one, is reported and passed over.
@@ -71,12 +70,9 @@ def qrels_records(
         first.setdefault(query, line)
         before = grades.setdefault(query, {}).setdefault(document, grade)
         if before != grade:
-            problems.add(
-                line,
-                None,
-                f"document {document!r} of query {query!r} has grade {grade:g} here and "
-                f"{before:g} before; keep one",
-            )
+            which = f"document {document!r} of query {query!r}"
+            message = f"{which} has grade {grade:g} here and {before:g} before; keep one"
+            problems.add(line, None, message)
     for query, line in first.items():
         yield line, {"query_id": query, "grades": grades[query]}
 
