@@ -52,13 +52,14 @@ from kragx.app.pipeline import run
 from kragx.data.documents import doc_record
 from kragx.data.formats.parquet_written import write_questions
 from kragx.data.formats.records import question_record
-from kragx.data.formats.trec import write_qrels, write_run
+from kragx.data.formats.trec import write_qrels
 from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
 from kragx.evaluation.parts import part
 from kragx.evaluation.parts.engine import Here
 from kragx.judging import Answer, Request, Usage
 from kragx.krag.rag_evaluator import METHODS as RAG_METHODS
 from kragx.matchers import METHODS
+from tests.data.support import write_run
 from tests.local_cluster import two_workers
 from tests.thoroughness import THOROUGH
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 from hypothesis import strategies as st
 
-from kragx import Doc, Gold, GoldDataset, Query
+from kragx import Doc, Gold, GoldDataset, Query, Run
 from kragx.data.source import contradictions
 
 # No surrogates: `st.text` leaves them out, as no file can hold them.
@@ -60,3 +61,15 @@ def written(folder: Path, *lines: object, name: str = "file.jsonl") -> Path:
     encoded = (line if isinstance(line, str) else json.dumps(line) for line in lines)
     path.write_text("".join(line + "\n" for line in encoded), encoding="utf-8", newline="\n")
     return path
+
+
+def write_run(run: Run, path: Path) -> None:
+    """A TREC run, gzipped by its ending; lists without scores get falling ones."""
+    lines = []
+    for query_id, answer in run.results.items():
+        n = len(answer.documents)
+        for rank, doc in enumerate(answer.documents, start=1):
+            score = float(n + 1 - rank) if doc.score is None else doc.score
+            lines.append(f"{query_id} Q0 {doc.id} {rank} {score!r} {run.name}\n")
+    data = "".join(lines).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)

@@ -24,9 +24,10 @@ from kragx import (
     write_gold,
     write_results,
 )
-from kragx.data.formats.trec import write_qrels, write_run
+from kragx.data.formats.trec import write_qrels
 from kragx.data.reading import read_run, read_runs
 from tests.app.commands.conftest import here, jsonl, kragx, module
+from tests.data.support import write_run
 
 __all__ = ["here", "jsonl", "kragx", "module"]
 

@@ -150,37 +150,6 @@ def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
     _write(lines, path)
 
 
-def write_run(run: Run, path: str | Path) -> None:
-    """Write a run; where documents have no scores, n, n - 1, ... keep their order.
-
-    Raises:
-        DataError: a document has no id, an id cannot stand in a TREC file, some documents of a
-            list have scores and some not, or a list's scores contradict its order (a TREC run is
-            ordered by score, so the order would be lost).
-        UsageError: the file cannot be written.
-    """
-    tag = _column(run.name.replace(" ", "_"), "the run's name")
-    lines = []
-    for query_id, answer in run.results.items():
-        docs = answer.documents
-        scores = [doc.score for doc in docs if doc.score is not None]
-        if scores and len(scores) != len(docs):
-            raise DataError(
-                f"query {query_id!r}: {len(scores)} of {len(docs)} documents have a score; give "
-                "all or none"
-            )
-        if scores and rank_by_score(docs) != docs:
-            raise DataError(
-                f"query {query_id!r}: the order of the list is not that of its scores, which "
-                "alone order a TREC run; sort it, or remove the scores"
-            )
-        descending = scores or [float(score) for score in range(len(docs), 0, -1)]
-        for rank, (doc, score) in enumerate(zip(docs, descending, strict=True), start=1):
-            document = _column(doc.id, f"query {query_id!r}, rank {rank}: the document id")
-            lines.append(f"{_query_column(query_id)} Q0 {document} {rank} {score!r} {tag}\n")
-    _write(lines, path)
-
-
 def _rows(path: str | Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
     """The columns of each line that is neither blank nor a comment."""
     for number, line in read_lines(path, problems):

@@ -10,11 +10,9 @@ from hypothesis import given, strategies as st
 
 from kragx import (
     DataError,
-    Doc,
     Gold,
     GoldDataset,
     Query,
-    Retrieved,
     Run,
     UsageError,
     evaluate,
@@ -23,9 +21,10 @@ from kragx import (
     write_results,
 )
 from kragx.agreement import read_labels
-from kragx.data.formats.trec import read_run, write_qrels, write_run
+from kragx.data.formats.trec import read_run, write_qrels
+from tests.data.support import write_run
 
-from .support import by_id, quick
+from .support import quick
 
 QRELS = "q1 0 d1 2\nq1 0 문서2 0\nq2 0 d1 1\n"
 RUN = "q1 Q0 d1 1 2.5 bm25\nq1 Q0 문서2 2 1.5 bm25\nq2 Q0 d1 1 0.5 bm25\n"
@@ -396,20 +395,8 @@ def test_runs_round_trip(tmp_path_factory: pytest.TempPathFactory, scores, tag: 
     assert again.name == tag
 
 
-@given(documents=st.lists(ids, min_size=1, unique=True))
-@quick
-def test_a_list_without_scores_keeps_its_order(tmp_path_factory: pytest.TempPathFactory, documents):
-    """Documents without scores are written with falling ones, so that their order survives."""
-    path = tmp_path_factory.mktemp("run") / "file.txt"
-    write_run(Run.from_documents({"q": by_id(*documents)}), path)
-    assert [document for document, _ in ranked(read_run(path))["q"]] == documents
-
-
 def test_written_files_are_what_trec_eval_reads(tmp_path: Path):
-    """Six columns with ranks from 1 in a run, four in qrels, whole grades without a point."""
-    run = Run.from_documents({"q": {"a": 0.5, "b": 2.0}}, name="my run")
-    write_run(run, tmp_path / "run")
-    assert (tmp_path / "run").read_bytes() == b"q Q0 b 1 2.0 my_run\nq Q0 a 2 0.5 my_run\n"
+    """Four columns in qrels, whole grades without a point."""
     write_qrels(GoldDataset.from_documents({"q": {"a": 1, "b": -2}}), tmp_path / "qrels")
     assert (tmp_path / "qrels").read_bytes() == b"q 0 a 1\nq 0 b -2\n"
 
@@ -417,15 +404,11 @@ def test_written_files_are_what_trec_eval_reads(tmp_path: Path):
 @pytest.mark.parametrize("bad", ["a b", "a\tb", "a\n", "a\rb", " a", ""])
 def test_an_id_with_white_space_is_refused(tmp_path: Path, bad: str):
     """An id that is empty or holds white space cannot stand in a column, wherever it comes from."""
-    gold, found = (Gold(id="d"),), Retrieved((Doc(id="d"),))
+    gold = (Gold(id="d"),)
     with pytest.raises(DataError, match=r"white space|is empty"):
         write_qrels(GoldDataset((Query(bad, gold=gold),)), tmp_path / "qrels")
     with pytest.raises(DataError, match=r"white space|is empty"):
         write_qrels(GoldDataset((Query("q", gold=(Gold(id=bad),)),)), tmp_path / "qrels")
-    with pytest.raises(DataError, match="white space"):
-        write_run(Run({bad: found}), tmp_path / "run")
-    with pytest.raises(DataError, match="white space"):
-        write_run(Run({"q": Retrieved((Doc(id=bad),))}), tmp_path / "run")
 
 
 @pytest.mark.parametrize("query", ["#1", "#"])
@@ -433,40 +416,16 @@ def test_a_query_id_that_would_be_a_comment_is_refused(tmp_path: Path, query: st
     """A query id that begins with '#' would be read back as a comment, so it is not written."""
     with pytest.raises(DataError, match="#"):
         write_qrels(GoldDataset.from_documents({query: {"d": 1}}), tmp_path / "qrels")
-    with pytest.raises(DataError, match="#"):
-        write_run(Run.from_documents({query: {"d": 1.0}}), tmp_path / "run")
 
 
 def test_what_has_no_id_is_refused(tmp_path: Path):
-    """Gold and documents with a text alone have no place in a TREC file; the place is named."""
+    """Gold with a text alone has no place in a TREC file; the place is named."""
     with pytest.raises(DataError, match="query 'q': the id of a gold item is None"):
         write_qrels(GoldDataset.from_documents({"q": ["a text"]}), tmp_path / "qrels")
-    with pytest.raises(DataError, match="query 'q', rank 2: the document id is None"):
-        write_run(Run.from_documents({"q": [{"id": "d"}, "a text"]}), tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    "docs",
-    [
-        (Doc(id="a", score=1.0), Doc(id="b", score=2.0)),
-        (Doc(id="a", score=1.0), Doc(id="b", score=1.0)),
-        (Doc(id="z", score=1.0), Doc(id="가", score=1.0)),
-    ],
-    ids=["rising", "tie", "tie-korean"],
-)
-def test_an_order_against_the_scores_is_refused(tmp_path: Path, docs: tuple[Doc, ...]):
-    """A list whose order is not that of its scores, ties by id descending, is not written."""
-    with pytest.raises(DataError, match="query 'q': the order of the list"):
-        write_run(Run({"q": Retrieved(docs)}), tmp_path / "run")
-    backwards = Run({"q": Retrieved(docs[::-1])})
-    write_run(backwards, tmp_path / "run")
-    assert ranked(read_run(tmp_path / "run")) == ranked(backwards)
 
 
 def test_nothing_is_written_to_standard_output():
     """The path '-' is refused on writing, with what to do instead."""
-    with pytest.raises(UsageError, match="written to a path"):
-        write_run(Run.from_documents({"q": {"d": 1.0}}), "-")
     with pytest.raises(UsageError, match="written to a path"):
         write_qrels(GoldDataset.from_documents({"q": {"d": 1}}), "-")
 
