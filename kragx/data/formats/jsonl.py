@@ -193,8 +193,8 @@ def read_whole(
         raise DataError(problem, path=f"{path}:{line}") from None
 
 
-def lines_of(text: str, depth: int = 2) -> dict[Place, int]:
-    """The line (from 1) of every part of a valid JSON text, down to a depth.
+def lines_of(text: str) -> dict[Place, int]:
+    """The line (from 1) of every part of a valid JSON text, down to those of its parts.
 
     A part of an object begins with its key. Of a key that stands twice the last one counts, as for
     `json.loads`.
@@ -208,7 +208,7 @@ def lines_of(text: str, depth: int = 2) -> dict[Place, int]:
 
     def note_parts(start: int, place: Place) -> int:
         """Note where the parts of the value that starts here begin, and say where it ends."""
-        if len(place) == depth or text[start] not in "[{":
+        if len(place) == 2 or text[start] not in "[{":
             return decode(text, start)[1]
         position = skip_gap(start + 1)
         for number in count():

@@ -39,16 +39,13 @@ OPTIONS: Mapping[str, Any] = {
 
 def write_questions(
     questions: Iterable[tuple[Query, Retrieved | None]], path: str | Path, *, results: bool = True
-) -> int:
+) -> None:
     """Write questions, and what was retrieved for them, into a Parquet file.
 
     Args:
         questions: the questions, as a stream; a group of them is held at once.
         path: of the file, or its address; what stands there is replaced once all is written.
         results: whether to write what was retrieved.
-
-    Returns:
-        How many there were.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -58,12 +55,10 @@ def write_questions(
         import pyarrow as pa
         from pyarrow import parquet
     rows = (_row(question_record(*pair)) for pair in questions)
-    schema, n = _schema(results), 0
+    schema = _schema(results)
     with _sink(path) as sink, parquet.ParquetWriter(sink, schema, **OPTIONS) as file:
         while group := [*islice(rows, GROUP)]:
             file.write_batch(pa.RecordBatch.from_pylist(group, schema), row_group_size=GROUP)
-            n += len(group)
-    return n
 
 
 @contextmanager
