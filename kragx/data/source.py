@@ -15,10 +15,10 @@ from kragx.data.formats.beir import Beir, beir_of
 from kragx.data.formats.format import Fields
 from kragx.data.formats.jsonl import (
     Place,
-    before,
     ending,
     file_name,
     first_line,
+    gold_alone,
     raw_lines,
     read_records,
     read_whole,
@@ -107,8 +107,8 @@ class Reading:
 
     @property
     def is_read_once(self) -> bool:
-        """Whether it is gone once it was read, as standard input and pipes are."""
-        return self.path is not None and (str(self.path) == "-" or Path(self.path).is_fifo())
+        """Whether it is gone once it was read, as standard input is."""
+        return str(self.path) == "-"
 
     def anew(self, n_whole: int | None = None) -> "Reading":
         """The same, to be read once more, with all of so many records at its beginning."""
@@ -314,7 +314,7 @@ class Reading:
         for number, raw in raw_lines(path, self.problems):
             n += not raw.isspace()
             is_whole = n <= (self._n_whole or 0) or self.format is not FORMATS["gold"]
-            yield number, raw if is_whole else before(raw, "retrieved", "gold")
+            yield number, raw if is_whole else gold_alone(raw)
 
     def _named(self, rows: _Rows) -> _Rows:
         return tabular.named(rows, self.columns, self.problems)

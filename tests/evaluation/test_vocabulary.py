@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from kragx import DataError, evaluate, read_results, write_results
-from kragx.data.formats.jsonl import before
+from kragx.data.formats.jsonl import gold_alone
 from kragx.evaluation import inputs, vocabulary
 from kragx.matchers import vocabulary as limits
 from tests.thoroughness import examples
@@ -58,14 +58,14 @@ def written(path: Path, records: list[dict[str, Any]]) -> str:
 @example(fields=[("gold", [{"text": '", "retrieved": []'}]), ("retrieved", [])], spaces=" ")
 @example(fields=[("gold", [{"retrieved": 1, "a,": "retrieved"}]), ("a,", 1)], spaces="")
 @example(fields=[("query", {"gold": 1, "retrieved": 2}), ("retrieved", 1)], spaces=" ")
-def test_what_stands_before_a_field(fields: list[tuple[str, Any]], spaces: str) -> None:
-    """A line is cut before its own field of that name alone, and only behind the wanted one.
+def test_what_stands_before_what_was_retrieved(fields: list[tuple[str, Any]], spaces: str) -> None:
+    """A line is cut before its own ``retrieved`` alone, and only behind gold.
 
     It stays whole where the name stands in quotes before.
     """
     raw = json.dumps(dict(fields), separators=(f",{spaces}", f":{spaces}")).encode()
     names = [name for name, _ in fields]
-    head = before(raw, "retrieved", "gold")
+    head = gold_alone(raw)
     is_cut = {"gold", "retrieved"} <= {*names} and names.index("gold") < names.index("retrieved")
     stop = names.index("retrieved") if is_cut else len(names)
     quoted_before = '"retrieved"' in json.dumps(dict(fields[:stop]))

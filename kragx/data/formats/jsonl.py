@@ -122,23 +122,15 @@ def raw_lines(
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 
-def before(raw: bytes, name: str, wanted: str) -> bytes:
-    """The object of a line without a field and all that stands behind it; the line, where unsure.
-
-    Args:
-        raw: the line.
-        name: of the field.
-        wanted: a field that has to stand before it.
-    """
+def gold_alone(raw: bytes) -> bytes:
+    """The object of a line without ``retrieved`` and all behind it; the line, where unsure."""
     # Within a string the second quote would be escaped. What is an object as soon as it is closed
     # had nothing open, so that the name stands at its top.
-    head = raw[: max(0, raw.find(b'"%s"' % name.encode()))].rstrip()
-    if head.endswith(b","):
-        head = head[:-1] + b"}"
-        with suppress(ValueError, DataError, RecursionError):
-            record = json_value(head, Mender())
-            if isinstance(record, dict) and wanted in record:
-                return head
+    head = raw.partition(b'"retrieved"')[0].rstrip()
+    closed = head.removesuffix(b",") + b"}"
+    with suppress(ValueError):
+        if head.endswith(b",") and "gold" in jiter.from_json(closed, catch_duplicate_keys=True):
+            return closed
     return raw
 
 
