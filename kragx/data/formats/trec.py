@@ -146,8 +146,17 @@ def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
     lines = []
     for query_id, gold in ((query.id, gold) for query in dataset for gold in query.gold):
         document = _column(gold.id, f"query {query_id!r}: the id of a gold item")
-        lines.append(f"{_query_column(query_id)} 0 {document} {plain_number(gold.grade)}\n")
-    _write(lines, path)
+        if query_id.startswith("#"):
+            raise DataError(
+                f"query id {query_id!r}: a line that begins with # is a comment in a TREC file; "
+                "rename the query"
+            )
+        query = _column(query_id, "a query id")
+        lines.append(f"{query} 0 {document} {plain_number(gold.grade)}\n")
+    if str(path) == "-":
+        raise UsageError("a TREC file is written to a path, not to standard output")
+    data = "".join(lines).encode("utf-8", "replace")
+    write_bytes(path, gzip.compress(data) if str(path).endswith(".gz") else data)
 
 
 def _rows(path: str | Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
@@ -197,19 +206,3 @@ def _column(value: str | None, what: str) -> str:
             f"{what} is {value!r}; a TREC file needs one that is not empty and holds no white space"
         )
     return value
-
-
-def _query_column(query_id: str) -> str:
-    if query_id.startswith("#"):
-        raise DataError(
-            f"query id {query_id!r}: a line that begins with # is a comment in a TREC file; "
-            "rename the query"
-        )
-    return _column(query_id, "a query id")
-
-
-def _write(lines: list[str], path: str | Path) -> None:
-    if str(path) == "-":
-        raise UsageError("a TREC file is written to a path, not to standard output")
-    data = "".join(lines).encode("utf-8", "replace")
-    write_bytes(path, gzip.compress(data) if str(path).endswith(".gz") else data)
