@@ -77,8 +77,8 @@ def _page(value: object, least: int) -> tuple[int, int] | str:
         first = last = int(float(value))  # type: ignore[arg-type]
     elif not isinstance(value, str) or not value.strip():
         raise DataError(f"must be a page or a range such as '7-9', not {shorten(value)}")
-    elif found := _RANGE.fullmatch(value):
-        first, last = int(found[1]), int(found[2] or found[1])
+    elif ends := _RANGE.fullmatch(value):
+        first, last = int(ends[1]), int(ends[2] or ends[1])
     else:
         return unicodedata.normalize("NFC", value.strip()).casefold()
     if first < least:

@@ -41,7 +41,8 @@ class Beir:
         problems.file = str(self.qrels)
         judged = [(line, *row.values()) for line, row in qrels_records(self.qrels, problems)]
         queries = _some(_file(self.folder, "queries"), {query_id for _, query_id, _ in judged})
-        corpus = _some(_file(self.folder, "corpus"), {name for *_, own in judged for name in own})
+        ids = {name for *_, grades in judged for name in grades}
+        corpus = _some(_file(self.folder, "corpus"), ids)
         for line, query_id, grades in judged:
             if query_id not in queries:
                 message = f"{query_id!r} is not in {_file(self.folder, 'queries')}"

@@ -173,8 +173,8 @@ class Fields:
 
     def ids(self, name: str) -> list[str]:
         """A list of ids."""
-        each = self._each(name, needed_id, self._list(name, "ids"))
-        return [doc_id for _, doc_id in each]
+        entries = self._list(name, "ids")
+        return [doc_id for _, doc_id in self._each(name, needed_id, entries)]
 
     def id_groups(self, name: str) -> dict[int, tuple[str, ...]]:
         """A list of ids, or of lists of ids of which any one serves, by position."""
@@ -191,8 +191,8 @@ class Fields:
     def golds(self) -> list[tuple[int, Gold]]:
         """Gold items as in a gold file, with their positions; the broken ones are reported."""
         entries = self._list("gold", "gold items", null=False)
-        each = self._each("gold", partial(gold_items, strings=False), entries)
-        return [(position, gold) for position, golds in each for gold in golds]
+        read = self._each("gold", partial(gold_items, strings=False), entries)
+        return [(position, gold) for position, golds in read for gold in golds]
 
     def retrieved(self) -> Retrieved | None:
         """What was retrieved as a results file says it: documents, or their ids, or an error."""
