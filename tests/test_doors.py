@@ -18,6 +18,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -55,7 +56,6 @@ from kragx.data.formats.records import question_record
 from kragx.data.formats.trec import write_qrels
 from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
 from kragx.evaluation.parts import part
-from kragx.evaluation.parts.engine import Here
 from kragx.judging import Answer, Request, Usage
 from kragx.krag.rag_evaluator import METHODS as RAG_METHODS
 from kragx.matchers import METHODS
@@ -663,6 +663,10 @@ def configured(cell: Cell, folder: Path) -> Values:
     return said(evaluation)
 
 
+ONE_THREAD = ThreadPoolExecutor(1)
+"""Works part by part in this process."""
+
+
 def in_parts_of(workers: Any) -> Callable[[Cell, Path], Values]:
     """Every question is a part, for whoever does the work."""
 
@@ -677,7 +681,7 @@ def lists_in_parts(cell: Cell, folder: Path) -> Values:
     """The same of lists."""
     golds, docs = listed(record, graded=True)
     with patch.object(part, "PART_ROWS", 1):
-        found = evaluate(golds(cell.own), docs(cell.own), workers=Here(), **cell.options)
+        found = evaluate(golds(cell.own), docs(cell.own), workers=ONE_THREAD, **cell.options)
         return said(found)
 
 
@@ -798,7 +802,7 @@ DOORS: Mapping[str, Door] = {
     "TREC": Door(trec, _OF_IDS),
     "TREC with a corpus": Door(trec_with_corpus, _TREC),
     "scores by id": Door(scores_by_id, _OF_IDS),
-    "in parts": Door(in_parts_of(Here())),
+    "in parts": Door(in_parts_of(ONE_THREAD)),
     "lists in parts": Door(lists_in_parts, _LISTS),
     "workers=2": Door(in_parts_of(2), slow=23),
     "Ray": Door(in_parts_of({"ray": {"address": "auto"}}), slow=23, fixture="cluster"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.parts.cluster import Ray, engine_of, n_processors
-from kragx.evaluation.parts.engine import Engine, Here
+from kragx.evaluation.parts.engine import Engine
 from kragx.matchers import MatchWarning
 from kragx.printing import phrase
 from kragx.warned import warn
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine, Criteria]]:
+def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine | None, Criteria]]:
     """Who works on parts by these criteria; connected to a cluster meanwhile, where that is one.
+
+    None stands for this process.
 
     A judge is asked from the workers of a cluster where all of them see its store, a PostgreSQL
     database whose claims keep two from asking the same. Its limits are shared out: each of n
@@ -34,8 +36,8 @@ def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine, Crite
     Raises:
         UsageError: `workers` is nothing of the kind, or there is no such cluster.
     """
-    engine, judges = engine_of(workers) or Here(), criteria.judges
-    if not judges or isinstance(engine, Here):
+    engine, judges = engine_of(workers), criteria.judges
+    if not judges or engine is None:
         yield engine, criteria
         return
     reason = _reason(judges) if isinstance(engine, Ray) else phrase("no cluster is named")
@@ -52,7 +54,7 @@ def sharing(workers: object, criteria: Criteria) -> Iterator[tuple[Engine, Crite
         ),
         MatchWarning,
     )
-    yield Here(), criteria
+    yield None, criteria
 
 
 def _reason(judges: Sequence[Judge]) -> str:

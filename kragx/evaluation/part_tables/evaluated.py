@@ -149,9 +149,11 @@ def evaluate_in_parts(
     with sharing(workers, criteria) as (engine, shared):
         score = partial(scored, criteria=shared, texts=texts, folder=tables, settings=settings)
         # Closed at once, also after a mistake, as others may be at work.
+        cut = parts_of(of.rows)
+        made = (score(part) for part in cut) if engine is None else engine.map(score, cut)
         is_shown = False if shared.judges else None  # a judge shows its own
         with (
-            closing(engine.map(score, parts_of(of.rows))) as parts,
+            closing(made) as parts,
             progress_bar(phrase("scored parts"), None, is_shown) as advance,
         ):
             for part in sound(parts, of):

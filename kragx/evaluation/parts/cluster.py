@@ -22,12 +22,10 @@ from kragx.errors import DataError, UsageError, inside, needing
 from kragx.evaluation.parts.engine import (
     AHEAD,
     Engine,
-    Here,
     Item,
     NotMadeError,
     Outcome,
     Pool,
-    Processes,
     Value,
     attempt,
     attempt_sent,
@@ -332,10 +330,10 @@ def engine_of(workers: object, matcher: BaseMatcher | None = None) -> Engine | N
         case None | 1 if not isinstance(workers, (bool, float)):
             return None
         case int() if not isinstance(workers, bool) and workers > 1:
-            engine = Processes(workers)
-        case Executor():
             engine = Pool(workers)
-        case Here() | Processes() | Pool() | Ray():
+        case Executor():
+            engine = Pool(os.cpu_count() or 1, workers)
+        case Pool() | Ray():
             engine = workers
         case {"ray": (None | Mapping()) as options}:
             with inside("engine.ray"):

@@ -1,8 +1,7 @@
-"""Who does the work: this process, several others, an executor."""
+"""Who does the work: processes of this machine, or whatever an executor has."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import signal
@@ -11,13 +10,14 @@ import threading
 import traceback
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from multiprocessing.connection import Connection
-from queue import SimpleQueue
+from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -40,8 +40,7 @@ class Engine(Protocol):
         """Yield what the function makes of each item, in the order of the items.
 
         Args:
-            function: of a module, with arguments that can be sent to other processes; it is sent to
-                each of them once.
+            function: of a module, with arguments that can be sent to other processes.
             items: are taken as they are needed, a few ahead.
 
         Raises:
@@ -51,84 +50,71 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True)
-class Here:
-    """This process, one item after the other."""
-
-    def map(
-        self, function: Callable[[Item], Value], items: Iterable[Item]
-    ) -> Generator[Value, None, None]:
-        """Yield what the function makes of each item."""
-        yield from map(function, items)
-
-
-@dataclass(frozen=True)
-class Processes:
-    """Several processes of this machine, a core each; they end with the work, and with this one.
-
-    They are started anew and import no script, so that it does not matter what it does.
+class Pool:
+    """The workers of a `concurrent.futures.Executor`.
 
     Attributes:
-        n: how many.
+        n: how many there are.
+        executor: somebody's, which stays theirs; None for processes of this machine, a core each,
+            which end with the work, and with this one.
     """
 
     n: int
+    executor: Executor | None = None
 
     def map(
         self, function: Callable[[Item], Value], items: Iterable[Item]
     ) -> Generator[Value, None, None]:
-        """Yield what the function makes of each item; a single item is done here."""
+        """Yield what the function makes of each item; for a single one no process is started."""
         stream = iter(items)
+        if self.executor is not None:
+            work = partial(attempt_sent, sendable(function), home=os.getpid())
+            yield from self._through(self.executor, work, stream)
+            return
         first = list(islice(stream, 2))
         if len(first) < 2:
             yield from map(function, first)
             return
-        idle: SimpleQueue[_Worker] = SimpleQueue()
-        workers: list[_Worker] = []
+        with _processes(self.n, sendable(function)) as executor:
+            yield from self._through(executor, _work, chain(first, stream))
 
-        def work(item: Item) -> bytes:
-            worker = idle.get()
-            try:
-                return worker.outcome(item)
-            finally:
-                idle.put(worker)
+    def _through(
+        self, executor: Executor, work: Callable[[bytes], bytes], items: Iterable[Any]
+    ) -> Generator[Any, None, None]:
+        submit = lambda item: executor.submit(work, sendable(item))  # noqa: E731
+        return in_order(submit, items, AHEAD * self.n)
 
-        sent = sendable(function)
-        threads = ThreadPoolExecutor(self.n, "kragx-worker")
+
+@contextmanager
+def _processes(n: int, function: bytes) -> Iterator[Executor]:
+    """New processes, each of which is sent the function once; they end with this one as well."""
+    alive, ours = _Context().Pipe(duplex=False)
+    executor = ProcessPoolExecutor(n, _Context(), _begin, (alive, function))
+    try:
+        yield executor
+    finally:  # also where it is interrupted, or nobody wants the rest
+        ours.close()
+        executor.shutdown(cancel_futures=True)
+        alive.close()
+
+
+class _Process(SpawnProcess):
+    """A process that does not import the script, so that it does not matter what that does."""
+
+    def start(self) -> None:
+        """Begin, with another ``__main__`` at hand."""
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
         try:
-            for _ in range(self.n):
-                workers.append(_Worker(sent))
-                idle.put(workers[-1])
-            stream = chain(first, stream)
-            yield from in_order(lambda item: threads.submit(work, item), stream, AHEAD * self.n)
-        finally:  # also where it is interrupted, or nobody wants the rest
-            threads.shutdown(wait=False, cancel_futures=True)
-            for worker in workers:
-                worker.process.kill()
-            threads.shutdown()
+            super().start()
+        finally:
+            sys.modules["__main__"] = main
 
 
-@dataclass(frozen=True)
-class Pool:
-    """Somebody's `concurrent.futures.Executor`, which stays theirs.
+class _Context(SpawnContext):
+    """Where an executor has such processes from."""
 
-    Attributes:
-        executor: it.
-        n: how many items it is given at once.
-    """
-
-    executor: Executor
-    n: int = field(default_factory=lambda: AHEAD * (os.cpu_count() or 1))
-
-    def map(
-        self, function: Callable[[Item], Value], items: Iterable[Item]
-    ) -> Generator[Value, None, None]:
-        """Yield what the function makes of each item."""
-        sent, home = sendable(function), os.getpid()
-        return in_order(
-            lambda item: self.executor.submit(attempt_sent, sent, sendable(item), home),
-            items,
-            self.n,
-        )
+    Process = _Process
 
 
 # -- on our side -----------------------------------------------------------------------------------
@@ -162,11 +148,7 @@ def in_order(
                 waiting.append((item, submit(item)))
             if not waiting:
                 return
-            try:
-                outcome: Outcome[Any] = pickle.loads(waiting[0][1].result())
-            except BrokenExecutor as error:
-                names = ", or on ".join(name_of(item) for item, _ in islice(waiting, 3))
-                raise died(names) from error
+            outcome: Outcome[Any] = pickle.loads(waiting[0][1].result())
             waiting.popleft()
             for warned in outcome.warned:
                 if warned not in said:
@@ -175,42 +157,20 @@ def in_order(
             if outcome.error is not None:
                 raise outcome.error
             yield outcome.value
+    except BrokenExecutor as error:  # whoever died was at one of the first
+        names = (name_of(item) for item, task in waiting if _is_lost(task))
+        raise died(", or on ".join(islice(names, most // AHEAD))) from error
     finally:
-        for _, future in waiting:
-            future.cancel()
+        for _, task in waiting:
+            task.cancel()
 
 
-class _Worker:
-    """A process of ours; a thread at a time waits for what comes of an item."""
-
-    def __init__(self, function: bytes) -> None:
-        spawning = multiprocessing.get_context("spawn")
-        self._connection, theirs = spawning.Pipe()
-        self._function = function
-        self.process = spawning.Process(target=_serve, args=(theirs,), daemon=True)
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")  # which the process would import
-        try:
-            self.process.start()
-        finally:
-            sys.modules["__main__"] = main
-        theirs.close()  # so that nothing comes any more once the process has died
-
-    def outcome(self, item: object) -> bytes:
-        """What comes of an item: a pickled `Outcome`; `WorkerError` if the process dies of it."""
-        sent = sendable(item)
-        try:
-            if self._function:
-                self._connection.send_bytes(self._function)
-                self._function = b""
-            self._connection.send_bytes(sent)
-            return self._connection.recv_bytes()
-        except (EOFError, OSError):
-            self.process.kill()
-            self.process.join()
-        code = self.process.exitcode or 0
-        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        raise died(name_of(item), f" ({how})")
+def _is_lost(task: Submitted) -> bool:
+    try:
+        task.result()
+    except BrokenExecutor:
+        return True
+    return False
 
 
 def name_of(item: object) -> str:
@@ -322,19 +282,30 @@ def attempt_sent(sent: bytes, item: bytes, home: int = 0) -> bytes:
 _known = threading.local()
 
 
-def _serve(connection: Connection) -> None:
-    """Work on what comes, as long as whoever has started this process is there."""
+def _begin(alive: Connection, function: bytes) -> None:
+    """Prepare a process of ours: it works with a function as long as a connection is open."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started this ends it
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(EOFError, OSError):  # nobody is there any more
-        function = connection.recv_bytes()
-        while True:
-            connection.send_bytes(attempt_sent(function, connection.recv_bytes()))
+    _known.own = function
+    _idle.acquire()
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
 
 
-def _end_with_parent() -> None:
-    if (parent := multiprocessing.parent_process()) is not None:
-        parent.join()
-        os._exit(1)  # in the middle of whatever it is at
+def _work(item: bytes) -> bytes:
+    _idle.release()
+    try:
+        return attempt_sent(_known.own, item)
+    finally:
+        _idle.acquire()
+
+
+_idle = threading.Lock()
+"""Held by a process of ours while it is at nothing, or its result is on the way."""
+
+
+def _end_with(alive: Connection) -> None:
+    """Wait until whoever has started this wants no more, or is gone, as nothing is ever sent."""
+    alive.poll(None)
+    _idle.acquire(timeout=2)  # whoever reads a result would wait for the rest of it for ever
+    os._exit(1)  # in the middle of whatever it is at
