@@ -277,7 +277,7 @@ def _write_summary(
         "nearby": None,
         "failures": dict(evaluation.failures),
         "tables": [f"{TABLES}/{part.path.name}" for part in parts],
-        "parts": [part.place for part in parts],
+        "parts": [part.where or None for part in parts],
         "asked": {name: _plain(own) for name, own in asked.items() if own is not None},
     }
     with open_text(folder / SUMMARY) as file:

@@ -26,9 +26,9 @@ from kragx.data.formats.parquet_written import OPTIONS
 from kragx.errors import KragxError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import versions
-from kragx.evaluation.inputs import Passed, Texts, table_counts
-from kragx.evaluation.parts.matched import MatchedPart, itself, matched
-from kragx.evaluation.parts.part import Part, written_place
+from kragx.evaluation.inputs import Texts, table_counts
+from kragx.evaluation.parts.matched import MatchedPart, PassedPart, itself, matched
+from kragx.evaluation.parts.part import Part
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.matchers.gold_siblings import compares_gold
@@ -100,29 +100,23 @@ def table_name(content: str, settings: str) -> str:
     return f"{hashlib.sha256(f'{content} {settings}'.encode()).hexdigest()[:32]}.parquet"
 
 
-@dataclass
-class ScoredPart:
+@dataclass(kw_only=True)
+class ScoredPart(PassedPart):
     """What came of a part.
 
     Attributes:
-        file: that it is of, where a source has several.
         path: of its table.
-        place: where the part stands, if that is a file.
-        passed: its questions; after an error those before it.
-        scores: what is known of them.
+        where: the part stands, if that is a file.
+        scores: what is known of its questions.
         is_new: whether it was computed now.
         is_open: whether judgements are missing; then it has no table.
-        error: what is wrong with it.
     """
 
-    file: str
     path: Path
-    place: Mapping[str, Any] | None
-    passed: Passed = field(default_factory=Passed)
+    where: Mapping[str, Any]
     scores: Scores = field(default_factory=Scores)
     is_new: bool = True
     is_open: bool = False
-    error: KragxError | None = None
 
 
 def settings_hash(criteria: Criteria, texts: Texts) -> str:
@@ -189,7 +183,7 @@ def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings:
         settings: what values depend on beside the content of a part (`settings_hash`).
     """
     path = folder / table_name(part.key, settings)
-    of_part = ScoredPart(part.file, path, written_place(part))
+    of_part = ScoredPart(part.file, path=path, where=part.where)
     if _read(of_part, criteria.metrics):
         return of_part
     plan = criteria.plan(itself if criteria.looks else _groups, texts)

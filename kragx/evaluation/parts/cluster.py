@@ -34,7 +34,6 @@ from kragx.evaluation.parts.engine import (
     name_of,
     sendable,
 )
-from kragx.evaluation.parts.part import place_of
 from kragx.matchers import BaseMatcher, MatchWarning
 from kragx.plugins import check_options, fitting, from_options, is_text, optional, whole
 from kragx.printing import phrase
@@ -76,7 +75,7 @@ class Ray:
             task = ray.remote(num_cpus=1, max_retries=RETRIES)(_attempt_there)
 
             def submit(item: Item) -> _Task:
-                file = place_of(item)
+                file = getattr(item, "where", {}).get("file", "")  # of a part
                 here = _code(), file, _size(file)
                 given = task.remote(sys.path, here, of_all, sendable(item))
                 return _Task(ray, given, name_of(item))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from kragx.data import NO_CORPUS, LackingError, stands_twice
 from kragx.data.problems import Problem
@@ -58,27 +58,36 @@ class Plan:
 
 
 @dataclass
-class MatchedPart:
+class PassedPart:
+    """What came of reading a part.
+
+    Attributes:
+        file: that it is of, where a source has several.
+        passed: what is known of its questions; after an error of those before it.
+        error: what is wrong with it.
+    """
+
+    file: str
+    passed: Passed = field(default_factory=Passed)
+    error: KragxError | None = None
+
+
+@dataclass
+class MatchedPart(PassedPart):
     """What is known of a part.
 
     Attributes:
-        table: its matches; None after an error.
-        passed: what is known of its questions; after an error of those before it.
         notes: what the matcher noted.
+        table: its matches; None after an error.
         heard: what the matcher was asked, and said, of each question.
         spans: where the gold stands in what was retrieved, and who has read it; fewer than planned
             where it cannot be read.
-        error: what is wrong with it.
-        file: that it is of, where a source has several.
     """
 
-    passed: Passed
-    notes: Notes
+    notes: Notes = field(default_factory=Notes)
     table: MatchTable | None = None
     heard: list[tuple[MatchItem, Trace]] = field(default_factory=list)
     spans: dict[SpanOptions, tuple[Spread, Reader]] = field(default_factory=dict)
-    error: KragxError | None = None
-    file: str = ""
 
 
 def matched(part: Part, plan: Plan, heard: Heard | None = None) -> MatchedPart:
@@ -94,7 +103,7 @@ def matched(part: Part, plan: Plan, heard: Heard | None = None) -> MatchedPart:
         kept=None if plan.keep is None else [],
         golds=GoldSample() if plan.golds else None,
     )
-    of_part = MatchedPart(passed, Notes(), file=part.file)
+    of_part = MatchedPart(part.file, passed)
     if plan.hears and heard is None:
         heard = lambda item, trace: of_part.heard.append((item, trace))  # noqa: E731
     batches = passed.batches(
@@ -195,15 +204,7 @@ def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:
     return Spread.joined(spreads), reader
 
 
-class _Checked(Protocol):
-    """What came of a part, as of `MatchedPart`."""
-
-    passed: Passed
-    error: KragxError | None
-    file: str
-
-
-_Part = TypeVar("_Part", bound=_Checked)
+_Part = TypeVar("_Part", bound=PassedPart)
 
 
 def sound(parts: Iterable[_Part], source: Source) -> Iterator[_Part]:

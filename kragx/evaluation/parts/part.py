@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import pickle
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,22 +27,48 @@ PART_ROWS = 512
 """Questions in memory that are a part."""
 
 
+class Part(ABC):
+    """A stretch of questions."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """The SHA-256 of its content."""
+
+    @property
+    def file(self) -> str:
+        """The file that it is of, where a source has several."""
+        return ""
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """Where it stands in which file, as JSON (`part_at`); empty where all of it is sent."""
+        return {}
+
+    @abstractmethod
+    def batches(self, mender: Mender) -> Iterator[Batch]:
+        """Its questions, many at once; what is wrong is said with the line of the whole file."""
+
+
 @dataclass(frozen=True)
-class Rows:
+class Rows(Part):
     """Questions as they come: those of a list can be sent, others be read once and here.
 
     Attributes:
         content: of them; whoever reads it counts surrogates.
-        name: in messages.
     """
 
     content: Iterable[Row]
     name: str = "everything"
-    file: str = ""
 
     @cached_property
     def key(self) -> str:
-        """The SHA-256 of what a list of them is pickled to."""
+        """Of what a list of them is pickled to."""
         return hashlib.sha256(pickle.dumps(self.content)).hexdigest()
 
     def batches(self, mender: Mender) -> Iterator[Batch]:
@@ -50,7 +77,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Lines:
+class Lines(Part):
     """Whole lines of a JSON Lines file.
 
     Attributes:
@@ -67,7 +94,6 @@ class Lines:
     stop: int
     format: str
     folder: str = field(default_factory=os.getcwd)
-    file: str = ""
 
     @property
     def name(self) -> str:
@@ -75,9 +101,11 @@ class Lines:
         return f"{self.path} from line {self.first} on"
 
     @property
-    def place(self) -> str:
-        """The file as every process finds it."""
-        return str(Path(self.folder, self.path))
+    def where(self) -> dict[str, Any]:
+        """The file as every process finds it, and the lines."""
+        file = str(Path(self.folder, self.path))
+        lines = {"first": self.first, "start": self.start, "stop": self.stop}
+        return {"file": file, **lines, "format": self.format}
 
     @cached_property
     def key(self) -> str:
@@ -86,20 +114,18 @@ class Lines:
 
     def lines(self) -> bytes:
         """The lines."""
-        with Path(self.place).open("rb") as file:
+        with Path(self.folder, self.path).open("rb") as file:
             file.seek(self.start)
             return file.read(self.stop - self.start)
 
     def batches(self, mender: Mender) -> Iterator[Batch]:
         """The questions on these lines."""
         lines = enumerate(io.BytesIO(self.lines()), start=self.first)
-        reading = Reading(self.path, self.format, strict=True, lines=lines)
-        reading.problems.mender = mender
-        return reading.batches()
+        return _batches(Reading(self.path, self.format, strict=True, lines=lines), mender)
 
 
 @dataclass(frozen=True)
-class Groups:
+class Groups(Part):
     """Row groups of a Parquet file that has a row a question.
 
     Attributes:
@@ -119,6 +145,11 @@ class Groups:
         """The file's name."""
         return shown(self.table.file)
 
+    @property
+    def where(self) -> dict[str, Any]:
+        """The file as every process finds it, and the row groups."""
+        return {"file": self.table.place, "groups": self.table.groups}
+
     @cached_property
     def key(self) -> str:
         """Of the bytes, and of what they mean."""
@@ -126,15 +157,12 @@ class Groups:
 
     def batches(self, mender: Mender) -> Iterator[Batch]:
         """The questions in these rows."""
-        reading = Reading(self.table, "gold", strict=True)
-        reading.problems.mender = mender
-        return reading.batches()
+        return _batches(Reading(self.table, "gold", strict=True), mender)
 
 
-Part = Rows | Lines | Groups
-"""A stretch of questions. Messages call it by its `name`, the SHA-256 of its content is its `key`,
-and the file that it is of, where a source has several, its `file`. Its `rows` are the questions in
-order; they raise what `Reading` raises, with the line of the whole file."""
+def _batches(reading: Reading, mender: Mender) -> Iterator[Batch]:
+    reading.problems.mender = mender
+    return reading.batches()
 
 
 def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
@@ -184,39 +212,15 @@ def _lines_of(path: str, format_: str) -> Iterator[Lines]:
             start += len(raw)
 
 
-# -- where parts stand -----------------------------------------------------------------------------
-
-
-def place_of(item: object) -> str:
-    """The file that whoever works on a part has to find; empty where all of it is sent."""
-    match item:
-        case Lines():
-            return item.place
-        case Groups():
-            return item.table.place
-    return ""
-
-
-def written_place(part: Part) -> dict[str, Any] | None:
-    """Where a part stands, as JSON; None for one that stands in no file that can be read again."""
-    match part:
-        case Lines():
-            names = ("first", "start", "stop", "format")
-            return {"file": part.place, **{name: getattr(part, name) for name in names}}
-        case Groups():
-            return {"file": part.table.place, "groups": part.table.groups}
-    return None
-
-
-def part_at(place: object) -> Part:
-    """The part at a `written_place`, with all that its questions say.
+def part_at(where: object) -> Part:
+    """The part that stands there (`Part.where`), with all that its questions say.
 
     Raises:
         DataError: it is no place in a file of this machine.
     """
-    match place:
+    match where:
         case {"file": str(file)} if not is_address(file):
-            match place:
+            match where:
                 case {"first": int(n), "start": int(start), "stop": int(stop), "format": str(kind)}:
                     return Lines(file, n, start, stop, kind)
                 case {"groups": [*groups]} if all(isinstance(group, int) for group in groups):
