@@ -55,8 +55,6 @@ SUMMARY = "evaluation.json"
 TABLES = "tables"
 """The folder within, in which tables stand."""
 
-_COUNTS = ("relevant", "other", "found", "missed")
-
 
 @dataclass(frozen=True)
 class ScoredInParts:
@@ -249,15 +247,15 @@ def _scores(spec: MetricSpec, total: Scores) -> MetricScores:
     """The scores of a metric from the values of all parts."""
     metric, values = spec.metric, total.column(str(spec))
     assert values is not None
-    of = total.counts(f"{spec} ")
+    counts = total.counts(f"{spec} ")
     if metric.from_evidence is not None:
         maxima = total.column(most(str(spec)))
         return MetricScores(spec, values, number_of(metric, values), maxima=maxima)
     (mean,) = means(values[None])
-    no_gold = np.arange(len(values)) < of["no gold"]  # which ones nobody asks
+    no_gold = np.arange(len(values)) < counts.pop("no gold")  # which ones nobody asks
     if metric.pooled is None:
         return MetricScores(spec, values, mean, no_gold)
-    pooled = PooledCounts(*(of[name] for name in _COUNTS))
+    pooled = PooledCounts(**counts)
     micro = None if mean is None else metric.pooled(pooled)
     return MetricScores(spec, values, mean, no_gold, pooled, micro)
 

@@ -142,9 +142,7 @@ class Ray:
                 outcome: Outcome[Value] = pickle.loads(
                     _Task(ray, actor.work.remote(item), what).result()
                 )
-                if outcome.error is not None:
-                    raise outcome.error
-                return outcome.value  # type: ignore[return-value]  # there is one without error
+                return outcome.taken()
 
             actors: list[Any] = []
             try:

@@ -154,9 +154,7 @@ def in_order(
                 if warned not in said:
                     said.add(warned)
                     warn(*warned)
-            if outcome.error is not None:
-                raise outcome.error
-            yield outcome.value
+            yield outcome.taken()
     except BrokenExecutor as error:  # whoever died was at one of the first
         names = (name_of(item) for item, task in waiting if _is_lost(task))
         raise died(", or on ".join(islice(names, most // AHEAD))) from error
@@ -228,6 +226,12 @@ class Outcome(Generic[Value]):
     value: Value | None = None
     error: BaseException | None = None
     warned: Sequence[tuple[str, type[Warning]]] = ()
+
+    def taken(self) -> Value:
+        """The value, where it was sent to; the error is raised."""
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[return-value]  # there is one without error
 
     def packed(self) -> bytes:
         """It pickled; where it cannot leave this process, the error that says so."""
