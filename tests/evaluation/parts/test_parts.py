@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -267,6 +268,21 @@ def test_a_worker_that_dies_is_an_error_that_names_its_part():
     """Whatever kills it, nobody waits for it."""
     with pytest.raises(WorkerError, match=r"a worker died while it worked on 1, or on 2;"):
         list(Pool(2).map(_dies, [1, 2, 3]))
+
+
+def _fails_or_sleeps(item):
+    if item == 1:
+        raise ValueError("one")
+    time.sleep(10 * PATIENCE)
+
+
+@pytest.mark.integration
+def test_after_a_mistake_nobody_waits_for_the_rest():
+    """Processes end in the middle of what they are at, and the mistake is what it was."""
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="one"):
+        list(Pool(2).map(_fails_or_sleeps, [1, 2, 3, 4, 5]))
+    assert time.monotonic() - start < PATIENCE
 
 
 def _cores(item):
