@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from statistics import median
 from typing import ClassVar, Literal
@@ -376,25 +376,23 @@ def losses_of(
     criteria = criteria.measured(_metrics(k))
     with_gold = [query for query in dataset if query.id in run and _items(query)]
     queries = [query for query in with_gold if run[query.id].stages]
-    stages = {query.id: _by_name(run[query.id].stages) for query in queries}
-    # The longest chain says the order of all.
-    longest = sorted(stages.values(), key=len, reverse=True)
-    names, remarks = dict.fromkeys(name for chain in longest for name in chain), list[str]()
+    lists = {query.id: _lists(run[query.id]) for query in queries}
+    matched, remarks = dict[str, Evaluation](), list[str]()
     if n_without := len(with_gold) - len(queries):
         remarks.append(phrase("questions without stages, left out: {n}", n=n_without))
-    matched: dict[str, Evaluation] = {}
-    for name in names:
-        mine = [query for query in queries if name in stages[query.id]]
-        results = {query.id: Retrieved(stages[query.id][name].documents) for query in mine}
-        of_stage = Run(results, name=f"{run.name} > {name}")
-        gold = GoldDataset(tuple(mine), name=dataset.name)
+    # The longest chain says the order of all.
+    for name in dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True))):
+        if name == ANSWER:
+            continue
+        asked = tuple(query for query in queries if name in lists[query.id])
+        results = {query.id: Retrieved(lists[query.id][name].documents) for query in asked}
+        stage_run = Run(results, name=f"{run.name} > {name}")
+        gold, hears = GoldDataset(asked, name=dataset.name), heard(stage_run.name)
         try:
             with warnings.catch_warnings():  # of the answers they are said
                 warnings.simplefilter("ignore", MatchWarning)
                 warnings.simplefilter("ignore", MetricWarning)
-                evaluation = evaluate_run(
-                    gold, of_stage, criteria, corpus=corpus, heard=heard(of_stage.name)
-                )
+                evaluation = evaluate_run(gold, stage_run, criteria, corpus=corpus, heard=hears)
                 threshold = final.table.threshold  # which may be another than the matcher's
                 if evaluation.table.threshold != threshold:
                     evaluation = evaluation.at_threshold(threshold)
@@ -407,38 +405,35 @@ def losses_of(
     if not matched:
         return _unsaid(run.name, final.match_name, k, remarks)
     ranks = {name: _ranks(evaluation) for name, evaluation in {**matched, ANSWER: final}.items()}
-    chains = [_Chain(query, run[query.id], stages[query.id], ranks, k) for query in queries]
-    scores = [_score(name, chains, matched[name].mean) for name in names if name in matched]
-    for score in scores:
-        name, n_questions = visible(score.name), score.n_questions
-        seen = phrase(
+    chains = [_Chain(query, run[query.id], lists[query.id], ranks, k) for query in queries]
+    scores = [_score(name, chains, evaluation.mean) for name, evaluation in matched.items()]
+    remarks += chain.from_iterable(_remarks(score, len(queries)) for score in scores)
+    if any(of_query.makes_answer for of_query in chains):
+        scores.append(_score(ANSWER, chains, _means(final, queries, k)))
+    items = tuple(item for of_query in chains for item in of_query.lost())
+    n_gold = sum(len(of_query.items) for of_query in chains)
+    n_found = n_gold - len(items)
+    of = (run.name, final.match_name, k, len(queries), n_gold, n_found)
+    return StageLosses(*of, tuple(scores), items, tuple(remarks))
+
+
+def _remarks(score: StageScore, n_questions: int) -> Iterator[str]:
+    """On how few questions a stage was seen, and on how many it failed."""
+    name = visible(score.name)
+    if score.n_questions < n_questions:
+        yield phrase(
             "stage {name} was seen on {n} of {of} questions; its numbers are of those",
             name=name,
-            n=n_questions,
-            of=len(queries),
+            n=score.n_questions,
+            of=n_questions,
         )
-        failed = phrase(
+    if score.n_failed:
+        yield phrase(
             "stage {name} failed on {n} of {of} questions, each scored as an empty list",
             name=name,
             n=score.n_failed,
-            of=n_questions,
+            of=score.n_questions,
         )
-        remarks += [seen] * (n_questions < len(queries)) + [failed] * (score.n_failed > 0)
-    if any(chain.makes_answer for chain in chains):
-        scores.append(_score(ANSWER, chains, _means(final, queries, k)))
-    items = tuple(item for chain in chains for item in chain.lost())
-    n_gold = sum(len(chain.items) for chain in chains)
-    return StageLosses(
-        retriever=run.name,
-        match=final.match_name,
-        k=k,
-        n_questions=len(queries),
-        n_gold=n_gold,
-        n_found=n_gold - len(items),
-        stages=tuple(scores),
-        items=items,
-        remarks=tuple(remarks),
-    )
 
 
 def _metrics(k: int) -> list[str]:
@@ -463,18 +458,19 @@ def _items(query: Query) -> list[int]:
     return [position for position, gold in enumerate(query.gold) if gold.grade > 0]
 
 
-def _by_name(stages: Iterable[Stage]) -> dict[str, Stage]:
-    """Stages by their names, none of which is the answer's."""
+def _lists(answer: Retrieved) -> dict[str, Stage]:
+    """The stages of an answer by their names, and last the answer, made of those that end it."""
 
     def label(name: str) -> str:
         return f"{ANSWER} (stage)" if name == ANSWER else name
 
-    return {
-        label(stage.name): replace(
-            stage, name=label(stage.name), inputs=tuple(map(label, stage.inputs))
-        )
-        for stage in stages
-    }
+    last = tuple(label(stage.name) for stage in last_stages(answer.stages))
+    stages = (
+        replace(stage, name=label(stage.name), inputs=tuple(map(label, stage.inputs)))
+        for stage in answer.stages
+    )
+    every = (*stages, Stage(ANSWER, last, answer.documents))
+    return {stage.name: stage for stage in every}
 
 
 def _ranks(evaluation: Evaluation) -> dict[str, list[float]]:
@@ -489,42 +485,43 @@ def _ranks(evaluation: Evaluation) -> dict[str, list[float]]:
 
 def _means(evaluation: Evaluation, queries: Iterable[Query], k: int) -> dict[str, float | None]:
     """The means of an evaluation over some of its questions."""
-    rows = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
-    mine = [rows[query.id] for query in queries]
+    places = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
+    rows = [places[query.id] for query in queries]
     scores = evaluation.with_metrics(_metrics(k)).scores
-    return {str(score.spec): number_of(score.spec.metric, score.values[mine]) for score in scores}
+    return {str(score.spec): number_of(score.spec.metric, score.values[rows]) for score in scores}
 
 
 class _Chain:
-    """The stages of one question's answer, and which of them has which gold item at which rank."""
+    """The lists on the way to one question's answer, and which has which gold item at which rank.
+
+    Attributes:
+        query_id: of the question.
+        items: the positions of its gold items.
+        lists: what its stages returned, and last the answer.
+        inputs: the lists of which each is made; in place of one that could not be matched those of
+            which that was made.
+        makes_answer: whether the answer is another list than what the last stage returned.
+    """
 
     def __init__(
         self,
         query: Query,
         answer: Retrieved,
-        stages: Mapping[str, Stage],
+        lists: Mapping[str, Stage],
         ranks: Mapping[str, Mapping[str, Sequence[float]]],
         k: int,
     ) -> None:
-        self.query_id, self.items, self.stages = query.id, _items(query), stages
-        self._answer, self.k = answer, k
-        self._ranks = {name: ranks[name][query.id] for name in (*stages, ANSWER) if name in ranks}
-        last = [*last_stages(stages.values())]
+        self.query_id, self.items, self.lists, self.k = query.id, _items(query), lists, k
+        self._is_failed = answer.error is not None
+        self._ranks = {name: of[query.id] for name, of in ranks.items() if name in lists}
         self.inputs: dict[str, list[str]] = {}
-        for stage in stages.values():
-            self.inputs[stage.name] = self._readable(stage.inputs)
-        self.inputs[ANSWER] = self._readable(stage.name for stage in last)
-        # Where the last stage is the answer, there is nothing more to name.
+        for name, stage in lists.items():
+            readable = ([own] if own in self._ranks else self.inputs[own] for own in stage.inputs)
+            self.inputs[name] = [*dict.fromkeys(chain.from_iterable(readable))]
+        last = lists[ANSWER].inputs
         self.makes_answer = len(last) != 1 or not (
-            answer.error or _equal(last[0].documents, answer.documents)
+            self._is_failed or _equal(lists[last[0]].documents, answer.documents)
         )
-
-    def _readable(self, names: Iterable[str]) -> list[str]:
-        """Names of stages; in place of one that could not be matched those of its inputs."""
-        readable: dict[str, None] = {}
-        for name in names:
-            readable |= dict.fromkeys([name] if name in self._ranks else self.inputs[name])
-        return list(readable)
 
     def rank(self, item: int, *names: str) -> float:
         """The best rank of a gold item in some lists; infinite if it is in none."""
@@ -532,16 +529,11 @@ class _Chain:
 
     def lost(self) -> Iterator[LostItem]:
         """The gold items that the answer has not within k, and where each was lost."""
-        failed = next(
-            (name for name, stage in self.stages.items() if stage.error is not None), None
-        )
+        failed = next((name for name, stage in self.lists.items() if stage.error is not None), None)
         for item in self.items:
-            if self.rank(item, ANSWER) <= self.k:
-                continue
-            if self._answer.error is not None:
-                yield LostItem(self.query_id, item, "failed", failed)
-            else:
-                yield self._traced(item)
+            if self.rank(item, ANSWER) > self.k:
+                failure = LostItem(self.query_id, item, "failed", failed)
+                yield failure if self._is_failed else self._traced(item)
 
     def _traced(self, item: int) -> LostItem:
         """Backwards from the answer to the stage that lost an item."""
@@ -550,48 +542,48 @@ class _Chain:
             name = names.pop(0)
             inputs, rank = self.inputs[name], self.rank(item, name)
             before = self.rank(item, *inputs)
-            reason: Reason | None = None
-            if before <= self.k < rank < inf:
-                reason = "lowered"
-            elif before == inf and rank < inf:
-                reason = "always_low"
-            elif before < rank == inf and not self._is_low(name, before):
-                reason = "fused_away" if len(inputs) > 1 else "cut"
-            if reason is not None:
-                return LostItem(self.query_id, item, reason, name, _finite(before), _finite(rank))
+            if reason := self._reason(name, before, rank):
+                known = (None if own == inf else int(own) for own in (before, rank))
+                return LostItem(self.query_id, item, reason, name, *known)
             # Back along the lists that have it; where none has, along all, as one before may.
             having = [source for source in inputs if self.rank(item, source) < inf]
             names += [source for source in having or inputs if source not in seen]
             seen.update(names)
         return LostItem(self.query_id, item, "never_retrieved")
 
+    def _reason(self, name: str, before: float, rank: float) -> Reason | None:
+        """Why a list loses an item of these ranks; None where it was lost before."""
+        if before <= self.k < rank < inf:
+            return "lowered"
+        if before == inf and rank < inf:
+            return "always_low"
+        if before < rank == inf and not self._is_low(name, before):
+            return "fused_away" if len(self.inputs[name]) > 1 else "cut"
+        return None
+
     def _is_low(self, name: str, before: float) -> bool:
         """Whether a stage only took the first documents, and this one had been below k before."""
         if before <= self.k or len(self.inputs[name]) != 1:
             return False
-        taken = self.stages.get(name, self._answer).documents
-        return _equal(taken, self.stages[self.inputs[name][0]].documents[: len(taken)])
-
-
-def _finite(rank: float) -> int | None:
-    return None if rank == inf else int(rank)
+        taken, given = (self.lists[own].documents for own in (name, self.inputs[name][0]))
+        return _equal(taken, given[: len(taken)])
 
 
 def _score(name: str, chains: Iterable[_Chain], means: Mapping[str, float | None]) -> StageScore:
     """What a stage, or what is made of the last ones, does to the gold."""
-    chains = [chain for chain in chains if name in chain.inputs]
-    k = chains[0].k
+    chains = [of_query for of_query in chains if name in of_query.lists]
+    k, stages = chains[0].k, [of_query.lists[name] for of_query in chains]
     ranks = [
-        (chain.rank(item, *chain.inputs[name]), chain.rank(item, name), not chain.inputs[name])
-        for chain in chains
-        for item in chain.items
+        (of_query.rank(item, *inputs), of_query.rank(item, name), not inputs)
+        for of_query in chains
+        for inputs in (of_query.inputs[name],)
+        for item in of_query.items
     ]
     reached = [after for before, after, searches in ranks if searches or before < inf]
-    stages = [chain.stages[name] for chain in chains if name in chain.stages]
     times = [stage.seconds * 1000 for stage in stages if stage.seconds is not None]
     return StageScore(
         name=name,
-        inputs=tuple(dict.fromkeys(source for chain in chains for source in chain.inputs[name])),
+        inputs=tuple(dict.fromkeys(chain(*(of_query.inputs[name] for of_query in chains)))),
         n_questions=len(chains),
         n_failed=sum(stage.error is not None for stage in stages),
         milliseconds=median(times) if times else None,
