@@ -60,8 +60,8 @@ def _is_combination(match: Mapping[str, Any]) -> bool:
 def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
     """On how many queries the retriever failed, and the first reason; nothing where it did not."""
     if counts["n_failed"]:
-        yield phrase("queries that failed: {n} (scored as empty lists)", n=counts["n_failed"])
-        yield phrase("the first failure: {failure}", failure=counts["first_failure"])
+        yield phrase("queries that failed: {n_failed} (scored as empty lists)", **counts)
+        yield phrase("the first failure: {first_failure}", **counts)
 
 
 def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
@@ -74,12 +74,9 @@ def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
     known = counts.get(SIBLINGS)
     if known is None:
         return
+    is_whole = known["of"] == known["n_questions"]
     of = phrase(
-        "{of} questions"
-        if known["of"] == known["n_questions"]
-        else "{of} questions looked at, of {all:,}",
-        of=known["of"],
-        all=known["n_questions"],
+        "{of} questions" if is_whole else "{of} questions looked at, of {n_questions:,}", **known
     )
     values = {name: visible(str(value)) for name, value in known["example"].items()}
     example = phrase("{query_id!r}: {text!r}, {other_id!r}: {other_text!r}", **values)
@@ -95,10 +92,7 @@ def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
         else "texts of one template, and words in place of the gold's that may be misread or "
         "another text's own: in {n} of {of} they cannot be told from each other for sure "
         "({example}); compare ids, or have a judge look",
-        n=known["n"],
-        of=of,
-        match=match,
-        example=example,
+        **{**known, "of": of, "match": match, "example": example},
     )
 
 
@@ -163,32 +157,27 @@ def further_remarks(
     for reading in settings.get("spans", ()):
         if reading["n_queries_by_offsets"]:
             yield phrase(
-                "spans: by offsets for {n} queries, by comparing texts for {others}",
-                n=reading["n_queries_by_offsets"],
-                others=reading["n_queries_by_text"],
+                "spans: by offsets for {n_queries_by_offsets} queries, by comparing texts for "
+                "{n_queries_by_text}",
+                **reading,
             )
-    if n_unreviewed := counts.get("facts", {}).get("n_unreviewed"):
+    if counts.get("facts", {}).get("n_unreviewed"):
         yield phrase(
-            "facts that a model wrote and nobody has reviewed: of {n} of {of} queries with facts",
-            n=n_unreviewed,
-            of=counts["facts"]["n_queries"],
+            "facts that a model wrote and nobody has reviewed: of {n_unreviewed} of {n_queries} "
+            "queries with facts",
+            **counts["facts"],
         )
-    if "judging" in counts:
-        bounds = votes_on(vote_bounds, "judging")
-        yield from _judging(counts["judging"], settings.get("pool"), bounds)
-    if "judging_facts" in counts:
-        for line in _judging(counts["judging_facts"], None, {}):
-            yield phrase("facts: {line}", line=line)
-    if "judging_relevance" in counts:
+    if judging := counts.get("judging"):
+        yield from _judging(judging, votes_on(vote_bounds, "judging"), settings.get("pool"))
+    for line in _judging(counts.get("judging_facts"), {}):
+        yield phrase("facts: {line}", line=line)
+    if judging := counts.get("judging_relevance"):
         relevant = settings["relevance"]
         yield phrase(
-            "relevance: judged by {model} ({rubric}), relevant from grade {grade} on",
-            model=relevant["model"],
-            rubric=relevant["rubric"],
-            grade=relevant["pool"]["rel"],
+            "relevance: judged by {model} ({rubric}), relevant from grade {rel} on",
+            **{**relevant, **relevant["pool"]},
         )
-        bounds = votes_on(vote_bounds, "judging_relevance")
-        for line in _judging(counts["judging_relevance"], None, bounds):
+        for line in _judging(judging, votes_on(vote_bounds, "judging_relevance")):
             yield phrase("relevance: {line}", line=line)
 
 
@@ -310,10 +299,8 @@ def panel_remarks(
         alpha=number(panel["alpha"]),
     )
     yield phrase(
-        "votes differ on {n} of {of} judged questions; {alpha}",
-        n=panel["n_disputed"],
-        of=panel["n_questions"],
-        alpha=alpha,
+        "votes differ on {n_disputed} of {n_questions} judged questions; {alpha}",
+        **{**panel, "alpha": alpha},
     )
     if vote_bounds:
         means = (
@@ -335,19 +322,15 @@ def panel_remarks(
             "{judge} {n} (mean {mean}; {n_failed} failed)"
             if own["n_failed"]
             else "{judge} {n} (mean {mean})",
-            judge=own["judge"],
-            n=own["n"],
-            mean=number(own["mean"]),
-            n_failed=own["n_failed"],
+            **{**own, "mean": number(own["mean"])},
         )
         for own in panel["votes"]
     )
     yield phrase("votes by judge: {votes}", votes=joined(", ", votes))
-    if len(panel["alpha_of"]) < len(panel["votes"]):
-        later = ", ".join(own["judge"] for own in panel["votes"][len(panel["alpha_of"]) :])
+    if later := [own["judge"] for own in panel["votes"][len(panel["alpha_of"]) :]]:
         yield phrase(
             "asked only where those before could be outvoted, so in no alpha: {judges}",
-            judges=later,
+            judges=", ".join(later),
         )
     if panel["temperature_0"]:
         yield phrase(
@@ -357,77 +340,77 @@ def panel_remarks(
 
 
 def _judging(
-    judging: Mapping[str, Any],
-    pool: Mapping[str, Any] | None,
+    judging: Mapping[str, Any] | None,
     vote_bounds: Mapping[str, tuple[float, float]],
+    pool: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
-    """What judging took and what is missing."""
-    n_missing, n_judgements = judging["n_missing"], judging["n_judgements"]
+    """What judging took and what is missing; nothing where nothing was judged."""
+    if judging is None:
+        return
+    counts = {**judging, "coverage": percent(judging["coverage"])}
     # First, as a screen shows only the first remarks: what a number is of comes before its price.
     if pool:
         yield phrase(
-            "relative to pool {pool} of {n} documents; relevant from grade {grade} on",
-            pool=pool["hash"],
-            n=pool["documents"],
-            grade=pool["rel"],
+            "relative to pool {hash} of {documents} documents; relevant from grade {rel} on", **pool
         )
     yield phrase(
-        "judged: {n} of {of} (coverage {coverage})",
-        n=n_judgements - n_missing,
-        of=n_judgements,
-        coverage=percent(judging["coverage"]),
+        "judged: {n} of {n_judgements} (coverage {coverage})",
+        n=judging["n_judgements"] - judging["n_missing"],
+        **counts,
     )
     yield from missing_remarks(judging)
     yield from panel_remarks(judging, vote_bounds)
-    if n_refused := judging.get("n_refused"):
+    if judging.get("n_refused"):
         yield phrase(
-            "requests while the server had no room (429) or was away: {n}, waited for", n=n_refused
+            "requests while the server had no room (429) or was away: {n_refused}, waited for",
+            **counts,
         )
     yield phrase(
-        "calls: {n} ({n_retries} retries); from the store: {n_stored} of {n_distinct} distinct "
-        "questions",
-        n=judging["n_calls"],
-        **{name: judging[name] for name in ("n_retries", "n_stored", "n_distinct")},
+        "calls: {n_calls} ({n_retries} retries); from the store: {n_stored} of {n_distinct} "
+        "distinct questions",
+        **counts,
     )
-    for dialect, count in judging.get("dialects", {}).items():
+    for dialect, n in judging.get("dialects", {}).items():
         yield phrase(
             "asked as its server takes it: {dialect} ({n})"
             if "panel" in judging
             else "asked as its server takes it: {dialect} ({n} of {of})",
             dialect=dialect,
-            n=count,
-            of=n_judgements,
+            n=n,
+            of=judging["n_judgements"],
         )
     if judging["n_human"]:
-        yield phrase("human labels: {n}, instead of the judge's", n=judging["n_human"])
+        yield phrase("human labels: {n_human}, instead of the judge's", **counts)
     if "n_calls_saved" in judging:
-        yield phrase("calls saved by cheaper matchers: {n}", n=judging["n_calls_saved"])
-    estimated = judging.get("n_calls_estimated", 0)
+        yield phrase("calls saved by cheaper matchers: {n_calls_saved}", **counts)
+    yield _cost(judging)
+    if judging["n_calls_without_usage"]:
+        yield phrase(
+            "calls without an answer: {n_calls_without_usage}; what they cost is unknown and not "
+            "counted here (a budget keeps the most that they can have cost)",
+            **counts,
+        )
+
+
+def _cost(judging: Mapping[str, Any]) -> str:
+    """What judging has cost, and of how many tokens."""
+    is_estimated = judging.get("n_calls_estimated", 0)
     tokens = phrase(
-        "about {sent} + {got} tokens, estimated for {n} of {of} calls, as the server does not say"
-        if estimated
-        else "{sent} + {got} tokens",
-        sent=judging["prompt_tokens"],
-        got=judging["completion_tokens"],
-        n=estimated,
-        of=judging["n_calls"],
+        "about {prompt_tokens} + {completion_tokens} tokens, estimated for {n_calls_estimated} of "
+        "{n_calls} calls, as the server does not say"
+        if is_estimated
+        else "{prompt_tokens} + {completion_tokens} tokens",
+        **judging,
     )
     judges = judging.get("panel", {}).get("judges", ())
     unpriced = [judge["name"] for judge in judges if judge["cost"] is None] or [judging["model"]]
-    yield phrase(
+    return phrase(
         "cost: unknown, no price of {models} is given; {tokens}"
         if judging["cost"] is None
         else "cost: about {cost:.4f} {currency} for {tokens}"
-        if estimated
+        if is_estimated
         else "cost: {cost:.4f} {currency} for {tokens}",
         models=", ".join(map(repr, unpriced)),
-        cost=judging["cost"],
-        currency=judging["currency"],
         tokens=tokens,
+        **judging,
     )
-    if judging["n_calls_without_usage"]:
-        yield phrase(
-            "calls without an answer: {n}; what they cost is unknown and not counted here (a "
-            "budget keeps the most that they can have cost)",
-            n=judging["n_calls_without_usage"],
-        )
