@@ -7,7 +7,7 @@ import numpy as np
 
 from kragx.comparison.scores import RetrieverScores
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Nearby
+from kragx.evaluation.sweep import NEIGHBOURHOOD, Nearby
 from kragx.printing import Line, Result, phrase
 
 _EQUAL = 1e-12  # means that rounding alone tells apart are equal

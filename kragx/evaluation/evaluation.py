@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -17,7 +18,7 @@ from kragx.data import GoldDataset
 from kragx.errors import RetrieverError, UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import first_failure, judged_share
-from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Means, Nearby, means_at, neighbours
+from kragx.evaluation.sweep import NEIGHBOURHOOD, Means, Nearby, neighbours
 from kragx.evaluation.wording import (
     abstention_remarks,
     failure_remarks,
@@ -33,6 +34,7 @@ from kragx.metrics import (
     MatchTable,
     MetricScores,
     MetricSpec,
+    MetricWarning,
     Profile,
     compute,
     counted,
@@ -297,8 +299,28 @@ class Evaluation(Result):
 
     def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
         """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
-        listed = sorted(thresholds)
-        return means_at(listed, self.table, self.specs, self.profile, self.evidence)
+        specs, evidence = self.specs, self.evidence
+        # What a low threshold leaves out no higher one lets in, unless a metric reads scores.
+        prune = all(
+            spec.metric.from_matches is not None and spec["gain"] != "score" for spec in specs
+        )
+        # The same matches give the same values, unless facts are matched at the threshold as well.
+        once = evidence is None or not evidence.follows
+        before: tuple[int, Means] | None = None
+        table = replace(self.table, votes=None)  # of means alone
+        for threshold in sorted(thresholds):
+            table = replace(table, threshold=threshold)
+            count = int(table.matched.sum())
+            if prune:
+                above = ~(table.pair_score < threshold)  # what is not known stays
+                table = table.of_pairs(above)
+            if before is None or before[0] != count or not once:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
+                    seen = None if evidence is None else evidence.decided(table)
+                    scores = compute(table, specs, self.profile, seen)
+                before = (count, {str(score.spec): score.mean for score in scores})
+            yield before
 
     @cached_property
     def nearby(self) -> Nearby | None:

@@ -6,9 +6,11 @@ metric can change only where a score lies, so thresholds between which none does
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from kragx.errors import UsageError, needing
 from kragx.evaluation.wording import method_label
@@ -35,7 +37,13 @@ if TYPE_CHECKING:
 TOLERANCE = 0.01
 """A metric that is no further from its value at the chosen threshold is stable."""
 
+NEIGHBOURHOOD = 0.1
+"""How far from the chosen threshold a conclusion should hold, unless told otherwise."""
+
+Means = dict[str, float | None]
+
 _ROWS = 21  # a table of more is thinned out
+_STEPS = 4  # thresholds on either side of the chosen one: few, as they take time
 
 
 @dataclass(frozen=True)
@@ -103,9 +111,13 @@ class Sweep(Result):
         yield Line(phrase("{retriever}, match: {match}", retriever=self.retriever, match=match))
         columns = [phrase("threshold"), phrase("matches"), *self.values]
         n = len(self.thresholds)
-        positions = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
-        shown = range(n) if n <= _ROWS else sorted(positions | {*self._chosen_place})
-        yield Table(columns, [self._row(position) for position in shown], words=0)
+        thinned = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
+        rows = [
+            self._row(position)
+            for position, threshold in enumerate(self.thresholds)
+            if n <= _ROWS or position in thinned or threshold == self.chosen
+        ]
+        yield Table(columns, rows, words=0)
         for name in self.stable:
             yield Line(phrase("{names}: {remark}", names=name, remark=self._stable_line(name)))
         yield Line(
@@ -122,13 +134,6 @@ class Sweep(Result):
         figure = steps(title, self.thresholds, self.values, self.chosen)
         return super()._repr_html_() + figure
 
-    @property
-    def _chosen_place(self) -> list[int]:
-        """Where the chosen threshold stands; empty if it is none of those looked at."""
-        return [
-            place for place, threshold in enumerate(self.thresholds) if threshold == self.chosen
-        ]
-
     def _row(self, position: int) -> list[Cell]:
         threshold = self.thresholds[position]
         mark, style = (" *", "bold") if threshold == self.chosen else ("", "")
@@ -140,35 +145,28 @@ class Sweep(Result):
         return [Cell(cell, style) for cell in cells]
 
     def _stable_line(self, metric: str) -> str:
-        if not self._chosen_place:
+        if self.chosen not in self.thresholds:
             return phrase(
                 "the chosen threshold {chosen:g} is none of those looked at", chosen=self.chosen
             )
-        value, stretch = number(self.values[metric][self._chosen_place[0]]), self.stable[metric]
-        if stretch is None or stretch.low == stretch.high:
-            return phrase(
-                "{value} at the chosen threshold {chosen:g}"
-                if stretch is None
-                else "{value} at the chosen threshold {chosen:g} alone",
-                value=value,
-                chosen=self.chosen,
-            )
+        value = number(self.values[metric][self.thresholds.index(self.chosen)])
+        said = {"value": value, "chosen": self.chosen, "tolerance": self.tolerance}
+        stretch = self.stable[metric]
+        if stretch is None:
+            return phrase("{value} at the chosen threshold {chosen:g}", **said)
+        if stretch.low == stretch.high:
+            return phrase("{value} at the chosen threshold {chosen:g} alone", **said)
+        most, fewest = stretch.most_matches, stretch.fewest_matches
         matches = phrase(
-            "{n} matches"
-            if stretch.most_matches == stretch.fewest_matches
-            else "{n} to {fewest} matches",
-            n=stretch.most_matches,
-            fewest=stretch.fewest_matches,
+            "{n} matches" if most == fewest else "{n} to {fewest} matches", n=most, fewest=fewest
         )
         return phrase(
             "within {tolerance:g} of {value} from threshold {low:.4g} to {high:.4g}, around the "
             "chosen {chosen:g} ({matches})",
-            tolerance=self.tolerance,
-            value=value,
             low=stretch.low,
             high=stretch.high,
-            chosen=self.chosen,
             matches=matches,
+            **said,
         )
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -181,6 +179,40 @@ class Sweep(Result):
             import pandas
         columns = {"n_matches": self.n_matches, **self.values}
         return pandas.DataFrame(columns, index=pandas.Index(self.thresholds, name="threshold"))
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """A retriever's means at thresholds around the chosen one.
+
+    Attributes:
+        chosen: the threshold of the evaluation.
+        neighbourhood: how far from it was looked.
+        thresholds: (t) where, ascending; the chosen one is among them.
+        means: for each metric its mean at each of them; None where it has none.
+    """
+
+    chosen: float
+    neighbourhood: float
+    thresholds: tuple[float, ...]
+    means: Mapping[str, tuple[float | None, ...]]
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Nearby:
+        """From its plain values."""
+        thresholds = tuple(plain["thresholds"])
+        means = {name: tuple(values) for name, values in plain["means"].items()}
+        if any(len(values) != len(thresholds) for values in means.values()):
+            raise ValueError("there is not a mean at each threshold")
+        return cls(plain["chosen"], plain["neighbourhood"], thresholds, means)
+
+
+def neighbours(chosen: float, neighbourhood: float, top: float | None) -> tuple[float, ...]:
+    """Thresholds around the chosen one, itself among them; of grades, up to `top`, those next."""
+    if top is not None:
+        return tuple(grade for grade in (chosen - 1, chosen, chosen + 1) if 1 <= grade <= top)
+    grid = chosen + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
+    return tuple(sorted({round(float(step), 6) for step in grid if 0 < step <= 1} | {chosen}))
 
 
 def sweep(
@@ -262,14 +294,15 @@ def stretch(
 
     None where it was not looked at, or its value is 0 or none: below nothing there is nothing.
     """
-    place = thresholds.index(chosen) if chosen in thresholds else None
-    value = None if place is None else values[place]
-    if place is None or not value:
+    if chosen not in thresholds:
         return None
-    first, last = around(
-        place, [own is not None and abs(own - value) <= tolerance + 1e-12 for own in values]
-    )
-    inside = [own for own in values[first : last + 1] if own is not None]
+    place = thresholds.index(chosen)
+    value = values[place]
+    if not value:
+        return None
+    alike = [mean is not None and abs(mean - value) <= tolerance + 1e-12 for mean in values]
+    first, last = around(place, alike)
+    inside = [mean for mean in values[first : last + 1] if mean is not None]
     ends = thresholds[first], thresholds[last]
     return Stretch(*ends, min(inside), max(inside), n_matches[first], n_matches[last])
 
