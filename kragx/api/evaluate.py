@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, ove
 from kragx import matchers
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_run
 from kragx.data.formats.tabular import is_frame
-from kragx.errors import DataError, KragxError, RetrieverError, UsageError
+from kragx.errors import DataError, RetrieverError, UsageError, inside
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run, retrieve
 from kragx.evaluation.evaluation import Evaluation
@@ -214,7 +214,7 @@ def _evaluated(
         _refuse(asking)
     name, corpus, workers = (options.pop(own, None) for own in ("name", "corpus", "workers"))  # type: ignore[misc]
     ask = partial(retrieve, name=name, **asking)
-    criteria = _criteria(options)
+    criteria = Criteria.of(**options)  # type: ignore[misc]  # what is left are its own
     return evaluate_run(
         dataset, run, criteria, corpus=corpus, workers=workers, name=name, ask=ask
     ).answered()
@@ -230,10 +230,6 @@ def _refuse(asking: Mapping[str, object]) -> None:
                 field=option,
                 remedy="leave it out, or pass the retriever itself",
             )
-
-
-def _criteria(options: Options) -> Criteria:
-    return Criteria.of(**options)  # type: ignore[misc]  # what is left are its own
 
 
 def compares(run: object) -> "TypeIs[Mapping[str, Any]]":
@@ -297,16 +293,6 @@ def _kind(value: object) -> str:
     return "a Run" if isinstance(value, Run) else f"{what} ({type(value).__name__})"
 
 
-def _refuse_name(options: Options) -> None:
-    if options.get("name") is not None:
-        raise UsageError(
-            f"{options['name']!r} names one retriever, and several are given, each under its own "
-            "name",
-            field="name",
-            remedy="leave it out",
-        )
-
-
 def _together(
     dataset: object,
     sources: Mapping[str, Any],
@@ -318,51 +304,52 @@ def _together(
     from kragx.report.record import Clock
 
     clock = Clock()
-    _refuse_name(options)
-    options.pop("name", None)
+    if (name := options.pop("name", None)) is not None:
+        raise UsageError(
+            f"{name!r} names one retriever, and several are given, each under its own name",
+            field="name",
+            remedy="leave it out",
+        )
     names = list(map(str, sources))
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(
             f"two retrievers are called {twice[0]!r}", field="run", remedy="name each apart"
         )
-    retrievers = {str(name): source for name, source in sources.items() if is_retriever(source)}
+    sources = dict(zip(names, sources.values()))
     gold = read_dataset(dataset)
     corpus, workers = as_corpus(options.pop("corpus", None)), options.pop("workers", None)
-    criteria = _criteria(options)
-    # What is not asked first, as a wrong file is found at once.
-    runs = {
-        str(name): _read(own, gold, str(name))
-        for name, own in sources.items()
-        if str(name) not in retrievers
-    }
+    criteria = Criteria.of(**options)  # type: ignore[misc]  # what is left are its own
+    runs: dict[str, Run] = {}
 
-    def ask(retriever: object, gold: GoldDataset, name: str) -> Run:
-        runs[name] = retrieve(retriever, gold, name=name)
+    def run_of(name: str, *_: object) -> Run:
+        if name not in runs:
+            runs[name] = retrieve(sources[name], gold, name=name)
         return runs[name]
 
+    # What is not asked first, as a wrong file is found at once.
+    asked = [name for name in names if is_retriever(sources[name])]
+    for name, source in sources.items():
+        if name not in asked:
+            with inside(f"run.{name}"):
+                runs[name] = replace(read_run(source, gold), name=name)
     if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in gold):
-        for name, own in retrievers.items():
-            ask(own, gold, name)
         judge, profile = criteria.matcher, criteria.named
-        pool = pooled(gold, runs.values(), match=judge, profile=profile, corpus=corpus)
+        every = [*runs.values(), *map(run_of, asked)]
+        pool = pooled(gold, every, match=judge, profile=profile, corpus=corpus)
         criteria = replace(criteria, matcher=pool)
     if criteria.needs_vocabulary:
         # Of all of them, so that a pair scores alike whoever retrieved it.
         texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
         filled = texts.gold(gold)  # what lacks a text is found before anybody is asked
-        for name, own in retrievers.items():
-            if name not in runs:
-                ask(own, gold, name)
-        every = [runs[name] for name in names]
+        every = [*map(run_of, names)]
         criteria = criteria.knowing(vocabulary_of_runs(filled, every, texts.corpus))
     evaluations = []
     for name in names:
-        run = runs[name] if name in runs else retrievers[name]
-        own_ask = partial(ask, name=name)
+        run, ask = runs.get(name, sources[name]), partial(run_of, name)
         try:
             with about(name):
                 evaluations.append(
-                    evaluate_run(gold, run, criteria, corpus=corpus, workers=workers, ask=own_ask)
+                    evaluate_run(gold, run, criteria, corpus=corpus, workers=workers, ask=ask)
                 )
         except DataError as error:
             raise error.within(f"run.{name}") from None
@@ -371,10 +358,3 @@ def _together(
         raise RetrieverError(f"every retriever failed on every question; {'; '.join(firsts)}")
     record = clock.record()
     return Evaluations.of(evaluations, runs=runs, corpus=corpus, criteria=criteria, record=record)
-
-
-def _read(source: object, gold: GoldDataset, name: str) -> Run:
-    try:
-        return replace(read_run(source, gold), name=name)
-    except KragxError as error:
-        raise error.within(f"run.{name}") from None
