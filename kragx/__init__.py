@@ -52,8 +52,7 @@ if TYPE_CHECKING:
         UsageError as UsageError,
     )
     from kragx.evaluation.evaluation import Evaluation as Evaluation
-    from kragx.evaluation.explain import explain as explain
-    from kragx.evaluation.explanation import Explanation as Explanation
+    from kragx.evaluation.explain import Explanation as Explanation, explain as explain
     from kragx.evaluation.pools import pooled as pooled
     from kragx.evaluation.retrieve import aretrieve as aretrieve, retrieve as retrieve
     from kragx.evaluation.stage_losses import (
@@ -116,8 +115,7 @@ _PUBLIC = {
         "UsageError",
     ),
     "evaluation.evaluation": ("Evaluation",),
-    "evaluation.explain": ("explain",),
-    "evaluation.explanation": ("Explanation",),
+    "evaluation.explain": ("Explanation", "explain"),
     "evaluation.pools": ("pooled",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
     "evaluation.stage_losses": ("StageLosses", "stage_losses"),

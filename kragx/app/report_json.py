@@ -16,8 +16,8 @@ from typing import (
 )
 
 from kragx.comparison import Change, Comparison, GateResult
+from kragx.evaluation.evaluation import Nearby
 from kragx.evaluation.stage_losses import StageLosses
-from kragx.evaluation.sweep import Nearby
 from kragx.report.record import Record
 from kragx.tuning import MatcherSettings, Tuning
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kragx.comparison.scores import RetrieverScores
-from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.sweep import NEIGHBOURHOOD, Nearby
+from kragx.evaluation.evaluation import NEIGHBOURHOOD, Evaluation, Nearby
 from kragx.printing import Line, Result, phrase
 
 _EQUAL = 1e-12  # means that rounding alone tells apart are equal

@@ -14,8 +14,7 @@ from kragx.comparison.tables import Tables, TableValues
 from kragx.comparison.view import Direction
 from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
-from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.sweep import NEIGHBOURHOOD, Nearby
+from kragx.evaluation.evaluation import NEIGHBOURHOOD, Evaluation, Nearby
 from kragx.metrics import Floats, is_mean, known_metric
 
 

@@ -14,11 +14,12 @@ from math import isnan
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from kragx.data import GoldDataset
 from kragx.errors import RetrieverError, UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import first_failure, judged_share
-from kragx.evaluation.sweep import NEIGHBOURHOOD, Means, Nearby, neighbours
 from kragx.evaluation.wording import (
     abstention_remarks,
     failure_remarks,
@@ -49,6 +50,40 @@ from kragx.printing import Dot, Line, Part, Result, Table, dots, number, phrase,
 
 if TYPE_CHECKING:
     import pandas
+
+
+Means = dict[str, float | None]
+
+NEIGHBOURHOOD = 0.1
+"""How far from the chosen threshold a conclusion should hold, unless told otherwise."""
+
+_STEPS = 4  # thresholds on either side of the chosen one: few, as they take time
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """A retriever's means at thresholds around the chosen one.
+
+    Attributes:
+        chosen: the threshold of the evaluation.
+        neighbourhood: how far from it was looked.
+        thresholds: (t) where, ascending; the chosen one is among them.
+        means: for each metric its mean at each of them; None where it has none.
+    """
+
+    chosen: float
+    neighbourhood: float
+    thresholds: tuple[float, ...]
+    means: Mapping[str, tuple[float | None, ...]]
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Nearby:
+        """From its plain values."""
+        thresholds = tuple(plain["thresholds"])
+        means = {name: tuple(values) for name, values in plain["means"].items()}
+        if any(len(values) != len(thresholds) for values in means.values()):
+            raise ValueError("there is not a mean at each threshold")
+        return cls(plain["chosen"], plain["neighbourhood"], thresholds, means)
 
 
 # Compared by identity, as it holds arrays.
@@ -332,8 +367,13 @@ class Evaluation(Result):
         match = self.settings["match"]
         if "threshold" not in match or "pool" in self.settings or self.unanswered:
             return None
-        chosen = float(match["threshold"])
-        thresholds = neighbours(chosen, neighbourhood, match.get("top"))
+        chosen, top = float(match["threshold"]), match.get("top")
+        if top is not None:  # of grades those next
+            near = {grade for grade in (chosen - 1, chosen, chosen + 1) if 1 <= grade <= top}
+        else:
+            grid = chosen + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
+            near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {chosen}
+        thresholds = tuple(sorted(near))
         rows = [means for _, means in self.means_at(thresholds)]
         columns = {name: tuple(means[name] for means in rows) for name in self.mean}
         return Nearby(chosen, neighbourhood, thresholds, columns)

@@ -6,13 +6,12 @@ metric can change only where a score lies, so thresholds between which none does
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from kragx.errors import UsageError, needing
+from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.wording import method_label
 from kragx.matchers.batches import SHORT_GOLD
 from kragx.printing import (
@@ -31,19 +30,11 @@ from kragx.printing import (
 if TYPE_CHECKING:
     import pandas
 
-    from kragx.evaluation.evaluation import Evaluation
-
 
 TOLERANCE = 0.01
 """A metric that is no further from its value at the chosen threshold is stable."""
 
-NEIGHBOURHOOD = 0.1
-"""How far from the chosen threshold a conclusion should hold, unless told otherwise."""
-
-Means = dict[str, float | None]
-
 _ROWS = 21  # a table of more is thinned out
-_STEPS = 4  # thresholds on either side of the chosen one: few, as they take time
 
 
 @dataclass(frozen=True)
@@ -179,40 +170,6 @@ class Sweep(Result):
             import pandas
         columns = {"n_matches": self.n_matches, **self.values}
         return pandas.DataFrame(columns, index=pandas.Index(self.thresholds, name="threshold"))
-
-
-@dataclass(frozen=True)
-class Nearby:
-    """A retriever's means at thresholds around the chosen one.
-
-    Attributes:
-        chosen: the threshold of the evaluation.
-        neighbourhood: how far from it was looked.
-        thresholds: (t) where, ascending; the chosen one is among them.
-        means: for each metric its mean at each of them; None where it has none.
-    """
-
-    chosen: float
-    neighbourhood: float
-    thresholds: tuple[float, ...]
-    means: Mapping[str, tuple[float | None, ...]]
-
-    @classmethod
-    def read(cls, plain: Mapping[str, Any]) -> Nearby:
-        """From its plain values."""
-        thresholds = tuple(plain["thresholds"])
-        means = {name: tuple(values) for name, values in plain["means"].items()}
-        if any(len(values) != len(thresholds) for values in means.values()):
-            raise ValueError("there is not a mean at each threshold")
-        return cls(plain["chosen"], plain["neighbourhood"], thresholds, means)
-
-
-def neighbours(chosen: float, neighbourhood: float, top: float | None) -> tuple[float, ...]:
-    """Thresholds around the chosen one, itself among them; of grades, up to `top`, those next."""
-    if top is not None:
-        return tuple(grade for grade in (chosen - 1, chosen, chosen + 1) if 1 <= grade <= top)
-    grid = chosen + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
-    return tuple(sorted({round(float(step), 6) for step in grid if 0 < step <= 1} | {chosen}))
 
 
 def sweep(

@@ -11,8 +11,7 @@ from kragx.app.commands.match_options import MatchSpec
 from kragx.app.commands.output import one_or_runs, show
 from kragx.app.config import match_spec
 from kragx.errors import UsageError
-from kragx.evaluation.explain import explain as explain_query
-from kragx.evaluation.explanation import Explanation
+from kragx.evaluation.explain import Explanation, explain as explain_query
 from kragx.printing import Line, Part
 
 
