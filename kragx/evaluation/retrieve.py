@@ -18,12 +18,8 @@ from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, as_corpus
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.evaluation.answers import collected, documents_of, reason_of
 from kragx.evaluation.copies import warn_of_copies
-from kragx.evaluation.retriever_adapters import (
-    HISTORY,
-    Adapter,
-    Threads,
-    adapted,
-)
+from kragx.evaluation.retriever_adapters import HISTORY, Adapter, Threads, adapted
+from kragx.loop import run_sync
 from kragx.plugins import check_arguments, check_options, fitting, number, optional, whole
 from kragx.printing import phrase, progress_bar, visible
 from kragx.warned import outside
@@ -130,8 +126,7 @@ def retrieve(
         >>> [doc.text for doc in run.results["q1"].documents]
         ['Busan', 'Seoul']
     """
-    options = _asking(dataset, {"concurrency": 1, **asking})
-    interview = _interview(retriever, dataset, options, name, here=options.concurrency == 1)
+    interview = _interview(retriever, dataset, name, {"concurrency": 1, **asking})
     known = as_corpus(corpus)  # refused before anything is asked
     return known.run(_warned(interview.done(lambda: interview.run(dataset, progress))))
 
@@ -159,14 +154,13 @@ async def aretrieve(
         >>> len(run.results["q1"].documents)
         2
     """
-    options = _asking(dataset, {"concurrency": 8, **asking})
-    interview = _interview(retriever, dataset, options, name, awaits=True)
+    interview = _interview(retriever, dataset, name, {"concurrency": 8, **asking}, awaits=True)
     known = as_corpus(corpus)
     return known.run(_warned(await interview.run(dataset, progress)))
 
 
 Answered = tuple[Retrieved, int]
-"""What a question got in another process, and how many lone surrogates were replaced in it."""
+"""What a question got, and how many lone surrogates were replaced in it."""
 
 
 def answering(
@@ -180,16 +174,14 @@ def answering(
         name: as for `retrieve`.
         asking: as for `retrieve`; whoever calls sees to `concurrency`, ``known`` and ``on_answer``.
     """
-    options = _asking(dataset, asking)
-    interview = _interview(retriever, dataset, options, name, here=True)
-    lock, to_warm_up = threading.Lock(), deque(islice(cycle(dataset), options.warmup))
+    interview = _interview(retriever, dataset, name, {**asking, "concurrency": 1})
+    lock, to_warm_up = threading.Lock(), deque(islice(cycle(dataset), interview.asking.warmup))
 
     def answer(query: Query) -> Answered:
         with lock:
             while to_warm_up:
                 interview.done(partial(interview.attempt, to_warm_up.popleft(), Mender()))
-        mender = Mender()
-        return interview.done(partial(interview.answer, query, mender)), mender.surrogates
+        return interview.done(partial(interview.answer, query))
 
     return answer
 
@@ -210,18 +202,14 @@ def retrieve_by(
     threads = None if options.concurrency == 1 else Threads()
     interview = _Interview(Adapter(name, answer, None), name, options, threads)
 
-    async def ask(query: Query, mender: Mender) -> Retrieved:
-        question = Query(query.id, query.text, history=query.history)
-        call = partial(answer, question)
-        retrieved, n_replaced = call() if threads is None else await threads.run(call)
-        mender.surrogates += n_replaced
-        return retrieved
+    async def ask(query: Query) -> Answered:
+        call = partial(answer, Query(query.id, query.text, history=query.history))
+        return call() if threads is None else await threads.run(call)
 
     return _warned(interview.done(lambda: interview.run(dataset, progress, ask)))
 
 
 _Result = TypeVar("_Result")
-_Answer = Callable[[Query, Mender], Awaitable[Retrieved]]
 
 
 @dataclass
@@ -254,7 +242,7 @@ class _Interview:
     def done(self, work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
         """What a coroutine gives at its end."""
         if self.threads is not None:
-            return _run_sync(work)
+            return run_sync(work)
         try:
             work().send(None)
         except StopIteration as end:
@@ -262,10 +250,13 @@ class _Interview:
         raise AssertionError("it awaits something")
 
     async def run(
-        self, dataset: GoldDataset, progress: bool | None, answer: _Answer | None = None
+        self,
+        dataset: GoldDataset,
+        progress: bool | None,
+        answer: Callable[[Query], Awaitable[Answered]] | None = None,
     ) -> Run:
         """Ask everything: the answers stand in the order of the questions."""
-        asking, mender = self.asking, Mender()
+        asking, n_replaced = self.asking, 0
         answers = {
             query.id: asking.known[query.id] for query in dataset if query.id in asking.known
         }
@@ -280,8 +271,10 @@ class _Interview:
                 advance()
 
             async def work() -> None:
+                nonlocal n_replaced
                 for query in waiting:
-                    answers[query.id] = await (answer or self.answer)(query, mender)
+                    answers[query.id], n = await (answer or self.answer)(query)
+                    n_replaced += n
                     if asking.on_answer is not None:
                         asking.on_answer(query, answers[query.id])
                     advance()
@@ -303,11 +296,12 @@ class _Interview:
             {query.id: answers[query.id] for query in dataset},
             name=self.name,
             settings=self.retriever.settings,
-            n_replaced_surrogates=mender.surrogates,
+            n_replaced_surrogates=n_replaced,
         )
 
-    async def answer(self, query: Query, mender: Mender) -> Retrieved:
+    async def answer(self, query: Query) -> Answered:
         """The first answer of those to a question, and their median time."""
+        mender = Mender()
         attempts = [await self.attempt(query, mender) for _ in range(self.asking.repeat)]
         answered = [attempt for attempt in attempts if attempt.error is None] or attempts
         retrieved = answered[0]
@@ -316,7 +310,8 @@ class _Interview:
                 f"query {query.id!r}: {self.name} failed: {retrieved.error}",
                 remedy="on_error: record would count the failure and go on",
             )
-        return replace(retrieved, seconds=median(one.seconds or 0.0 for one in answered))
+        seconds = median(attempt.seconds or 0.0 for attempt in answered)
+        return replace(retrieved, seconds=seconds), mender.surrogates
 
     async def attempt(self, query: Query, mender: Mender) -> Retrieved:
         """Ask once, and again after errors as often as is allowed."""
@@ -367,7 +362,7 @@ class _Interview:
         awaited = partial(self._awaited, question, options)
         blocking = partial(self._blocking, question, options)
         if self.threads is None:
-            return _run_sync(awaited) if self.awaits else blocking()
+            return run_sync(awaited) if self.awaits else blocking()
         try:
             async with asyncio.timeout(self.asking.timeout) as limit:
                 return await (awaited() if self.awaits else self.threads.run(blocking))
@@ -448,25 +443,21 @@ def _asking(dataset: GoldDataset, options: Mapping[str, Any]) -> Asking:
 def _interview(
     retriever: Any,
     dataset: GoldDataset,
-    asking: Asking,
     name: str | None,
+    options: Mapping[str, Any],
     *,
-    here: bool = False,
     awaits: bool = False,
 ) -> _Interview:
-    """How a retriever is asked; where a history goes unheard is warned of.
+    """How a retriever is asked, with options as for `retrieve`, and awaited also where it need not.
 
-    Args:
-        retriever: which.
-        dataset: the questions.
-        asking: how.
-        name: as for `retrieve`.
-        here: whether in the caller's thread, which some indexes insist on, where that can be.
-        awaits: whether it is awaited also where it need not be.
+    One question at a time is asked in the caller's thread, which some indexes insist on, where that
+    can be. Where a history goes unheard is warned of.
 
     Raises:
         UsageError: it cannot be asked, or not so.
     """
+    asking = _asking(dataset, options)
+    here = asking.concurrency == 1 and not awaits
     adapter = adapted(retriever)
     if asking.input is not None and not adapter.is_runnable:
         raise UsageError(
@@ -501,12 +492,6 @@ def _warned(run: Run) -> Run:
     """The same, warned of in the caller's thread, whose line is told."""
     warn_of_copies(run.name, run.results)
     return run
-
-
-def _run_sync(work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
-    from kragx.loop import run_sync
-
-    return run_sync(work)
 
 
 def _listening() -> AbstractContextManager["Trace"]:
