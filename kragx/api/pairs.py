@@ -1,11 +1,14 @@
 """`match_pairs`: every pair of retrieved document and gold item, scored and decided."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
+from sys import intern
 from typing import Any
 
 import numpy as np
 
 from kragx import matchers
+from kragx.data import Doc, Gold
 from kragx.errors import UsageError
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.evaluation.parts.cluster import engine_of
@@ -56,7 +59,7 @@ def match_pairs(
     engine = engine_of(workers, matcher)
     if matcher.needs_vocabulary:
         matcher = matcher.knowing(vocabulary_of(source, keep=engine is None))
-    plan = Plan(matcher, meant, keep=_Shown(texts))
+    plan = Plan(matcher, meant, keep=partial(_shown, texts=texts))
     table = match_all(source, plan, matchers.Notes(), engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, (ids, of_texts) in enumerate(source.passed.kept or ()):
@@ -70,36 +73,23 @@ def match_pairs(
         }
 
 
-class _Shown:
-    """Makes of a query its ids, and what a person reads who decides on its pairs."""
+def _shown(item: matchers.MatchItem, *, texts: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The ids of a query, and what a person reads who decides on its pairs."""
+    golds = item.query.gold
+    ids = {
+        "query_id": item.query.id,
+        "retrieved_ids": [doc.id for doc in item.docs],
+        "gold_ids": [gold.id for gold in golds],
+    }
+    if not texts:  # a file may hold more than memory does
+        return ids, {}
+    return ids, {
+        "query": item.query.text,
+        "retrieved_texts": _texts(item.docs),
+        "gold_texts": [_texts([gold, *gold.alternatives]) for gold in golds],
+    }
 
-    def __init__(self, texts: bool) -> None:
-        self._texts = texts
-        self._known: dict[str | None, str | None] = {}  # of texts that are equal one is kept
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_texts": self._texts, "_known": {}}
-
-    def __call__(self, item: matchers.MatchItem) -> tuple[dict[str, Any], dict[str, Any]]:
-        golds = item.query.gold
-        ids = {
-            "query_id": item.query.id,
-            "retrieved_ids": [doc.id for doc in item.docs],
-            "gold_ids": [gold.id for gold in golds],
-        }
-        if not self._texts:  # a file may hold more than memory does
-            return ids, {}
-        return ids, {
-            "query": item.query.text,
-            "retrieved_texts": [self._kept(doc.text) for doc in item.docs],
-            "gold_texts": [
-                [
-                    self._kept(gold.text),
-                    *(self._kept(alternative.text) for alternative in gold.alternatives),
-                ]
-                for gold in golds
-            ],
-        }
-
-    def _kept(self, text: str | None) -> str | None:
-        return self._known.setdefault(text, text)
+def _texts(docs: Iterable[Doc | Gold]) -> list[str | None]:
+    """Their texts; of those that are equal one is kept."""
+    return [None if doc.text is None else intern(str(doc.text)) for doc in docs]
