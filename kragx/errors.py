@@ -218,11 +218,13 @@ def _origin() -> str:
 
 
 @contextmanager
-def inside(field: str = "", *, path: str = "") -> Iterator[None]:
-    """Around what may raise: its errors are seen from outside, `KragxError.within` the field."""
+def inside(
+    field: str = "", *, path: str = "", kind: type[KragxError] = KragxError
+) -> Iterator[None]:
+    """Around what may raise: errors of a kind are seen from outside, `within` the field."""
     try:
         yield
-    except KragxError as error:
+    except kind as error:
         raise error.within(field, path=path) from error.__cause__
 
 

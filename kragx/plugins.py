@@ -531,6 +531,7 @@ def is_text(value: object) -> bool:
 
 
 above_zero: Read = number(lambda value: value > 0, "number above 0")
+some_seconds: Read = number(lambda value: 0 < value < float("inf"), "number of seconds above 0")
 
 
 def optional(read: Read) -> Read:

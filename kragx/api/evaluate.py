@@ -346,13 +346,10 @@ def _together(
     evaluations = []
     for name in names:
         run, ask = runs.get(name, sources[name]), partial(run_of, name)
-        try:
-            with about(name):
-                evaluations.append(
-                    evaluate_run(gold, run, criteria, corpus=corpus, workers=workers, ask=ask)
-                )
-        except DataError as error:
-            raise error.within(f"run.{name}") from None
+        with about(name), inside(f"run.{name}", kind=DataError):
+            evaluations.append(
+                evaluate_run(gold, run, criteria, corpus=corpus, workers=workers, ask=ask)
+            )
     if all(evaluation.unanswered for evaluation in evaluations):
         firsts = (f"{own.name}: {first_failure(own.failures)}" for own in evaluations)
         raise RetrieverError(f"every retriever failed on every question; {'; '.join(firsts)}")

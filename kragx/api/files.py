@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kragx.api.evaluations import Evaluations
 from kragx.data import as_corpus, names_apart, read_rows
-from kragx.errors import DataError
+from kragx.errors import DataError, inside
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.report.record import Clock
@@ -47,19 +47,11 @@ def evaluate_files(
                 "no question has gold", path=str(path), remedy="name the gold file with --gold"
             )
         runs[name] = replace(run, name=name)
-        try:
-            with about(name):
-                evaluations.append(
-                    evaluate_run(dataset, runs[name], criteria, corpus=known, workers=workers)
-                )
-        except DataError as error:
-            raise error.within(path=str(path)) from None
+        with about(name), inside(path=str(path), kind=DataError):
+            evaluations.append(
+                evaluate_run(dataset, runs[name], criteria, corpus=known, workers=workers)
+            )
+    record, options = clock.record(), {"max_failed": max_failed, "anyway": anyway}
     return Evaluations.of(
-        evaluations,
-        runs=runs,
-        corpus=known,
-        criteria=criteria,
-        record=clock.record(),
-        max_failed=max_failed,
-        anyway=anyway,
+        evaluations, runs=runs, corpus=known, criteria=criteria, record=record, **options
     )

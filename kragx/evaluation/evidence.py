@@ -415,7 +415,7 @@ class GatheredEvidence:
         """Which facts the first k documents of each query hold."""
         if self.matched_facts is None:
             return HeldFacts(np.array([], np.int64), np.array([]), np.array([]))
-        return self.matched_facts.held(self._depths(k))
+        return self.matched_facts.held(_depths(self.lists, k, self.sizes))
 
     def spread(self, options: SpanOptions) -> Spread:
         """Where the gold of every query stands in what was retrieved."""
@@ -434,12 +434,7 @@ class GatheredEvidence:
         """(q) how many tokens of each query's stream a cut-off holds."""
         if isinstance(k, TextBudget):
             return self.sizes.read(self.lists, k, spread)
-        return spread.after(self._depths(k))
-
-    def _depths(self, k: Cut) -> Ints:
-        """(q) how many documents of each list a cut-off holds."""
-        assert not isinstance(k, TextBudget)  # lists are cut there before
-        return _depths(self.lists, k, self.sizes)
+        return spread.after(_depths(self.lists, k, self.sizes))
 
     @property
     def follows(self) -> bool:

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
-from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -20,7 +19,7 @@ from kragx.evaluation.answers import collected, documents_of, reason_of
 from kragx.evaluation.copies import warn_of_copies
 from kragx.evaluation.retriever_adapters import HISTORY, Adapter, Threads, adapted
 from kragx.loop import run_sync
-from kragx.plugins import check_arguments, check_options, fitting, number, optional, whole
+from kragx.plugins import check_arguments, check_options, fitting, optional, some_seconds, whole
 from kragx.printing import phrase, progress_bar, visible
 from kragx.warned import outside
 
@@ -33,7 +32,6 @@ FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 8.0
 _LONGEST_REASON = 2000
 
-_SECONDS = number(lambda seconds: 0 < seconds < inf, "number of seconds above 0")
 _MAPPING = fitting(
     lambda value: isinstance(value, Mapping),
     "a mapping is expected, such as {{'question': 'query'}}, not {!r}",
@@ -63,7 +61,7 @@ class Asking:
     """
 
     concurrency: Annotated[int, whole(1)] = 1
-    timeout: Annotated[float | None, optional(_SECONDS)] = None
+    timeout: Annotated[float | None, optional(some_seconds)] = None
     retries: Annotated[int, whole(0)] = 0
     on_error: Literal["record", "stop"] = "record"
     warmup: Annotated[int, whole(0)] = 0

@@ -21,7 +21,7 @@ from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, KragxError, RetrieverError, UsageError, inside, shorten
 from kragx.evaluation.answers import Mended
-from kragx.plugins import check_options, number, optional
+from kragx.plugins import check_options, optional, some_seconds
 from kragx.secrets import Secrets
 
 MOST_BYTES = 32 << 20
@@ -48,9 +48,6 @@ def _environment(value: Any) -> Any:
     if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
         raise UsageError(f"a mapping of names to texts is expected, not {shorten(value)}")
     return dict(value)
-
-
-_SECONDS = number(lambda seconds: 0 < seconds < float("inf"), "number of seconds above 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +85,7 @@ class CommandRetriever:
     env: Annotated[Mapping[str, str] | None, optional(_environment)] = field(
         default=None, repr=False
     )
-    timeout: Annotated[float, _SECONDS] = 300.0
+    timeout: Annotated[float, some_seconds] = 300.0
     _processes: list["_Process"] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 

@@ -5,7 +5,6 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import count
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
@@ -20,7 +19,7 @@ from kragx.judging.clients.failures import retry_after
 from kragx.judging.clients.http import UnreadableError, bounded, trusted
 from kragx.judging.pace import wait_before
 from kragx.loop import run_on_loop, run_sync
-from kragx.plugins import check_options, is_text, number, one_of, optional, variables, whole
+from kragx.plugins import check_options, is_text, one_of, optional, some_seconds, variables, whole
 from kragx.secrets import Secrets, secrets_in
 
 if TYPE_CHECKING:
@@ -65,9 +64,6 @@ def _texts(value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise UsageError(f"a mapping of names to values is expected, not {shorten(value)}")
     return dict(value)
-
-
-_SECONDS = number(lambda seconds: 0 < seconds < float("inf"), "number of seconds above 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +120,7 @@ class HttpRetriever:
     id: Annotated[str | None, optional(_path)] = None
     score: Annotated[str | None, optional(_path)] = None
     metadata: Annotated[str | Mapping[str, str] | None, optional(_paths)] = None
-    timeout: Annotated[float, _SECONDS] = 30.0
+    timeout: Annotated[float, some_seconds] = 30.0
     retries: Annotated[int, whole(0, 20)] = 3
     most_bytes: Annotated[int, whole(1)] = MOST_BYTES
     _clients: WeakKeyDictionary[Any, Any] = field(default_factory=WeakKeyDictionary, init=False)
@@ -196,7 +192,9 @@ class HttpRetriever:
         """The documents, asked for again where the server is busy or the connection breaks."""
         with self._secrets.guarding_errors():
             retries = 0 if self._is_down.is_set() else self.retries
-            for attempt in count(1):
+            attempt = 0
+            while True:
+                attempt += 1
                 try:
                     response = await self._response(question, history)
                 except _BusyError as busy:
@@ -210,7 +208,6 @@ class HttpRetriever:
                 else:
                     self._is_down.clear()
                     return self._documents(response)
-            raise AssertionError("the last attempt returns or raises")
 
     async def _response(
         self, question: str, history: Sequence[Mapping[str, str]]
