@@ -45,6 +45,9 @@ _KEY = "map:key:"
 Objects = tuple[Any, ...]
 """A list of documents, told by identity: a chain hands objects on from step to step."""
 
+Given = tuple[Objects, ...] | None
+"""The lists of documents that a step gets; None of a retriever, which gets a question."""
+
 
 def _place() -> tuple[int, int]:
     """The thread and the task that run now."""
@@ -63,8 +66,7 @@ class _Step:
         id: LangChain's.
         name: its own.
         key: of the mapping under which it stands.
-        searches: whether it is a retriever.
-        given: the lists of documents that it got.
+        given: what it got.
         above: the step that waits for it.
         returned: the list that it returned, and `documents` what that was then.
     """
@@ -72,8 +74,7 @@ class _Step:
     id: UUID
     name: str
     key: str | None
-    searches: bool
-    given: tuple[Objects, ...]
+    given: Given
     above: "_Step | None" = None
     place: tuple[int, int] = field(default_factory=_place)
     started: float = field(default_factory=time.perf_counter)
@@ -84,15 +85,13 @@ class _Step:
 
     @property
     def is_container(self) -> bool:
-        return not self.searches and self.name.startswith(_CONTAINERS)
+        return self.given is not None and self.name.startswith(_CONTAINERS)
 
     @property
     def is_stage(self) -> bool:
         """Whether it returned documents; or would have, had it ended."""
-        may_return = self.searches or bool(self.given)
-        return not self.is_container and (
-            self.returned is not None or (self.error is not None and may_return)
-        )
+        might_have = self.error is not None and self.given != ()
+        return not self.is_container and (self.returned is not None or might_have)
 
     @property
     def around(self) -> "Iterator[_Step]":
@@ -116,11 +115,11 @@ class Trace(BaseCallbackHandler):
 
     def on_chain_start(self, serialized: Any, inputs: Any, **run: Any) -> None:
         """A step begins."""
-        self._begin(serialized, run, searches=False, given=tuple(_lists_in(inputs)))
+        self._begin(serialized, run, tuple(_lists_in(inputs)))
 
     def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:
         """A retriever begins."""
-        self._begin(serialized, run, searches=True)
+        self._begin(serialized, run, None)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """A step has ended."""
@@ -136,18 +135,11 @@ class Trace(BaseCallbackHandler):
 
     on_retriever_error = on_chain_error
 
-    def _begin(
-        self,
-        serialized: Mapping[str, Any] | None,
-        run: Mapping[str, Any],
-        *,
-        searches: bool,
-        given: tuple[Objects, ...] = (),
-    ) -> None:
+    def _begin(self, serialized: Any, run: Mapping[str, Any], given: Given) -> None:
         name = run.get("name") or (serialized or {}).get("name") or "step"
         tags = [tag.removeprefix(_KEY) for tag in run.get("tags") or () if tag.startswith(_KEY)]
         key = next(filter(None, tags), None)
-        step = _Step(run["run_id"], str(name), key, searches, given)
+        step = _Step(run["run_id"], str(name), key, given)
         with self._lock:
             if not self._is_open:
                 return
@@ -198,7 +190,7 @@ class Trace(BaseCallbackHandler):
 def _sources(step: _Step, done: Sequence[_Step], used: set[UUID]) -> list[_Step]:
     """The stages whose documents a step got, or that are at work within it."""
     within = [stage for stage in done if stage.id not in used and step in stage.around]
-    if within or step.searches or not step.given:
+    if within or not step.given:
         return within
     before = [stage for stage in done if stage.ended <= step.started]
     sources: dict[UUID, _Step] = {}

@@ -237,17 +237,14 @@ def _unanswerable(counts: Mapping[str, int], profile: Profile) -> Iterator[str]:
         return
     n_docs, n_unanswered = counts["n_documents"], counts["n_unanswered"]
     n_rest = counts["n_queries"] - counts["n_empty"] - n_unanswered
-    parts = [phrase("nothing retrieved for {n}", n=counts["n_empty"])]
-    if n_unanswered:
-        parts.append(phrase("no answer for {n}", n=n_unanswered))
-    if n_rest:
-        parts.append(
-            phrase(
-                "1 document for {n}" if n_docs == 1 else "{docs} documents for {n}",
-                docs=n_docs,
-                n=n_rest,
-            )
-        )
+    documents = phrase(
+        "1 document for {n}" if n_docs == 1 else "{docs} documents for {n}", docs=n_docs, n=n_rest
+    )
+    parts = [
+        phrase("nothing retrieved for {n}", n=counts["n_empty"]),
+        phrase("no answer for {n}", n=n_unanswered) if n_unanswered else "",
+        documents if n_rest else "",
+    ]
     yield phrase(
         "unanswerable questions: {n} (left out); {parts}"
         if profile.leaves_out_no_gold
