@@ -435,20 +435,19 @@ def explain(
         matcher = matcher.knowing(vocabulary)
         others = {name: other.knowing(vocabulary) for name, other in others.items()}
     pairs = _pairs(item, matcher, others, near)
-    first_ranks: dict[int, int] = {}
-    for pair in pairs:
-        if pair.matched and not docs[pair.rank - 1].repeated:
-            first_ranks.setdefault(pair.gold, pair.rank)
+    matched = [(pair.rank, pair.gold) for pair in pairs if pair.matched]
+    # The first rank of a gold item has the word: it is written last.
+    first = {gold: rank for rank, gold in reversed(matched) if not docs[rank - 1].repeated}
     golds = tuple(
-        ExplainedGold(n, gold.id, text and shown_text(text), gold.grade, first_ranks.get(n))
+        ExplainedGold(n, gold.id, text and shown_text(text), gold.grade, first.get(n))
         for n, gold in enumerate(item.query.gold, start=1)
         for text in (_text_of(gold),)
     )
     docs = tuple(
         replace(
             doc,
-            matches=tuple(pair.gold for pair in pairs if pair.rank == doc.rank and pair.matched),
-            finds=tuple(gold for gold, rank in first_ranks.items() if rank == doc.rank),
+            matches=tuple(gold for rank, gold in matched if rank == doc.rank),
+            finds=tuple(gold for gold, rank in sorted(first.items()) if rank == doc.rank),
         )
         for doc in docs
     )

@@ -335,6 +335,7 @@ def _value(path: str | Mapping[str, str], value: Any, where: str) -> Any:
     return {name: _value(place, value, where) for name, place in path.items()}
 
 
+@dataclass(eq=False)
 class _BusyError(Exception):
     """A server has no answer now.
 
@@ -344,9 +345,9 @@ class _BusyError(Exception):
         status: what it says.
     """
 
-    def __init__(self, failure: RetrieverError, wait: float = 0.0, status: str = "") -> None:
-        super().__init__(failure)
-        self.failure, self.wait, self.status = failure, wait, status
+    failure: RetrieverError
+    wait: float = 0.0
+    status: str = ""
 
 
 def _filled(value: Any, query: str, history: Any = HISTORY) -> Any:
