@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kragx.errors import DataError, UsageError, shorten
@@ -17,76 +16,61 @@ _STEP = re.compile(
 _SHOWN = 8  # names of fields that an error lists
 
 
-@dataclass(frozen=True)
-class AnswerPath:
-    """Where in an answer something stands.
+Step = str | int | None
+"""A field's name, an entry's place, or None for each entry."""
 
-    The part of JSONPath that names places: ``$`` (the whole, and may be left out), ``.name``,
-    ``['a name']``, ``[0]``, and ``[*]`` for each entry of a list.
 
-    Attributes:
-        text: as it is written.
-        steps: a field's name, an entry's place, or None for each entry.
+def steps_of(path: str) -> list[Step]:
+    """The steps of a path, as far as JSONPath names places.
 
-    >>> path = AnswerPath.read("$.hits[*]._source.body")
-    >>> path.values({"hits": [{"_source": {"body": "a"}}, {"_source": {"body": "b"}}]})
+    That is ``$`` (the whole, and may be left out), ``.name``, ``['a name']``, ``[0]``, and ``[*]``
+    for each entry of a list.
+
+    Raises:
+        UsageError: it is no path, or a kind of JSONPath that is not known here.
+    """
+    if not isinstance(path, str) or not path.strip():
+        raise UsageError(f"{path!r} is no path", remedy="write for example $.hits[*]")
+    rest = re.sub(r"^\$(?=$|[.\[])", "", path.strip())
+    steps: list[Step] = []
+    while rest:
+        match = _STEP.match(rest)
+        if match is None or (steps and rest[0] not in ".["):
+            raise UsageError(
+                f"{path!r}: {rest[:30]!r} is no part of a path",
+                remedy="a path has .name, ['a name'], [0] and [*], as $.hits.hits[*]",
+            )
+        kind = match.lastgroup or ""
+        steps.append(
+            None if kind == "all" else int(match[kind]) if kind == "index" else match[kind]
+        )
+        rest = rest[match.end() :]
+    return steps
+
+
+def value_at(path: str, answer: Any, where: str = "") -> Any:
+    """What stands at a path: one value, or those of each entry where the path has ``[*]``.
+
+    Args:
+        path: as `steps_of` reads it.
+        answer: what JSON holds.
+        where: the place of `answer` itself, for errors.
+
+    Raises:
+        DataError: there is no such place; the error says what is there instead.
+
+    >>> hits = [{"_source": {"body": "a"}}, {"_source": {"body": "b"}}]
+    >>> value_at("$.hits[*]._source.body", {"hits": hits})
     ['a', 'b']
     """
-
-    text: str
-    steps: tuple[str | int | None, ...]
-
-    @classmethod
-    def read(cls, text: str) -> "AnswerPath":
-        """The path that a text says.
-
-        Raises:
-            UsageError: it is none, or is a kind of JSONPath that is not known here.
-        """
-        if not isinstance(text, str) or not text.strip():
-            raise UsageError(f"{text!r} is no path", remedy="write for example $.hits[*]")
-        rest = re.sub(r"^\$(?=$|[.\[])", "", text.strip())
-        steps: list[str | int | None] = []
-        while rest:
-            match = _STEP.match(rest)
-            if match is None or (steps and rest[0] not in ".["):
-                raise UsageError(
-                    f"{text!r}: {rest[:30]!r} is no part of a path",
-                    remedy="a path has .name, ['a name'], [0] and [*], as $.hits.hits[*]",
-                )
-            kind = match.lastgroup or ""
-            steps.append(
-                None if kind == "all" else int(match[kind]) if kind == "index" else match[kind]
-            )
-            rest = rest[match.end() :]
-        return cls(text, tuple(steps))
-
-    def values(self, answer: Any, where: str = "") -> list[Any]:
-        """What stands there: one value, or those of each entry where the path has ``[*]``.
-
-        Args:
-            answer: what JSON holds.
-            where: the place of `answer` itself, for errors.
-
-        Raises:
-            DataError: there is no such place; the error says what is there instead.
-        """
-        places = [(where, answer)]
-        for step in self.steps:
-            places = [found for place in places for found in _step(*place, step)]
-        return [value for _, value in places]
-
-    def value(self, answer: Any, where: str = "") -> Any:
-        """The one value there.
-
-        Raises:
-            DataError: as `values`.
-        """
-        values = self.values(answer, where)
-        return values if None in self.steps else values[0]
+    steps, places = steps_of(path), [(where, answer)]
+    for step in steps:
+        places = [inner for place in places for inner in _step(*place, step)]
+    values = [value for _, value in places]
+    return values if None in steps else values[0]
 
 
-def _step(where: str, value: Any, step: str | int | None) -> Iterator[tuple[str, Any]]:
+def _step(where: str, value: Any, step: Step) -> Iterator[tuple[str, Any]]:
     match step, value:
         case str(), dict() if step in value:
             yield f"{where}.{step}".lstrip("."), value[step]

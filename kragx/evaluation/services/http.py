@@ -14,7 +14,7 @@ from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, RetrieverError, UsageError, shorten
 from kragx.evaluation.answers import Mended
-from kragx.evaluation.services.answer_path import AnswerPath, described
+from kragx.evaluation.services.answer_path import described, steps_of, value_at
 from kragx.judging.clients.failures import retry_after
 from kragx.judging.clients.http import UnreadableError, bounded, trusted
 from kragx.judging.pace import wait_before
@@ -42,7 +42,7 @@ _QUOTED = 200
 
 
 def _path(value: Any) -> Any:
-    AnswerPath.read(value)
+    steps_of(value)
     return value
 
 
@@ -87,7 +87,7 @@ class HttpRetriever:
         json: the body of the request.
         params: what stands behind ``?`` in the address.
         headers: keys and tokens, as a rule; no text that kragx writes has their values.
-        documents: where the list of documents is: a path (`AnswerPath`); default: the answer is it.
+        documents: where the list of documents is: a path (`steps_of`); default: the answer is it.
         text: where a document's text is, from the document on.
         id: the same of its id; a whole number is taken as its digits.
         score: the same of its score. The order of the list is the ranking, whatever they say.
@@ -298,7 +298,7 @@ class HttpRetriever:
             raise DataError(problem) from None
 
     def _read(self, answer: Any) -> list[Doc]:
-        values = AnswerPath.read(self.documents).value(answer)
+        values = value_at(self.documents, answer)
         if not isinstance(values, list):
             fields = answer.items() if isinstance(answer, dict) else ()
             lists = [name for name, value in fields if isinstance(value, list)]
@@ -331,7 +331,7 @@ class HttpRetriever:
 def _value(path: str | Mapping[str, str], value: Any, where: str) -> Any:
     """What stands at a path, or at each of several."""
     if isinstance(path, str):
-        return AnswerPath.read(path).value(value, where)
+        return value_at(path, value, where)
     return {name: _value(place, value, where) for name, place in path.items()}
 
 
