@@ -182,14 +182,8 @@ class Evaluations(Result):
             UsageError: it is out of range, or the matcher has none.
         """
         decided = (evaluation.at_threshold(threshold) for evaluation in self.evaluations.values())
-        return self.of(
-            decided,
-            runs=self.runs,
-            corpus=self.corpus,
-            criteria=self.criteria,
-            record=self.record,
-            **self.options,
-        )
+        kept = {name: getattr(self, name) for name in ("runs", "corpus", "criteria", "record")}
+        return self.of(decided, **kept, **self.options)
 
     def report(self, path: str | Path, **options: Any) -> None:
         """Write the HTML page, which opens offline; `options` are those of `kragx.write_html`.

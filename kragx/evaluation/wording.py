@@ -344,17 +344,14 @@ def _judging(
     """What judging took and what is missing; nothing where nothing was judged."""
     if judging is None:
         return
-    counts = {**judging, "coverage": percent(judging["coverage"])}
+    n_judged = judging["n_judgements"] - judging["n_missing"]
+    counts = {**judging, "n": n_judged, "coverage": percent(judging["coverage"])}
     # First, as a screen shows only the first remarks: what a number is of comes before its price.
     if pool:
         yield phrase(
             "relative to pool {hash} of {documents} documents; relevant from grade {rel} on", **pool
         )
-    yield phrase(
-        "judged: {n} of {n_judgements} (coverage {coverage})",
-        n=judging["n_judgements"] - judging["n_missing"],
-        **counts,
-    )
+    yield phrase("judged: {n} of {n_judgements} (coverage {coverage})", **counts)
     yield from missing_remarks(judging)
     yield from panel_remarks(judging, vote_bounds)
     if judging.get("n_refused"):
@@ -407,7 +404,5 @@ def _cost(judging: Mapping[str, Any]) -> str:
         else "cost: about {cost:.4f} {currency} for {tokens}"
         if is_estimated
         else "cost: {cost:.4f} {currency} for {tokens}",
-        models=", ".join(map(repr, unpriced)),
-        tokens=tokens,
-        **judging,
+        **{**judging, "models": ", ".join(map(repr, unpriced)), "tokens": tokens},
     )
