@@ -129,18 +129,8 @@ class CommandRetriever:
             RetrieverError: the program has died, does not answer in time, or says that it failed.
             DataError: it answers with something else than documents.
         """
-        process = self._process()
         more = {"history": list(history)} if history else {}
-        number, answer = process.ask({"query": question, **more})
-        try:
-            return answer.result(self.timeout)
-        except TimeoutError:
-            raise RetrieverError(
-                f"{process.shown} gave no answer within {self.timeout:g} s",
-                remedy="a program must read line by line, and flush its output after each",
-            ) from None
-        finally:
-            process.pending.pop(number, None)
+        return self._process().ask({"query": question, **more}, self.timeout)
 
     def close(self) -> None:
         """End the program, if it runs."""
@@ -170,8 +160,8 @@ class _Process:
     def __init__(
         self, command: Sequence[str], cwd: str | Path | None, env: Mapping[str, str]
     ) -> None:
-        self.shown = shlex.join(command[:1])
-        self.pending: dict[int, Future[list[Doc]]] = {}
+        self._shown = shlex.join(command[:1])
+        self._pending: dict[int, Future[list[Doc]]] = {}
         self._count, self._death = 0, ""
         self._lock = threading.Lock()
         self._last_lines: deque[str] = deque(maxlen=_LINES)
@@ -183,7 +173,7 @@ class _Process:
                 list(command), cwd=cwd, env=env, start_new_session=True, **pipes
             )
         except OSError as error:
-            raise RetrieverError(f"{self.shown} cannot be started: {error.strerror}") from error
+            raise RetrieverError(f"{self._shown} cannot be started: {error.strerror}") from error
         self._threads = [
             threading.Thread(target=work, args=(pipe,), daemon=True)
             for work, pipe in (
@@ -195,20 +185,24 @@ class _Process:
         for thread in self._threads:
             thread.start()
 
-    def ask(self, question: Mapping[str, object]) -> tuple[int, Future[list[Doc]]]:
-        """Send a question.
-
-        Raises:
-            RetrieverError: the program has died.
-        """
+    def ask(self, question: Mapping[str, object], timeout: float) -> list[Doc]:
+        """The documents for a question, once the program has answered, as `invoke` has them."""
         with self._lock:
             if self._death:
                 raise RetrieverError(self._death)
-            self._count += 1
-            answer = self.pending[self._count] = Future()
-            line = json.dumps({"id": str(self._count), **question}, ensure_ascii=False)
+            self._count = number = self._count + 1
+            answer = self._pending[number] = Future()
+            line = json.dumps({"id": str(number), **question}, ensure_ascii=False)
             self._to_write.put(line.encode("utf-8", "replace") + b"\n")
-            return self._count, answer
+        try:
+            return answer.result(timeout)
+        except TimeoutError:
+            raise RetrieverError(
+                f"{self._shown} gave no answer within {timeout:g} s",
+                remedy="a program must read line by line, and flush its output after each",
+            ) from None
+        finally:
+            self._pending.pop(number, None)
 
     def end(self) -> None:
         """Have it end: by the end of its input, else by signals to its whole group."""
@@ -249,7 +243,7 @@ class _Process:
         with suppress(OSError, ValueError), pipe:
             while not death and (line := pipe.readline(MOST_BYTES + 1)):
                 if len(line) > MOST_BYTES:
-                    death = f"{self.shown} wrote a line of more than {MOST_BYTES >> 20} MiB"
+                    death = f"{self._shown} wrote a line of more than {MOST_BYTES >> 20} MiB"
                     self._signal(signal.SIGTERM)
                 elif line.strip():
                     self._hand_over(line)
@@ -275,12 +269,12 @@ class _Process:
                 how += ", though it must go on until its input ends"
         self._threads[0].join(GRACE)
         lines = "\n  ".join(self._last_lines)
-        return f"{self.shown} {how}" + (
+        return f"{self._shown} {how}" + (
             f"; its last words on standard error:\n  {lines}" if lines else ""
         )
 
     def _fail(self, error: Exception) -> None:
-        for answer in [*self.pending.values()]:
+        for answer in [*self._pending.values()]:
             if not answer.done():
                 answer.set_exception(error)
 
@@ -293,14 +287,14 @@ class _Process:
         except (ValueError, KeyError, TypeError, RecursionError):
             # Whose answer it is cannot be told: all that wait for one have to know.
             start = line[: 4 * _QUOTED].decode("utf-8", "replace").strip()[:_QUOTED]
-            problem = f"{self.shown} wrote what is no answer to a question: {start!r}"
+            problem = f"{self._shown} wrote what is no answer to a question: {start!r}"
             remedy = (
                 'an answer is a line {"id": ..., "documents": [...]} with the id of its question; '
                 "all else belongs to standard error"
             )
             self._fail(DataError(problem, remedy=remedy))
             return
-        answer = self.pending.get(number)
+        answer = self._pending.get(number)
         if answer is None or answer.done():
             return  # nobody waits for it any longer
         try:
@@ -308,10 +302,10 @@ class _Process:
         except KragxError as error:
             answer.set_exception(error)
         except ValueError as error:
-            answer.set_exception(DataError(f"{self.shown} answered with odd JSON: {error}"))
+            answer.set_exception(DataError(f"{self._shown} answered with odd JSON: {error}"))
 
     def _documents(self, text: str) -> list[Doc]:
-        with inside(path=self.shown):
+        with inside(path=self._shown):
             record = foreign_json(text, strict=True)
             if record.get("error") is not None:
                 raise RetrieverError(str(record["error"]))
@@ -321,5 +315,5 @@ class _Process:
                 return Mended(docs, mender.surrogates)
         shown = {name: value for name, value in record.items() if name != "id"}
         raise DataError(
-            f"{self.shown} answered {shorten(shown, _QUOTED)}; 'documents' must be a list"
+            f"{self._shown} answered {shorten(shown, _QUOTED)}; 'documents' must be a list"
         )
