@@ -63,7 +63,6 @@ class _Step:
     """A run of LangChain's, as far as it is known.
 
     Attributes:
-        id: LangChain's.
         name: its own.
         key: of the mapping under which it stands.
         given: what it got.
@@ -71,7 +70,6 @@ class _Step:
         returned: the list that it returned, and `documents` what that was then.
     """
 
-    id: UUID
     name: str
     key: str | None
     given: Given
@@ -139,7 +137,7 @@ class Trace(BaseCallbackHandler):
         name = run.get("name") or (serialized or {}).get("name") or "step"
         tags = [tag.removeprefix(_KEY) for tag in run.get("tags") or () if tag.startswith(_KEY)]
         key = next(filter(None, tags), None)
-        step = _Step(run["run_id"], str(name), key, given)
+        step = _Step(str(name), key, given)
         with self._lock:
             if not self._is_open:
                 return
@@ -149,7 +147,7 @@ class Trace(BaseCallbackHandler):
             here = (other for other in under_way if other.place == step.place)
             parent = self._steps.get(run["parent_run_id"]) if run.get("parent_run_id") else None
             step.above = next(here, parent)
-            self._steps[step.id] = step
+            self._steps[run["run_id"]] = step
 
     def _end(self, run_id: UUID, output: object, error: str | None = None) -> None:
         now = time.perf_counter()
@@ -175,39 +173,39 @@ class Trace(BaseCallbackHandler):
         steps = [step for step in self._steps.values() if step.is_stage]
         names = _names(steps)
         done: list[_Step] = []
-        used: set[UUID] = set()
+        used: set[_Step] = set()
         stages = []
         for step in sorted(steps, key=lambda step: step.ended):
-            sources = [source.id for source in _sources(step, done, used)]
+            sources = _sources(step, done, used)
             used.update(sources)
             done.append(step)
             seconds = step.ended - step.started if step.ended < inf else None
             inputs = tuple(names[source] for source in sources)
-            stages.append(Stage(names[step.id], inputs, step.documents, seconds, step.error))
+            stages.append(Stage(names[step], inputs, step.documents, seconds, step.error))
         return tuple(stages)
 
 
-def _sources(step: _Step, done: Sequence[_Step], used: set[UUID]) -> list[_Step]:
+def _sources(step: _Step, done: Sequence[_Step], used: set[_Step]) -> list[_Step]:
     """The stages whose documents a step got, or that are at work within it."""
-    within = [stage for stage in done if stage.id not in used and step in stage.around]
+    within = [stage for stage in done if stage not in used and step in stage.around]
     if within or not step.given:
         return within
     before = [stage for stage in done if stage.ended <= step.started]
-    sources: dict[UUID, _Step] = {}
+    sources: dict[_Step, None] = {}
     for docs in map(_ids, step.given):
         equal = [stage for stage in before if _ids(stage.returned) == docs][-1:]
         if not equal:  # made of several, or cut by a step that is none of LangChain's
             shared = [stage for stage in before if not {*docs}.isdisjoint(_ids(stage.returned))]
-            equal = [stage for stage in shared if stage.id not in used] or shared[-1:]
-        sources |= {stage.id: stage for stage in equal}
-    return list(sources.values()) or [stage for stage in before if stage.id not in used]
+            equal = [stage for stage in shared if stage not in used] or shared[-1:]
+        sources |= dict.fromkeys(equal)
+    return list(sources) or [stage for stage in before if stage not in used]
 
 
 def _ids(objects: Objects | None) -> list[int]:
     return [*map(id, objects or ())]
 
 
-def _names(steps: Sequence[_Step]) -> dict[UUID, str]:
+def _names(steps: Sequence[_Step]) -> dict[_Step, str]:
     """A name for each: its own, below the keys under which it stands; numbered if it repeats.
 
     Keys are what the user calls a branch; a step that stands under one itself is called so.
@@ -220,7 +218,7 @@ def _names(steps: Sequence[_Step]) -> dict[UUID, str]:
         last = step.name if step.key is None or step.key in keys else step.key
         name = "/".join([*keys, last])
         counts[name] += 1
-        names[step.id] = name if counts[name] == 1 else f"{name} {counts[name]}"
+        names[step] = name if counts[name] == 1 else f"{name} {counts[name]}"
     return names
 
 
