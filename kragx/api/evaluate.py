@@ -72,13 +72,13 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 
 def _with_options(call: Call) -> Call:
     """The call with its options in its signature, as help shows it."""
-    own = signature(call)
+    call_signature = signature(call)
     options = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=_ASKING.get(name), annotation=kind)
         for name, kind in Options.__annotations__.items()
     ]
-    parameters = [*list(own.parameters.values())[:2], *options]
-    call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    parameters = [*list(call_signature.parameters.values())[:2], *options]
+    call.__signature__ = call_signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return call
 
 
@@ -183,20 +183,20 @@ async def aevaluate(
     """
     from kragx.evaluation.retrieve import aretrieve
 
-    loop, asked, ended = asyncio.get_running_loop(), list[Future[Run]](), False
+    loop, futures, ended = asyncio.get_running_loop(), list[Future[Run]](), False
 
     def ask(retriever: object, gold: GoldDataset, **asking: Any) -> Run:
         if ended:
             raise CancelledError
-        asked.append(asyncio.run_coroutine_threadsafe(aretrieve(retriever, gold, **asking), loop))
-        return asked[-1].result()
+        futures.append(asyncio.run_coroutine_threadsafe(aretrieve(retriever, gold, **asking), loop))
+        return futures[-1].result()
 
     try:
         # Retrievers are awaited in the caller's loop, to which their connections may belong.
         return await asyncio.to_thread(_evaluated, dataset, run, options, ask)
     finally:
         ended = True
-        for future in asked:
+        for future in futures:
             future.cancel()  # where somebody cancels the evaluation; else it is done
 
 
@@ -212,7 +212,7 @@ def _evaluated(
         return _together(dataset, run, options, partial(retrieve, **asking))
     if not is_retriever(run):
         _refuse(asking)
-    name, corpus, workers = (options.pop(own, None) for own in ("name", "corpus", "workers"))  # type: ignore[misc]
+    name, corpus, workers = (options.pop(key, None) for key in ("name", "corpus", "workers"))  # type: ignore[misc]
     ask = partial(retrieve, name=name, **asking)
     criteria = Criteria.of(**options)  # type: ignore[misc]  # what is left are its own
     return evaluate_run(
@@ -248,8 +248,8 @@ def compares(run: object) -> "TypeIs[Mapping[str, Any]]":
             remedy="pass retrievers by name, {'bm25': retriever}, or lists of documents by query "
             "id",
         )
-    for name, own in run.items():
-        if isinstance(own, Mapping) and own and all(map(_is_answer, own.values())):
+    for name, entry in run.items():
+        if isinstance(entry, Mapping) and entry and all(map(_is_answer, entry.values())):
             raise UsageError(
                 f"{name!r} is a mapping by query id",
                 field="run",
@@ -257,14 +257,17 @@ def compares(run: object) -> "TypeIs[Mapping[str, Any]]":
                 "[...]}) of kragx",
             )
     whole = [
-        isinstance(own, (Run, str, Path)) or is_retriever(own) or is_frame(own) or _by_query(own)
-        for own in run.values()
+        isinstance(entry, (Run, str, Path))
+        or is_retriever(entry)
+        or is_frame(entry)
+        or _by_query(entry)
+        for entry in run.values()
     ]
     if any(whole) and not all(whole):
         names = list(run)
-        one, other = names[whole.index(True)], names[whole.index(False)]
+        whole_name, part = names[whole.index(True)], names[whole.index(False)]
         raise UsageError(
-            f"{one!r} is {_kind(run[one])}, and {other!r} is {_kind(run[other])}",
+            f"{whole_name!r} is {_kind(run[whole_name])}, and {part!r} is {_kind(run[part])}",
             field="run",
             remedy="a comparison needs a retriever, a Run, a DataFrame, a path, or lists of "
             "documents (one list a query, in the order of the gold set) under every name, and a "
@@ -280,7 +283,7 @@ def _by_query(value: object) -> bool:
 
 def _is_answer(value: object) -> bool:
     """Whether a value lists documents, or their scores by id; a score itself is a number."""
-    is_list = isinstance(value, list) and not any(isinstance(own, (int, float)) for own in value)
+    is_list = isinstance(value, list) and not any(isinstance(doc, (int, float)) for doc in value)
     return is_list or isinstance(value, Mapping)
 
 
@@ -289,8 +292,8 @@ def _kind(value: object) -> str:
         return f"the path {str(value)!r}"
     if _by_query(value):
         return f"{len(value)} lists of documents"  # type: ignore[arg-type]
-    what = "a retriever" if is_retriever(value) else "no retriever"
-    return "a Run" if isinstance(value, Run) else f"{what} ({type(value).__name__})"
+    kind = "a retriever" if is_retriever(value) else "no retriever"
+    return "a Run" if isinstance(value, Run) else f"{kind} ({type(value).__name__})"
 
 
 def _together(
@@ -311,9 +314,9 @@ def _together(
             remedy="leave it out",
         )
     names = list(map(str, sources))
-    if twice := [name for name in names if names.count(name) > 1]:
+    if repeated := [name for name in names if names.count(name) > 1]:
         raise UsageError(
-            f"two retrievers are called {twice[0]!r}", field="run", remedy="name each apart"
+            f"two retrievers are called {repeated[0]!r}", field="run", remedy="name each apart"
         )
     sources = dict(zip(names, sources.values()))
     gold = read_dataset(dataset)
@@ -327,14 +330,14 @@ def _together(
         return runs[name]
 
     # What is not asked first, as a wrong file is found at once.
-    asked = [name for name in names if is_retriever(sources[name])]
+    retrievers = [name for name in names if is_retriever(sources[name])]
     for name, source in sources.items():
-        if name not in asked:
+        if name not in retrievers:
             with inside(f"run.{name}"):
                 runs[name] = replace(read_run(source, gold), name=name)
     if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in gold):
         judge, profile = criteria.matcher, criteria.named
-        every = [*runs.values(), *map(run_of, asked)]
+        every = [*runs.values(), *map(run_of, retrievers)]
         pool = pooled(gold, every, match=judge, profile=profile, corpus=corpus)
         criteria = replace(criteria, matcher=pool)
     if criteria.needs_vocabulary:
@@ -351,7 +354,9 @@ def _together(
                 evaluate_run(gold, run, criteria, corpus=corpus, workers=workers, ask=ask)
             )
     if all(evaluation.unanswered for evaluation in evaluations):
-        firsts = (f"{own.name}: {first_failure(own.failures)}" for own in evaluations)
+        firsts = (
+            f"{evaluation.name}: {first_failure(evaluation.failures)}" for evaluation in evaluations
+        )
         raise RetrieverError(f"every retriever failed on every question; {'; '.join(firsts)}")
     record = clock.record()
     return Evaluations.of(evaluations, runs=runs, corpus=corpus, criteria=criteria, record=record)

@@ -93,9 +93,11 @@ class Evaluations(Result):
         comparison, runs = compare(several, **options), runs or {}
         by_name = {evaluation.name: evaluation for evaluation in several}
         losses = [
-            losses_of(own, own.dataset, runs[name], criteria, k=depth_of(own), corpus=corpus)
-            for name, own in by_name.items()
-            if criteria is not None and own.dataset is not None
+            losses_of(
+                result, result.dataset, runs[name], criteria, k=depth_of(result), corpus=corpus
+            )
+            for name, result in by_name.items()
+            if criteria is not None and result.dataset is not None
             if name in runs and has_stages(runs[name])
         ]
         return cls(by_name, comparison, runs, corpus, options, losses, criteria, record)
@@ -137,9 +139,9 @@ class Evaluations(Result):
     @property
     def table(self) -> dict[str, dict[str, float | None]]:
         """For each retriever its means by canonical metric name; None where it failed."""
-        lost = self.comparison.not_comparable
+        excluded = self.comparison.not_comparable
         return {
-            name: dict.fromkeys(evaluation.mean) if name in lost else dict(evaluation.mean)
+            name: dict.fromkeys(evaluation.mean) if name in excluded else dict(evaluation.mean)
             for name, evaluation in self.evaluations.items()
         }
 
@@ -168,8 +170,8 @@ class Evaluations(Result):
                 values.setdefault(query_id, dict.fromkeys(self.evaluations))[retriever] = value
 
         def spread(query_id: str) -> float:
-            known = [value for value in values[query_id].values() if value is not None]
-            return min(known, default=0.0) - max(known, default=0.0)
+            scores = [value for value in values[query_id].values() if value is not None]
+            return min(scores, default=0.0) - max(scores, default=0.0)
 
         return {query_id: values[query_id] for query_id in sorted(values, key=spread)}
 
@@ -182,8 +184,8 @@ class Evaluations(Result):
             UsageError: it is out of range, or the matcher has none.
         """
         decided = (evaluation.at_threshold(threshold) for evaluation in self.evaluations.values())
-        kept = {name: getattr(self, name) for name in ("runs", "corpus", "criteria", "record")}
-        return self.of(decided, **kept, **self.options)
+        context = {name: getattr(self, name) for name in ("runs", "corpus", "criteria", "record")}
+        return self.of(decided, **context, **self.options)
 
     def report(self, path: str | Path, **options: Any) -> None:
         """Write the HTML page, which opens offline; `options` are those of `kragx.write_html`.
@@ -192,7 +194,7 @@ class Evaluations(Result):
         repository in which the current folder stands. It begins in the language that results are
         shown in (KRAGX_LANG, or ``language="ko"``), else in the browser's.
         """
-        known: dict[str, Any] = {
+        details: dict[str, Any] = {
             "runs": self.runs,
             "comparisons": [self.comparison],
             "corpus": self.corpus.docs,
@@ -200,12 +202,12 @@ class Evaluations(Result):
         }
         if self.record is not None:
             git = checkout(Path.cwd(), Path(path))
-            known["record"] = plain(replace(self.record, git=git))
+            details["record"] = plain(replace(self.record, git=git))
         first = next(iter(self.evaluations.values()))
         if self.criteria is not None:
-            known["matchers"] = {first.match_name: self.criteria.matcher}
-            known["reasons"] = {first.match_name: self._reasons}
-        write_html(self.evaluations, path, **{**known, **options})
+            details["matchers"] = {first.match_name: self.criteria.matcher}
+            details["reasons"] = {first.match_name: self._reasons}
+        write_html(self.evaluations, path, **{**details, **options})
 
     @property
     def _reasons(self) -> Reasons:
@@ -224,13 +226,13 @@ class Evaluations(Result):
         """Who failed, the verdict, the means, and what a reader must know."""
         evaluations, comparison = list(self.evaluations.values()), self.comparison
         yield from evaluations[0].heading()
-        for own in (*comparison.gold, *comparison.failures):
-            yield from own.describe()
+        for finding in (*comparison.gold, *comparison.failures):
+            yield from finding.describe()
         verdict, *advice = comparison.recommendations
         yield from verdict.describe()
         # Where some questions are left out, the means are those of the others.
         yield comparison.means_table(evaluations if self.of_all else ())
-        yield from (line for own in advice if own.supported for line in own.describe())
+        yield from (line for hint in advice if hint.supported for line in hint.describe())
         yield from (
             Line(joined(": ", [visible(loss.retriever), loss.summary])) for loss in self.losses
         )
@@ -246,8 +248,8 @@ class Evaluations(Result):
         best = () if self.comparison.leader is None else self.comparison.leader.shared
         rows = [
             Dot(name, mean.value, mean.low, mean.high, best=name in best)
-            for name, own in means.items()
-            for mean in (own[metric],)
+            for name, by_metric in means.items()
+            for mean in (by_metric[metric],)
             if mean.value is not None
         ]
         return super()._repr_html_() + dots(metric, rows)

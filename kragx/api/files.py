@@ -39,7 +39,7 @@ def evaluate_files(
         UsageError: a file is named twice; or no question is the same in all of them.
     """
     clock = Clock()
-    known, evaluations, runs = as_corpus(corpus), [], {}
+    corpus_texts, evaluations, runs = as_corpus(corpus), [], {}
     for path, name in zip(paths, names_apart(paths)):
         dataset, run = read_rows(path)
         if not any(query.gold for query in dataset):
@@ -49,9 +49,9 @@ def evaluate_files(
         runs[name] = replace(run, name=name)
         with about(name), inside(path=str(path), kind=DataError):
             evaluations.append(
-                evaluate_run(dataset, runs[name], criteria, corpus=known, workers=workers)
+                evaluate_run(dataset, runs[name], criteria, corpus=corpus_texts, workers=workers)
             )
     record, options = clock.record(), {"max_failed": max_failed, "anyway": anyway}
     return Evaluations.of(
-        evaluations, runs=runs, corpus=known, criteria=criteria, record=record, **options
+        evaluations, runs=runs, corpus=corpus_texts, criteria=criteria, record=record, **options
     )

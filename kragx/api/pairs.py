@@ -51,15 +51,15 @@ def match_pairs(
         >>> pair["scores"], pair["matched"]
         ([[0.0], [1.0]], [[False], [True]])
     """
-    meant = profile_for(profile, None)
-    matcher = matchers.matcher(meant.match if match is None else match, meant.match_options)
+    resolved = profile_for(profile, None)
+    matcher = matchers.matcher(resolved.match if match is None else match, resolved.match_options)
     if not matcher.uses_gold:
         raise UsageError("match: a judge of relevance uses no gold, so there are no pairs with it")
-    source = source_of(dataset, run, meant, texts=Texts.of(corpus, matcher, looks=texts))
+    source = source_of(dataset, run, resolved, texts=Texts.of(corpus, matcher, looks=texts))
     engine = engine_of(workers, matcher)
     if matcher.needs_vocabulary:
         matcher = matcher.knowing(vocabulary_of(source, keep=engine is None))
-    plan = Plan(matcher, meant, keep=partial(_shown, texts=texts))
+    plan = Plan(matcher, resolved, keep=partial(_shown, texts=texts))
     table = match_all(source, plan, matchers.Notes(), engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, (ids, of_texts) in enumerate(source.passed.kept or ()):
