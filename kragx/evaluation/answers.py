@@ -65,7 +65,7 @@ def _only_list(answer: Mapping[Any, Any]) -> object:
     lists = {name: value for name, value in answer.items() if _is_list(value)}
     documents = [name for name, value in lists.items() if len(value) and all(map(is_doc, value))]
     # Without any, an empty list or one of texts may be meant, but not one of anything else.
-    texts = [name for name, value in lists.items() if all(isinstance(one, str) for one in value)]
+    texts = [name for name, value in lists.items() if all(isinstance(text, str) for text in value)]
     names = documents or texts
     if names and not any(len(lists[name]) for name in names):
         return []

@@ -40,7 +40,7 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
         if len(copies) > 1 and len(copies) >= len({doc.text for doc in docs}) / 2:
             doubled.append(copies[0])
     if _is_most(doubled, long):
-        one, other = doubled[0]
+        doc_id, copy_id = doubled[0]
         warnings.warn(
             phrase(
                 "{name}: in {n} of {of} answers texts stand twice under two ids ({one!r} and "
@@ -50,8 +50,8 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
                 name=visible(name),
                 n=len(doubled),
                 of=len(long),
-                one=one,
-                other=other,
+                one=doc_id,
+                other=copy_id,
             ),
             CopiesWarning,
             stacklevel=outside(),
@@ -69,7 +69,7 @@ def _copies(docs: Iterable[Doc], shared: frozenset[Mark]) -> Iterator[tuple[str,
         if doc.text is not None and doc.id is not None:
             place = shared.intersection(_marks(doc)) if shared else shared
             ids.setdefault((doc.text, place), {})[doc.id] = None
-    yield from ((one, other) for own in ids.values() if len(own) > 1 for one, other, *_ in [own])
+    yield from ((a, b) for copies in ids.values() if len(copies) > 1 for a, b, *_ in [copies])
 
 
 def _marks(doc: Doc) -> Iterator[Mark]:

@@ -192,9 +192,9 @@ class Criteria:
             return None
         key = hash((sample.n, *sample.looked_at()))
         if key not in self._siblings:
-            known = self.recorded or gold_siblings(sample, self.matcher)
-            self._siblings[key] = known = replace(known, misread=False)
-            self._warn(known)
+            siblings = self.recorded or gold_siblings(sample, self.matcher)
+            self._siblings[key] = siblings = replace(siblings, misread=False)
+            self._warn(siblings)
         return self._siblings[key]
 
     def found(self, siblings: GoldSiblings | None, notes: matchers.Notes) -> GoldSiblings | None:
@@ -202,10 +202,10 @@ class Criteria:
         misread = are_misread(notes) if self.recorded is None else self.recorded.misread
         if siblings is None or not misread:
             return siblings
-        known = replace(siblings, misread=True)
-        if known.at(self.matcher.threshold) != siblings.at(self.matcher.threshold):
-            self._warn(known)
-        return known
+        misread_siblings = replace(siblings, misread=True)
+        if misread_siblings.at(self.matcher.threshold) != siblings.at(self.matcher.threshold):
+            self._warn(misread_siblings)
+        return misread_siblings
 
     def _warn(self, siblings: GoldSiblings) -> None:
         for problem in siblings_remarks(siblings.at(self.matcher.threshold), self.label):
@@ -233,14 +233,14 @@ class Criteria:
     @property
     def needs_vocabulary(self) -> bool:
         """Whether matchers or spans look at the words of all texts, and nobody has said them."""
-        by_script = any(how.tokenizer == "auto" for how in span_options(self.specs))
+        by_script = any(options.tokenizer == "auto" for options in span_options(self.specs))
         by_words = any(matcher.needs_vocabulary for matcher in self._matchers)
         return by_words or (self.passages is None and by_script)
 
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """The same with matchers and spans that know the words of all texts."""
-        known = self._each(lambda matcher: matcher.knowing(vocabulary))
-        return replace(known, passages=vocabulary.passages)
+        criteria = self._each(lambda matcher: matcher.knowing(vocabulary))
+        return replace(criteria, passages=vocabulary.passages)
 
     @property
     def judges(self) -> tuple[Judge, ...]:
@@ -329,7 +329,7 @@ class Criteria:
         relevance: Relevance | None = None,
     ) -> dict[str, Any]:
         """What a result records, but for the metrics and the versions."""
-        facts_by, pool, known = self.facts_by, self.matcher.pool, self.matcher.vocabulary
+        facts_by, pool, vocabulary = self.facts_by, self.matcher.pool, self.matcher.vocabulary
         return {
             "profile": asdict(self.named),
             "deviations": {},
@@ -340,7 +340,7 @@ class Criteria:
             **({} if relevance is None else {"relevance": relevance.settings}),
             "run": run,
             **({} if pool is None else {"pool": pool.settings}),
-            **({} if known is None else {"vocabulary": known.settings}),
+            **({} if vocabulary is None else {"vocabulary": vocabulary.settings}),
         }
 
     def __getstate__(self) -> dict[str, Any]:

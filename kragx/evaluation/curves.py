@@ -70,8 +70,8 @@ def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:
 
     The longest list of all of them says how far curves reach, and a pool's depth.
     """
-    longest = max((own.table.longest for own in evaluations), default=0)
-    depths = [own.settings.get("pool", {}).get("depth") for own in evaluations]
+    longest = max((evaluation.table.longest for evaluation in evaluations), default=0)
+    depths = [evaluation.settings.get("pool", {}).get("depth") for evaluation in evaluations]
     limit = min([longest, *(depth for depth in depths if depth is not None)])
     ks = sorted({k for k in KS if k <= limit} | {limit}) if limit else []
     return [_curves(evaluation, tuple(ks)) if ks else [] for evaluation in evaluations]
@@ -110,8 +110,8 @@ def histogram(evaluation: Evaluation) -> Histogram | None:
 
 def times(lists: Sequence[RankedList]) -> Times | None:
     """Quantiles of the time that questions took; None if none was timed."""
-    known = [seconds for ranked in lists if (seconds := ranked.waited) is not None]
-    if not known:
+    waits = [seconds for ranked in lists if (seconds := ranked.waited) is not None]
+    if not waits:
         return None
-    quantiles = np.quantile(known, (0.05, 0.25, 0.5, 0.75, 0.95, 1.0))
-    return Times(len(known), *map(float, quantiles))
+    quantiles = np.quantile(waits, (0.05, 0.25, 0.5, 0.75, 0.95, 1.0))
+    return Times(len(waits), *map(float, quantiles))

@@ -77,13 +77,13 @@ class Nearby:
     means: Mapping[str, tuple[float | None, ...]]
 
     @classmethod
-    def read(cls, plain: Mapping[str, Any]) -> Nearby:
+    def read(cls, record: Mapping[str, Any]) -> Nearby:
         """From its plain values."""
-        thresholds = tuple(plain["thresholds"])
-        means = {name: tuple(values) for name, values in plain["means"].items()}
+        thresholds = tuple(record["thresholds"])
+        means = {name: tuple(values) for name, values in record["means"].items()}
         if any(len(values) != len(thresholds) for values in means.values()):
             raise ValueError("there is not a mean at each threshold")
-        return cls(plain["chosen"], plain["neighbourhood"], thresholds, means)
+        return cls(record["chosen"], record["neighbourhood"], thresholds, means)
 
 
 # Compared by identity, as it holds arrays.
@@ -340,7 +340,7 @@ class Evaluation(Result):
             spec.metric.from_matches is not None and spec["gain"] != "score" for spec in specs
         )
         # The same matches give the same values, unless facts are matched at the threshold as well.
-        once = evidence is None or not evidence.follows
+        by_matches_alone = evidence is None or not evidence.follows
         before: tuple[int, Means] | None = None
         table = replace(self.table, votes=None)  # of means alone
         for threshold in sorted(thresholds):
@@ -349,11 +349,11 @@ class Evaluation(Result):
             if prune:
                 above = ~(table.pair_score < threshold)  # what is not known stays
                 table = table.of_pairs(above)
-            if before is None or before[0] != count or not once:
+            if before is None or before[0] != count or not by_matches_alone:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                    seen = None if evidence is None else evidence.decided(table)
-                    scores = compute(table, specs, self.profile, seen)
+                    decided = None if evidence is None else evidence.decided(table)
+                    scores = compute(table, specs, self.profile, decided)
                 before = (count, {str(score.spec): score.mean for score in scores})
             yield before
 
@@ -367,16 +367,18 @@ class Evaluation(Result):
         match = self.settings["match"]
         if "threshold" not in match or "pool" in self.settings or self.unanswered:
             return None
-        chosen, top = float(match["threshold"]), match.get("top")
+        threshold, top = float(match["threshold"]), match.get("top")
         if top is not None:  # of grades those next
-            near = {grade for grade in (chosen - 1, chosen, chosen + 1) if 1 <= grade <= top}
+            near = {
+                grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top
+            }
         else:
-            grid = chosen + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
-            near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {chosen}
+            grid = threshold + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
+            near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
         thresholds = tuple(sorted(near))
         rows = [means for _, means in self.means_at(thresholds)]
         columns = {name: tuple(means[name] for means in rows) for name in self.mean}
-        return Nearby(chosen, neighbourhood, thresholds, columns)
+        return Nearby(threshold, neighbourhood, thresholds, columns)
 
     @property
     def match_label(self) -> str:
@@ -412,10 +414,10 @@ class Evaluation(Result):
     def mean_cell(self, metric: str) -> str:
         """A mean as people read it, with what missing judgements leave open."""
         maximum = self.maximum.get(metric)
-        shown = number(self.mean.get(metric)) + _range(self.bounds.get(metric))
+        text = number(self.mean.get(metric)) + _range(self.bounds.get(metric))
         if maximum is None:
-            return shown
-        return phrase("{value} of {maximum}", value=shown, maximum=number(maximum))
+            return text
+        return phrase("{value} of {maximum}", value=text, maximum=number(maximum))
 
     def micro_cell(self, metric: str) -> str:
         """The same for a micro average; empty for a metric that has none."""
@@ -543,7 +545,7 @@ def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:
 
 
 def deviations(
-    specs: Sequence[MetricSpec], named: Mapping[str, Any], meant: Profile
+    specs: Sequence[MetricSpec], named: Mapping[str, Any], profile: Profile
 ) -> dict[str, Any]:
     """What differs from the profile as it was named: options in metric strings, and `no_gold`."""
     changes: dict[str, Any] = {}
@@ -551,7 +553,9 @@ def deviations(
         for name, value in spec.options.items():
             if spec.metric.options[name].by_profile and value != named[name]:
                 changes.setdefault(str(spec), {})[name] = value
-    return changes if meant.no_gold == named["no_gold"] else changes | {"no_gold": meant.no_gold}
+    return (
+        changes if profile.no_gold == named["no_gold"] else changes | {"no_gold": profile.no_gold}
+    )
 
 
 @cache

@@ -63,8 +63,8 @@ class Sizes:
         side: Literal["left", "right"] = "left" if begun else "right"
         return np.array(
             [
-                min(len(of), int(np.searchsorted(np.cumsum(of), budget.n, side)) + begun)
-                for of in self._of(lists, budget)
+                min(len(lengths), int(np.searchsorted(np.cumsum(lengths), budget.n, side)) + begun)
+                for lengths in self._of(lists, budget)
             ],
             np.int64,
         )
@@ -101,12 +101,12 @@ class Sizes:
     def _of(self, lists: Sequence[RankedList], budget: TextBudget) -> list[Ints]:
         if budget.unit not in self._lengths:
             texts = [[_text(a, rank, doc) for rank, doc in enumerate(a.docs, 1)] for a in lists]
-            distinct = list(dict.fromkeys(text for of in texts for text in of))
+            distinct = list(dict.fromkeys(text for doc_texts in texts for text in doc_texts))
             read = map(_read, distinct)
             units = self.tokenizer.tokens(read) if budget.unit == "tokens" else read
             sizes = dict(zip(distinct, map(len, units)))
             self._lengths[budget.unit] = [
-                np.array([sizes[text] for text in of], np.int64) for of in texts
+                np.array([sizes[text] for text in doc_texts], np.int64) for doc_texts in texts
             ]
         return self._lengths[budget.unit]
 
@@ -214,7 +214,7 @@ class Facts:
             JudgingError: more judgements are missing than the matcher's judge allows.
         """
         matching.conclude(matcher, notes)
-        judging = {f"{name}_facts": own for name, own in judging_counts(matcher, notes).items()}
+        judging = {f"{name}_facts": count for name, count in judging_counts(matcher, notes).items()}
         return {**judging, "facts": dict(n)}
 
     def held(self, depths: Ints) -> HeldFacts:
@@ -224,14 +224,14 @@ class Facts:
             UsageError: contexts of these lengths were not judged.
         """
         table = self.matches
-        held = np.zeros(len(table.grade))
+        fact_values = np.zeros(len(table.grade))
         query = self.rows[table.gold_query]
         if self.contexts is None:
             table = table.first(depths[self.rows])
-            held[table.pair_gold[np.isnan(table.pair_score)]] = np.nan
+            fact_values[table.pair_gold[np.isnan(table.pair_score)]] = np.nan
             # A fact that was found is present, whatever could not be said of other documents.
-            held[table.pair_gold[table.matched]] = 1
-            return HeldFacts(query, held, table.grade)
+            fact_values[table.pair_gold[table.matched]] = 1
+            return HeldFacts(query, fact_values, table.grade)
         for number, (row, ends) in enumerate(zip(self.rows.tolist(), self.contexts)):
             depth = int(depths[row])
             if depth and depth not in ends:
@@ -241,15 +241,15 @@ class Facts:
                 )
             if depth:
                 facts = slice(table.gold_start[number], table.gold_start[number + 1])
-                held[facts] = table.dense(number)[ends.index(depth)]
-        return HeldFacts(query, held, table.grade)
+                fact_values[facts] = table.dense(number)[ends.index(depth)]
+        return HeldFacts(query, fact_values, table.grade)
 
     def deepest(self) -> dict[int, list[float | None]]:
         """By row what is said of each fact at the deepest cut-off; None where it is not known."""
-        ends = [own[-1] if own else 0 for own in self.contexts or ()]
+        ends = [cuts[-1] if cuts else 0 for cuts in self.contexts or ()]
         depths = np.zeros(int(self.rows.max(initial=-1)) + 1, np.int64)
         depths[self.rows] = self.matches.n_docs if self.contexts is None else ends
-        values = [None if np.isnan(of) else of for of in self.held(depths).held.tolist()]
+        values = [None if np.isnan(value) else value for value in self.held(depths).held.tolist()]
         spans = pairwise(self.matches.gold_start.tolist())
         return {row: values[a:b] for row, (a, b) in zip(self.rows.tolist(), spans)}
 
@@ -269,12 +269,12 @@ def relevance_matcher(
     Raises:
         UsageError: it judges something else.
     """
-    if all(own.metric.from_relevance is None for own in specs):
+    if all(metric_spec.metric.from_relevance is None for metric_spec in specs):
         return None
     is_judge = matcher.judges and not matcher.members
     of_gold = matcher if is_judge else "llm"
-    given = of_gold if spec is None else spec
-    judge = matchers.matcher(given, named.match_options, field="relevance_match")
+    judge_spec = of_gold if spec is None else spec
+    judge = matchers.matcher(judge_spec, named.match_options, field="relevance_match")
     return judge if spec is not None and judge.pool else judge.of_relevance(relevance_depth(specs))
 
 
@@ -286,8 +286,12 @@ def judged_relevance(
 ) -> Relevance:
     """How relevant the documents of each query are; nothing is asked where nothing answers."""
     depth = relevance_depth(specs)
-    judged = {row: of for row, of in enumerate(lists) if of.query.answerable is not False}
-    items = [MatchItem(of.query, of.top(depth), of.status) for of in judged.values()]
+    judged = {
+        row: ranked for row, ranked in enumerate(lists) if ranked.query.answerable is not False
+    }
+    items = [
+        MatchItem(ranked.query, ranked.top(depth), ranked.status) for ranked in judged.values()
+    ]
     pooled = judge if judge.pool is not None else judge.pooled([items])
     pool = pooled.pool
     assert pool is not None  # as it was pooled

@@ -187,7 +187,7 @@ class Explanation(Result):
         if self.status in _STATUS:
             yield warning(_STATUS[self.status])
         for gold in self.gold:
-            where = phrase(
+            place = phrase(
                 "not found" if gold.found_at is None else "found at rank {rank}",
                 rank=gold.found_at,
             )
@@ -198,7 +198,7 @@ class Explanation(Result):
                 n=gold.number,
                 id=_id(gold.id),
                 grade=gold.grade,
-                where=where,
+                where=place,
             )
             yield Line(joined("", ["\n", head]), "bold")
             yield from _text(gold.text, (), full=full)
@@ -328,11 +328,11 @@ def _distance(leaf: Reason) -> float:
 
 def merged(spans: Iterable[tuple[int, int]]) -> Spans:
     """Spans in ascending order, those in one that overlap or touch."""
-    apart: list[tuple[int, int]] = []
+    disjoint: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        first, last = apart.pop() if apart and start <= apart[-1][1] else (start, end)
-        apart.append((first, max(last, end)))
-    return tuple(apart)
+        first, last = disjoint.pop() if disjoint and start <= disjoint[-1][1] else (start, end)
+        disjoint.append((first, max(last, end)))
+    return tuple(disjoint)
 
 
 def _text(text: str | None, spans: Spans, *, full: bool) -> Iterator[Line]:
@@ -344,7 +344,7 @@ def _text(text: str | None, spans: Spans, *, full: bool) -> Iterator[Line]:
         first = max(0, spans[0][0] - _AROUND) if spans else 0
         last = min(len(text), first + _LONGEST)
     before = "... " if first else ""
-    shown = "".join(" " if letter.isspace() else letter for letter in text[first:last])
+    excerpt = "".join(" " if letter.isspace() else letter for letter in text[first:last])
     offset = len(before) - first
     marks = tuple(
         (max(start, first) + offset, min(end, last) + offset)
@@ -352,7 +352,7 @@ def _text(text: str | None, spans: Spans, *, full: bool) -> Iterator[Line]:
         if max(start, first) < min(end, last)
     )
     after = " ..." if last < len(text) else ""
-    yield Line(f"{before}{shown}{after}", marks=marks, indent=_INDENT)
+    yield Line(f"{before}{excerpt}{after}", marks=marks, indent=_INDENT)
 
 
 def near_limit(match: Mapping[str, Any]) -> float | None:
@@ -427,14 +427,14 @@ def explain(
         return Explanation(*query, settings, (), docs, (), item.query.answerable)
     matcher = matcher.against_gold()
     specs = standard_panel(matcher) if panel is None else panel
-    others = {
+    members = {
         name: matchers.matcher(spec, defaults).for_run(source.name) for name, spec in specs.items()
     }
-    if any(member.needs_vocabulary for member in (matcher, *others.values())):
+    if any(member.needs_vocabulary for member in (matcher, *members.values())):
         vocabulary = vocabulary_of(source)
         matcher = matcher.knowing(vocabulary)
-        others = {name: other.knowing(vocabulary) for name, other in others.items()}
-    pairs = _pairs(item, matcher, others, near)
+        members = {name: member.knowing(vocabulary) for name, member in members.items()}
+    pairs = _pairs(item, matcher, members, near)
     matched = [(pair.rank, pair.gold) for pair in pairs if pair.matched]
     # The first rank of a gold item has the word: it is written last.
     first = {gold: rank for rank, gold in reversed(matched) if not docs[rank - 1].repeated}
@@ -469,9 +469,9 @@ def _item(source: Source, query_id: str) -> MatchItem:
             lookalike = item
     if lookalike is not None:
         return lookalike
-    alike = {known: SequenceMatcher(None, known, query_id).ratio() for known in ids}
+    alike = {candidate: SequenceMatcher(None, candidate, query_id).ratio() for candidate in ids}
     likeliest = sorted(ids, key=alike.__getitem__, reverse=True)[:3]
-    close = [repr(known) for known in likeliest if alike[known] >= 0.5]
+    close = [repr(candidate) for candidate in likeliest if alike[candidate] >= 0.5]
     raise UsageError(
         phrase("{name} has no query {id!r}", name=source.dataset_name, id=query_id),
         field="query",
@@ -501,10 +501,10 @@ def _graded(
     judgements = {} if pool is None else pool.judgements.get(item.query.id, {})
     for doc, explained in zip(item.docs, docs):
         judged = judgements.get(normalise(doc.text or ""))
-        said: dict[str, Any] = (
+        verdict: dict[str, Any] = (
             {} if judged is None else {"grade": judged.grade, "reason": judged.text or None}
         )
-        yield replace(explained, **said)
+        yield replace(explained, **verdict)
 
 
 def _pairs(
@@ -513,7 +513,7 @@ def _pairs(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
         grid = reasons(matcher, item)
-        others = {name: _scores(item, other) for name, other in panel.items()}
+        panel_scores = {name: _scores(item, member) for name, member in panel.items()}
     within = (near if matcher.top is None else 1.0) + 1e-12
     pairs = []
     for row, targets in enumerate(best_targets(item, grid)):
@@ -526,7 +526,7 @@ def _pairs(
                     row + 1,
                     column + 1,
                     reason,
-                    {name: scores[row][column] for name, scores in others.items()},
+                    {name: scores[row][column] for name, scores in panel_scores.items()},
                     spans[0],
                     # Where an alternative speaks for the gold item, another text stands here.
                     spans[1] if gold == _text_of(item.query.gold[column]) else (),

@@ -42,8 +42,10 @@ def pooled(
         >>> evaluate(dataset, other, match=match, metrics=["mrr@5"])["mrr@5"]
         0.5
     """
-    meant = profile_for(profile, None)
-    matcher = matchers.matcher(match, meant.match_options)
+    resolved = profile_for(profile, None)
+    matcher = matchers.matcher(match, resolved.match_options)
     gold = read_dataset(dataset)
     texts = replace(Texts.of(corpus, matcher), sides=("retrieved",))
-    return matcher.pooled([source_of(gold, run, meant, texts=texts).items(meant) for run in runs])
+    return matcher.pooled(
+        [source_of(gold, run, resolved, texts=texts).items(resolved) for run in runs]
+    )

@@ -75,10 +75,10 @@ class Asking:
 
     def __post_init__(self) -> None:
         check_options(self)
-        for name, what in (self.input or {}).items():
-            if what not in INPUTS:
+        for name, kind in (self.input or {}).items():
+            if kind not in INPUTS:
                 raise UsageError(
-                    f"unknown value {what!r}; {nearest(what, INPUTS)}", field=f"input.{name}"
+                    f"unknown value {kind!r}; {nearest(kind, INPUTS)}", field=f"input.{name}"
                 )
 
 
@@ -125,8 +125,8 @@ def retrieve(
         ['Busan', 'Seoul']
     """
     interview = _interview(retriever, dataset, name, {"concurrency": 1, **asking})
-    known = as_corpus(corpus)  # refused before anything is asked
-    return known.run(_warned(interview.done(lambda: interview.run(dataset, progress))))
+    corpus_texts = as_corpus(corpus)  # refused before anything is asked
+    return corpus_texts.run(_warned(interview.done(lambda: interview.run(dataset, progress))))
 
 
 async def aretrieve(
@@ -153,8 +153,8 @@ async def aretrieve(
         2
     """
     interview = _interview(retriever, dataset, name, {"concurrency": 8, **asking}, awaits=True)
-    known = as_corpus(corpus)
-    return known.run(_warned(await interview.run(dataset, progress)))
+    corpus_texts = as_corpus(corpus)
+    return corpus_texts.run(_warned(await interview.run(dataset, progress)))
 
 
 Answered = tuple[Retrieved, int]
@@ -354,7 +354,7 @@ class _Interview:
         question: Any = query.text
         if self.asking.input is not None:
             values = {"query": query.text, "history": history}
-            question = {name: values[what] for name, what in self.asking.input.items()}
+            question = {name: values[kind] for name, kind in self.asking.input.items()}
         elif self.retriever.takes_history:
             options[HISTORY] = history
         awaited = partial(self._awaited, question, options)
@@ -455,7 +455,7 @@ def _interview(
         UsageError: it cannot be asked, or not so.
     """
     asking = _asking(dataset, options)
-    here = asking.concurrency == 1 and not awaits
+    in_this_thread = asking.concurrency == 1 and not awaits
     adapter = adapted(retriever)
     if asking.input is not None and not adapter.is_runnable:
         raise UsageError(
@@ -480,7 +480,7 @@ def _interview(
             stacklevel=outside(),
         )
     awaits = adapter.invoke is None or (awaits and adapter.ainvoke is not None)
-    threads = None if here and asking.timeout is None and not awaits else Threads()
+    threads = None if in_this_thread and asking.timeout is None and not awaits else Threads()
     return _Interview(
         adapter, name, asking, threads, adapter.options(asking.callbacks), awaits=awaits
     )

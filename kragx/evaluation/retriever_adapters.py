@@ -149,7 +149,7 @@ def _component(component: Any) -> Call:
 def _pipeline(pipeline: Any) -> Call:
     """Asks a pipeline: each input that must be given and takes a text gets the question."""
     places: dict[str, list[str]] = {}
-    others: list[str] = []
+    required: list[str] = []
     for component, inputs in pipeline.inputs().items():
         for name, spec in inputs.items():
             if spec.get("is_mandatory"):
@@ -157,9 +157,9 @@ def _pipeline(pipeline: Any) -> Call:
                 if kind is str or (kind is Any and name in _QUESTION):
                     places.setdefault(component, []).append(name)
                 else:
-                    others.append(f"{component}.{name}")
-    if others or not places:
-        needs = f"needs {', '.join(others)}" if others else "has no input that must be a text"
+                    required.append(f"{component}.{name}")
+    if required or not places:
+        needs = f"needs {', '.join(required)}" if required else "has no input that must be a text"
         raise UsageError(
             f"the pipeline {needs}, so where the question goes cannot be told",
             field="retriever",
@@ -184,9 +184,9 @@ def _documents(answer: Any) -> Any:
     }
     if len(of_components) == 1:
         return next(iter(of_components.values()))
-    which = f"{', '.join(of_components)} all do" if of_components else "none does"
+    problem = f"{', '.join(of_components)} all do" if of_components else "none does"
     raise DataError(
-        f"one component of the pipeline must give documents, and {which}"
+        f"one component of the pipeline must give documents, and {problem}"
         + ("" if of_components else f" (there are {', '.join(map(str, answer))})"),
         remedy="pass a function that picks them: lambda question: pipeline.run(...)[...]",
     )

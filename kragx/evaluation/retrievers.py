@@ -37,8 +37,8 @@ class Bm25Index:
     Args:
         texts: what is searched.
         tokenizer: what is counted.
-        what: who needs the index, for the error.
-        kept: a folder with the index of just these, as `save` has written it: it is read.
+        feature: what needs the index, for the error.
+        folder: one with the index of just these, as `save` has written it: it is read.
 
     Raises:
         MissingExtraError: bm25s is not installed.
@@ -46,15 +46,15 @@ class Bm25Index:
     """
 
     def __init__(
-        self, texts: Sequence[str], tokenizer: Tokenizer, what: str, kept: Path | None = None
+        self, texts: Sequence[str], tokenizer: Tokenizer, feature: str, folder: Path | None = None
     ) -> None:
-        with needing("bm25", what), warnings.catch_warnings():
+        with needing("bm25", feature), warnings.catch_warnings():
             # tqdm's, in a notebook without ipywidgets, of bars that bm25s is told not to show
             warnings.filterwarnings("ignore", message="IProgress not found")
             import bm25s
         self._tokenizer, self._count = tokenizer, len(texts)
-        if kept is not None:
-            self._index = bm25s.BM25.load(kept, mmap=True)
+        if folder is not None:
+            self._index = bm25s.BM25.load(folder, mmap=True)
             self._words = self._index.vocab_dict.keys()
             if self._index.scores["num_docs"] != self._count:
                 raise ValueError("of other texts")
@@ -78,8 +78,8 @@ class Bm25Index:
         the query scores 0.
         """
         (words,) = self._tokenizer.tokens([query])
-        known = [word for word in words if word in self._words]
-        scores = self._index.get_scores(known) if known else np.zeros(self._count)
+        terms = [word for word in words if word in self._words]
+        scores = self._index.get_scores(terms) if terms else np.zeros(self._count)
         ranked = np.argsort(-scores, kind="stable")[:k]
         return [(int(place), float(scores[place])) for place in ranked if scores[place] > above]
 

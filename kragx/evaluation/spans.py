@@ -35,17 +35,21 @@ class Reader:
     be added up.
     """
 
-    def __init__(self, how: SpanOptions) -> None:
-        self._how = how
-        self._by_letters = how.tokenizer == "auto" and how.passages == "characters"
+    def __init__(self, options: SpanOptions) -> None:
+        self._how = options
+        self._by_letters = options.tokenizer == "auto" and options.passages == "characters"
         self._n_offsets = self._n_texts = 0
         self._without: dict[str, None] = {}
         self._sources: tuple[dict[str, None], dict[str, None]] = ({}, {})
 
     @property
     def _tokenizer(self) -> Tokenizer:
-        how = self._how
-        return AutoTokenizer(how.passages) if how.tokenizer == "auto" else tokenizer(how.tokenizer)
+        options = self._how
+        return (
+            AutoTokenizer(options.passages)
+            if options.tokenizer == "auto"
+            else tokenizer(options.tokenizer)
+        )
 
     def add(self, later: Self) -> None:
         """Add what is known of the answers behind these."""
@@ -57,15 +61,15 @@ class Reader:
 
     def settings(self) -> dict[str, Any]:
         """What a result records."""
-        how = self._how
+        options = self._how
         return {
-            "run": how.run,
-            "bridge": how.bridge,
-            "short": how.short,
-            "wrappers": how.wrappers,
+            "run": options.run,
+            "bridge": options.bridge,
+            "short": options.short,
+            "wrappers": options.wrappers,
             "tokenizer": describe(self._tokenizer),
-            "offsets": how.offsets,
-            "keys": [how.source, how.start, how.end],
+            "offsets": options.offsets,
+            "keys": [options.source, options.start, options.end],
             "n_queries_by_offsets": self._n_offsets,
             "n_queries_by_text": self._n_texts,
         }
@@ -115,7 +119,7 @@ class Reader:
             places = self._placed(ranked, list(chain(*golds))) if golds else None
             if places is None:
                 docs = zip(ranked.docs, table.repeated[first:last])
-                batch.append((golds, ["" if again else doc.text or "" for doc, again in docs]))
+                batch.append((golds, ["" if repeat else doc.text or "" for doc, repeat in docs]))
                 self._n_texts += bool(golds)
             if batch and (places is not None or len(batch) == _BATCH):
                 yield self._aligned(batch, words, letters)
@@ -130,23 +134,23 @@ class Reader:
         self, ranked: RankedList, golds: Sequence[Gold | Doc]
     ) -> tuple[list[Placed], list[Placed]] | None:
         """The places of all texts of a query; None if they are to be compared instead."""
-        how = self._how
-        if how.offsets == "off":
+        options = self._how
+        if options.offsets == "off":
             return None
 
         def place(text: Gold | Doc) -> Placed | None:
-            return placed(text.text, text.metadata, how)
+            return placed(text.text, text.metadata, options)
 
         of_gold, of_docs = list(map(place, golds)), list(map(place, ranked.docs))
-        known = [place for place in of_gold if place is not None]
-        known_docs = [place for place in of_docs if place is not None]
-        if len(known) == len(of_gold) and len(known_docs) == len(of_docs):
-            return known, known_docs
-        if how.offsets == "only":
-            what = "a gold text" if None in of_gold else f"rank {of_docs.index(None) + 1}"
+        gold_places = [place for place in of_gold if place is not None]
+        doc_places = [place for place in of_docs if place is not None]
+        if len(gold_places) == len(of_gold) and len(doc_places) == len(of_docs):
+            return gold_places, doc_places
+        if options.offsets == "only":
+            holder = "a gold text" if None in of_gold else f"rank {of_docs.index(None) + 1}"
             raise DataError(
-                f"query {ranked.query.id!r}: offsets=only, and the metadata of {what} do not say "
-                f"where it stands ({how.source!r} and {how.start!r} that fit its length)"
+                f"query {ranked.query.id!r}: offsets=only, and the metadata of {holder} do not say "
+                f"where it stands ({options.source!r} and {options.start!r} that fit its length)"
             )
         return None
 
@@ -156,10 +160,10 @@ class Reader:
         words: TokenCorpus,
         letters: TokenCorpus | None,
     ) -> Spread:
-        how, corpus = self._how, letters or words
+        options, corpus = self._how, letters or words
 
         def read(text: str) -> str:
-            text = reading(text, wrappers=how.wrappers == "removed")
+            text = reading(text, wrappers=options.wrappers == "removed")
             return without_hanja(text) if letters else text
 
         item_query, text_item = _items_of([golds for golds, _ in batch])
@@ -167,17 +171,23 @@ class Reader:
         docs = [list(map(read, texts)) for _, texts in batch]
         corpus.add(chain(golds, *docs))
         gold_tokens, doc_tokens = corpus.of(golds), [corpus.of(texts) for texts in docs]
-        self._without |= {text: None for text, of in zip(golds, gold_tokens) if not len(of)}
+        self._without |= {text: None for text, tokens in zip(golds, gold_tokens) if not len(tokens)}
         gold_rows, streams = Rows.of(gold_tokens), _streams(doc_tokens)
         stream_of = item_query[text_item]
         cells = align(
-            gold_rows, streams, stream_of, corpus, run=how.run, bridge=how.bridge, short=how.short
+            gold_rows,
+            streams,
+            stream_of,
+            corpus,
+            run=options.run,
+            bridge=options.bridge,
+            short=options.short,
         )
         if letters:
             # Short gold stands where it begins and ends as words do.
             words.add(chain(golds, *docs))
             phrases = words.of(golds)
-            short = are_short(phrases, words, how.short)
+            short = are_short(phrases, words, options.short)
             in_words = _streams([words.of(texts) for texts in docs]).texts()
             compounds = Compounds(in_words, phrases, words)
             cells = cells.where(~short[gold_rows.row[cells.gold]]).joined(
@@ -190,8 +200,8 @@ class Reader:
             )
         return Spread.of(
             cells,
-            repetitions(streams, how.run, corpus),
-            twins(gold_rows, stream_of, how.run, corpus),
+            repetitions(streams, options.run, corpus),
+            twins(gold_rows, stream_of, options.run, corpus),
             gold_rows.lengths,
             text_item,
             item_query,

@@ -174,12 +174,12 @@ class StageLosses(Result):
     @property
     def losses(self) -> tuple[Loss, ...]:
         """How many items each stage loses, by reason; the most first."""
-        of: dict[tuple[Reason, str | None], list[str]] = {}
+        ids_by_loss: dict[tuple[Reason, str | None], list[str]] = {}
         for item in self.items:
-            of.setdefault((item.reason, item.stage), []).append(item.query_id)
+            ids_by_loss.setdefault((item.reason, item.stage), []).append(item.query_id)
         losses = [
             Loss(reason, stage, len(ids), tuple(dict.fromkeys(ids)))
-            for (reason, stage), ids in of.items()
+            for (reason, stage), ids in ids_by_loss.items()
         ]
         return tuple(sorted(losses, key=lambda loss: -loss.n))
 
@@ -194,11 +194,11 @@ class StageLosses(Result):
         """One line: what is found, and what loses the rest."""
         if not self.stages:
             return joined("; ", self.remarks)
-        found = phrase(
+        recall = phrase(
             "{n} of {of} gold items within {k}", n=self.n_found, of=self.n_gold, k=self.k
         )
         words = reasons(self.k)
-        lost = [
+        causes = [
             phrase(
                 "{n} {reason}{place}",
                 n=loss.n,
@@ -208,7 +208,9 @@ class StageLosses(Result):
             for loss in self.losses
         ]
         return (
-            phrase("{found}; lost: {lost}", found=found, lost=joined(", ", lost)) if lost else found
+            phrase("{found}; lost: {lost}", found=recall, lost=joined(", ", causes))
+            if causes
+            else recall
         )
 
     def describe(self) -> Iterator[Part]:
@@ -339,9 +341,9 @@ def has_stages(run: Run) -> bool:
     )
 
 
-def _equal(some: Sequence[Doc], others: Sequence[Doc]) -> bool:
+def _equal(first: Sequence[Doc], second: Sequence[Doc]) -> bool:
     """Whether two lists are of the same documents; a corpus may have given one of them texts."""
-    return [doc.identity for doc in some] == [doc.identity for doc in others]
+    return [doc.identity for doc in first] == [doc.identity for doc in second]
 
 
 def depth_of(evaluation: Evaluation) -> int:
@@ -384,10 +386,10 @@ def losses_of(
     for name in dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True))):
         if name == ANSWER:
             continue
-        asked = tuple(query for query in queries if name in lists[query.id])
-        results = {query.id: Retrieved(lists[query.id][name].documents) for query in asked}
+        stage_queries = tuple(query for query in queries if name in lists[query.id])
+        results = {query.id: Retrieved(lists[query.id][name].documents) for query in stage_queries}
         stage_run = Run(results, name=f"{run.name} > {name}")
-        gold, hears = GoldDataset(asked, name=dataset.name), heard(stage_run.name)
+        gold, hears = GoldDataset(stage_queries, name=dataset.name), heard(stage_run.name)
         try:
             with warnings.catch_warnings():  # of the answers they are said
                 warnings.simplefilter("ignore", MatchWarning)
@@ -413,8 +415,8 @@ def losses_of(
     items = tuple(item for of_query in chains for item in of_query.lost())
     n_gold = sum(len(of_query.items) for of_query in chains)
     n_found = n_gold - len(items)
-    of = (run.name, final.match_name, k, len(queries), n_gold, n_found)
-    return StageLosses(*of, tuple(scores), items, tuple(remarks))
+    heading = (run.name, final.match_name, k, len(queries), n_gold, n_found)
+    return StageLosses(*heading, tuple(scores), items, tuple(remarks))
 
 
 def _remarks(score: StageScore, n_questions: int) -> Iterator[str]:
@@ -513,10 +515,15 @@ class _Chain:
     ) -> None:
         self.query_id, self.items, self.lists, self.k = query.id, _items(query), lists, k
         self._is_failed = answer.error is not None
-        self._ranks = {name: of[query.id] for name, of in ranks.items() if name in lists}
+        self._ranks = {
+            name: by_query[query.id] for name, by_query in ranks.items() if name in lists
+        }
         self.inputs: dict[str, list[str]] = {}
         for name, stage in lists.items():
-            readable = ([own] if own in self._ranks else self.inputs[own] for own in stage.inputs)
+            readable = (
+                [source] if source in self._ranks else self.inputs[source]
+                for source in stage.inputs
+            )
             self.inputs[name] = [*dict.fromkeys(chain.from_iterable(readable))]
         last = lists[ANSWER].inputs
         self.makes_answer = len(last) != 1 or not (
@@ -537,18 +544,18 @@ class _Chain:
 
     def _traced(self, item: int) -> LostItem:
         """Backwards from the answer to the stage that lost an item."""
-        names, seen = [ANSWER], {ANSWER}
+        names, visited = [ANSWER], {ANSWER}
         while names:
             name = names.pop(0)
             inputs, rank = self.inputs[name], self.rank(item, name)
             before = self.rank(item, *inputs)
             if reason := self._reason(name, before, rank):
-                known = (None if own == inf else int(own) for own in (before, rank))
-                return LostItem(self.query_id, item, reason, name, *known)
+                ranks = (None if place == inf else int(place) for place in (before, rank))
+                return LostItem(self.query_id, item, reason, name, *ranks)
             # Back along the lists that have it; where none has, along all, as one before may.
             having = [source for source in inputs if self.rank(item, source) < inf]
-            names += [source for source in having or inputs if source not in seen]
-            seen.update(names)
+            names += [source for source in having or inputs if source not in visited]
+            visited.update(names)
         return LostItem(self.query_id, item, "never_retrieved")
 
     def _reason(self, name: str, before: float, rank: float) -> Reason | None:
@@ -565,8 +572,8 @@ class _Chain:
         """Whether a stage only took the first documents, and this one had been below k before."""
         if before <= self.k or len(self.inputs[name]) != 1:
             return False
-        taken, given = (self.lists[own].documents for own in (name, self.inputs[name][0]))
-        return _equal(taken, given[: len(taken)])
+        output, source = (self.lists[stage].documents for stage in (name, self.inputs[name][0]))
+        return _equal(output, source[: len(output)])
 
 
 def _score(name: str, chains: Iterable[_Chain], means: Mapping[str, float | None]) -> StageScore:

@@ -133,20 +133,20 @@ class Trace(BaseCallbackHandler):
 
     on_retriever_error = on_chain_error
 
-    def _begin(self, serialized: Any, run: Mapping[str, Any], given: Given) -> None:
+    def _begin(self, serialized: Any, run: Mapping[str, Any], inputs: Given) -> None:
         name = run.get("name") or (serialized or {}).get("name") or "step"
         tags = [tag.removeprefix(_KEY) for tag in run.get("tags") or () if tag.startswith(_KEY)]
         key = next(filter(None, tags), None)
-        step = _Step(str(name), key, given)
+        step = _Step(str(name), key, inputs)
         with self._lock:
             if not self._is_open:
                 return
             # Those that hand no callbacks on do not say what waits for a step: it is the last one
             # under way in its thread and task; LangChain says it where one begins these.
-            under_way = (other for other in reversed(self._steps.values()) if other.ended == inf)
-            here = (other for other in under_way if other.place == step.place)
+            under_way = (prior for prior in reversed(self._steps.values()) if prior.ended == inf)
+            same_place = (prior for prior in under_way if prior.place == step.place)
             parent = self._steps.get(run["parent_run_id"]) if run.get("parent_run_id") else None
-            step.above = next(here, parent)
+            step.above = next(same_place, parent)
             self._steps[run["run_id"]] = step
 
     def _end(self, run_id: UUID, output: object, error: str | None = None) -> None:
@@ -172,25 +172,25 @@ class Trace(BaseCallbackHandler):
             self._is_open = False
         steps = [step for step in self._steps.values() if step.is_stage]
         names = _names(steps)
-        done: list[_Step] = []
+        earlier: list[_Step] = []
         used: set[_Step] = set()
         stages = []
         for step in sorted(steps, key=lambda step: step.ended):
-            sources = _sources(step, done, used)
+            sources = _sources(step, earlier, used)
             used.update(sources)
-            done.append(step)
+            earlier.append(step)
             seconds = step.ended - step.started if step.ended < inf else None
             inputs = tuple(names[source] for source in sources)
             stages.append(Stage(names[step], inputs, step.documents, seconds, step.error))
         return tuple(stages)
 
 
-def _sources(step: _Step, done: Sequence[_Step], used: set[_Step]) -> list[_Step]:
+def _sources(step: _Step, earlier: Sequence[_Step], used: set[_Step]) -> list[_Step]:
     """The stages whose documents a step got, or that are at work within it."""
-    within = [stage for stage in done if stage not in used and step in stage.around]
+    within = [stage for stage in earlier if stage not in used and step in stage.around]
     if within or not step.given:
         return within
-    before = [stage for stage in done if stage.ended <= step.started]
+    before = [stage for stage in earlier if stage.ended <= step.started]
     sources: dict[_Step, None] = {}
     for docs in map(_ids, step.given):
         equal = [stage for stage in before if _ids(stage.returned) == docs][-1:]

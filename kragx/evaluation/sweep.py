@@ -141,15 +141,15 @@ class Sweep(Result):
                 "the chosen threshold {chosen:g} is none of those looked at", chosen=self.chosen
             )
         value = number(self.values[metric][self.thresholds.index(self.chosen)])
-        said = {"value": value, "chosen": self.chosen, "tolerance": self.tolerance}
+        figures = {"value": value, "chosen": self.chosen, "tolerance": self.tolerance}
         stretch = self.stable[metric]
         if stretch is None:
-            return phrase("{value} at the chosen threshold {chosen:g}", **said)
+            return phrase("{value} at the chosen threshold {chosen:g}", **figures)
         if stretch.low == stretch.high:
-            return phrase("{value} at the chosen threshold {chosen:g} alone", **said)
-        most, fewest = stretch.most_matches, stretch.fewest_matches
+            return phrase("{value} at the chosen threshold {chosen:g} alone", **figures)
+        n_max, fewest = stretch.most_matches, stretch.fewest_matches
         matches = phrase(
-            "{n} matches" if most == fewest else "{n} to {fewest} matches", n=most, fewest=fewest
+            "{n} matches" if n_max == fewest else "{n} to {fewest} matches", n=n_max, fewest=fewest
         )
         return phrase(
             "within {tolerance:g} of {value} from threshold {low:.4g} to {high:.4g}, around the "
@@ -157,7 +157,7 @@ class Sweep(Result):
             low=stretch.low,
             high=stretch.high,
             matches=matches,
-            **said,
+            **figures,
         )
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -200,22 +200,22 @@ def sweep(
         >>> sweep(result, thresholds=[0.25, 0.5, 1.0]).values
         {'mrr@5': (1.0, 1.0, 0.0)}
     """
-    chosen = float(evaluation.check_threshold(evaluation.table.threshold))
+    threshold = float(evaluation.check_threshold(evaluation.table.threshold))
     if metrics is not None:
         evaluation = evaluation.with_metrics([metrics] if isinstance(metrics, str) else metrics)
-    looked_at = _thresholds(evaluation, thresholds, chosen)
+    looked_at = _thresholds(evaluation, thresholds, threshold)
     counts, means = zip(*evaluation.means_at(looked_at), strict=True)
     values = {name: tuple(of_all[name] for of_all in means) for name in evaluation.mean}
     return Sweep(
         retriever=evaluation.name,
         match=dict(evaluation.settings["match"]),
         match_name=evaluation.match_name,
-        chosen=chosen,
+        chosen=threshold,
         thresholds=tuple(looked_at),
         n_matches=counts,
         values=values,
         stable={
-            name: stretch(looked_at, value, counts, chosen, tolerance)
+            name: stretch(looked_at, value, counts, threshold, tolerance)
             for name, value in values.items()
         },
         tolerance=tolerance,
@@ -244,16 +244,16 @@ def stretch(
     thresholds: Sequence[float],
     values: Sequence[float | None],
     n_matches: Sequence[int],
-    chosen: float,
+    threshold: float,
     tolerance: float,
 ) -> Stretch | None:
     """The thresholds around the chosen one whose values are within the tolerance of its own.
 
     None where it was not looked at, or its value is 0 or none: below nothing there is nothing.
     """
-    if chosen not in thresholds:
+    if threshold not in thresholds:
         return None
-    place = thresholds.index(chosen)
+    place = thresholds.index(threshold)
     value = values[place]
     if not value:
         return None

@@ -71,28 +71,28 @@ def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
         counts: of an evaluation.
         match: names the matcher.
     """
-    known = counts.get(SIBLINGS)
-    if known is None:
+    siblings = counts.get(SIBLINGS)
+    if siblings is None:
         return
-    is_whole = known["of"] == known["n_questions"]
-    of = phrase(
-        "{of} questions" if is_whole else "{of} questions looked at, of {n_questions:,}", **known
+    is_whole = siblings["of"] == siblings["n_questions"]
+    looked_at = phrase(
+        "{of} questions" if is_whole else "{of} questions looked at, of {n_questions:,}", **siblings
     )
-    values = {name: visible(str(value)) for name, value in known["example"].items()}
+    values = {name: visible(str(value)) for name, value in siblings["example"].items()}
     example = phrase("{query_id!r}: {text!r}, {other_id!r}: {other_text!r}", **values)
     yield phrase(
         "gold of one template: in {n} of {of} {match!r} takes the gold text of another question "
         "for the right one ({example}). What finds only such texts scores as if it found the right "
         "ones; match: overlap tells them apart by what differs"
-        if known["cause"] == "taken"
+        if siblings["cause"] == "taken"
         else "gold of one template: in {n} of {of} {match!r} cannot tell the gold text from that "
         "of another question ({example}). What finds only such texts scores as if it found the "
         "right ones; compare ids, or have a judge look"
-        if known["cause"] == "untold"
+        if siblings["cause"] == "untold"
         else "texts of one template, and words in place of the gold's that may be misread or "
         "another text's own: in {n} of {of} they cannot be told from each other for sure "
         "({example}); compare ids, or have a judge look",
-        **{**known, "of": of, "match": match, "example": example},
+        **{**siblings, "of": looked_at, "match": match, "example": example},
     )
 
 
@@ -317,14 +317,14 @@ def panel_remarks(
     votes = (
         phrase(
             "{judge} {n} (mean {mean}; {n_failed} failed)"
-            if own["n_failed"]
+            if vote["n_failed"]
             else "{judge} {n} (mean {mean})",
-            **{**own, "mean": number(own["mean"])},
+            **{**vote, "mean": number(vote["mean"])},
         )
-        for own in panel["votes"]
+        for vote in panel["votes"]
     )
     yield phrase("votes by judge: {votes}", votes=joined(", ", votes))
-    if later := [own["judge"] for own in panel["votes"][len(panel["alpha_of"]) :]]:
+    if later := [vote["judge"] for vote in panel["votes"][len(panel["alpha_of"]) :]]:
         yield phrase(
             "asked only where those before could be outvoted, so in no alpha: {judges}",
             judges=", ".join(later),

@@ -48,13 +48,13 @@ def steps_of(path: str) -> list[Step]:
     return steps
 
 
-def value_at(path: str, answer: Any, where: str = "") -> Any:
+def value_at(path: str, answer: Any, parent: str = "") -> Any:
     """What stands at a path: one value, or those of each entry where the path has ``[*]``.
 
     Args:
         path: as `steps_of` reads it.
         answer: what JSON holds.
-        where: the place of `answer` itself, for errors.
+        parent: the place of `answer` itself, for errors.
 
     Raises:
         DataError: there is no such place; the error says what is there instead.
@@ -63,26 +63,26 @@ def value_at(path: str, answer: Any, where: str = "") -> Any:
     >>> value_at("$.hits[*]._source.body", {"hits": hits})
     ['a', 'b']
     """
-    steps, places = steps_of(path), [(where, answer)]
+    steps, places = steps_of(path), [(parent, answer)]
     for step in steps:
         places = [inner for place in places for inner in _step(*place, step)]
     values = [value for _, value in places]
     return values if None in steps else values[0]
 
 
-def _step(where: str, value: Any, step: Step) -> Iterator[tuple[str, Any]]:
+def _step(parent: str, value: Any, step: Step) -> Iterator[tuple[str, Any]]:
     match step, value:
         case str(), dict() if step in value:
-            yield f"{where}.{step}".lstrip("."), value[step]
+            yield f"{parent}.{step}".lstrip("."), value[step]
         case None, list():
-            yield from ((f"{where}[{place}]", entry) for place, entry in enumerate(value))
+            yield from ((f"{parent}[{place}]", entry) for place, entry in enumerate(value))
         case int(), list() if step < len(value):
-            yield f"{where}[{step}]", value[step]
+            yield f"{parent}[{step}]", value[step]
         case _:
             problem = f"no entry [{step}]" if isinstance(value, list) else "no list"
             if isinstance(step, str):
                 problem = f"no field {step!r}"
-            place = where or "the answer"
+            place = parent or "the answer"
             raise DataError(f"{problem} in {place}, which is {described(value)}")
 
 
@@ -93,8 +93,8 @@ def described(value: Any) -> str:
             return "an object without fields"
         case dict():
             names = [repr(name) for name in value]
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            return f"an object with {', '.join(names[:_SHOWN])}{more}"
+            rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            return f"an object with {', '.join(names[:_SHOWN])}{rest}"
         case list():
             return f"a list of {len(value)}"
         case None:

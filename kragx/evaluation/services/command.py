@@ -129,8 +129,8 @@ class CommandRetriever:
             RetrieverError: the program has died, does not answer in time, or says that it failed.
             DataError: it answers with something else than documents.
         """
-        more = {"history": list(history)} if history else {}
-        return self._process().ask({"query": question, **more}, self.timeout)
+        context = {"history": list(history)} if history else {}
+        return self._process().ask({"query": question, **context}, self.timeout)
 
     def close(self) -> None:
         """End the program, if it runs."""
@@ -259,17 +259,17 @@ class _Process:
             code = self._popen.wait(GRACE)
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGTERM)
-            how = "closed its output"
+            ending = "closed its output"
         else:
-            how = f"ended with exit code {code}"
+            ending = f"ended with exit code {code}"
             if code < 0:
                 with suppress(ValueError):
-                    how = f"was ended by {signal.Signals(-code).name}"
+                    ending = f"was ended by {signal.Signals(-code).name}"
             elif code == 0:
-                how += ", though it must go on until its input ends"
+                ending += ", though it must go on until its input ends"
         self._threads[0].join(GRACE)
         lines = "\n  ".join(self._last_lines)
-        return f"{self._shown} {how}" + (
+        return f"{self._shown} {ending}" + (
             f"; its last words on standard error:\n  {lines}" if lines else ""
         )
 
@@ -313,7 +313,7 @@ class _Process:
             if isinstance(documents, list):
                 docs = as_docs(documents, mender, "documents", strings=False)
                 return Mended(docs, mender.surrogates)
-        shown = {name: value for name, value in record.items() if name != "id"}
+        answer = {name: value for name, value in record.items() if name != "id"}
         raise DataError(
-            f"{self._shown} answered {shorten(shown, _QUOTED)}; 'documents' must be a list"
+            f"{self._shown} answered {shorten(answer, _QUOTED)}; 'documents' must be a list"
         )

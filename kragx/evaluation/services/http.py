@@ -153,12 +153,12 @@ class HttpRetriever:
     @property
     def run_settings(self) -> dict[str, Any]:
         """What results record: the options that are no defaults, without what is secret."""
-        given = {
+        options = {
             option.name: getattr(self, option.name)
             for option in fields(self)
             if option.init and getattr(self, option.name) != option.default
         }
-        return {"http": self._secrets.masked(given)}
+        return {"http": self._secrets.masked(options)}
 
     @property
     def takes_history(self) -> bool:
@@ -280,9 +280,9 @@ class HttpRetriever:
         """The documents in an answer."""
         status, body = response.status_code, response.text
         if 300 <= status < 400:
-            there = response.headers.get("location", "nowhere")
+            location = response.headers.get("location", "nowhere")
             raise RetrieverError(
-                f"{self._request} answered {_status(response)}, to {there[:_QUOTED]}",
+                f"{self._request} answered {_status(response)}, to {location[:_QUOTED]}",
                 remedy="write that address, if it is the right one: no redirect is followed",
             )
         if not response.is_success:
@@ -303,8 +303,8 @@ class HttpRetriever:
             fields = answer.items() if isinstance(answer, dict) else ()
             lists = [name for name, value in fields if isinstance(value, list)]
             remedy = f"say where it is, as documents: $.{lists[0]}" if lists else ""
-            where = "the answer" if self.documents == "$" else f"{self.documents!r}"
-            problem = f"a list of documents is expected; {where} is {described(values)}"
+            subject = "the answer" if self.documents == "$" else f"{self.documents!r}"
+            problem = f"a list of documents is expected; {subject} is {described(values)}"
             raise DataError(problem, remedy=remedy)
         is_plain = self.text is None and self.id is None
         if not is_plain:
@@ -319,20 +319,20 @@ class HttpRetriever:
 
     def _fields(self, value: Any, rank: int) -> dict[str, Any]:
         """A document as kragx reads it."""
-        where = f"document {rank}"
+        label = f"document {rank}"
         paths = {"text": self.text, "id": self.id, "score": self.score, "metadata": self.metadata}
-        doc = {name: _value(path, value, where) for name, path in paths.items() if path is not None}
+        doc = {name: _value(path, value, label) for name, path in paths.items() if path is not None}
         for name in ("text", "id"):
             if name in doc and doc[name] is None:
-                raise DataError(f"{paths[name]!r} of {where} is null, and is to be its {name}")
+                raise DataError(f"{paths[name]!r} of {label} is null, and is to be its {name}")
         return doc
 
 
-def _value(path: str | Mapping[str, str], value: Any, where: str) -> Any:
+def _value(path: str | Mapping[str, str], value: Any, label: str) -> Any:
     """What stands at a path, or at each of several."""
     if isinstance(path, str):
-        return value_at(path, value, where)
-    return {name: _value(place, value, where) for name, place in path.items()}
+        return value_at(path, value, label)
+    return {name: _value(place, value, label) for name, place in path.items()}
 
 
 @dataclass(eq=False)
