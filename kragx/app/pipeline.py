@@ -42,7 +42,7 @@ from kragx.judging import Judge, read_judge
 from kragx.judging.budget import read_budget
 from kragx.judging.outbox import Outbox
 from kragx.judging.reading import adjusted
-from kragx.matchers import BaseMatcher, Heard, MatchItem, matcher
+from kragx.matchers import BaseMatcher, MatchItem, OnMatch, matcher
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import parse_all
 from kragx.plugins import data_alone
@@ -489,8 +489,8 @@ def _evaluated(
     done: dict[str, BaseMatcher] = {}
     losses: list[StageLosses] = []
 
-    def hear(name: str, run: str) -> Heard | None:
-        return None if recording is None else recording.heard(name, run)
+    def on_match_of(name: str, run: str) -> OnMatch | None:
+        return None if recording is None else recording.on_match(name, run)
 
     def judged(judge: BaseMatcher) -> BaseMatcher:
         return pooled(
@@ -520,7 +520,7 @@ def _evaluated(
         scored = _scored_alike(named, done)
         done[name] = named
         for run in runs.values():
-            if scored is not None and not has_stages(run) and hear(name, run.name) is None:
+            if scored is not None and not has_stages(run) and on_match_of(name, run.name) is None:
                 own = known[scored, run.name].at_threshold(named.threshold)
                 evaluations.append(
                     known.setdefault((name, run.name), replace(own, match_name=name))
@@ -536,8 +536,10 @@ def _evaluated(
                         criteria,
                         corpus=corpus,
                         workers=workers,
-                        heard=hear(name, run.name),
-                        heard_relevance=None if relevance is None else hear(RELEVANCE, run.name),
+                        on_match=on_match_of(name, run.name),
+                        on_relevance=None
+                        if relevance is None
+                        else on_match_of(RELEVANCE, run.name),
                     )
             except DataError as error:
                 raise error.within(f"retrievers.{run.name}") from None
@@ -553,7 +555,7 @@ def _evaluated(
                         criteria,
                         k=depth_of(evaluation),
                         corpus=corpus,
-                        heard=partial(hear, name),
+                        on_match=partial(on_match_of, name),
                     )
                 )
     shown = matchers if relevance is None else {**matchers, RELEVANCE: of_config[RELEVANCE]}

@@ -54,17 +54,18 @@ def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pa
         for numbers in (docs.numbers[doc], golds.numbers[gold])
     )
     # Gold is a chunk that is retrieved, as a rule, and shares with itself all that it has.
-    is_itself = docs.numbers[doc] == golds.numbers[gold]
-    is_open = np.bincount(doc[~is_itself], minlength=len(docs.numbers)) > 0
-    left, first_pair = docs.those(is_open), starts(golds.n_texts[docs.of_text])[is_open]
+    is_identical = docs.numbers[doc] == golds.numbers[gold]
+    is_uncounted = np.bincount(doc[~is_identical], minlength=len(docs.numbers)) > 0
+    uncounted = docs.those(is_uncounted)
+    first_pair = starts(golds.n_texts[docs.of_text])[is_uncounted]
     shared = np.zeros(len(doc), np.int64)
-    n_tokens = left.sums(corpus.lengths) + golds.sums(corpus.lengths)
+    n_tokens = uncounted.sums(corpus.lengths) + golds.sums(corpus.lengths)
     for part in parts(n_tokens + _MOST_TOKENS // _MOST_QUERIES, _MOST_TOKENS):
-        own, of_golds = left.part(part), golds.part(part)
-        first = first_pair[left.starts[part.start] :][: len(own.numbers)]
-        sides = _Side(own, n, corpus), _Side(of_golds, n, corpus)
-        _add_shared(*sides, first - of_golds.starts[own.of_text], shared)
-    return Pairs(np.where(is_itself, doc_sizes, shared), doc_sizes, gold_sizes)
+        part_docs, part_golds = uncounted.part(part), golds.part(part)
+        first = first_pair[uncounted.starts[part.start] :][: len(part_docs.numbers)]
+        sides = _Side(part_docs, n, corpus), _Side(part_golds, n, corpus)
+        _add_common_counts(*sides, first - part_golds.starts[part_docs.of_text], shared)
+    return Pairs(np.where(is_identical, doc_sizes, shared), doc_sizes, gold_sizes)
 
 
 def of_pairs(n_docs: Ints, n_golds: Ints) -> tuple[Ints, Ints]:
@@ -120,7 +121,7 @@ class _Side:
         return [self._corpus.tokens[at + offset] for offset in range(self._n)]
 
 
-def _add_shared(doc: _Side, gold: _Side, pair_of_first: Ints, shared: Ints) -> None:
+def _add_common_counts(doc: _Side, gold: _Side, pair_of_first: Ints, shared: Ints) -> None:
     """Add what each pair shares; a document and a gold text are pair `pair_of_first` + gold."""
     at, grams, gold_at, gold_grams = _met(doc, gold)
     if not at.size:
@@ -175,9 +176,9 @@ def _met(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:
         table[slots] = 0
         left, slots = left[~is_first], slots[~is_first]
         table[slots] = left + 1
-        is_open = ~is_met & (table[doc_slots] > 0)
-        at, doc_slots = at[is_open], doc_slots[is_open]
-        doc_tokens = [token[is_open] for token in doc_tokens]
+        is_unmet = ~is_met & (table[doc_slots] > 0)
+        at, doc_slots = at[is_unmet], doc_slots[is_unmet]
+        doc_tokens = [token[is_unmet] for token in doc_tokens]
     of_docs, grams, of_golds, gold_grams = map(np.concatenate, zip(*met, strict=True))
     return of_docs, grams, of_golds, gold_grams
 

@@ -287,8 +287,8 @@ class Criteria:
         lists: Sequence[RankedList],
         table: MatchTable,
         concurrency: int,
-        heard: matchers.Heard | None = None,
-        heard_relevance: matchers.Heard | None = None,
+        on_match: matchers.OnMatch | None = None,
+        on_relevance: matchers.OnMatch | None = None,
     ) -> GatheredEvidence:
         """What the metrics look at beside the matches.
 
@@ -296,15 +296,17 @@ class Criteria:
             lists: what each query got, in the order of the table's rows.
             table: the matches with the gold.
             concurrency: how many questions were asked at once.
-            heard: is told what the matcher of facts was asked, and said.
-            heard_relevance: the same of the judge of relevance.
+            on_match: is told what the matcher of facts was asked, and said.
+            on_relevance: the same of the judge of relevance.
         """
         facts = relevance = None
         specs, sizes, follows = self.specs, Sizes(self.tokenizer), self.facts_follow
         if self.facts_by is not None:
-            facts = Facts.matched(lists, specs, self.facts_by, sizes, follows=follows, heard=heard)
+            facts = Facts.matched(
+                lists, specs, self.facts_by, sizes, follows=follows, on_match=on_match
+            )
         if self.relevance_by is not None:
-            relevance = judged_relevance(lists, specs, self.relevance_by, heard_relevance)
+            relevance = judged_relevance(lists, specs, self.relevance_by, on_relevance)
         return GatheredEvidence(lists, table, concurrency, facts, sizes, relevance, self.passages)
 
     def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:

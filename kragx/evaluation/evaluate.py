@@ -32,8 +32,8 @@ def evaluate_run(
     *,
     corpus: object = None,
     workers: object = None,
-    heard: matchers.Heard | None = None,
-    heard_relevance: matchers.Heard | None = None,
+    on_match: matchers.OnMatch | None = None,
+    on_relevance: matchers.OnMatch | None = None,
     name: str | None = None,
     ask: Ask | None = None,
 ) -> Evaluation:
@@ -47,8 +47,8 @@ def evaluate_run(
         criteria: by which it is evaluated.
         corpus: as for `kragx.evaluate`.
         workers: as for `kragx.evaluate`.
-        heard: is told what the matchers were asked for each query, and said (`matching.match`).
-        heard_relevance: is told the same of the judge of relevance.
+        on_match: is told what the matchers were asked for each query, and said (`matching.match`).
+        on_relevance: is told the same of the judge of relevance.
         name: of the retriever; None for its own.
         ask: asks a retriever; None for `retrieve` with its defaults.
     """
@@ -76,10 +76,10 @@ def evaluate_run(
         criteria = criteria.knowing(vocabulary_of(source, keep=engine is None))
     notes = matchers.Notes()
     if criteria.matcher.judges:
-        criteria, result = _judged(source, criteria, notes, heard)
+        criteria, result = _judged(source, criteria, notes, on_match)
     else:
         plan = criteria.plan(keep=itself if looks_at_texts else None)
-        result = match_all(source, plan, notes, engine, heard)
+        result = match_all(source, plan, notes, engine, on_match)
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
     sums = table_counts(result.table)
@@ -89,7 +89,7 @@ def evaluate_run(
     evidence = None
     if (lists := source.passed.kept) is not None:
         concurrency = int(source.run_settings.get("concurrency", 1))
-        evidence = criteria.gathered(lists, result.table, concurrency, heard, heard_relevance)
+        evidence = criteria.gathered(lists, result.table, concurrency, on_match, on_relevance)
         evidence.know(result.spans)
         if (facts := evidence.matched_facts) is not None and criteria.facts_by is not None:
             counts |= facts.concluded(facts.n, facts.notes, criteria.facts_by)
@@ -118,7 +118,7 @@ def evaluate_run(
 
 
 def _judged(
-    source: Source, criteria: Criteria, notes: matchers.Notes, heard: matchers.Heard | None
+    source: Source, criteria: Criteria, notes: matchers.Notes, on_match: matchers.OnMatch | None
 ) -> tuple[Criteria, Matched]:
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
     source.passed.kept = [] if criteria.looks else None
@@ -132,4 +132,4 @@ def _judged(
     else:
         criteria = criteria.within(matcher, matcher.pool)
         items = [matcher.with_gold(item) for item in items]
-    return criteria, Matched(matcher.graded(matching.match(items, matcher, notes, heard), items))
+    return criteria, Matched(matcher.graded(matching.match(items, matcher, notes, on_match), items))

@@ -174,11 +174,11 @@ class Facts:
         sizes: Sizes,
         *,
         follows: bool,
-        heard: matchers.Heard | None = None,
+        on_match: matchers.OnMatch | None = None,
     ) -> Facts:
         """Match the facts with the documents, or the contexts, that some metric looks at.
 
-        `heard` is told as by `matching.match_part`; `concluded` is for whoever has all of them.
+        `on_match` is told as by `match_batches`; `concluded` is for whoever has all of them.
         """
         cuts = list(dict.fromkeys(spec.k for spec in specs if spec.metric.reads_facts))
         depths = np.stack([_depths(lists, k, sizes) for k in cuts], axis=1)
@@ -194,7 +194,7 @@ class Facts:
             items[row] = MatchItem(query, docs, ranked.status)
             contexts.append(ends)
         notes = matchers.Notes()
-        table = matching.match_part([batch_of([*items.values()])], matcher, notes, heard)
+        table = matching.match_batches([batch_of([*items.values()])], matcher, notes, on_match)
         n = {
             "n": len(table.grade),
             "n_vital": int((table.grade == VITAL).sum()),
@@ -282,7 +282,7 @@ def judged_relevance(
     lists: Sequence[RankedList],
     specs: Sequence[MetricSpec],
     judge: matchers.BaseMatcher,
-    heard: matchers.Heard | None = None,
+    on_match: matchers.OnMatch | None = None,
 ) -> Relevance:
     """How relevant the documents of each query are; nothing is asked where nothing answers."""
     depth = relevance_depth(specs)
@@ -297,7 +297,7 @@ def judged_relevance(
     assert pool is not None  # as it was pooled
     items = [*map(pooled.with_gold, items)]
     notes = matchers.Notes()
-    table = pooled.graded(matching.match(items, pooled, notes, heard), items)
+    table = pooled.graded(matching.match(items, pooled, notes, on_match), items)
     judging = {f"{name}_relevance": n for name, n in judging_counts(pooled, notes).items()}
     settings = {**pooled.settings, "pool": pool.settings}
     rows = np.array([*judged], np.int64)

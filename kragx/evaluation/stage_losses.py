@@ -17,7 +17,7 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
-from kragx.matchers import Heard, MatchWarning
+from kragx.matchers import MatchWarning, OnMatch
 from kragx.metrics import MetricWarning, Profile, TextBudget
 from kragx.metrics.engine import number_of
 from kragx.printing import (
@@ -360,7 +360,7 @@ def losses_of(
     *,
     k: int,
     corpus: object = None,
-    heard: Callable[[str], Heard | None] = lambda name: None,
+    on_match: Callable[[str], OnMatch | None] = lambda name: None,
 ) -> StageLosses:
     """The same, of a run whose answers were matched already.
 
@@ -371,7 +371,7 @@ def losses_of(
         criteria: the matcher, whose scores may be recorded ones, and the profile.
         k: how deep an answer is looked at.
         corpus: as for `evaluate`.
-        heard: says who listens to the matcher, by the name of a stage's run.
+        on_match: says who listens to the matcher, by the name of a stage's run.
     """
     if criteria.matcher.judges:
         return _unjudged(run.name, final.match_name, k)
@@ -389,12 +389,14 @@ def losses_of(
         stage_queries = tuple(query for query in queries if name in lists[query.id])
         results = {query.id: Retrieved(lists[query.id][name].documents) for query in stage_queries}
         stage_run = Run(results, name=f"{run.name} > {name}")
-        gold, hears = GoldDataset(stage_queries, name=dataset.name), heard(stage_run.name)
+        gold, listener = GoldDataset(stage_queries, name=dataset.name), on_match(stage_run.name)
         try:
             with warnings.catch_warnings():  # of the answers they are said
                 warnings.simplefilter("ignore", MatchWarning)
                 warnings.simplefilter("ignore", MetricWarning)
-                evaluation = evaluate_run(gold, stage_run, criteria, corpus=corpus, heard=hears)
+                evaluation = evaluate_run(
+                    gold, stage_run, criteria, corpus=corpus, on_match=listener
+                )
                 threshold = final.table.threshold  # which may be another than the matcher's
                 if evaluation.table.threshold != threshold:
                     evaluation = evaluation.at_threshold(threshold)

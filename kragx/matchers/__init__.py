@@ -7,8 +7,8 @@ overlap, accept: 0.8, reject: 0.2}, {method: llm}]}``.
 
 from kragx.matchers.base import (
     BaseMatcher,
-    Heard as Heard,
     Matcher,
+    OnMatch as OnMatch,
     Place as Place,
     Trace as Trace,
     adapted as adapted,

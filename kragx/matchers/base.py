@@ -121,7 +121,7 @@ class Trace:
 Place = tuple[int, ...]
 """Where a member stands in a spec of combinations: the second of the first; a matcher alone: ()."""
 
-Heard = Callable[[MatchItem, Trace], object]
+OnMatch = Callable[[MatchItem, Trace], object]
 """Is told what a matcher was asked for a query, and said."""
 
 

@@ -11,7 +11,7 @@ from kragx.data import NO_CORPUS, Lacking
 from kragx.data.batch import Batch
 from kragx.data.ngrams import of_pairs
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import Heard, Matcher, Trace, adapted
+from kragx.matchers.base import Matcher, OnMatch, Trace, adapted
 from kragx.matchers.items import (
     MatchItem,
     TextlessError,
@@ -27,10 +27,10 @@ from kragx.metrics.threshold import matches
 
 
 def match(
-    items: Iterable[MatchItem], matcher: Matcher, notes: Notes, heard: Heard | None = None
+    items: Iterable[MatchItem], matcher: Matcher, notes: Notes, on_match: OnMatch | None = None
 ) -> MatchTable:
-    """Match all the queries that there are, asked for together: `match_part`, then `conclude`."""
-    table = match_part([batch_of([*items])], matcher, notes, heard)
+    """Match all queries that there are, asked for together: `match_batches`, then `conclude`."""
+    table = match_batches([batch_of([*items])], matcher, notes, on_match)
     conclude(matcher, notes)
     return table
 
@@ -45,11 +45,11 @@ def conclude(matcher: Matcher, notes: Notes) -> None:
     adapted(matcher).check(notes)
 
 
-def match_part(
+def match_batches(
     batches: Iterable[Batch],
     matcher: Matcher,
     notes: Notes,
-    heard: Heard | None = None,
+    on_match: OnMatch | None = None,
 ) -> MatchTable:
     """Match queries that others may follow; no text is kept.
 
@@ -57,7 +57,7 @@ def match_part(
         batches: the queries with their documents, in the order of the table's rows.
         matcher: scores them.
         notes: the matcher adds its counts and findings here.
-        heard: is told of each query what the matcher, and of a combination each member, said.
+        on_match: is told of each query what the matcher, and of a combination each member, said.
 
     Raises:
         DataError: what the matcher gave does not fit the items, or it compares texts and ids have
@@ -77,9 +77,9 @@ def match_part(
             items = chain.from_iterable(map(items_of, chain([batch], stream)))
             raise lacking(items, error, uses_gold=matcher.uses_gold) from None
         _check(trace, batch)
-        if heard is not None:
+        if on_match is not None:
             for item, of_item in zip(items_of(batch), trace.of_queries(*shapes(batch))):
-                heard(item, of_item)
+                on_match(item, of_item)
         tables.append(_table(batch, trace))
     nothing = Trace(matcher, np.empty(0), np.empty(0, bool))
     return MatchTable.joined(tables or [_table(Batch.of([]), nothing)])

@@ -22,7 +22,7 @@ from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.broken import BrokenTexts, Gaps
 from kragx.matchers.notes import Notes
 from kragx.matchers.passages import PAIR, PassageMatcher
-from kragx.matchers.rouge import shares
+from kragx.matchers.rouge import scores_of_counts
 from kragx.matchers.siblings import Siblings
 from kragx.metrics import Bools, Floats, Profile
 from kragx.metrics.spans.reading import plain
@@ -175,7 +175,9 @@ class OverlapMatcher(PassageMatcher):
         """The share of pairs of each document and gold text."""
         if self._by_characters:
             of_docs, of_golds = self._letters.numbered(without_hanja, docs, golds)
-            return shares("overlap", ngram_overlaps(of_docs, of_golds, PAIR, self._letters))
+            return scores_of_counts(
+                "overlap", ngram_overlaps(of_docs, of_golds, PAIR, self._letters)
+            )
         corpus = self.corpus
         of_docs, of_golds = (texts.by(corpus.pieces(texts.numbers)) for texts in (docs, golds))
-        return shares("overlap", ngram_overlaps(of_docs, of_golds, 2, corpus))
+        return scores_of_counts("overlap", ngram_overlaps(of_docs, of_golds, 2, corpus))

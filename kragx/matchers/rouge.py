@@ -63,12 +63,12 @@ class RougeMatcher(TokenMatcher):
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """ROUGE of each query's documents and gold texts, one query after another."""
         if self.method == "rougeL":
-            return shares(self.measure, _subsequences(docs, golds, self.corpus))
+            return scores_of_counts(self.measure, _subsequences(docs, golds, self.corpus))
         n = 1 if self.method == "rouge1" else 2
-        return shares(self.measure, ngram_overlaps(docs, golds, n, self.corpus))
+        return scores_of_counts(self.measure, ngram_overlaps(docs, golds, n, self.corpus))
 
 
-def shares(measure: Measure, pairs: Pairs) -> Floats:
+def scores_of_counts(measure: Measure, pairs: Pairs) -> Floats:
     """ROUGE of pairs for what they share."""
     return shared_part(measure, pairs.shared, pairs.shared, pairs.doc_sizes, pairs.gold_sizes)
 

@@ -17,7 +17,7 @@ from kragx.errors import JudgingError
 from kragx.judging import Failure, Judge
 from kragx.matchers import BaseMatcher, MatchItem, Notes
 from kragx.matchers.items import batch_of
-from kragx.matchers.matching import conclude, match_part
+from kragx.matchers.matching import conclude, match_batches
 from kragx.testing import ScriptedClient
 from tests.thoroughness import examples, some
 
@@ -54,7 +54,7 @@ def noted(
     notes = Notes()
     for part in parts:
         own_notes = Notes()
-        match_part([batch_of([*part])], own, own_notes)
+        match_batches([batch_of([*part])], own, own_notes)
         notes.merge(pickle.loads(pickle.dumps(own_notes)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

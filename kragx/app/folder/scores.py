@@ -34,8 +34,8 @@ from kragx.judging.pool import Pool
 from kragx.judging.votes import Verdict
 from kragx.matchers import (
     BaseMatcher,
-    Heard,
     MatchItem,
+    OnMatch,
     Place,
     RecordedMatcher,
     Trace,
@@ -90,7 +90,7 @@ class Recording:
     def _places(self) -> dict[str, list[Place]]:
         return {name: _places(spec) for name, spec in self.specs.items()}
 
-    def heard(self, name: str, run: str) -> Heard | None:
+    def on_match(self, name: str, run: str) -> OnMatch | None:
         """What listens to a matcher for a run; None if kragx can ask all of it again.
 
         Args:

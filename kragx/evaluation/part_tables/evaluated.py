@@ -31,7 +31,7 @@ from kragx.evaluation.part_tables.scored import (
     scored,
     settings_hash,
 )
-from kragx.evaluation.parts.matched import sound
+from kragx.evaluation.parts.matched import checked
 from kragx.evaluation.parts.part import parts_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.matchers import matching
@@ -154,7 +154,7 @@ def evaluate_in_parts(
             closing(made) as parts,
             progress_bar(phrase("scored parts"), None, is_shown) as advance,
         ):
-            for part in sound(parts, of):
+            for part in checked(parts, of):
                 advance()
                 of.passed.add(part.passed)
                 total.add(part.scores)

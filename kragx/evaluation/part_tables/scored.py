@@ -27,7 +27,7 @@ from kragx.errors import KragxError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import versions
 from kragx.evaluation.inputs import Texts, table_counts
-from kragx.evaluation.parts.matched import MatchedPart, PassedPart, itself, matched
+from kragx.evaluation.parts.matched import MatchedPart, PassedPart, itself, match_part
 from kragx.evaluation.parts.part import Part
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
@@ -188,7 +188,7 @@ def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings:
         return of_part
     plan = criteria.plan(itself if criteria.looks else _groups, texts)
     golds = compares_gold(criteria.matcher)
-    found = matched(part, replace(plan, hashes=True, golds=golds))
+    found = match_part(part, replace(plan, hashes=True, golds=golds))
     kept, found.passed.kept = found.passed.kept or [], None
     of_part.passed, of_part.error = found.passed, found.error
     of_part.scores.notes = found.notes

@@ -17,7 +17,7 @@ from kragx.evaluation.inputs import NO_TEXTS, Passed, Source, Texts
 from kragx.evaluation.parts.engine import Engine
 from kragx.evaluation.parts.part import Part, Rows, parts_of
 from kragx.evaluation.spans import Reader
-from kragx.matchers import BaseMatcher, Heard, MatchItem, Notes, Trace, matching
+from kragx.matchers import BaseMatcher, MatchItem, Notes, OnMatch, Trace, matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import MatchTable, Profile
 from kragx.metrics.spans.cover import Spread
@@ -43,7 +43,7 @@ class Plan:
         hashes: whether each query's gold is hashed, as the whole gold set is not at hand.
         golds: whether gold is kept that is compared with gold, for the same reason.
         keep: what is kept of each question; None for nothing. A function of a module.
-        hears: whether what the matcher was asked and said is kept.
+        keeps_traces: whether what the matcher was asked and said is kept.
     """
 
     matcher: BaseMatcher
@@ -54,7 +54,7 @@ class Plan:
     hashes: bool = False
     golds: bool = False
     keep: Callable[[MatchItem], Any] | None = None
-    hears: bool = False
+    keeps_traces: bool = False
 
 
 @dataclass
@@ -79,33 +79,33 @@ class MatchedPart(PassedPart):
     Attributes:
         notes: what the matcher noted.
         table: its matches; None after an error.
-        heard: what the matcher was asked, and said, of each question.
+        traces: what the matcher was asked, and said, of each question.
         spans: where the gold stands in what was retrieved, and who has read it; fewer than planned
             where it cannot be read.
     """
 
     notes: Notes = field(default_factory=Notes)
     table: MatchTable | None = None
-    heard: list[tuple[MatchItem, Trace]] = field(default_factory=list)
+    traces: list[tuple[MatchItem, Trace]] = field(default_factory=list)
     spans: dict[SpanOptions, tuple[Spread, Reader]] = field(default_factory=dict)
 
 
-def matched(part: Part, plan: Plan, heard: Heard | None = None) -> MatchedPart:
+def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> MatchedPart:
     """Match a part: the one function that does, in whichever process.
 
     Args:
         part: some questions.
         plan: what is done with them.
-        heard: is told what the matcher was asked, and said; else what the plan says is kept.
+        on_match: is told what the matcher was asked, and said; else what the plan says is kept.
     """
     passed = Passed(
         hashes=[] if plan.hashes else None,
         kept=None if plan.keep is None else [],
         golds=GoldSample() if plan.golds else None,
     )
-    of_part = MatchedPart(part.file, passed)
-    if plan.hears and heard is None:
-        heard = lambda item, trace: of_part.heard.append((item, trace))  # noqa: E731
+    result = MatchedPart(part.file, passed)
+    if plan.keeps_traces and on_match is None:
+        on_match = lambda item, trace: result.traces.append((item, trace))  # noqa: E731
     batches = passed.batches(
         plan.texts.filled(passed.noted(part.batches(passed.mender))),
         plan.profile,
@@ -113,17 +113,17 @@ def matched(part: Part, plan: Plan, heard: Heard | None = None) -> MatchedPart:
         keep=plan.keep or itself,
     )
     try:
-        of_part.table = matching.match_part(batches, plan.matcher, of_part.notes, heard)
+        result.table = matching.match_batches(batches, plan.matcher, result.notes, on_match)
     except LackingError as error:
         error.lacking.corpus = NO_CORPUS  # which whoever counts them all has
-        of_part.error = error
+        result.error = error
     except KragxError as error:
-        of_part.error = error
+        result.error = error
     else:
         with suppress(DataError):  # whoever computes the metric reads them again, and says it
             for span in plan.spans:
-                of_part.spans[span] = read_spans(passed.kept or (), of_part.table, span)
-    return of_part
+                result.spans[span] = read_spans(passed.kept or (), result.table, span)
+    return result
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def match_all(
     plan: Plan,
     notes: Notes,
     engine: Engine | None = None,
-    heard: Heard | None = None,
+    on_match: OnMatch | None = None,
 ) -> Matched:
     """The matches of a whole source, which has passed then.
 
@@ -153,7 +153,7 @@ def match_all(
         plan: what is done with it.
         notes: the matcher adds its counts here.
         engine: does the work in parts; None for all of it at once, here.
-        heard: is told of each query what the matcher, and of a combination each member, said.
+        on_match: is told of each query what the matcher, and of a combination each member, said.
 
     Raises:
         DataError: the first that would be found reading all of it; ids without texts are counted.
@@ -165,30 +165,30 @@ def match_all(
         texts=source.texts,
         hashes=passed.hashes is not None,
         golds=passed.golds is not None,
-        hears=heard is not None,
+        keeps_traces=on_match is not None,
     )
     if plan.keep is not None:
         passed.kept = []
     if engine is None:
-        parts = (matched(part, plan, heard) for part in [Rows(source.rows)])
+        parts = (match_part(part, plan, on_match) for part in [Rows(source.rows)])
         plan = replace(plan, spans=())
     else:
-        parts = engine.map(partial(matched, plan=plan), parts_of(source.rows))
+        parts = engine.map(partial(match_part, plan=plan), parts_of(source.rows))
     tables: list[MatchTable] = []
     spans: dict[SpanOptions, list[tuple[Spread, Reader]]] = defaultdict(list)
     is_shown = None if engine is not None else False
     # Closed at once, also after a mistake, as others may be at work.
     with closing(parts), progress_bar(phrase("matched parts"), None, is_shown) as advance:
-        for of_part in sound(parts, source):
+        for result in checked(parts, source):
             advance()
-            passed.add(of_part.passed)
-            notes.merge(of_part.notes)
-            for item, trace in of_part.heard:
-                if heard is not None:
-                    heard(item, trace)
-            if of_part.table is not None:
-                tables.append(of_part.table)
-            for how, own in of_part.spans.items():
+            passed.add(result.passed)
+            notes.merge(result.notes)
+            for item, trace in result.traces:
+                if on_match is not None:
+                    on_match(item, trace)
+            if result.table is not None:
+                tables.append(result.table)
+            for how, own in result.spans.items():
                 spans[how].append(own)
     matching.conclude(plan.matcher, notes)
     return Matched(
@@ -207,7 +207,7 @@ def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:
 _Part = TypeVar("_Part", bound=PassedPart)
 
 
-def sound(parts: Iterable[_Part], source: Source) -> Iterator[_Part]:
+def checked(parts: Iterable[_Part], source: Source) -> Iterator[_Part]:
     """What came of the parts of a source, in order, as long as nothing is wrong.
 
     Raises:
@@ -215,15 +215,15 @@ def sound(parts: Iterable[_Part], source: Source) -> Iterator[_Part]:
     """
     lacking: LackingError | None = None
     first: dict[str, tuple[str, int | None]] = {}
-    for of_part in parts:
-        file = of_part.file or ("" if source.reading is None else source.reading.problems.file)
-        for query_id, line in of_part.passed.lines.items():
+    for result in parts:
+        file = result.file or ("" if source.reading is None else source.reading.problems.file)
+        for query_id, line in result.passed.lines.items():
             place = file, line
             if query_id in first:
                 message = stands_twice(query_id, place, first[query_id])
                 raise Problem(*place, "query_id", message).error()
             first[query_id] = place
-        error = of_part.error
+        error = result.error
         if isinstance(error, LackingError):  # all of them are counted
             if lacking is None:
                 error.lacking.corpus = source.texts.corpus
@@ -232,7 +232,7 @@ def sound(parts: Iterable[_Part], source: Source) -> Iterator[_Part]:
                 lacking.lacking.add(error.lacking)
         elif error is not None:
             raise error
-        yield of_part
+        yield result
     source.ended()
     if lacking is not None:
         raise lacking.lacking.error(lacking.needed_by)

@@ -130,9 +130,11 @@ def test_a_table_says_what_it_is_of(files: Path) -> None:
 def n_computed(files: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """Score into the folder; how many parts were computed."""
     computed: list[str] = []
-    matched = scored.matched
+    match_part = scored.match_part
     monkeypatch.setattr(
-        scored, "matched", lambda part, plan: computed.append(part.name) or matched(part, plan)
+        scored,
+        "match_part",
+        lambda part, plan: computed.append(part.name) or match_part(part, plan),
     )
 
     def run(**options: Any) -> int:
