@@ -75,6 +75,6 @@ def _is_cut(doc: str, gold: str, start: int, end: int) -> bool:
     if not runs:
         return True
     first, last = runs[0], runs[-1]
-    before = first.a - first.b
-    behind = (len(gold) - last.a - last.size) - (end - start - last.b - last.size)
-    return (start == 0 and before > 0) or (end == len(doc) and behind > 0)
+    head = first.a - first.b
+    tail = (len(gold) - last.a - last.size) - (end - start - last.b - last.size)
+    return (start == 0 and head > 0) or (end == len(doc) and tail > 0)

@@ -38,7 +38,7 @@ class ArrayMatcher(BaseMatcher):
         n_pairs = int((np.multiply(*shapes(batch))).sum())
         return self._trace(batch, notes, np.ones(n_pairs, bool) if wanted is None else wanted)
 
-    def _trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def _trace(self, batch: Batch, notes: Notes, mask: Bools) -> Trace:
         every = Targets.of(batch.golds)
         targets = self.compared(batch, every)
         scores = self.target_scores(batch, targets, notes)
@@ -47,7 +47,7 @@ class ArrayMatcher(BaseMatcher):
             is_compared: Bools = (every.entries.texts.numbers >= 0)[target]
             scores, of_compared = np.zeros(len(target)), scores
             scores[is_compared] = of_compared
-        return Trace(self, scores, wanted)
+        return Trace(self, scores, mask)
 
     def scores_where(
         self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
@@ -56,10 +56,10 @@ class ArrayMatcher(BaseMatcher):
         stream = iter(items)
         while part := [*islice(stream, _BATCH)]:
             batch = batch_of([item for item, _ in part])
-            masks = [np.ones(item.shape, bool) if own is None else own for item, own in part]
-            wanted = np.concatenate([*map(np.ravel, masks)])
-            trace = ArrayMatcher.trace(self, batch, notes, wanted)
-            yield from (own.scores for own in trace.of_queries(*shapes(batch)))
+            masks = [np.ones(item.shape, bool) if mask is None else mask for item, mask in part]
+            mask = np.concatenate([*map(np.ravel, masks)])
+            trace = ArrayMatcher.trace(self, batch, notes, mask)
+            yield from (of_query.scores for of_query in trace.of_queries(*shapes(batch)))
 
 
 def with_texts(matcher: BaseMatcher, batch: Batch, targets: Targets) -> Targets:

@@ -99,15 +99,15 @@ class Trace:
         members = [member.of_queries(n_docs, n_targets) for member in self.members]
         end = 0
         for n, t in zip(n_docs.tolist(), n_targets.tolist()):
-            own = slice(end, end := end + n * t)
+            pairs = slice(end, end := end + n * t)
             reach = self.reach
             yield replace(
                 self,
-                scores=self.scores[own].reshape(n, t),
-                open=self.open[own].reshape(n, t),
+                scores=self.scores[pairs].reshape(n, t),
+                open=self.open[pairs].reshape(n, t),
                 members=tuple(map(next, members)),
-                pending=None if self.pending is None else self.pending[own].reshape(n, t),
-                reach=reach and (reach[0][own].reshape(n, t), reach[1][own].reshape(n, t)),
+                pending=None if self.pending is None else self.pending[pairs].reshape(n, t),
+                reach=reach and (reach[0][pairs].reshape(n, t), reach[1][pairs].reshape(n, t)),
             )
 
     def leaves(self, place: Place = ()) -> Iterator[tuple[Place, Trace]]:
@@ -225,7 +225,7 @@ class BaseMatcher:
         if wanted is None:
             answers = self.scores(stream, notes)
         else:
-            masks = (own.reshape(item.shape) for own, item in zip(np.split(wanted, ends), items))
+            masks = (mask.reshape(item.shape) for mask, item in zip(np.split(wanted, ends), items))
             answers = self.scores_where(zip(stream, masks), notes)
         scores = [np.empty(0)]
         for matrix in answers:
@@ -244,14 +244,14 @@ class BaseMatcher:
 
     def _shaped(self, matrix: ArrayLike, item: MatchItem) -> Floats:
         """Scores as an array of its own: who gave them may use theirs again for the next query."""
-        where = f"{self.class_name}.scores, query {item.query.id!r}"
+        place = f"{self.class_name}.scores, query {item.query.id!r}"
         try:
             scores = np.array(matrix, np.float64)
         except (TypeError, ValueError) as error:
-            raise DataError(f"{where}: not an array of numbers: {error}") from None
+            raise DataError(f"{place}: not an array of numbers: {error}") from None
         if scores.shape != item.shape:
             raise DataError(
-                f"{where}: an array of shape {scores.shape}; "
+                f"{place}: an array of shape {scores.shape}; "
                 f"{item.shape[0]} documents x {item.shape[1]} targets are expected"
             )
         return scores
@@ -404,8 +404,8 @@ class BaseMatcher:
 
     def __getstate__(self) -> dict[str, Any]:
         # What it has read so far stays here: another process reads its own texts.
-        kept = (name for name in vars(self) if not _is_cached(type(self), name))
-        return {name: vars(self)[name] for name in kept}
+        names = (name for name in vars(self) if not _is_cached(type(self), name))
+        return {name: vars(self)[name] for name in names}
 
     def __post_init__(self) -> None:
         plugins.check_options(self)

@@ -91,8 +91,8 @@ class Unmatchable:
             n=self.n,
             example=example,
         )
-        known = (EMPTY, FEW, MARKUP, SIGNS, NO_VECTOR, _no_token(self.tokenizer))
-        remedy = next((own for own in known if own == self.remedy), self.remedy)
+        remedies = (EMPTY, FEW, MARKUP, SIGNS, NO_VECTOR, _no_token(self.tokenizer))
+        remedy = next((text for text in remedies if text == self.remedy), self.remedy)
         return joined(": ", [problem, remedy])
 
 
@@ -116,8 +116,8 @@ class BatchMatcher(ArrayMatcher):
         """Lists of a batch as they are compared: the same of other texts."""
         forms = self._forms
         forms.make_room()
-        numbers = [forms.of(own.known, own.numbers) for own in lists]
-        return (Lists(forms.texts, of, own.n_texts) for own, of in zip(lists, numbers))
+        numbers = [forms.of(texts.known, texts.numbers) for texts in lists]
+        return (Lists(forms.texts, rows, texts.n_texts) for texts, rows in zip(lists, numbers))
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Which of some texts, numbered before, can match nothing as gold or as documents."""
@@ -158,13 +158,13 @@ class BatchMatcher(ArrayMatcher):
         """Those of `_told_apart`, as if the pairs in a row with one gold text were a question."""
         if not len(docs):
             return np.empty(0)
-        known = known_texts()
-        known.make_room()
-        of_docs, of_golds = (np.array(known.numbers(texts), np.int64) for texts in (docs, golds))
+        store = known_texts()
+        store.make_room()
+        of_docs, of_golds = (np.array(store.numbers(texts), np.int64) for texts in (docs, golds))
         first = np.concatenate(([0], np.diff(of_golds).nonzero()[0] + 1))
         questions = (
-            Lists(known.texts, of_docs, np.diff(first, append=len(docs))),
-            Lists(known.texts, of_golds[first], np.ones(len(first), np.int64)),
+            Lists(store.texts, of_docs, np.diff(first, append=len(docs))),
+            Lists(store.texts, of_golds[first], np.ones(len(first), np.int64)),
         )
         in_docs, in_golds = self.numbered(*questions)
         return self._told_apart(in_docs, in_golds, self.compare(in_docs, in_golds), Notes())
@@ -200,15 +200,15 @@ class BatchMatcher(ArrayMatcher):
             n_queries = len(distinct(queries))
             notes[count] += n_queries
             if count in (DOCS_LOST, GOLD_LOST):
-                lost = notes.finding(self.settings, count, Unmatchable)
-                if not lost.n:
+                finding = notes.finding(self.settings, count, Unmatchable)
+                if not finding.n:
                     text = texts.known[texts.numbers[is_special][0]]
-                    lost.matcher, lost.is_gold = self.name, count == GOLD_LOST
-                    lost.text, lost.query = shorten(text, 42), batch.query_ids[queries[0]]
-                    lost.remedy = str(self.remedy(text)) if lost.is_gold else ""
+                    finding.matcher, finding.is_gold = self.name, count == GOLD_LOST
+                    finding.text, finding.query = shorten(text, 42), batch.query_ids[queries[0]]
+                    finding.remedy = str(self.remedy(text)) if finding.is_gold else ""
                     if (tokenizer := getattr(self, "tokenizer", None)) is not None:
-                        lost.tokenizer = shown_name(tokenizer)
-                lost.n += n_queries
+                        finding.tokenizer = shown_name(tokenizer)
+                finding.n += n_queries
 
 
 class TokenMatcher(BatchMatcher):

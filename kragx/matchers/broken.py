@@ -144,12 +144,14 @@ class BrokenTexts:
                     yield self._gap(doc, gold, float(scores[row, column]))
 
     def _gap(self, text: str, gold: str, score: float) -> Gap | None:
-        (one, in_one), (two, in_two) = self._of(text), self._of(gold)
-        least = int(min(in_one.sum(), in_two.sum()))
-        if 2 * least < _LEAST_CHARACTERS:
+        (runs, in_text), (gold_runs, in_gold) = self._of(text), self._of(gold)
+        n_runs = int(min(in_text.sum(), in_gold.sum()))
+        if 2 * n_runs < _LEAST_CHARACTERS:
             return None
-        _, of_one, of_two = np.intersect1d(one, two, assume_unique=True, return_indices=True)
-        by_characters = int(np.minimum(in_one[of_one], in_two[of_two]).sum()) / least
+        _, of_text, of_gold = np.intersect1d(
+            runs, gold_runs, assume_unique=True, return_indices=True
+        )
+        by_characters = int(np.minimum(in_text[of_text], in_gold[of_gold]).sum()) / n_runs
         if by_characters < _LEAST_BY_CHARACTERS:
             return None
         hangul = any("가" <= char <= "힣" for char in gold)

@@ -75,7 +75,7 @@ class CombinedMatcher(ArrayMatcher):
             places=tuple(step.place for step in self.steps),
             judges=any(member.judges for member in members),
             votes=any(member.votes for member in members),
-            vocabulary=next((own.vocabulary for own in members if own.vocabulary), None),
+            vocabulary=next((member.vocabulary for member in members if member.vocabulary), None),
             reads="texts" if any(member.reads == "texts" for member in members) else "ids",
             yes_or_no=not filters,
             tells_siblings=any(member.tells_siblings for member in members),
@@ -87,12 +87,12 @@ class CombinedMatcher(ArrayMatcher):
         """What a result records: the matchers in order, with their limits."""
         settings: dict[str, Any] = {"method": self.kind, "of": []}
         for step in self.steps:
-            own = dict(step.matcher.settings)
+            options = dict(step.matcher.settings)
             if self.kind == "cascade" and step is not self.steps[-1]:
-                own.pop("threshold", None)
+                options.pop("threshold", None)
                 limits = {"accept": step.accept, "reject": step.reject}
-                own |= {name: limit for name, limit in limits.items() if limit is not None}
-            settings["of"].append(own)
+                options |= {name: limit for name, limit in limits.items() if limit is not None}
+            settings["of"].append(options)
         if not self.yes_or_no:
             settings["threshold"] = settings["of"][-1].pop("threshold")
         return settings
@@ -146,23 +146,23 @@ class CombinedMatcher(ArrayMatcher):
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
         """What the members say by texts alone; what is left to another one is no match."""
         of_members = [step.matcher.pair_scores(docs, golds) for step in self.steps]
-        known = [member for member in of_members if member is not None]
-        if not known or (self.kind == "all" and len(known) < len(of_members)):
+        scores = [member for member in of_members if member is not None]
+        if not scores or (self.kind == "all" and len(scores) < len(of_members)):
             return None
         decision = _Decision(self, np.ones(len(docs), bool))
-        for step, own in zip(self.steps, of_members):
-            if own is not None:
-                decision.take(step, Trace(step.matcher, own, decision.open))
+        for step, of_member in zip(self.steps, of_members):
+            if of_member is not None:
+                decision.take(step, Trace(step.matcher, of_member, decision.open))
             elif self.kind == "cascade":  # whoever is asked here decides all that is open
                 break
         return decision.trace().scores
 
-    def _trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def _trace(self, batch: Batch, notes: Notes, mask: Bools) -> Trace:
         """1, 0 and NaN, and what each member was asked; pairs that are not wanted are 0."""
-        decision = _Decision(self, wanted)
+        decision = _Decision(self, mask)
         for step in self.steps:
             if step.matcher.judges and not step.matcher.members:
-                notes.judging.n_calls_saved += _spared(batch, wanted, decision.open)
+                notes.judging.n_calls_saved += _spared(batch, mask, decision.open)
             decision.take(step, step.matcher.trace(batch, notes, decision.open))
         return decision.trace()
 
@@ -174,11 +174,11 @@ class _Decision:
         open: the pairs that the next member is asked for.
     """
 
-    def __init__(self, matcher: CombinedMatcher, wanted: Bools) -> None:
-        self._matcher, self._wanted = matcher, wanted
-        self.open: Bools = wanted
-        self._scores = np.zeros(len(wanted))
-        self._unknown, self._pending, self._disputed = np.zeros((3, len(wanted)), bool)
+    def __init__(self, matcher: CombinedMatcher, mask: Bools) -> None:
+        self._matcher, self._mask = matcher, mask
+        self.open: Bools = mask
+        self._scores = np.zeros(len(mask))
+        self._unknown, self._pending, self._disputed = np.zeros((3, len(mask)), bool)
         self._members: list[Trace] = []
 
     def take(self, step: Step, trace: Trace) -> None:
@@ -191,22 +191,22 @@ class _Decision:
         )
         missing = np.isnan(trace.scores) & rest
         self._unknown |= missing
-        match, gone = (trace.scores >= accept) & rest, (trace.scores < reject) & rest
+        match, rejected = (trace.scores >= accept) & rest, (trace.scores < reject) & rest
         if last and not self._matcher.yes_or_no:
             self._scores[rest] = trace.scores[rest]
         else:
             self._scores[match] = 1.0
         if kind == "all":  # one that does not match decides
-            self._unknown &= ~(rest & ~missing & ~match) if last else ~gone
+            self._unknown &= ~(rest & ~missing & ~match) if last else ~rejected
         if trace.reach is not None:
             low, high = trace.reach
             by_vote = ((low >= accept) != (high >= accept)) | ((low < reject) != (high < reject))
             self._disputed |= by_vote & rest
         # The members of `any` and `all`, the last of a cascade and combinations say yes or no.
-        says = last or kind != "cascade" or step.matcher.members
-        limits = None if says else (step.accept, step.reject)
+        yes_or_no = last or kind != "cascade" or step.matcher.members
+        limits = None if yes_or_no else (step.accept, step.reject)
         self._members.append(replace(trace, limits=limits))
-        self.open = rest & ~match & ~gone
+        self.open = rest & ~match & ~rejected
         if trace.pending is not None:
             self.open &= ~trace.pending
             self._pending |= trace.pending
@@ -221,14 +221,14 @@ class _Decision:
             reach = np.where(self._disputed, 0.0, scores), np.where(self._disputed, 1.0, scores)
         members, pending = tuple(self._members), self._pending
         return Trace(
-            self._matcher, scores, self._wanted, members=members, pending=pending, reach=reach
+            self._matcher, scores, self._mask, members=members, pending=pending, reach=reach
         )
 
 
-def _spared(batch: Batch, wanted: Bools, open_: Bools) -> int:
+def _spared(batch: Batch, mask: Bools, open_: Bools) -> int:
     """Distinct pairs of texts that a judge need not be asked for, as they are decided already."""
     docs, targets = batch.docs.texts, Targets.of(batch.golds).entries.texts
     doc, target = of_pairs(docs.n_texts, targets.n_texts)
     n = len(targets.known) + 1  # a text that is missing has the number -1
     pairs = docs.numbers[doc] * n + targets.numbers[target]
-    return len(np.setdiff1d(pairs[wanted & ~open_], pairs[open_]))
+    return len(np.setdiff1d(pairs[mask & ~open_], pairs[open_]))

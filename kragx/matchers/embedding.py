@@ -161,10 +161,10 @@ class EmbeddingMatcher(BatchMatcher):
         # A model that the user has named is that model, whatever class asks it.
         names = [self.model] if self.model else [settings["embeddings"], settings.get("model")]
         if isinstance(self.embeddings, str):
-            said = plugins.without_secrets(self._more(self.args or {}))
+            options = plugins.without_secrets(self._more(self.args or {}))
         else:
-            said = {} if self.model else self._more(plugins.given(self.embeddings, _SAYS))
-        identity = [*names, said or None, settings.get("embed_as")]
+            options = {} if self.model else self._more(plugins.given(self.embeddings, _SAYS))
+        identity = [*names, options or None, settings.get("embed_as")]
         return json.dumps(identity, sort_keys=True, ensure_ascii=False, default=repr)
 
     @cached_property
@@ -198,15 +198,15 @@ class EmbeddingMatcher(BatchMatcher):
             DataError: what embeds failed, or gave no vectors; those it gave before are kept.
         """
         numbered = [*super().numbered(*lists)]
-        texts = dict.fromkeys(text for own in numbered for of_query in own for text in of_query)
+        texts = dict.fromkeys(text for side in numbered for of_query in side for text in of_query)
         # Models give an empty text a vector like any other, or refuse the whole batch.
         self._vectors.of(filter(str.strip, texts))
         return iter(numbered)
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those that are empty, or whose vector is zero."""
-        each, places = np.unique(texts.numbers, return_inverse=True)
-        units = self._units([texts.known[number] for number in each.tolist()])
+        numbers, places = np.unique(texts.numbers, return_inverse=True)
+        units = self._units([texts.known[number] for number in numbers.tolist()])
         return np.array([not unit.any() for unit in units], bool)[places]
 
     def remedy(self, text: str) -> str:
@@ -215,9 +215,9 @@ class EmbeddingMatcher(BatchMatcher):
 
     def _units(self, texts: Sequence[str]) -> Floats:
         """Their unit vectors, one below the other; zeros for an empty text."""
-        known = self._vectors.known
-        zero = np.zeros(len(next(iter(known.values()), ())))
-        return np.array([known[text] if text.strip() else zero for text in texts])
+        vectors = self._vectors.known
+        zero = np.zeros(len(next(iter(vectors.values()), ())))
+        return np.array([vectors[text] if text.strip() else zero for text in texts])
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """Cosines of unit vectors, in [0, 1]."""
@@ -240,9 +240,9 @@ def _embeds(value: object) -> bool:
     )
 
 
-def _embedded(embeddings: Any, texts: list[str], as_: EmbedAs) -> Sequence[Sequence[float]]:
+def _embedded(embeddings: Any, texts: list[str], embed_as: EmbedAs) -> Sequence[Sequence[float]]:
     """Ask for the vectors of a batch, of a class that is asynchronous alone as well."""
-    one_by_one = as_ == "queries"
+    one_by_one = embed_as == "queries"
     name = "embed_query" if one_by_one else "embed_documents"
     later = getattr(embeddings, f"a{name}", None)
     if later is None or hasattr(embeddings, name):

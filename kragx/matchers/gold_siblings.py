@@ -86,8 +86,8 @@ class GoldSample:
         """Take the questions of a batch into account."""
         targets = Targets.of(batch.golds)
         texts = targets.entries.texts
-        numbers, known = texts.numbers.tolist(), texts.known
-        has_text = np.array([number >= 0 and bool(known[number]) for number in numbers], bool)
+        numbers, strings = texts.numbers.tolist(), texts.known
+        has_text = np.array([number >= 0 and bool(strings[number]) for number in numbers], bool)
         is_gold = (batch.grades > 0)[targets.gold] & has_text
         of_gold = texts.those(is_gold)
         for row, n_texts in enumerate(of_gold.n_texts.tolist()):
@@ -115,7 +115,7 @@ class GoldSample:
     def looked_at(self) -> list[_Question]:
         """The first questions, as long as their texts are not too many."""
         ordered = nsmallest(MOST_TEXTS, self.questions)
-        n_texts = np.cumsum([len(own.texts) for own in ordered])
+        n_texts = np.cumsum([len(question.texts) for question in ordered])
         return ordered[: max(1, int(np.searchsorted(n_texts, MOST_TEXTS, side="right")))]
 
 
@@ -145,22 +145,22 @@ class GoldSiblings:
 
         Where texts are misread, what differs in them need be no other text.
         """
-        of = len(self.scores)
+        n_compared = len(self.scores)
         causes = {"taken": self.scores} if self.untold is None else {"untold": self.scores}
         if self.misread and self.untold is not None:
             causes["misread"] = self.untold
         for cause, scores in causes.items():
             n = int(matches(scores, threshold).sum())
-            if n >= max(LEAST_QUESTIONS, LEAST_SHARE * of):
-                known = {"cause": cause, "n": n, "of": of, "n_questions": self.n_questions}
-                return {SIBLINGS: {**known, "example": dict(self.example)}}
+            if n >= max(LEAST_QUESTIONS, LEAST_SHARE * n_compared):
+                record = {"cause": cause, "n": n, "of": n_compared, "n_questions": self.n_questions}
+                return {SIBLINGS: {**record, "example": dict(self.example)}}
         return {}
 
     def record(self) -> dict[str, Any]:
         """All of it but `misread`, as JSON has it."""
         untold = None if self.untold is None else self.untold.tolist()
-        known = {"scores": self.scores.tolist(), "untold": untold}
-        return {**known, "example": dict(self.example), "n_questions": self.n_questions}
+        arrays = {"scores": self.scores.tolist(), "untold": untold}
+        return {**arrays, "example": dict(self.example), "n_questions": self.n_questions}
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> Self:
@@ -169,8 +169,8 @@ class GoldSiblings:
         Raises:
             KeyError, TypeError, ValueError: it is none.
         """
-        known = [record["scores"], record["untold"]]
-        scores, untold = (None if own is None else np.array(own, np.float64) for own in known)
+        arrays = [record["scores"], record["untold"]]
+        scores, untold = (None if row is None else np.array(row, np.float64) for row in arrays)
         example = {str(name): str(value) for name, value in record["example"].items()}
         if scores is None or scores.ndim != 1 or example.keys() not in ({*_EXAMPLE}, set()):
             raise ValueError("no comparison of gold with gold")
@@ -188,8 +188,8 @@ def compares_gold(matcher: BaseMatcher) -> bool:
     Of these `text` and the like take no text for another.
     """
     says_yes_or_no = matcher.yes_or_no and not matcher.members
-    known = matcher.reads == "texts" and not says_yes_or_no
-    return known and matcher.pair_scores((), ()) is not None
+    by_texts = matcher.reads == "texts" and not says_yes_or_no
+    return by_texts and matcher.pair_scores((), ()) is not None
 
 
 def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
@@ -210,22 +210,22 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
     if matcher.vocabulary is not None or matcher.needs_vocabulary:
         # What is known before anything is retrieved.
         gathering = Gathering(None if matcher.vocabulary is None else matcher.vocabulary.corpus)
-        gathering.add_golds((text for own in questions for text in own.texts), of_script=True)
+        gathering.add_golds((text for query in questions for text in query.texts), of_script=True)
         matcher = matcher.knowing(gathering.vocabulary)
     texts = sorted(of_text)
     rows = [of_text[text] for text in texts]
     pairs = _alike(texts, rows)
-    docs, golds = [texts[doc] for _, doc in pairs], [texts[own] for own, _ in pairs]
+    docs, golds = [texts[doc] for _, doc in pairs], [texts[gold] for gold, _ in pairs]
 
-    def said(by: BaseMatcher) -> Floats:
-        scores = by.pair_scores(docs, golds)
+    def said(matcher: BaseMatcher) -> Floats:
+        scores = matcher.pair_scores(docs, golds)
         assert scores is not None
         return scores
 
     def best(scores: Floats) -> Floats:
         of_questions = np.zeros(len(questions))
-        for (own, doc), score in zip(pairs, scores.tolist()):
-            for row in rows[own] - rows[doc] if score else ():
+        for (gold, doc), score in zip(pairs, scores.tolist()):
+            for row in rows[gold] - rows[doc] if score else ():
                 of_questions[row] = max(of_questions[row], score)
         return of_questions
 
@@ -233,11 +233,11 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
     untold = best(said(matcher.siblings_together())) if matcher.tells_siblings else None
     example: dict[str, str] = {}
     if pairs:
-        own, doc = pairs[int(scores.argmax())]
-        row = min(rows[own] - rows[doc])
-        text, other_text = _pieces(texts[own], texts[doc])
-        other = questions[min(rows[doc] - {row})]
-        example = dict(zip(_EXAMPLE, (questions[row].id, text, other.id, other_text)))
+        gold, doc = pairs[int(scores.argmax())]
+        row = min(rows[gold] - rows[doc])
+        text, other_text = _pieces(texts[gold], texts[doc])
+        sibling = questions[min(rows[doc] - {row})]
+        example = dict(zip(_EXAMPLE, (questions[row].id, text, sibling.id, other_text)))
     return GoldSiblings(best(scores), untold, example, sample.n)
 
 
@@ -252,11 +252,11 @@ def _alike(texts: Sequence[str], rows: Sequence[set[int]]) -> list[tuple[int, in
     alike /= size.T
     np.fill_diagonal(alike, 0)
     pairs: list[tuple[int, int]] = []
-    for own, others in enumerate(_greatest(alike)):
+    for gold, docs in enumerate(_greatest(alike)):
         n_before = len(pairs)
-        for other in others:
-            if not (rows[own] <= rows[other] or _same(bare[own], bare[other])):
-                pairs.append((own, other))
+        for doc in docs:
+            if not (rows[gold] <= rows[doc] or _same(bare[gold], bare[doc])):
+                pairs.append((gold, doc))
             if len(pairs) == n_before + _NEAREST:
                 break
     return pairs
@@ -265,10 +265,8 @@ def _alike(texts: Sequence[str], rows: Sequence[set[int]]) -> list[tuple[int, in
 def _greatest(rows: NDArray[np.float32]) -> list[list[int]]:
     """Where the greatest numbers of each row stand, those above 0; of equal ones the first."""
     n = rows.shape[1]
-    least = (
-        np.partition(rows, n - _CANDIDATES, axis=1)[:, n - _CANDIDATES] if n > _CANDIDATES else 0
-    )
-    row, place = ((rows >= np.reshape(least, (-1, 1))) & (rows > 0)).nonzero()
+    cut = np.partition(rows, n - _CANDIDATES, axis=1)[:, n - _CANDIDATES] if n > _CANDIDATES else 0
+    row, place = ((rows >= np.reshape(cut, (-1, 1))) & (rows > 0)).nonzero()
     order = np.lexsort((-rows[row, place], row))
     ends = np.searchsorted(row, np.arange(len(rows) + 1)).tolist()
     places = place[order].tolist()
@@ -308,12 +306,12 @@ def _in_both(slots: NDArray[np.uint64]) -> NDArray[np.float32]:
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and about 2**64 by the golden ratio
 
 
-def _same(one: str, other: str) -> bool:
+def _same(gold: str, doc: str) -> bool:
     """Whether one stands in the other, or one ends as the other begins, as windows do."""
-    short, long = (one, other) if len(one) < len(other) else (other, one)
+    short, long = (gold, doc) if len(gold) < len(doc) else (doc, gold)
     if short in long:  # two siblings have nothing of it, as a rule
         return _stands(short, long)
-    return _continues(one, other) or _continues(other, one)
+    return _continues(gold, doc) or _continues(doc, gold)
 
 
 def _stands(short: str, long: str) -> bool:
@@ -330,18 +328,18 @@ def _stands(short: str, long: str) -> bool:
     return False
 
 
-def _continues(one: str, other: str) -> bool:
+def _continues(text: str, sequel: str) -> bool:
     """Whether the last third of a text, or more, is how the other one begins."""
-    start = one.find(other[:_PROBE], 1)
+    start = text.find(sequel[:_PROBE], 1)
     if start < 0:
         return False
-    least = _OVERLAP * min(len(one), len(other))
+    overlap = _OVERLAP * min(len(text), len(sequel))
     for _ in range(_TRIES):
-        if start < 0 or len(one) - start < least:
+        if start < 0 or len(text) - start < overlap:
             return False
-        if other.startswith(one[start:]):
+        if sequel.startswith(text[start:]):
             return True
-        start = one.find(other[:_PROBE], start + 1)
+        start = text.find(sequel[:_PROBE], start + 1)
     return False
 
 
@@ -350,15 +348,15 @@ def _in_number(text: str, place: int) -> bool:
     return 0 < place < len(text) and text[place - 1 : place + 1].isdecimal()
 
 
-def _pieces(one: str, other: str) -> tuple[str, str]:
+def _pieces(gold: str, doc: str) -> tuple[str, str]:
     """Of two texts where they begin to differ."""
-    one, other = normalise(one), normalise(other)
-    pairs = zip(one, other)
-    same = next((place for place, (left, right) in enumerate(pairs) if left != right), 0)
-    start = one.rfind(" ", 0, max(same - _BEFORE, 0)) + 1
+    gold, doc = normalise(gold), normalise(doc)
+    pairs = zip(gold, doc)
+    same = next((place for place, (in_gold, in_doc) in enumerate(pairs) if in_gold != in_doc), 0)
+    start = gold.rfind(" ", 0, max(same - _BEFORE, 0)) + 1
 
     def piece(text: str) -> str:
-        own = text[start : start + _SHOWN]
-        return "…" * (start > 0) + own + "…" * (start + _SHOWN < len(text))
+        excerpt = text[start : start + _SHOWN]
+        return "…" * (start > 0) + excerpt + "…" * (start + _SHOWN < len(text))
 
-    return piece(one), piece(other)
+    return piece(gold), piece(doc)

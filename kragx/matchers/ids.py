@@ -180,11 +180,11 @@ class IdMatcher(IdsMatcher, ArrayMatcher):
         pair = ranges(starts(n_beside)[likely], n_beside[likely])
         scores = np.zeros(int(n_beside.sum()))
         scores[pair[np.repeat(docs[likely], n_beside[likely]) == golds[target]]] = 1.0
-        apart = notes.finding(self.settings, APART, Apart)
+        finding = notes.finding(self.settings, APART, Apart)
         is_plain = _is_plain("".join(filter(None, chain(doc_ids, target_ids))))
-        if scores.any() and not apart.met:
-            apart.meet()
-        if apart.met and is_plain:  # as a rule
+        if scores.any() and not finding.met:
+            finding.meet()
+        if finding.met and is_plain:  # as a rule
             return scores
         last_doc, last_target = np.cumsum(n_docs).tolist(), np.cumsum(n_targets).tolist()
         for query in np.flatnonzero((n_docs > 0) & (n_targets > 0)).tolist():
@@ -192,16 +192,16 @@ class IdMatcher(IdsMatcher, ArrayMatcher):
             own_docs: Any = doc_ids[first : last_doc[query]]
             own_targets = slice(last_target[query] - int(n_targets[query]), last_target[query])
             golds_of = target_ids[own_targets]
-            wanted = [*filter(None, golds_of)]
-            if not apart.met:
+            gold_ids = [*filter(None, golds_of)]
+            if not finding.met:
                 metadata = batch.docs.metadata and batch.docs.metadata[first]
-                apart.add(batch.query_ids[query], own_docs, wanted, _keys(metadata or {}))
-            if not _is_plain("".join(chain(own_docs, wanted))):
+                finding.add(batch.query_ids[query], own_docs, gold_ids, _keys(metadata or {}))
+            if not _is_plain("".join(chain(own_docs, gold_ids))):
                 missed = _not_found(own_docs, golds_of, targets.gold[own_targets].tolist())
                 alike = look_alikes(missed, own_docs)
                 notes[ALIKE] += bool(alike)
                 if alike:  # which is said by itself
-                    apart.meet()
+                    finding.meet()
                 for example in [*alike.items()][-1:]:
                     of_all = notes.finding(self.settings, ALIKE, Alike)
                     of_all.add(batch.query_ids[query], example)
@@ -225,8 +225,8 @@ class IdMatcher(IdsMatcher, ArrayMatcher):
 
     def check(self, notes: Notes) -> None:
         """Count the questions where no id of any is a gold item's, for whoever reads results."""
-        apart = notes.finding(self.settings, APART, Apart)
-        notes.update({APART: apart.n} if apart.problem() else {})
+        finding = notes.finding(self.settings, APART, Apart)
+        notes.update({APART: finding.n} if finding.problem() else {})
 
     def _doc_ids(self, item: MatchItem) -> list[str]:
         paths = _OWN if self.id_key is None else (self.id_key,)
@@ -258,8 +258,8 @@ class IdMatcher(IdsMatcher, ArrayMatcher):
 
     def _gold_ids(self, item: MatchItem) -> list[str | None]:
         key = self.gold_id_key or self.id_key
-        own = _OWN if self.gold_id_key is None else ()
-        paths = own if key is None else (key, *own)
+        defaults = _OWN if self.gold_id_key is None else ()
+        paths = defaults if key is None else (key, *defaults)
         ids: list[str | None] = []
         for target in item.targets:
             try:
@@ -322,9 +322,9 @@ def _not_found(
 ) -> Iterator[str]:
     """The ids of gold items of which no id was retrieved; `gold` says of which item each is."""
     retrieved = set(docs)
-    found = {own for target, own in zip(targets, gold) if target in retrieved}
-    for target, own in zip(targets, gold):
-        if target is not None and own not in found:
+    hits = {position for target, position in zip(targets, gold) if target in retrieved}
+    for target, position in zip(targets, gold):
+        if target is not None and position not in hits:
             yield target
 
 

@@ -55,7 +55,7 @@ class MatchItem(RankedList):
         targets: list[Target] = []
         for position, gold in enumerate(self.query.gold):
             sources: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-            targets += (Target(position, own.id, own.text, own.metadata) for own in sources)
+            targets += (Target(position, doc.id, doc.text, doc.metadata) for doc in sources)
         return tuple(targets)
 
     @property
@@ -155,8 +155,8 @@ class Targets:
         gold: list[int] = []
         flat = chain.from_iterable(golds.golds())
         for position, item in enumerate(flat):
-            one = Doc(item.id, item.text, item.metadata)
-            targets += (one, *item.alternatives)
+            doc = Doc(item.id, item.text, item.metadata)
+            targets += (doc, *item.alternatives)
             gold += [position] * (1 + len(item.alternatives))
         of_query = golds.texts.of_text[gold] if gold else np.empty(0, np.int64)
         n_targets = np.bincount(of_query, minlength=len(golds.texts))

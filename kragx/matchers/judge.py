@@ -69,9 +69,9 @@ class JudgeMatcher(ArrayMatcher):
 
         super().__post_init__()
         judge = read_judge(self.judge)
-        asks = judge.asks if judge.asks in ("relevance", "support") else None
-        rubric = None if asks is None else judge.rubric
-        mode = (asks or "auto") if self.mode == "auto" else self.mode
+        kind = judge.asks if judge.asks in ("relevance", "support") else None
+        rubric = None if kind is None else judge.rubric
+        mode = (kind or "auto") if self.mode == "auto" else self.mode
         low, top, default = (
             (0, 3, 2) if rubric is None else (rubric.low, rubric.top, rubric.match_from)
         )
@@ -91,13 +91,13 @@ class JudgeMatcher(ArrayMatcher):
         from kragx.judging.keys import digest
 
         judge: Grader = self.judge
-        own = judge.rubric if judge.asks == self.mode else None
+        rubric = judge.rubric if judge.asks == self.mode else None
         return {
             "method": self.name,
             "judges": self.mode,
             "model": judge.model,
             "rubric": judge.rubric_id(self.mode),
-            **({} if own is None else {"wording": digest(own)["digest"][:8]}),
+            **({} if rubric is None else {"wording": digest(rubric)["digest"][:8]}),
             "threshold": self.threshold,
             "top": self.top,
             **({} if judge.examples is None else {"examples": judge.examples.settings}),
@@ -123,7 +123,7 @@ class JudgeMatcher(ArrayMatcher):
             with_texts(self, batch, Targets.of(batch.golds))
         return super().trace(batch, notes, wanted)
 
-    def _trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def _trace(self, batch: Batch, notes: Notes, mask: Bools) -> Trace:
         """Grades of the wanted pairs, and which of them a batch of the judge has yet to give.
 
         The others are 0. A grade is NaN where a judgement failed, and 0 for a target without text.
@@ -132,24 +132,24 @@ class JudgeMatcher(ArrayMatcher):
             JudgingError: judging had to stop; what was judged is stored.
         """
         items, n_pairs = items_of(batch), np.multiply(*shapes(batch))
-        grades = np.zeros((3, len(wanted)))  # grade, least, greatest
-        pending = np.zeros(len(wanted), bool)
+        grades = np.zeros((3, len(mask)))  # grade, lowest, highest
+        pending = np.zeros(len(mask), bool)
         first = starts(n_pairs).tolist()
         for part in parts(n_pairs, _BATCH):
             places = [
                 (place, question)
                 for query in range(part.start, part.stop)
-                if wanted[first[query] :][: n_pairs[query]].any()
+                if mask[first[query] :][: n_pairs[query]].any()
                 for row, column, question in self._support(items[query])
-                if wanted[place := first[query] + row * items[query].shape[1] + column]
+                if mask[place := first[query] + row * items[query].shape[1] + column]
             ]
             judgements = self._judge([question for _, question in places], notes.judging)
             for (place, _), judgement in zip(places, judgements, strict=True):
                 grades[:, place] = (judgement.score, *judgement.reach)
                 pending[place] = judgement.failure == "pending"
-        grade, least, greatest = grades
-        reach = (least, greatest) if self.votes else None
-        return Trace(self, grade, wanted, pending=pending, reach=reach)
+        grade, low, high = grades
+        reach = (low, high) if self.votes else None
+        return Trace(self, grade, mask, pending=pending, reach=reach)
 
     def check(self, notes: Notes) -> None:
         """Refuse more missing judgements than `max_missing` allows."""
@@ -235,8 +235,8 @@ class JudgeMatcher(ArrayMatcher):
                 n=n_pending,
                 batches=judge.waiting(),
             )
-            only = n_pending == tally.failures.total()
-            further = pending if only else joined("\n  ", [pending, further])
+            all_pending = n_pending == tally.failures.total()
+            further = pending if all_pending else joined("\n  ", [pending, further])
         raise too_many_missing(
             plain(tally),
             judge.max_missing,
@@ -380,9 +380,9 @@ class PoolMatcher(BaseMatcher):
             ],
             np.float64,
         ).reshape(-1, 3)
-        grade, least, greatest = grades.T
+        grade, low, high = grades.T
         scores = table.pair_score
-        votes = Votes(scores, scores, least, greatest) if self.pool.votes else None
+        votes = Votes(scores, scores, low, high) if self.pool.votes else None
         return replace(table, grade=grade, votes=votes)
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:

@@ -39,36 +39,36 @@ def best_offsets(docs: Ints, golds: Ints, corpus: TokenCorpus) -> Iterator[Offse
     for first in range(0, len(docs), _AT_ONCE):
         stop = min(first + _AT_ONCE, len(docs))
         for part in parts(n_tokens[first:stop]):
-            own = slice(first + part.start, first + part.stop)
-            yield from _of_part(docs[own], golds[own], corpus)
+            rows = slice(first + part.start, first + part.stop)
+            yield from _of_part(docs[rows], golds[rows], corpus)
 
 
 def _of_part(docs: Ints, golds: Ints, corpus: TokenCorpus) -> Iterator[Offsets]:
     doc, place, grams = _grams(docs, corpus)
-    _, there, of_golds = _grams(golds, corpus)
+    _, gold_place, of_golds = _grams(golds, corpus)
     # Most pairs of words of documents meet none of the gold, and need not be looked for.
     is_taken = np.zeros(1 << _SLOT_BITS, bool)
     is_taken[_slots(of_golds)] = True
     may_meet = is_taken.take(_slots(grams)).nonzero()[0]
     doc, place, grams = doc[may_meet], place[may_meet], grams[may_meet]
     order = np.argsort(of_golds, kind="stable")
-    of_golds, there = of_golds[order], there[order]
-    known = np.searchsorted(of_golds, grams)
-    is_met = known < len(of_golds)
-    is_met[is_met] = of_golds[known[is_met]] == grams[is_met]
-    doc, place, grams, known = doc[is_met], place[is_met], grams[is_met], known[is_met]
-    n_meetings = np.minimum(np.searchsorted(of_golds, grams, side="right") - known, _MOST_PLACES)
+    of_golds, gold_place = of_golds[order], gold_place[order]
+    index = np.searchsorted(of_golds, grams)
+    is_met = index < len(of_golds)
+    is_met[is_met] = of_golds[index[is_met]] == grams[is_met]
+    doc, place, grams, index = doc[is_met], place[is_met], grams[is_met], index[is_met]
+    n_meetings = np.minimum(np.searchsorted(of_golds, grams, side="right") - index, _MOST_PLACES)
     doc, place = np.repeat(doc, n_meetings), np.repeat(place, n_meetings)
-    offset = place - there[ranges(known, n_meetings)]
-    least = int(offset.min(initial=0))
-    span = int(offset.max(initial=0)) - least + 1
-    of_offset, first, times = counted(doc * span + (offset - least))
-    doc, offset = of_offset // span, of_offset % span + least
+    offset = place - gold_place[ranges(index, n_meetings)]
+    low = int(offset.min(initial=0))
+    span = int(offset.max(initial=0)) - low + 1
+    of_offset, first, times = counted(doc * span + (offset - low))
+    doc, offset = of_offset // span, of_offset % span + low
     best = np.lexsort((first, -times, doc))
-    found = [*zip(offset[best].tolist(), times[best].tolist())]
+    offsets = [*zip(offset[best].tolist(), times[best].tolist())]
     n_found = np.bincount(doc, minlength=len(docs))
     for start, n in zip(starts(n_found).tolist(), np.minimum(n_found, OFFSETS).tolist()):
-        yield found[start : start + n]
+        yield offsets[start : start + n]
 
 
 def _slots(grams: Ints) -> NDArray[np.intp]:
@@ -83,8 +83,8 @@ def _grams(rows: Ints, corpus: TokenCorpus) -> tuple[Ints, Ints, Ints]:
     Those of different texts are different ones.
     """
     sizes = np.maximum(corpus.lengths[rows] - 1, 0)
-    at = ranges(corpus.starts[rows], sizes)
+    place = ranges(corpus.starts[rows], sizes)
     n = corpus.n_distinct_tokens
     text = np.repeat(np.arange(len(rows)), sizes)
-    grams = (text * n + corpus.tokens.take(at)) * n + corpus.tokens.take(at + 1)
+    grams = (text * n + corpus.tokens.take(place)) * n + corpus.tokens.take(place + 1)
     return text, ranges(np.zeros_like(sizes), sizes), grams

@@ -93,9 +93,9 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
         for scores in (trace.scores, *(trace.reach or ()))
     )
     low, high = votes or (scores, scores)
-    doc, gold = of_pairs(*(of.n_texts for of in texts))
+    doc, gold = of_pairs(*(side.n_texts for side in texts))
     place = ((scores != 0) | (high != 0)).nonzero()[0]
-    grade, doc_start, gold_start = batch.grades, *(starts(of.n_texts) for of in texts)
+    grade, doc_start, gold_start = batch.grades, *(starts(side.n_texts) for side in texts)
     return MatchTable(
         doc_start=doc_start,
         gold_start=gold_start,
@@ -129,11 +129,11 @@ def _check(trace: Trace, batch: Batch) -> None:
         return
     problem = "scores must be finite and not below 0"
     for query_id, of_query in zip(batch.query_ids, trace.of_queries(*shapes(batch))):
-        where, scores = f"{matcher.class_name}.scores, query {query_id!r}", of_query.scores
+        place, scores = f"{matcher.class_name}.scores, query {query_id!r}", of_query.scores
         if (scores < 0).any() or np.isinf(scores).any():
-            raise DataError(f"{where}: {problem}")
+            raise DataError(f"{place}: {problem}")
         if np.isnan(scores).any() and not matcher.may_not_know:
-            raise DataError(f"{where}: a score is NaN; {problem}")
+            raise DataError(f"{place}: a score is NaN; {problem}")
 
 
 def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:

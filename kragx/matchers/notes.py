@@ -60,7 +60,7 @@ class Notes(Counter[str]):
 
     def problem(self, kind: str) -> str:
         """What is to be warned of by the first finding of this kind; empty for nothing."""
-        findings = (finding for (own, _), finding in self.findings.items() if own == kind)
+        findings = (finding for (name, _), finding in self.findings.items() if name == kind)
         return next((finding.problem() for finding in findings), "")
 
     def merge(self, later: Notes) -> None:

@@ -72,7 +72,7 @@ class NuggetMatcher(JudgeMatcher):
         """Nothing of single documents."""
         return {}
 
-    def _trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def _trace(self, batch: Batch, notes: Notes, mask: Bools) -> Trace:
         """How far each context holds each fact; NaN where a judgement failed.
 
         Raises:
@@ -88,7 +88,7 @@ class NuggetMatcher(JudgeMatcher):
             ]
             judgements = self._judge([question for *_, question in places], notes.judging)
             for (grid, row, start, question), judgement in zip(places, judgements, strict=True):
-                held: Floats | float = np.nan
+                share: Floats | float = np.nan
                 if judgement.grade is not None:
                     grades = np.array([grade for grade, _ in judgement.entries])
                     if len(grades) != len(question.facts):
@@ -96,8 +96,8 @@ class NuggetMatcher(JudgeMatcher):
                             "not the answer to its question", path=str(self.judge.store)
                         )
                     # On any scale: the top is all of a fact, and what lies below it a part.
-                    held = np.where(grades >= question.rubric.top, 1.0, (grades > 0) / 2)
-                grid[row, start : start + len(question.facts)] = held
+                    share = np.where(grades >= question.rubric.top, 1.0, (grades > 0) / 2)
+                grid[row, start : start + len(question.facts)] = share
         scores = np.concatenate([*map(np.ravel, grids), np.empty(0)])
         return Trace(self, scores, np.ones(len(scores), bool))
 

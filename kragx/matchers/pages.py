@@ -119,8 +119,8 @@ class PageMatcher(IdsMatcher):
             finding.counts.update(items=n_items, docs=len(docs), unplaced=n_unplaced)
             for shift, grid in grids.items():
                 hits = np.logical_or.reduce(grid.reshape(item.shape))
-                found = {n for n, gold, hit in zip(numbers, golds, hits) if gold and hit}
-                finding.found[shift] += len(found)
+                matched = {n for n, gold, hit in zip(numbers, golds, hits) if gold and hit}
+                finding.found[shift] += len(matched)
             yield grids[0].reshape(item.shape).astype(np.float64)
 
     def _gold(self, item: MatchItem, target: Target) -> Place | None:
@@ -130,11 +130,11 @@ class PageMatcher(IdsMatcher):
             DataError: it has neither; or a document that is none.
         """
         about = target.metadata
-        where = f"query {item.query.id!r}, gold {target.gold + 1}"
+        place = f"query {item.query.id!r}, gold {target.gold + 1}"
         if "doc" not in about:
             if target.id is None:
                 raise DataError(
-                    f"{where}: the gold item has no 'doc' and no id",
+                    f"{place}: the gold item has no 'doc' and no id",
                     remedy='write {"doc": "manual.pdf", "pages": [3, "7-9"]}',
                 )
             return None
@@ -144,7 +144,7 @@ class PageMatcher(IdsMatcher):
                 pages, least=1
             )
         except DataError as error:
-            raise error.within(path=where) from None
+            raise error.within(path=place) from None
 
     def _doc(self, item: MatchItem, rank: int, doc: Doc) -> Place | None:
         """Where a retrieved document stands; None where its source is not said.
@@ -153,19 +153,19 @@ class PageMatcher(IdsMatcher):
             DataError: it says something that is no source or page, or nothing and has no id.
         """
         source, page = (value_at(doc.metadata, key) for key in (self.source_key, self.page_key))
-        where = f"query {item.query.id!r}, rank {rank}"
+        place = f"query {item.query.id!r}, rank {rank}"
         if source is None:
             if doc.id is None:
                 names = ", ".join(sorted(map(str, doc.metadata))[:8]) or "no metadata"
                 raise DataError(
-                    f"{where}: the document has no {self.source_key!r} and no id (it has: {names});"
+                    f"{place}: the document has no {self.source_key!r} and no id (it has: {names});"
                     " name the metadata key of its file with 'source_key', or compare texts: match "
                     "'overlap'"
                 )
             return None
-        with inside(self.source_key, path=where):
+        with inside(self.source_key, path=place):
             name = document_name(source)
-        with inside(self.page_key, path=where):
+        with inside(self.page_key, path=place):
             return name, None if page is None else self._pages(doc, page)
 
     def _pages(self, doc: Doc, page: Any) -> Pages:
@@ -192,7 +192,7 @@ def _meet(doc: Place | None, gold: Place | None, shift: int = 0) -> bool:
     return doc[1] is not None and gold[1].meets(doc[1], shift)
 
 
-def _same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _same(doc: tuple[str, ...], gold: tuple[str, ...]) -> bool:
     """Whether the one path ends with the other."""
-    n = min(len(one), len(other))
-    return n > 0 and one[-n:] == other[-n:]
+    n = min(len(doc), len(gold))
+    return n > 0 and doc[-n:] == gold[-n:]

@@ -157,10 +157,10 @@ class OverlapMatcher(PassageMatcher):
             (~(is_short | is_answer), self._of_passages),
         )
         for is_meant, score in kinds:
-            those = golds.those(is_meant)
+            part = golds.those(is_meant)
             # Nothing is looked for in the documents of queries that have none.
-            in_docs = docs.those((those.n_texts > 0)[docs.of_text])
-            scores[is_meant[gold]] = score(in_docs, those)
+            in_docs = docs.those((part.n_texts > 0)[docs.of_text])
+            scores[is_meant[gold]] = score(in_docs, part)
         return scores
 
     def _of_phrases(self, docs: Lists, golds: Lists) -> Floats:

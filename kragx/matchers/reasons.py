@@ -71,10 +71,10 @@ class Reason:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         names = ("verdict", "decides", "accept", "reject", "distance")
-        known = {name: getattr(self, name) for name in names} | {"reason": self.text}
-        plain = {name: value for name, value in known.items() if value is not None}
-        plain = {"method": self.method, "score": self.score, **plain}
-        return {**plain, "of": [part.to_dict() for part in self.parts]} if self.parts else plain
+        fields = {name: getattr(self, name) for name in names} | {"reason": self.text}
+        record = {name: value for name, value in fields.items() if value is not None}
+        record = {"method": self.method, "score": self.score, **record}
+        return {**record, "of": [part.to_dict() for part in self.parts]} if self.parts else record
 
 
 Because = Callable[[int, int], Reason]
@@ -108,7 +108,7 @@ def _explained(trace: Trace, item: MatchItem) -> Because:
     # Of yes and no a limit tells nothing.
     limits = trace.limits or (None if matcher.yes_or_no else matcher.threshold, None)
     members = [(_explained(member, item), member.open) for member in trace.members]
-    docs, golds = ([of.text or "" for of in side] for side in (item.docs, item.targets))
+    docs, golds = ([entry.text or "" for entry in side] for side in (item.docs, item.targets))
     judged = {} if members else matcher.said([item])
 
     def because(row: int, column: int) -> Reason:
@@ -184,8 +184,8 @@ def decisions(
 
 def _heard(trace: Trace) -> Bools:
     """The pairs of which a member that was asked says more than 0, or does not know."""
-    heard: Bools = trace.open & (trace.scores != 0)
-    return np.logical_or.reduce(list(map(_heard, trace.members))) if trace.members else heard
+    mask: Bools = trace.open & (trace.scores != 0)
+    return np.logical_or.reduce(list(map(_heard, trace.members))) if trace.members else mask
 
 
 def best_targets(item: MatchItem, grid: Iterable[Sequence[Reason]]) -> list[list[int]]:

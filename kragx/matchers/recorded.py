@@ -148,20 +148,20 @@ class RecordedMatcher(ArrayMatcher):
         """As it was."""
         return self.remarks.get(gold, "")
 
-    def _trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def _trace(self, batch: Batch, notes: Notes, mask: Bools) -> Trace:
         """The recorded scores, and the votes behind them.
 
         Raises:
             UntrustedError: there are none.
         """
-        kinds: list[list[Floats]] = [[np.empty(0)] for _ in range(3)]  # scores, least, greatest
+        kinds: list[list[Floats]] = [[np.empty(0)] for _ in range(3)]  # scores, lowest, highest
         for item in items_of(batch):
             answer = self._answer(item)
             votes = answer.votes or (answer.scores, answer.scores)
             for kind, values in zip(kinds, (answer.scores, *votes)):
                 kind.append(values[: len(item.docs)].ravel())
-        scores, least, greatest = map(np.concatenate, kinds)
-        return Trace(self, scores, wanted, reach=(least, greatest) if self.votes else None)
+        scores, low, high = map(np.concatenate, kinds)
+        return Trace(self, scores, mask, reach=(low, high) if self.votes else None)
 
     def _answer(self, item: MatchItem) -> Answer:
         if 0 in item.shape:

@@ -114,13 +114,13 @@ def standing_in(
         if not isinstance(members, (list, tuple)):
             return spec
         numbered = enumerate(members)
-        others = [standing_in(member, recorded, (*place, number)) for number, member in numbered]
-        return {**options, kind: others}
-    needed = _asked_for(options)
-    if needed is None:
+        stand_ins = [standing_in(member, recorded, (*place, number)) for number, member in numbered]
+        return {**options, kind: stand_ins}
+    need = _asked_for(options)
+    if need is None:
         return spec
     limits = {name: options[name] for name in ("accept", "reject") if name in options}
-    return {"method": recorded(place, needed), **limits}
+    return {"method": recorded(place, need), **limits}
 
 
 def _asked_for(options: Mapping[str, Any]) -> str | None:
@@ -181,17 +181,17 @@ def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any])
     valid = option_names(method)
     for name in options:
         if name == "threshold" and name not in valid:
-            others = [other for other in METHODS if name in option_names(other)]
+            methods = [candidate for candidate in METHODS if name in option_names(candidate)]
             raise UsageError(
                 phrase("{method!r} decides yes or no and has no threshold", method=method),
                 field=name,
-                remedy=phrase("remove it, or use one of {methods}", methods=", ".join(others)),
+                remedy=phrase("remove it, or use one of {methods}", methods=", ".join(methods)),
             )
         if name not in valid:
             problem = phrase("{method!r} has no such option", method=method)
             raise UsageError(problem, field=name, remedy=nearest(name, valid))
-    own = {name: value for name, value in defaults.items() if name in valid}
-    return METHODS[method](**{**own, **options})
+    preset = {name: value for name, value in defaults.items() if name in valid}
+    return METHODS[method](**{**preset, **options})
 
 
 def _plugged_in(path: str, options: Mapping[str, Any]) -> BaseMatcher:
@@ -221,9 +221,9 @@ def _combined(
     kind: Kind, spec: Mapping[str, Any], build: Callable[[object], BaseMatcher]
 ) -> CombinedMatcher:
     """The matcher of ``{any: [...]}``, ``{all: [...]}`` or ``{cascade: [...]}``."""
-    others = [name for name in spec if name != kind]
-    if others:
-        raise UsageError(f"{kind!r} stands alone; options belong to its members", field=others[0])
+    options = [name for name in spec if name != kind]
+    if options:
+        raise UsageError(f"{kind!r} stands alone; options belong to its members", field=options[0])
     members = spec[kind]
     if isinstance(members, (str, Mapping)) or not isinstance(members, Sequence) or len(members) < 2:
         raise UsageError("a list of at least two matchers is expected", field=kind)

@@ -16,11 +16,11 @@ from kragx.metrics import Bools, Ints
 
 def _again(identities: Iterable[object]) -> list[bool]:
     """Whether each of them came before; None is nothing that could."""
-    seen: set[object] = set()
+    earlier: set[object] = set()
     flags: list[bool] = []
     for identity in identities:
-        flags.append(identity is not None and identity in seen)
-        seen.add(identity)
+        flags.append(identity is not None and identity in earlier)
+        earlier.add(identity)
     return flags
 
 

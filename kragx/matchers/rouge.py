@@ -48,8 +48,8 @@ class RougeMatcher(TokenMatcher):
     def settings(self) -> dict[str, Any]:
         """What a result records; of a subclass, which is a method of its own, also which ROUGE."""
         options = super().settings
-        own = {} if self.name == self.method else {"method": self.name, "rouge": self.method}
-        return {**options, **own}
+        variant = {} if self.name == self.method else {"method": self.name, "rouge": self.method}
+        return {**options, **variant}
 
     @classmethod
     def methods(cls) -> Mapping[str, Mapping[str, str]]:

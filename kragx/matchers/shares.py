@@ -11,7 +11,7 @@ Of = Literal["either", "chunk", "gold"]
 
 
 def shared_part(
-    of: Measure | Of,
+    measure: Measure | Of,
     in_doc: Ints | Floats,
     in_gold: Ints | Floats,
     doc_sizes: Ints | Floats,
@@ -22,7 +22,7 @@ def shared_part(
     The arrays have one shape, or such as numpy makes one of.
 
     Args:
-        of: whose share counts, in the words of ROUGE or of spans.
+        measure: whose share counts, in the words of ROUGE or of spans.
         in_doc: how much of each document is shared.
         in_gold: how much of each gold text is.
         doc_sizes: the sizes of the documents: whole numbers, maybe 0.
@@ -31,7 +31,7 @@ def shared_part(
     # The order of operations is rouge-score's, so that the results are the same floats.
     of_doc = in_doc / np.maximum(doc_sizes, 1)
     of_gold = in_gold / np.maximum(gold_sizes, 1)
-    match of:
+    match measure:
         case "precision" | "chunk":
             return of_doc
         case "recall" | "gold":

@@ -135,25 +135,25 @@ def without_siblings(
     """
     of_doc, of_gold = of_pairs(docs.n_texts, golds.n_texts)
     doc, gold = docs.numbers[of_doc], golds.numbers[of_gold]
-    told = scores.copy()
+    masked = scores.copy()
     is_sibling, is_misread = np.zeros((2, len(docs)), bool)
     open_pairs = ((scores >= FLOOR) & (scores < 1)).nonzero()[0]
     rows = [*zip(doc[open_pairs].tolist(), gold[open_pairs].tolist())]
-    each = dict.fromkeys(rows)
-    of_docs = [docs.known[row] for row, _ in each]
-    of_golds = [golds.known[row] for _, row in each]
-    seen = dict(zip(each, differences(of_docs, of_golds, corpus, vocabulary)))
-    for pair, own in zip(open_pairs.tolist(), rows):
-        differing, query = seen[own], docs.of_text[of_doc[pair]]
+    unique = dict.fromkeys(rows)
+    of_docs = [docs.known[row] for row, _ in unique]
+    of_golds = [golds.known[row] for _, row in unique]
+    by_row = dict(zip(unique, differences(of_docs, of_golds, corpus, vocabulary)))
+    for pair, row in zip(open_pairs.tolist(), rows):
+        differing, query = by_row[row], docs.of_text[of_doc[pair]]
         if differing is not None and differing.word:
-            told[pair] = 0.0
+            masked[pair] = 0.0
             is_sibling[query] = True
         elif differing is not None and matches(scores[pair], threshold):
             is_misread[query] = True
-    of_matches = docs.of_text[of_doc[matches(told, threshold)]]
+    of_matches = docs.of_text[of_doc[matches(masked, threshold)]]
     has_match = np.bincount(of_matches, minlength=len(docs)) > 0
     counts.add(has_match, is_sibling, is_misread)
-    return told
+    return masked
 
 
 class _Pair:
@@ -179,10 +179,10 @@ class _Pair:
     def difference(self, offsets: Offsets) -> Difference | None:
         """In what they differ where most pairs of words meet, and where nearly as many do."""
         first: Difference | None = None
-        most = 0
+        peak = 0
         for offset, meetings in offsets:
-            most = most or meetings
-            if meetings >= _LESS * most:
+            peak = peak or meetings
+            if meetings >= _LESS * peak:
                 differing = self._at(offset)
                 if differing is None or not differing.word:
                     return differing
@@ -263,16 +263,16 @@ class _Pair:
 
     def _number(self, doc: Sequence[str], gold: Sequence[str]) -> str | None:
         """Another number than any of the gold's; None where there is none on either side."""
-        there = [number for word in gold if (number := _number_of(word))]
+        numbers = [number for word in gold if (number := _number_of(word))]
         # Where a space was put in or lost, a part of a number, or two as one, is no other one.
-        same = there if len(doc) == len(gold) else _joined(gold)
-        for word in doc if there else ():
+        same = numbers if len(doc) == len(gold) else _joined(gold)
+        for word in doc if numbers else ():
             number = _number_of(word)
-            is_same = (number if same is there else _joined([number])) in same
+            is_same = (number if same is numbers else _joined([number])) in same
             if (
                 number
                 and not is_same
-                and (self._is_known(word) or not any(_may_be(number, other) for other in there))
+                and (self._is_known(word) or not any(_may_be(number, figure) for figure in numbers))
             ):
                 return word
         return None
@@ -280,8 +280,8 @@ class _Pair:
     def _word(self, doc: Sequence[str], gold: Sequence[str], letters: str) -> str | None:
         """A word that tells the document from the gold; empty where nobody can say."""
         if not any(map(self._tells, gold)):
-            is_other = any(self._tells(own) and not _is_respelt(own, gold, _RESPELT) for own in doc)
-            return "" if is_other else None
+            telling = filter(self._tells, doc)
+            return None if all(_is_respelt(word, gold, _RESPELT) for word in telling) else ""
         is_misread: bool | None = None  # found out where it is asked
         is_forgiven = False
         for word in doc:
@@ -305,8 +305,8 @@ class _Pair:
         return "" if is_forgiven else None
 
     def _is_known(self, word: str) -> bool:
-        known = self._vocabulary
-        return known.is_in_gold(word, self._own) or known.is_in_docs(word)
+        vocabulary = self._vocabulary
+        return vocabulary.is_in_gold(word, self._own) or vocabulary.is_in_docs(word)
 
     def _tells(self, word: str) -> bool:
         """Whether a word, by its length and how often it stands anywhere, tells texts apart."""
@@ -328,37 +328,37 @@ def _in_sentence(words: Sequence[str], edge: str, text: str, step: Literal[-1, 1
     return words
 
 
-def _is_cut(words: Sequence[str], other: str, step: Literal[-1, 1]) -> bool:
+def _is_cut(words: Sequence[str], word: str, step: Literal[-1, 1]) -> bool:
     """Whether one word alone is left of a text, a part of the other text's word."""
     if len(words) != 1:
         return False
-    return other.startswith(words[0]) if step > 0 else other.endswith(words[0])
+    return word.startswith(words[0]) if step > 0 else word.endswith(words[0])
 
 
-def _as_long(words: Sequence[str], others: Sequence[str]) -> int:
+def _as_long(words: Sequence[str], gold: Sequence[str]) -> int:
     """How many words have no more letters than the others; one at least.
 
     What is misread has more words, or fewer, so that words behind them face nothing.
     """
-    n_letters = len("".join(others))
+    n_letters = len("".join(gold))
     ends = accumulate(map(len, words[:_AT_END]))
     return max(1, sum(end <= n_letters for end in ends))
 
 
-def _units(found: Sequence[str]) -> list[str]:
+def _units(words: Sequence[str]) -> list[str]:
     """Words, and of characters of scripts that write without spaces each two in a row.
 
     One such character alone tells nothing: that much is misread.
     """
-    is_character = [len(word) == 1 and unspaced(word) for word in found]
+    is_character = [len(word) == 1 and unspaced(word) for word in words]
     if not any(is_character):
-        return [*found]
+        return [*words]
     pairs = [
-        one + other
-        for (one, first), (other, second) in pairwise(zip(found, is_character))
+        head + tail
+        for (head, first), (tail, second) in pairwise(zip(words, is_character))
         if first and second
     ]
-    return [word for word, alone in zip(found, is_character) if not alone] + pairs
+    return [word for word, alone in zip(words, is_character) if not alone] + pairs
 
 
 def _number_of(word: str) -> str:
@@ -372,15 +372,15 @@ def _joined(words: Sequence[str]) -> str:
     return "".join(words).replace(".", "")
 
 
-def _may_be(number: str, other: str) -> bool:
+def _may_be(number: str, gold: str) -> bool:
     """Whether a number may be another one of which a figure is lost, or read as one as round.
 
     A comma of thousands is read as a point.
     """
     from rapidfuzz.distance.Indel import distance
 
-    figures, others = number.replace(".", ""), other.replace(".", "")
-    return distance(figures, others) <= 1 or number.translate(_ROUND) == other.translate(_ROUND)
+    in_doc, in_gold = number.replace(".", ""), gold.replace(".", "")
+    return distance(in_doc, in_gold) <= 1 or number.translate(_ROUND) == gold.translate(_ROUND)
 
 
 @lru_cache(1 << 12)
@@ -389,32 +389,32 @@ def _in_letters(word: str) -> str:
     return unicodedata.normalize("NFD", word)
 
 
-def _alike(one: str, other: str) -> float:
+def _alike(word: str, gold: str) -> float:
     from rapidfuzz.distance import Indel
 
-    return Indel.normalized_similarity(_in_letters(one), _in_letters(other))
+    return Indel.normalized_similarity(_in_letters(word), _in_letters(gold))
 
 
-def _has_like_syllables(word: str, other: str) -> bool:
+def _has_like_syllables(word: str, gold: str) -> bool:
     """Whether Hangul words of as many syllables differ in one letter of each syllable at most."""
-    if len(word) != len(other) or not _SYLLABLES.fullmatch(word + other):
+    if len(word) != len(gold) or not _SYLLABLES.fullmatch(word + gold):
         return True
-    pairs = (zip_longest(*map(_in_letters, pair)) for pair in zip(word, other))
+    pairs = (zip_longest(*map(_in_letters, pair)) for pair in zip(word, gold))
     return all(sum(a != b for a, b in pair) <= 1 for pair in pairs)
 
 
-def _is_respelt(word: str, others: Sequence[str], least: float) -> bool:
+def _is_respelt(word: str, gold: Sequence[str], floor: float) -> bool:
     """Whether a word is much like one of some others, which has no other number in it."""
     number = _DIGITS.findall(word)
     if len(_in_letters(word)) == _SHORT:
-        least = min(least, 1 - 1 / _SHORT)
+        floor = min(floor, 1 - 1 / _SHORT)
     likely = (
-        other
-        for other in others
-        if _alike(word, other) >= least
-        and (least < _RESPELT_KNOWN or _has_like_syllables(word, other))
+        gold_word
+        for gold_word in gold
+        if _alike(word, gold_word) >= floor
+        and (floor < _RESPELT_KNOWN or _has_like_syllables(word, gold_word))
     )
-    return any(not number or _DIGITS.findall(other) in ([], number) for other in likely)
+    return any(not number or _DIGITS.findall(gold_word) in ([], number) for gold_word in likely)
 
 
 def _is_part(word: str, letters: str) -> bool:

@@ -74,9 +74,9 @@ class SpanMatcher(PassageMatcher):
         is_short = self.as_phrases(golds)
         if is_short.any():
             _, gold = of_pairs(docs.n_texts, golds.n_texts)
-            those = golds.those(is_short)
-            of_docs = docs.those((those.n_texts > 0)[docs.of_text])
-            shares[is_short[gold]] *= phrases(of_docs, those, self.corpus)
+            part = golds.those(is_short)
+            of_docs = docs.those((part.n_texts > 0)[docs.of_text])
+            shares[is_short[gold]] *= phrases(of_docs, part, self.corpus)
         return shares
 
     def _shares(self, docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
@@ -89,8 +89,8 @@ class SpanMatcher(PassageMatcher):
         def shared(doc: Shared, gold: Shared) -> tuple[Floats, Floats]:
             """For each pair how many characters of the document are shared, and of the gold."""
             pair = first_pair[doc.row] + gold.row - golds.starts[golds.of_text[gold.row]]
-            sizes = (_sums(pair, of.place, size[of.tokens], len(doc_of_pair)) for of in (doc, gold))
-            return next(sizes), next(sizes)
+            in_doc = _sums(pair, doc.place, size[doc.tokens], len(doc_of_pair))
+            return in_doc, _sums(pair, gold.place, size[gold.tokens], len(doc_of_pair))
 
         gold, doc = self._aligned(gold_tokens, golds, doc_tokens, docs, corpus)
         in_doc, in_gold = shared(doc, gold)
@@ -100,13 +100,13 @@ class SpanMatcher(PassageMatcher):
         )
 
         # The other way round for documents that are shorter than a run.
-        few = [tokens if self._is_few(tokens, corpus) else tokens[:0] for tokens in doc_tokens]
-        if any(map(len, few)):
+        brief = [tokens if self._is_few(tokens, corpus) else tokens[:0] for tokens in doc_tokens]
+        if any(map(len, brief)):
             is_short = are_short(gold_tokens, corpus, self.short).tolist()
             passages = [
                 tokens[:0] if short else tokens for tokens, short in zip(gold_tokens, is_short)
             ]
-            doc, gold = self._aligned(few, docs, passages, golds, corpus)
+            doc, gold = self._aligned(brief, docs, passages, golds, corpus)
             of_doc, of_gold = shared(doc, gold)
             whole = doc_size[doc_of_pair]
             is_whole = (of_doc > 0) & (of_doc == whole)
@@ -120,7 +120,7 @@ class SpanMatcher(PassageMatcher):
         self,
         texts: Sequence[Tokens],
         of_query: Lists,
-        others: Sequence[Tokens],
+        streams: Sequence[Tokens],
         beside: Lists,
         corpus: TokenCorpus,
     ) -> tuple[Shared, Shared]:
@@ -129,17 +129,17 @@ class SpanMatcher(PassageMatcher):
         Args:
             texts: the tokens of each text, which is looked for.
             of_query: says of which query each is.
-            others: the tokens of each text in which it is looked for.
+            streams: the tokens of each text in which it is looked for.
             beside: says the same of those.
             corpus: where the tokens come from.
         """
         rows = Rows.of(texts)
         # So many separators that no bridge reaches from one text into the next.
         between = np.full(self.bridge + 1, SEPARATOR, np.int32)
-        parts = Rows.of([np.concatenate((between, tokens, between)) for tokens in others])
+        parts = Rows.of([np.concatenate((between, tokens, between)) for tokens in streams])
         cells = align(
             rows,
-            Rows(parts.tokens, parts.start[np.append(beside.starts, len(others))]),
+            Rows(parts.tokens, parts.start[np.append(beside.starts, len(streams))]),
             of_query.of_text,
             corpus,
             run=self.run,
@@ -154,10 +154,10 @@ class SpanMatcher(PassageMatcher):
 
     def _is_few(self, tokens: Tokens, corpus: TokenCorpus) -> bool:
         """Whether a document is shorter than a run, but more than one word."""
-        most = self.run * UNSPACED_FOR_ONE
-        if len(tokens) >= most:
+        limit = self.run * UNSPACED_FOR_ONE
+        if len(tokens) >= limit:
             return False
-        return UNSPACED_FOR_ONE < int(weights(tokens, corpus).sum()) < most
+        return UNSPACED_FOR_ONE < int(weights(tokens, corpus).sum()) < limit
 
 
 class Shared(NamedTuple):

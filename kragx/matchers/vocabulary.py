@@ -55,10 +55,10 @@ class Vocabulary:
     passages: Passages = "words"
     corpus: TokenCorpus | None = field(default=None, repr=False, compare=False)
 
-    def is_in_gold(self, word: str, own: Collection[str]) -> bool:
+    def is_in_gold(self, word: str, words: Collection[str]) -> bool:
         """Whether a word stands in gold other than one with these words."""
         word = stem(word)
-        return self.golds.get(word, 0) > (word in own)
+        return self.golds.get(word, 0) > (word in words)
 
     def is_in_docs(self, word: str) -> bool:
         """Whether a word stands in two places or more of the retrieved texts."""
@@ -119,11 +119,11 @@ class Gathering:
 
     def _add(self, texts: Iterable[str], kind: int) -> None:
         """Count the words of the texts that are new, and each two characters in a row as one."""
-        known = self._known[kind]
-        new = [text for text in dict.fromkeys(texts) if hash(text) not in known]
+        hashes = self._known[kind]
+        new = [text for text in dict.fromkeys(texts) if hash(text) not in hashes]
         if not new:
             return
-        known.update(map(hash, new))
+        hashes.update(map(hash, new))
         corpus, in_use = self.corpus, known_texts()
         rows = corpus.rows_of(plain, in_use.texts, np.array(in_use.numbers(new), np.int64))
         tokens = corpus.tokens_of(rows)
@@ -131,14 +131,14 @@ class Gathering:
         words = self._words(tokens)
         # 0 where the text begins or ends: nothing is known of what would stand there.
         goes_on = text[:-1] == text[1:]
-        before, behind = np.zeros((2, len(words)), np.int64)
-        before[1:], behind[:-1] = (words[:-1] + 1) * goes_on, (words[1:] + 1) * goes_on
-        self._count(kind, text, words, before, behind)
+        before, after = np.zeros((2, len(words)), np.int64)
+        before[1:], after[:-1] = (words[:-1] + 1) * goes_on, (words[1:] + 1) * goes_on
+        self._count(kind, text, words, before, after)
         is_character = corpus.unspaced[tokens]
         first = (is_character[:-1] & is_character[1:] & goes_on).nonzero()[0]
         if first.size:
             pairs = self._pairs(words[first], words[first + 1])
-            self._count(kind, text[first], pairs, before[first], behind[first + 1])
+            self._count(kind, text[first], pairs, before[first], after[first + 1])
 
     def _count_letters(self, text: str) -> None:
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
@@ -164,20 +164,20 @@ class Gathering:
         """Two characters in a row of scripts that write without spaces, as one word."""
         words = [*self._numbers]
         pairs, numbers = np.unique(first * len(words) + second, return_inverse=True)
-        each = zip(*(own.tolist() for own in np.divmod(pairs, len(words))))
-        of_pair = [self._numbers[words[one] + words[other]] for one, other in each]
+        indices = zip(*(part.tolist() for part in np.divmod(pairs, len(words))))
+        of_pair = [self._numbers[words[head] + words[tail]] for head, tail in indices]
         return np.array(of_pair, np.int64)[numbers]
 
-    def _count(self, kind: int, text: Ints, words: Ints, before: Ints, behind: Ints) -> None:
+    def _count(self, kind: int, text: Ints, words: Ints, before: Ints, after: Ints) -> None:
         """Count in how many texts words stand, and of documents what stands beside them."""
         n = len(self._numbers)
         if n > self._n_texts.shape[1]:
-            more = (0, 2 * n - self._n_texts.shape[1])
-            self._n_texts = np.pad(self._n_texts, ((0, 0), more))
-            self._least = np.pad(self._least, ((0, 0), more), constant_values=_NOBODY)
-            self._most = np.pad(self._most, ((0, 0), more))
+            padding = (0, 2 * n - self._n_texts.shape[1])
+            self._n_texts = np.pad(self._n_texts, ((0, 0), padding))
+            self._least = np.pad(self._least, ((0, 0), padding), constant_values=_NOBODY)
+            self._most = np.pad(self._most, ((0, 0), padding))
         self._n_texts[kind, :n] += np.bincount(distinct(text * n + words) % n, minlength=n)
-        for side, numbers in enumerate((before, behind) if kind == _DOCS else ()):
+        for side, numbers in enumerate((before, after) if kind == _DOCS else ()):
             np.minimum.at(self._least[side], words, np.where(numbers, numbers, _NOBODY))
             np.maximum.at(self._most[side], words, numbers)
 
@@ -201,8 +201,8 @@ class Gathering:
 
 def _by_word(words: Sequence[str], counts: Ints) -> dict[str, int]:
     """The counts above 0 by word."""
-    those = counts.nonzero()[0]
-    return dict(zip(map(words.__getitem__, those.tolist()), counts[those].tolist()))
+    rows = counts.nonzero()[0]
+    return dict(zip(map(words.__getitem__, rows.tolist()), counts[rows].tolist()))
 
 
 _GOLD, _DOCS = range(2)
