@@ -311,8 +311,8 @@ class Batch:
         fields = zip(self.query_ids, self.questions, self.golds.golds())
         if not self.more:
             return [Query(query_id, text, gold) for query_id, text, gold in fields]
-        more = (dict(zip(self.more, values)) for values in zip(*self.more.values()))
-        return [Query(*first, **further) for first, further in zip(fields, more)]
+        rows = (dict(zip(self.more, values)) for values in zip(*self.more.values()))
+        return [Query(*first, **further) for first, further in zip(fields, rows)]
 
     def answers(self) -> Sequence[Retrieved | None]:
         """What was retrieved for each question; None where nothing says so."""
@@ -483,8 +483,8 @@ def _read(entries: Any, number: str) -> tuple[_Others, Sequence[str]]:
     if read is None:
         raise NotPlainError
     beside = {"ids": read.ids, "numbers": read.numbers, "metadata": read.metadata}
-    others = {name: [*column] for name, column in beside.items() if column is not None}
-    return (n, others), read.texts or ()
+    fields = {name: [*column] for name, column in beside.items() if column is not None}
+    return (n, fields), read.texts or ()
 
 
 class _Gathered:

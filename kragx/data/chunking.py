@@ -46,7 +46,7 @@ def windows(text: str, size: int, overlap: int = 0) -> Iterator[Span]:
         if end < len(text):
             # White space in the second half, and beyond the last window's end.
             first = max(start + size // 2, last + 1)
-            end = max((at for at in range(first, end + 1) if text[at].isspace()), default=end)
+            end = max((cut for cut in range(first, end + 1) if text[cut].isspace()), default=end)
         if text[start:end].strip():
             yield Span(start, end)
         if end == len(text):

@@ -247,8 +247,8 @@ class Lacking:
 
     def add(self, later: Lacking) -> None:
         """Add those of questions that come behind."""
-        for ids, more in ((self.gold, later.gold), (self.retrieved, later.retrieved)):
-            for doc_id, place in more.items():
+        for ids, places in ((self.gold, later.gold), (self.retrieved, later.retrieved)):
+            for doc_id, place in places.items():
                 ids.setdefault(doc_id, place)
 
     def _named(self, ids: Mapping[str | None, str]) -> str:
@@ -256,11 +256,11 @@ class Lacking:
         examples = [f"{shorten(doc_id)} ({place})" for doc_id, place in list(ids.items())[:_SHOWN]]
         rest = [f"{len(ids) - _SHOWN:,} more"] if len(ids) > _SHOWN else []
         have, are = ("id has", "is") if len(ids) == 1 else ("ids have", "are")
-        where = ""
+        note = ""
         if self.corpus.source is not None:
             first_id = next(iter(self.corpus.docs), None)
-            where = f" and {are} not in the corpus {self.corpus.name} (whose first is {first_id!r})"
-        return f"{len(ids):,} {have} no text{where}: {', '.join([*examples, *rest])}"
+            note = f" and {are} not in the corpus {self.corpus.name} (whose first is {first_id!r})"
+        return f"{len(ids):,} {have} no text{note}: {', '.join([*examples, *rest])}"
 
 
 def as_corpus(value: object) -> Corpus:
@@ -345,10 +345,10 @@ def _checked(entries: _Entries, name: str) -> Iterator[Doc]:
         raise DataError(f"{name}: the corpus is empty; one JSON object a line is expected")
 
 
-def _first(place: str, other: str) -> str:
+def _first(place: str, reference: str) -> str:
     """A place as it is said beside another one: of the same file only the line."""
     path, _, line = place.rpartition(":")
-    return f"line {line}" if path and path == other.rpartition(":")[0] else place
+    return f"line {line}" if path and path == reference.rpartition(":")[0] else place
 
 
 def _entries(source: object, name: str) -> _Entries:

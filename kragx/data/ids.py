@@ -51,10 +51,10 @@ class Ids(Sequence[str]):
     def __contains__(self, query_id: object) -> bool:
         return isinstance(query_id, str) and self._column.index(query_id).as_py() >= 0
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Ids):
-            return bool(self._column.equals(other._column))
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+    def __eq__(self, value: object) -> bool:
+        if isinstance(value, Ids):
+            return bool(self._column.equals(value._column))
+        return isinstance(value, Sequence) and tuple(self) == tuple(value)
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it may be very long
 
@@ -62,12 +62,12 @@ class Ids(Sequence[str]):
         """Those of some rows."""
         return Ids(self._column.take(rows))
 
-    def rows_in(self, other: Ids) -> NDArray[np.intp]:
+    def rows_in(self, ids: Ids) -> NDArray[np.intp]:
         """(n) where each of them stands in the other, -1 where it does not."""
         import pyarrow
         from pyarrow import compute
 
-        rows = compute.index_in(self._column, value_set=other._column)
+        rows = compute.index_in(self._column, value_set=ids._column)
         return rows.cast(pyarrow.int64()).fill_null(-1).to_numpy().astype(np.intp)  # type: ignore[no-any-return]
 
     def to_dict(self) -> list[str]:

@@ -118,8 +118,8 @@ class OfTexts:
             self.forget()
             self._known = texts
         if len(self._values) < len(texts):
-            more = np.full(2 * len(texts) - len(self._values), _NOTHING, np.int64)
-            self._values = np.concatenate((self._values, more))
+            room = np.full(2 * len(texts) - len(self._values), _NOTHING, np.int64)
+            self._values = np.concatenate((self._values, room))
         values = self._values[numbers]
         if (values < 0).any():
             new = distinct(numbers[values < 0])

@@ -41,7 +41,7 @@ def stem(word: str) -> str:
     return word
 
 
-def spaced_alike(some: Sequence[str], others: Sequence[str]) -> tuple[list[str], list[str]]:
+def spaced_alike(some: Sequence[str], partners: Sequence[str]) -> tuple[list[str], list[str]]:
     """Texts and the text beside each, in NFKC, with the spaces that only its pair has in a word.
 
     Compounds are written together or apart (``손해배상청구권``, ``손해 배상 청구권``); so written
@@ -49,28 +49,28 @@ def spaced_alike(some: Sequence[str], others: Sequence[str]) -> tuple[list[str],
     """
     from rapidfuzz.distance import LCSseq
 
-    numbers = {text: number for number, text in enumerate(dict.fromkeys([*some, *others]))}
+    numbers = {text: number for number, text in enumerate(dict.fromkeys([*some, *partners]))}
     texts = [unicodedata.normalize("NFKC", text) for text in numbers]
     places = _Places.of(texts)
-    sides = [[*map(numbers.__getitem__, side)] for side in (some, others)]
+    sides = [[*map(numbers.__getitem__, side)] for side in (some, partners)]
     runs = [
-        (pair, one, other, run.a, run.b, run.size)
-        for pair, (one, other) in enumerate(zip(*sides))
-        for run in LCSseq.opcodes(places.letters[one], places.letters[other]).as_matching_blocks()
+        (pair, row, mate, run.a, run.b, run.size)
+        for pair, (row, mate) in enumerate(zip(*sides))
+        for run in LCSseq.opcodes(places.letters[row], places.letters[mate]).as_matching_blocks()
         if run.size > 1
     ]
-    pair, one, other, in_one, in_other, size = np.array(runs, np.int64).reshape(-1, 6).T
-    here = ranges(places.starts[one] + in_one, size + 1)
-    there = ranges(places.starts[other] + in_other, size + 1)
+    pair, row, mate, in_row, in_mate, size = np.array(runs, np.int64).reshape(-1, 6).T
+    row_gaps = ranges(places.starts[row] + in_row, size + 1)
+    mate_gaps = ranges(places.starts[mate] + in_mate, size + 1)
     pairs = np.repeat(pair, size + 1)
     spaced = []
-    for own, beside, side in ((here, there, sides[0]), (there, here, sides[1])):
+    for gaps, beside, side in ((row_gaps, mate_gaps, sides[0]), (mate_gaps, row_gaps, sides[1])):
         in_texts = [texts[number] for number in side]
         # As a rule all words that both have are written alike.
-        lacking = places.lack(own, beside)
-        at, wanted = pairs[lacking], own[lacking]
-        for number, first, n in zip(*(column.tolist() for column in counted(at))):
-            before = distinct(wanted[first : first + n])
+        lacking = places.lack(gaps, beside)
+        rows, spaces = pairs[lacking], gaps[lacking]
+        for number, first, n in zip(*(column.tolist() for column in counted(rows))):
+            before = distinct(spaces[first : first + n])
             in_texts[number] = places.with_spaces(in_texts[number], side[number], before)
         spaced.append(in_texts)
     return spaced[0], spaced[1]
@@ -100,8 +100,8 @@ class _Places(NamedTuple):
         codes = np.frombuffer(joined, "<u4")
         is_letter = np.zeros(sys.maxunicode + 1, bool)
         is_letter[codes] = True
-        known = is_letter.nonzero()[0]
-        is_letter[known] = [chr(code).isalnum() for code in known.tolist()]
+        points = is_letter.nonzero()[0]
+        is_letter[points] = [chr(code).isalnum() for code in points.tolist()]
         in_word = is_letter.take(codes)
         n_before = np.concatenate(([0], np.cumsum(in_word)))
         lengths = np.fromiter(map(len, texts), np.int64, len(texts)) + 1
@@ -119,12 +119,12 @@ class _Places(NamedTuple):
         begins[n_before[of_words] + np.searchsorted(ends, of_words, side="right")] = True
         begins[starts] = False
         is_edge[starts] = is_edge[starts + np.diff(bounds)] = True
-        at = in_word.nonzero()[0] - np.repeat(ends - lengths, np.diff(bounds))
-        return cls(letters, starts, begins, is_edge, at)
+        offsets = in_word.nonzero()[0] - np.repeat(ends - lengths, np.diff(bounds))
+        return cls(letters, starts, begins, is_edge, offsets)
 
-    def lack(self, here: Ints, there: Ints) -> NDArray[np.bool_]:
+    def lack(self, gaps: Ints, mates: Ints) -> NDArray[np.bool_]:
         """Whether a word begins at places of one text, and none at those of the other."""
-        lacking: NDArray[np.bool_] = self.begins[there] & ~self.begins[here] & ~self.is_edge[here]
+        lacking: NDArray[np.bool_] = self.begins[mates] & ~self.begins[gaps] & ~self.is_edge[gaps]
         return lacking
 
     def with_spaces(self, text: str, number: int, places: Ints) -> str:

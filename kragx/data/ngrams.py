@@ -105,9 +105,9 @@ class _Side:
         hashes = self._corpus.hashes(self._n)
         # A piece for each text is a fraction of the time of an index for each n-gram.
         pieces = zip(self._begins.tolist(), (self._begins + self._sizes).tolist())
-        own = np.concatenate([hashes[begin:end] for begin, end in pieces])
+        grams = np.concatenate([hashes[begin:end] for begin, end in pieces])
         slots: NDArray[np.intp] = np.repeat(self.queries << bits, self._sizes)
-        slots += own >> np.uint16(HASH_BITS - bits)
+        slots += grams >> np.uint16(HASH_BITS - bits)
         return slots
 
     def texts_at(self, numbers: Ints) -> Ints:
@@ -117,18 +117,18 @@ class _Side:
     def tokens_at(self, numbers: Ints) -> list[Tokens]:
         """The first token of each of some n-grams, in their order, and then the next."""
         n_of_texts = np.diff(np.searchsorted(numbers, self._ends), prepend=0)
-        at = numbers + np.repeat(self._begins + self._sizes - self._ends, n_of_texts)
-        return [self._corpus.tokens[at + offset] for offset in range(self._n)]
+        firsts = numbers + np.repeat(self._begins + self._sizes - self._ends, n_of_texts)
+        return [self._corpus.tokens[firsts + offset] for offset in range(self._n)]
 
 
 def _add_common_counts(doc: _Side, gold: _Side, pair_of_first: Ints, shared: Ints) -> None:
     """Add what each pair shares; a document and a gold text are pair `pair_of_first` + gold."""
-    at, grams, gold_at, gold_grams = _met(doc, gold)
-    if not at.size:
+    doc_at, grams, gold_at, gold_grams = _met(doc, gold)
+    if not doc_at.size:
         return
     v, n_golds = gold.size, len(gold.queries)
     # Each distinct n-gram of a document meets every gold text of its query that has it.
-    of_docs, _, n_in_doc = counted(doc.texts_at(at) * v + grams)
+    of_docs, _, n_in_doc = counted(doc.texts_at(doc_at) * v + grams)
     rows, grams = np.divmod(of_docs, v)
     of_golds = gold_grams * n_golds + gold.texts_at(gold_at)
     of_golds, _, n_in_gold = counted(of_golds)
@@ -139,9 +139,9 @@ def _add_common_counts(doc: _Side, gold: _Side, pair_of_first: Ints, shared: Int
         entry = ranges(first[part], n_meetings[part])
         hit = np.repeat(np.arange(part.start, part.stop), n_meetings[part])
         pairs = pair_of_first[rows[hit]] + gold_rows[entry]
-        least = np.minimum(n_in_doc[hit], n_in_gold[entry])
+        common = np.minimum(n_in_doc[hit], n_in_gold[entry])
         # As weights whole numbers become floats, which are exact below 2**53.
-        shared += np.bincount(pairs, least, len(shared)).astype(np.int64)
+        shared += np.bincount(pairs, common, len(shared)).astype(np.int64)
 
 
 def _met(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:
@@ -157,35 +157,35 @@ def _met(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:
     met: list[tuple[Ints, ...]] = [(np.empty(0, np.int64),) * 4]
     if not (doc.size and gold.size):
         return met[0]  # type: ignore[return-value]  # four
-    wanted = _SLOTS_A_GRAM * gold.size // n_queries
-    bits = min(max(wanted.bit_length(), _LEAST_BITS), _MOST_BITS)
+    n_slots = _SLOTS_A_GRAM * gold.size // n_queries
+    bits = min(max(n_slots.bit_length(), _LEAST_BITS), _MOST_BITS)
     slots, doc_slots = gold.slots(bits), doc.slots(bits)
     is_taken = np.zeros(n_queries << bits, bool)
     is_taken[slots] = True
-    at = is_taken.take(doc_slots).nonzero()[0]  # `take` is twice as fast as an index
-    doc_slots = doc_slots[at]
+    doc_at = is_taken.take(doc_slots).nonzero()[0]  # `take` is twice as fast as an index
+    doc_slots = doc_slots[doc_at]
     table = np.zeros(n_queries << bits, np.int32)  # a number and 1; 0 is free
-    left = np.arange(gold.size)
-    table[slots] = left + 1
-    doc_tokens, gold_tokens = doc.tokens_at(at), gold.tokens_at(left)
-    while at.size and left.size:
-        there, first = (table[own].astype(np.int64) - 1 for own in (doc_slots, slots))
-        is_met = _equal(doc_tokens, [own[there] for own in gold_tokens])
-        is_first = _equal([own[left] for own in gold_tokens], [own[first] for own in gold_tokens])
-        met.append((at[is_met], there[is_met], left[is_first], first[is_first]))
+    rest = np.arange(gold.size)
+    table[slots] = rest + 1
+    doc_tokens, gold_tokens = doc.tokens_at(doc_at), gold.tokens_at(rest)
+    while doc_at.size and rest.size:
+        owner, first = (table[slot].astype(np.int64) - 1 for slot in (doc_slots, slots))
+        is_met = _equal(doc_tokens, [ids[owner] for ids in gold_tokens])
+        is_first = _equal([ids[rest] for ids in gold_tokens], [ids[first] for ids in gold_tokens])
+        met.append((doc_at[is_met], owner[is_met], rest[is_first], first[is_first]))
         table[slots] = 0
-        left, slots = left[~is_first], slots[~is_first]
-        table[slots] = left + 1
+        rest, slots = rest[~is_first], slots[~is_first]
+        table[slots] = rest + 1
         is_unmet = ~is_met & (table[doc_slots] > 0)
-        at, doc_slots = at[is_unmet], doc_slots[is_unmet]
+        doc_at, doc_slots = doc_at[is_unmet], doc_slots[is_unmet]
         doc_tokens = [token[is_unmet] for token in doc_tokens]
     of_docs, grams, of_golds, gold_grams = map(np.concatenate, zip(*met, strict=True))
     return of_docs, grams, of_golds, gold_grams
 
 
-def _equal(some: Sequence[Tokens], others: Sequence[Tokens]) -> NDArray[np.bool_]:
+def _equal(some: Sequence[Tokens], peers: Sequence[Tokens]) -> NDArray[np.bool_]:
     """Whether n-grams are equal: all of their tokens."""
-    is_equal: NDArray[np.bool_] = some[0] == others[0]
-    for own, other in zip(some[1:], others[1:]):
-        is_equal &= own == other
+    is_equal: NDArray[np.bool_] = some[0] == peers[0]
+    for ids, peer_ids in zip(some[1:], peers[1:]):
+        is_equal &= ids == peer_ids
     return is_equal

@@ -44,8 +44,8 @@ def _in_block(docs: Sequence[str], texts: Collection[str]) -> Iterator[tuple[str
     for text in texts:
         # Of a shorter text all threes that begin with it follow upon each other.
         width = np.uint64(1 << _BITS * max(0, 3 - len(text)))
-        own = _threes(text)[: max(1, len(text) - 2)]
-        begin, end = np.searchsorted(threes, [own, own + width])
+        grams = _threes(text)[: max(1, len(text) - 2)]
+        begin, end = np.searchsorted(threes, [grams, grams + width])
         rarest = int(np.argmin(end - begin))
         if len(text) > 3 and end[rarest] - begin[rarest] > len(docs):
             yield text, sum(text in doc for doc in docs)  # it may stand in most of them

@@ -44,14 +44,14 @@ class Pages:
         ranges = tuple(page for page in pages if isinstance(page, tuple))
         return cls(ranges, tuple(page for page in pages if isinstance(page, str)))
 
-    def meets(self, other: Pages, shift: int = 0) -> bool:
+    def meets(self, pages: Pages, shift: int = 0) -> bool:
         """Whether any of these pages is one of the others, whose numbers are moved by `shift`."""
-        if any(label in other.labels for label in self.labels):
+        if any(label in pages.labels for label in self.labels):
             return True
         return any(
             first <= end + shift and start + shift <= last
             for first, last in self.ranges
-            for start, end in other.ranges
+            for start, end in pages.ranges
         )
 
     def __iter__(self) -> Iterator[Pages]:
@@ -70,7 +70,7 @@ class Pages:
         return [*numbers, *self.labels]
 
 
-def _page(value: object, least: int) -> tuple[int, int] | str:
+def _page(value: object, lowest: int) -> tuple[int, int] | str:
     """The first and the last page of a range, or a label."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)  # numpy's too
     if is_number and float(value).is_integer():  # type: ignore[arg-type]  # tables have 3.0
@@ -81,8 +81,8 @@ def _page(value: object, least: int) -> tuple[int, int] | str:
         first, last = int(ends[1]), int(ends[2] or ends[1])
     else:
         return unicodedata.normalize("NFC", value.strip()).casefold()
-    if first < least:
-        raise DataError(f"{first} is no page: they are counted from {least} on")
+    if first < lowest:
+        raise DataError(f"{first} is no page: they are counted from {lowest} on")
     if last < first or last > MOST:
         raise DataError(f"{shorten(value)} is no range of pages")
     return first, last
@@ -108,10 +108,10 @@ def page_gold(value: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     Raises:
         DataError: they are broken; the error's field says which.
     """
-    rest = {name: own for name, own in value.items() if name not in ("doc", "pages", "each")}
-    about, each = clean_metadata(rest.get("metadata")), value.get("each", False)
-    if not isinstance(each, bool):
-        raise DataError(f"must be true or false, not {shorten(each)}", field="each")
+    rest = {name: entry for name, entry in value.items() if name not in ("doc", "pages", "each")}
+    about, is_split = clean_metadata(rest.get("metadata")), value.get("each", False)
+    if not isinstance(is_split, bool):
+        raise DataError(f"must be true or false, not {shorten(is_split)}", field="each")
     with inside("doc"):
         doc = "/".join(document_name(value.get("doc")))
     if value.get("pages") is not None:
@@ -123,8 +123,8 @@ def page_gold(value: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
                 **rest,
                 "metadata": {**about, "doc": doc, "pages": part.plain},
             }
-            for part in (pages if each else [pages])
+            for part in (pages if is_split else [pages])
         )
-    if each:
+    if is_split:
         raise DataError("needs 'pages', each of which is an item", field="each")
     return ({"id": doc, **rest, "metadata": {**about, "doc": doc}},)

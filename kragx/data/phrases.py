@@ -18,21 +18,21 @@ UNSPACED_FOR_ONE = 3
 """So many characters of a script that writes without spaces count as one token."""
 
 
-def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, most: int = SHORT) -> NDArray[np.bool_]:
-    """Which texts have tokens, and at most `most`.
+def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, size: int = SHORT) -> NDArray[np.bool_]:
+    """Which texts have tokens, and at most `size`.
 
     Args:
         texts: the token numbers of each text.
         corpus: where the numbers come from.
-        most: a number of tokens; three characters are one in scripts that write without spaces.
+        size: a number of tokens; three characters are one in scripts that write without spaces.
     """
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    short = (lengths > 0) & (lengths <= most * UNSPACED_FOR_ONE)
-    few = short.nonzero()[0]
-    if few.size:
-        tokens, of_token, n = joined([texts[text] for text in few.tolist()])
-        unspaced = np.bincount(of_token, corpus.unspaced[tokens], len(few))
-        short[few] = (n - unspaced) * UNSPACED_FOR_ONE + unspaced <= most * UNSPACED_FOR_ONE
+    short = (lengths > 0) & (lengths <= size * UNSPACED_FOR_ONE)
+    rows = short.nonzero()[0]
+    if rows.size:
+        tokens, of_token, n = joined([texts[text] for text in rows.tolist()])
+        unspaced = np.bincount(of_token, corpus.unspaced[tokens], len(rows))
+        short[rows] = (n - unspaced) * UNSPACED_FOR_ONE + unspaced <= size * UNSPACED_FOR_ONE
     return short
 
 
@@ -73,7 +73,7 @@ def places(
     first_of_doc = np.concatenate(([0], np.cumsum(n_tokens)))
     words, row_of_word, lengths = joined(phrases)
     begins, n_words = starts(lengths), corpus.n_distinct_tokens
-    lasts = {own[-1].item() for own in phrases if len(own)}
+    lasts = {phrase[-1].item() for phrase in phrases if len(phrase)}
     forms = np.array([[last, form] for last in lasts for form in corpus.forms(last)], np.int64)
     last_of, form_of = forms.reshape(-1, 2).T
     last_and_form = last_of * n_words + form_of
@@ -96,29 +96,29 @@ def places(
     n_owners = np.bincount(looked_for, minlength=n_words + 1)  # of negative tokens the last: 0
     first_owner = starts(n_owners)
 
-    found = [np.empty((3, 0), np.int64)]
-    known = (n_owners[tokens] > 0).nonzero()[0]
-    for part in parts(n_owners[tokens[known]]):
-        here = tokens[known[part]]
-        own = owner[ranges(first_owner[here], n_owners[here])]
-        row = np.repeat(rows[known[part]], n_owners[here])
-        begin = np.repeat(known[part], n_owners[here]) - anchor[own]
-        end = begin + lengths[own] - 1
+    hits = [np.empty((3, 0), np.int64)]
+    sites = (n_owners[tokens] > 0).nonzero()[0]
+    for part in parts(n_owners[tokens[sites]]):
+        token = tokens[sites[part]]
+        term = owner[ranges(first_owner[token], n_owners[token])]
+        row = np.repeat(rows[sites[part]], n_owners[token])
+        begin = np.repeat(sites[part], n_owners[token]) - anchor[term]
+        end = begin + lengths[term] - 1
         inside = (begin >= first_of_doc[row]) & (end < first_of_doc[row + 1])
         inside[inside] = tokens[end[inside]] >= 0
-        row, own, begin, end = row[inside], own[inside], begin[inside], end[inside]
-        for offset in range(int(lengths[own].max(initial=0)) - 1):
+        row, term, begin, end = row[inside], term[inside], begin[inside], end[inside]
+        for offset in range(int(lengths[term].max(initial=0)) - 1):
             same = begin + offset >= end
             between = (~same).nonzero()[0]
-            here = tokens[begin[between] + offset]
-            same[between] = here == words[begins[own[between]] + offset]
-            row, own, begin, end = row[same], own[same], begin[same], end[same]
-        ends = words[begins[own] + lengths[own] - 1].astype(np.int64) * n_words + tokens[end]
+            token = tokens[begin[between] + offset]
+            same[between] = token == words[begins[term[between]] + offset]
+            row, term, begin, end = row[same], term[same], begin[same], end[same]
+        ends = words[begins[term] + lengths[term] - 1].astype(np.int64) * n_words + tokens[end]
         stands = np.isin(ends, last_and_form)
-        found.append(np.stack((row, own, begin - first_of_doc[row]))[:, stands])
-    row, own, begin = np.concatenate(found, axis=1)
-    order = np.lexsort((begin, row, own))
-    return row[order], own[order], begin[order]
+        hits.append(np.stack((row, term, begin - first_of_doc[row]))[:, stands])
+    row, term, begin = np.concatenate(hits, axis=1)
+    order = np.lexsort((begin, row, term))
+    return row[order], term[order], begin[order]
 
 
 class Compounds:
@@ -166,19 +166,19 @@ class Compounds:
         if not self.may_be[phrase]:
             yield from (firsts[word] for word in self._by_words[doc, phrase])
             return
-        own = self._letters[phrase]
-        place = letters.find(own)
+        needle = self._letters[phrase]
+        place = letters.find(needle)
         while place >= 0:
-            end = place + len(own)
+            end = place + len(needle)
             goes_on = end < len(letters) and "가" <= letters[end] <= "힣"
             if place in begins and (end in begins or goes_on):
                 yield place
-            place = letters.find(own, place + 1)
+            place = letters.find(needle, place + 1)
 
     @cached_property
     def _by_words(self) -> defaultdict[tuple[int, int], list[int]]:
         """By document and phrase where the words of those stand that may be no compounds."""
-        short = [tokens[:0] if own else tokens for tokens, own in zip(self._phrases, self.may_be)]
+        short = [tokens[:0] if flag else tokens for tokens, flag in zip(self._phrases, self.may_be)]
         by_words = defaultdict[tuple[int, int], list[int]](list)
         for doc, phrase, word in np.stack(places(self._docs, short, self._corpus)).T.tolist():
             by_words[doc, phrase].append(word)

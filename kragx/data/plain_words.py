@@ -43,12 +43,12 @@ class Words(Iterator[list[str]]):
         self.texts = texts
         self.casefold = casefold
         self.are_tokens = are_tokens
-        self._lists = (words(text, casefold=casefold, apart=not are_tokens) for text in texts)
+        self._lists = (words(text, casefold=casefold, is_split=not are_tokens) for text in texts)
 
     def __next__(self) -> list[str]:
         """The tokens of the next text."""
-        own = next(self._lists)
-        return [*"".join(own)] if self.are_tokens else own
+        tokens = next(self._lists)
+        return [*"".join(tokens)] if self.are_tokens else tokens
 
     def letters(self) -> Iterator[Letters]:
         """Yield the same words as letters, of all texts whose characters are plain."""
@@ -57,8 +57,8 @@ class Words(Iterator[list[str]]):
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         for numbers in (is_ascii.nonzero()[0], (~is_ascii).nonzero()[0]):
             for part in parts(lengths[numbers], _AT_ONCE):
-                own = numbers[part]
-                yield self._letters(own, [texts[number] for number in own.tolist()])
+                rows = numbers[part]
+                yield self._letters(rows, [texts[number] for number in rows.tolist()])
 
     def _letters(self, numbers: Ints, texts: Sequence[str]) -> Letters:
         whole = [whole_numbers(text) if COMMA.search(text) else text for text in texts]

@@ -184,8 +184,8 @@ def read_runs(paths: Sequence[str | Path]) -> list[Run]:
         DataError: as `read_run`.
     """
     runs = [read_run(path) for path in paths]
-    own = [run.name for run in runs]
-    names = own if len(set(own)) == len(own) else names_apart(paths)
+    run_names = [run.name for run in runs]
+    names = run_names if len(set(run_names)) == len(run_names) else names_apart(paths)
     return [replace(run, name=name) for run, name in zip(runs, names)]
 
 
@@ -195,8 +195,8 @@ def names_apart(paths: Sequence[str | Path]) -> list[str]:
     Raises:
         UsageError: two are the same file.
     """
-    if twice := named_twice(paths):
-        raise UsageError(f"the file {twice} stands twice; name each once")
+    if name := named_twice(paths):
+        raise UsageError(f"the file {name} stands twice; name each once")
     files = [Path(path) for path in paths]
     for depth in range(max((len(file.parts) for file in files), default=0)):
         folders = [file.parent.parts[-depth:] if depth else () for file in files]
@@ -208,12 +208,12 @@ def names_apart(paths: Sequence[str | Path]) -> list[str]:
 
 def named_twice(paths: Sequence[str | Path]) -> str:
     """What is named twice, by both names if they differ: a link and a detour lead to one place."""
-    known: dict[Path, str] = {}
+    names: dict[Path, str] = {}
     for name in map(str, paths):
         place = Path(name).resolve()
-        if place in known:
-            return name if known[place] == name else f"{known[place]} (also named {name})"
-        known[place] = name
+        if place in names:
+            return name if names[place] == name else f"{names[place]} (also named {name})"
+        names[place] = name
     return ""
 
 

@@ -189,12 +189,12 @@ class Reading:
         """What records of one format say."""
         if self.format is None:
             rows = self._recognised(rows)
-        plain, objects = Records(mended=self._is_json), list[Row]()
+        records, objects = Records(mended=self._is_json), list[Row]()
         # Whoever wants all problems wants them in their order: nothing is read ahead.
-        of_plain, of_objects = (_PLAIN, _OBJECTS) if self.problems.strict else (1, 1)
+        of_records, of_objects = (_PLAIN, _OBJECTS) if self.problems.strict else (1, 1)
 
         def gathered() -> Iterator[Batch]:
-            yield from plain.batches()
+            yield from records.batches()
             if objects:
                 yield Batch.of(objects)
                 objects.clear()
@@ -202,11 +202,11 @@ class Reading:
         try:
             for number, (line, record) in enumerate(rows, start=1):
                 assert self.format is not None  # recognised, or there is no record
-                if objects or not (self.format.is_gathered and plain.add(line, record)):
-                    yield from plain.batches()
+                if objects or not (self.format.is_gathered and records.add(line, record)):
+                    yield from records.batches()
                     objects += self._of_record(line, record, number)
-                is_full = len(plain) >= of_plain or len(objects) >= of_objects
-                if number == 1 or is_full or (len(plain) and plain.is_full):
+                is_full = len(records) >= of_records or len(objects) >= of_objects
+                if number == 1 or is_full or (len(records) and records.is_full):
                     yield from gathered()
         except DataError:  # what stands before a mistake comes before it
             yield from gathered()
@@ -327,18 +327,18 @@ class Reading:
                 self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
 
 
-def _are_new(ids: Sequence[str], known: Mapping[str, object]) -> bool:
+def _are_new(ids: Sequence[str], by_id: Mapping[str, object]) -> bool:
     """Whether ids are neither known nor twice among themselves, and none is missing."""
-    return known.keys().isdisjoint(ids) and len({*ids, ""}) == len(ids) + 1
+    return by_id.keys().isdisjoint(ids) and len({*ids, ""}) == len(ids) + 1
 
 
 def stands_twice(
     query_id: str, place: tuple[str, int | None], first: tuple[str, int | None]
 ) -> str:
     """What is wrong with an id that stood at another place (file and line) before."""
-    where = f"on line {first[1]}" if first[0] == place[0] else f"in {first[0]}:{first[1]}"
-    twice = "twice" if first[1] is None else f"twice (first {where})"
-    return f"{query_id!r} stands {twice}; queries are joined by id, so each needs its own"
+    position = f"on line {first[1]}" if first[0] == place[0] else f"in {first[0]}:{first[1]}"
+    remark = "twice" if first[1] is None else f"twice (first {position})"
+    return f"{query_id!r} stands {remark}; queries are joined by id, so each needs its own"
 
 
 def contradictions(query: Query) -> Iterator[tuple[str, str]]:

@@ -104,15 +104,15 @@ class Spellings:
         tokens: Nodes = self._tokens.values.take(nodes)
         new = (tokens < 0).nonzero()[0]
         if new.size:
-            known, own, is_long = self._tokens.values, nodes[new], lengths[new] > _LONGEST
-            known[own[::-1]] = new[::-1]  # the first place of each stays
-            first = new[(known[own] == new) | is_long]
+            table, node, is_long = self._tokens.values, nodes[new], lengths[new] > _LONGEST
+            table[node[::-1]] = new[::-1]  # the first place of each stays
+            first = new[(table[node] == new) | is_long]
             text = codes.tobytes().decode("latin-1" if codes.itemsize == 1 else "utf-16-le")
             places = begins[first].tolist(), (begins[first] + lengths[first]).tolist()
             named = map(self._number, map(text.__getitem__, map(slice, *places)))
-            known[nodes[first]] = tokens[first] = np.fromiter(named, np.int32, len(first))
-            tokens[new] = np.where(is_long, tokens[new], known[own])
-            known[:2] = -1
+            table[nodes[first]] = tokens[first] = np.fromiter(named, np.int32, len(first))
+            tokens[new] = np.where(is_long, tokens[new], table[node])
+            table[:2] = -1
         return tokens
 
     def _nodes(self, codes: NDArray[np.generic], begins: Ints, lengths: Ints) -> Nodes:
@@ -127,38 +127,38 @@ class Spellings:
         nodes = self._next(np.full(len(begins), root, np.int32), pieces)
         is_long = lengths > _LONGEST
         nodes[is_long] = root
-        left = ((lengths > n_letters) & ~is_long).nonzero()[0]
-        while left.size:
+        rest = ((lengths > n_letters) & ~is_long).nonzero()[0]
+        while rest.size:
             begins, lengths = begins + n_letters, lengths - n_letters
-            pieces = windows[begins[left]] & masks.take(lengths[left], mode="clip")
-            nodes[left] = self._next(nodes[left], pieces)
-            left = left[lengths[left] > n_letters]
+            pieces = windows[begins[rest]] & masks.take(lengths[rest], mode="clip")
+            nodes[rest] = self._next(nodes[rest], pieces)
+            rest = rest[lengths[rest] > n_letters]
         return nodes
 
     def _next(self, parents: Nodes, pieces: Pieces) -> Nodes:
         """The node to which each piece leads from its parent; a new one where there is none."""
         slots = self._slots_of(parents, pieces)
         nodes = self._slots.take(slots)
-        left = (~self._is(nodes, parents, pieces)).nonzero()[0]
-        slots = slots[left]
-        while left.size:
-            here = self._slots[slots]
-            free = (here == 0).nonzero()[0]
+        rest = (~self._is(nodes, parents, pieces)).nonzero()[0]
+        slots = slots[rest]
+        while rest.size:
+            node = self._slots[slots]
+            free = (node == 0).nonzero()[0]
             if free.size:
                 if (self._tokens.size + free.size) * _SLOTS_A_NODE > len(self._slots):
                     self._make_room(free.size)
-                    slots = self._slots_of(parents[left], pieces[left])
+                    slots = self._slots_of(parents[rest], pieces[rest])
                     continue
                 self._slots[slots[free[::-1]]] = free[::-1]  # the first place of each stays
                 new = free[self._slots[slots[free]] == free]
                 self._slots[slots[new]] = np.arange(len(new)) + self._tokens.size
-                self._parents.extend(parents[left[new]])
-                self._pieces.extend(pieces[left[new]])
+                self._parents.extend(parents[rest[new]])
+                self._pieces.extend(pieces[rest[new]])
                 self._tokens.extend(np.full(len(new), -1, np.int32))
-                here = self._slots[slots]
-            found = self._is(here, parents[left], pieces[left])
-            nodes[left[found]] = here[found]
-            left, slots = left[~found], slots[~found] + 1 & len(self._slots) - 1
+                node = self._slots[slots]
+            is_hit = self._is(node, parents[rest], pieces[rest])
+            nodes[rest[is_hit]] = node[is_hit]
+            rest, slots = rest[~is_hit], slots[~is_hit] + 1 & len(self._slots) - 1
         return nodes
 
     def _is(self, nodes: Nodes, parents: Nodes, pieces: Pieces) -> NDArray[np.bool_]:
@@ -177,12 +177,12 @@ class Spellings:
     def _make_room(self, n_more: int) -> None:
         """Have slots for so many nodes more, and give each node one anew."""
         n_nodes = self._tokens.size
-        wanted = (n_nodes + n_more) * _SLOTS_A_NODE * 2
-        self._slots = np.zeros(1 << wanted.bit_length(), np.int32)
-        left = np.arange(2, n_nodes)
+        n_slots = (n_nodes + n_more) * _SLOTS_A_NODE * 2
+        self._slots = np.zeros(1 << n_slots.bit_length(), np.int32)
+        rest = np.arange(2, n_nodes)
         slots = self._slots_of(self._parents.values[2:], self._pieces.values[2:])
-        while left.size:
+        while rest.size:
             free = (self._slots[slots] == 0).nonzero()[0]
-            self._slots[slots[free]] = left[free]
-            lost = self._slots[slots] != left
-            left, slots = left[lost], slots[lost] + 1 & len(self._slots) - 1
+            self._slots[slots[free]] = rest[free]
+            is_lost = self._slots[slots] != rest
+            rest, slots = rest[is_lost], slots[is_lost] + 1 & len(self._slots) - 1

@@ -33,16 +33,16 @@ def connect(
     # Whoever has several threads use a connection does so one at a time (`Database.do`).
     db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
     try:
-        held, _ = db.execute(_STATE).fetchone()
-        if held > version:
+        stored, _ = db.execute(_STATE).fetchone()
+        if stored > version:
             raise DataError(
-                f"{path}: of version {held}; this kragx knows {version}: use a newer kragx, or "
+                f"{path}: of version {stored}; this kragx knows {version}: use a newer kragx, or "
                 "another file"
             )
-        if held < version:
+        if stored < version:
             with writing(db):
-                held, tables = db.execute(_STATE).fetchone()
-                if held < version:  # else another process was faster
+                stored, tables = db.execute(_STATE).fetchone()
+                if stored < version:  # else another process was faster
                     if tables:
                         raise DataError(f"{path}: an SQLite file of something else; name another")
                     for statement in schema:

@@ -62,14 +62,14 @@ def stage_records(stages: Iterable[Stage], retrieved: Sequence[Doc]) -> list[dic
     `retrieved`, then those that stages add. Where its score or metadata are others, these stand
     beside the number: ``{"same": 3, "score": 0.7}``.
     """
-    known: dict[tuple[str | None, str | None], tuple[int, Doc]] = {}
+    numbers: dict[tuple[str | None, str | None], tuple[int, Doc]] = {}
     for number, doc in enumerate(retrieved):
-        known.setdefault((doc.id, doc.text), (number, doc))
+        numbers.setdefault((doc.id, doc.text), (number, doc))
     n_known = len(retrieved)
 
     def record(doc: Doc) -> int | dict[str, Any]:
         nonlocal n_known
-        number, before = known.setdefault((doc.id, doc.text), (n_known, doc))
+        number, before = numbers.setdefault((doc.id, doc.text), (n_known, doc))
         if before is doc and number == n_known:
             n_known += 1
             return doc_record(doc)
@@ -108,11 +108,11 @@ def as_stages(values: object, retrieved: Sequence[Doc], mender: Mender) -> tuple
     """
     if not isinstance(values, list):
         raise DataError(f"must be a list of stages, not {shorten(values)}")
-    known, names = list(retrieved), set[str]()
+    documents, names = list(retrieved), set[str]()
 
     def document(value: object) -> Doc:
         if isinstance(value, int) and not isinstance(value, bool):
-            return _numbered(value, known)
+            return _numbered(value, documents)
         if isinstance(value, Mapping) and "same" in value:
             if unknown := value.keys() - _CHANGED.keys():
                 raise unknown_field(str(min(unknown)), _CHANGED)
@@ -120,12 +120,12 @@ def as_stages(values: object, retrieved: Sequence[Doc], mender: Mender) -> tuple
             if not isinstance(number, int) or isinstance(number, bool):
                 raise DataError(f"must be a document's number, not {shorten(number)}", field="same")
             return replace(
-                _numbered(number, known),
+                _numbered(number, documents),
                 score=clean_score(value.get("score")),
                 metadata=clean_metadata(value.get("metadata"), mender),
             )
-        known.append(as_doc(value, mender, strings=False))
-        return known[-1]
+        documents.append(as_doc(value, mender, strings=False))
+        return documents[-1]
 
     def stage(value: object) -> Stage:
         if not isinstance(value, Mapping):
@@ -138,9 +138,9 @@ def as_stages(values: object, retrieved: Sequence[Doc], mender: Mender) -> tuple
         if name in names:
             raise DataError(f"{name!r} stands twice; number the second one", field="name")
         inputs = _list(value, "inputs", "names of earlier stages")
-        for other in inputs:
-            if not isinstance(other, str) or other not in names:
-                raise DataError(f"no earlier stage is called {shorten(other)}", field="inputs")
+        for source in inputs:
+            if not isinstance(source, str) or source not in names:
+                raise DataError(f"no earlier stage is called {shorten(source)}", field="inputs")
         names.add(name)
         error = value.get("error")
         docs = _list(value, "retrieved", "documents, or of their numbers")
@@ -155,23 +155,23 @@ def as_stages(values: object, retrieved: Sequence[Doc], mender: Mender) -> tuple
     return clean_each(values, stage)
 
 
-def _numbered(number: int, known: Sequence[Doc]) -> Doc:
-    if not 0 <= number < len(known):
-        raise DataError(f"there is no document {number} before it; there are {len(known)}")
-    return known[number]
+def _numbered(number: int, docs: Sequence[Doc]) -> Doc:
+    if not 0 <= number < len(docs):
+        raise DataError(f"there is no document {number} before it; there are {len(docs)}")
+    return docs[number]
 
 
-def _list(value: Mapping[str, Any], name: str, of: str) -> list[Any]:
-    own = value.get(name)
-    if own is None:
+def _list(value: Mapping[str, Any], name: str, kind: str) -> list[Any]:
+    entries = value.get(name)
+    if entries is None:
         return []
-    if not isinstance(own, list):
-        raise DataError(f"must be a list of {of}, not {shorten(own)}", field=name)
-    return own
+    if not isinstance(entries, list):
+        raise DataError(f"must be a list of {kind}, not {shorten(entries)}", field=name)
+    return entries
 
 
 def last_stages(stages: Iterable[Stage]) -> Iterator[Stage]:
     """The stages whose documents no other stage got."""
     stages = tuple(stages)
-    given = {name for stage in stages for name in stage.inputs}
-    return (stage for stage in stages if stage.name not in given)
+    inputs = {name for stage in stages for name in stage.inputs}
+    return (stage for stage in stages if stage.name not in inputs)

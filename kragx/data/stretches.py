@@ -41,12 +41,12 @@ def counted(values: Ints) -> tuple[Ints, Ints, Ints]:
     return ordered[begins], order[begins], np.diff(begins, append=len(ordered))
 
 
-def parts(lengths: Ints, most: int = _MOST_AT_ONCE) -> Iterator[slice]:
+def parts(lengths: Ints, limit: int = _MOST_AT_ONCE) -> Iterator[slice]:
     """Stretches that have at most so many elements in all, or one."""
     ends = np.cumsum(lengths)
     start = 0
     while start < len(lengths):
         before = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
         yield slice(start, stop)
         start = stop

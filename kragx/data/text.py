@@ -26,26 +26,26 @@ def normalise(text: str, *, casefold: bool = False) -> str:
     return unicodedata.normalize("NFC", text.casefold()) if casefold else text
 
 
-def look_alikes(ids: Iterable[str], others: Iterable[str]) -> dict[str, str]:
+def look_alikes(ids: Iterable[str], targets: Iterable[str]) -> dict[str, str]:
     """Those of some ids that differ from one of the others only by white space or Unicode form.
 
     Each with that other one; an id that is among the others is none.
     """
-    known = {normalise(other): other for other in others}
-    pairs = {own: known.get(normalise(own), own) for own in ids}
-    exact = set(known.values())
-    return {own: pair for own, pair in pairs.items() if own != pair and own not in exact}
+    by_form = {normalise(target): target for target in targets}
+    pairs = {key: by_form.get(normalise(key), key) for key in ids}
+    exact = set(by_form.values())
+    return {key: pair for key, pair in pairs.items() if key != pair and key not in exact}
 
 
-def told_apart(own: str, other: str) -> str:
+def told_apart(key: str, twin: str) -> str:
     """Two ids that look alike, and in what they differ, for a warning."""
-    same_form = unicodedata.normalize("NFC", own) != unicodedata.normalize("NFC", other)
+    same_form = unicodedata.normalize("NFC", key) != unicodedata.normalize("NFC", twin)
     return phrase(
         "{one} and {other} differ by white space alone; write them the same"
         if same_form
         else "{one} and {other} differ by Unicode form, NFC and NFD alone; write them the same",
-        one=shorten(own),
-        other=shorten(other),
+        one=shorten(key),
+        other=shorten(twin),
     )
 
 
@@ -75,9 +75,9 @@ class Mender:
         if isinstance(value, str):
             return self.mend(value)
         if isinstance(value, dict):
-            return {self.mend_within(key): self.mend_within(own) for key, own in value.items()}
+            return {self.mend_within(key): self.mend_within(part) for key, part in value.items()}
         if isinstance(value, list):
-            return [self.mend_within(own) for own in value]
+            return [self.mend_within(part) for part in value]
         # A number of numpy is one like any other, as it is in the files that are written of it.
         is_number = getattr(value, "shape", None) == () and hasattr(value, "item")
         return value.item() if is_number else value
@@ -107,13 +107,13 @@ def file_names(names: Iterable[str]) -> list[str]:
     """Names as file names: what file systems refuse replaced, none twice."""
     files: dict[str, str] = {}  # as some file systems do not tell cases and forms of marks apart
     for name in names:
-        plain = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", inert(name, "_"))[:60].strip(". ") or "_"
-        if _DEVICE.fullmatch(plain.split(".")[0].rstrip()):
-            plain = f"_{plain}"
-        file, number = plain, 1
+        stem = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", inert(name, "_"))[:60].strip(". ") or "_"
+        if _DEVICE.fullmatch(stem.split(".")[0].rstrip()):
+            stem = f"_{stem}"
+        file, number = stem, 1
         while (key := folded(file)) in files:
             number += 1
-            file = f"{plain}-{number}"
+            file = f"{stem}-{number}"
         files[key] = file
     return [*files.values()]
 

@@ -174,8 +174,8 @@ class CharTokenizer:
         )
 
     def _words(self, text: str) -> list[str]:
-        found = words(text, apart=False)
-        return found if self.spaces == "kept" or not found else ["".join(found)]
+        tokens = words(text, is_split=False)
+        return tokens if self.spaces == "kept" or not tokens else ["".join(tokens)]
 
 
 LETTERS = CharTokenizer(1, "ignored")
@@ -303,8 +303,8 @@ class FunctionTokenizer:
         """
         for text in texts:
             tokens = list(self.function(text))
-            if other := [token for token in tokens if not isinstance(token, str)]:
-                raise UsageError(f"{self.name}: the token {shorten(other[0])} is no text")
+            if strays := [token for token in tokens if not isinstance(token, str)]:
+                raise UsageError(f"{self.name}: the token {shorten(strays[0])} is no text")
             yield tokens
 
 

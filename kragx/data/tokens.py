@@ -107,7 +107,7 @@ class TokenCorpus:
         if new and self.in_letters:
             self._unspaced = np.ones(len(self.words), bool)
         elif new:
-            more = [
+            flags = [
                 # Most words are known by their first letter to be of another script.
                 word[:1] >= "\u0e00"
                 and not "가" <= word[0] <= "힣"
@@ -115,7 +115,7 @@ class TokenCorpus:
                 and not any(map(str.isalnum, word[1:]))  # only marks behind it
                 for word in new
             ]
-            self._unspaced = np.concatenate((self._unspaced, more))
+            self._unspaced = np.concatenate((self._unspaced, flags))
         return self._unspaced
 
     def pieces(self, rows: Ints) -> Ints:
@@ -142,18 +142,18 @@ class TokenCorpus:
         tokens = self._tokens.values[self._starts.values[first] :].copy()
         rows = np.repeat(np.arange(len(lengths)), lengths)
         inside = self.unspaced[tokens]
-        behind = max(0, len(tokens) - PIECE + 1)
+        n_starts = max(0, len(tokens) - PIECE + 1)
         begins = np.zeros(len(tokens), bool)
-        begins[:behind] = rows[:behind] == rows[PIECE - 1 :]  # not over the end of a text
+        begins[:n_starts] = rows[:n_starts] == rows[PIECE - 1 :]  # not over the end of a text
         for place in range(PIECE):
-            begins[:behind] &= inside[place : place + behind]
+            begins[:n_starts] &= inside[place : place + n_starts]
         if not begins.any():
             return
         covered = begins.copy()
         for place in range(1, PIECE):
             covered[place:] |= begins[:-place]
         # A piece's key is the bytes of its token numbers: a tenth of the time of joined letters.
-        pieces = sliding_window_view(tokens, PIECE)[begins[:behind]]
+        pieces = sliding_window_view(tokens, PIECE)[begins[:n_starts]]
         keys = pieces.view(f"V{pieces.itemsize * PIECE}").ravel().tolist()
         tokens[begins] = np.fromiter(map(self._of_pieces.__getitem__, keys), np.int32, len(keys))
         cut = distinct(rows[begins])
@@ -183,16 +183,16 @@ class TokenCorpus:
             return
         if self.make_room():
             new = [*dict.fromkeys(texts)]
-        found = self.tokenizer.tokens(new)
-        if isinstance(found, InLetters):
-            many = _MANY_LETTERS if self._spellings.n_nodes else _MANY_AT_FIRST
-            if found.are_tokens or sum(map(len, new)) > many:
-                new = self._add_by_letters(new, found)
-                found = self.tokenizer.tokens(new)
+        stream = self.tokenizer.tokens(new)
+        if isinstance(stream, InLetters):
+            limit = _MANY_LETTERS if self._spellings.n_nodes else _MANY_AT_FIRST
+            if stream.are_tokens or sum(map(len, new)) > limit:
+                new = self._add_by_letters(new, stream)
+                stream = self.tokenizer.tokens(new)
         lengths: list[int] = []
 
         def counted() -> Iterator[list[str]]:
-            for tokens in found:
+            for tokens in stream:
                 lengths.append(len(tokens))
                 yield tokens
 
@@ -205,8 +205,8 @@ class TokenCorpus:
         is_left = np.ones(len(texts), bool)
         numbered = self._spellings.letters if tokens.are_tokens else self._spellings.tokens
         for letters in tokens.letters():
-            own = [texts[text] for text in letters.texts.tolist()]
-            self._add(own, *numbered(letters))
+            group = [texts[text] for text in letters.texts.tolist()]
+            self._add(group, *numbered(letters))
             is_left[letters.texts] = False
         return [*itertools.compress(texts, is_left.tolist())]
 
@@ -245,12 +245,12 @@ class TokenCorpus:
         hashes.extend((mixed >> np.uint32(32 - HASH_BITS)).astype(np.uint16))
         return hashes.values
 
-    def rows_of(self, read: Callable[[str], str], known: Sequence[str], numbers: Ints) -> Ints:
+    def rows_of(self, read: Callable[[str], str], sources: Sequence[str], numbers: Ints) -> Ints:
         """The row of each text as it is read; every text is read once.
 
         Args:
             read: says how a text is read.
-            known: texts by number, which stay what they are.
+            sources: texts by number, which stay what they are.
             numbers: of the texts.
         """
 
@@ -259,17 +259,17 @@ class TokenCorpus:
             self.add(as_read)
             return self.rows(as_read)
 
-        return self._read_by.setdefault(read, OfTexts(rows)).of(known, numbers)
+        return self._read_by.setdefault(read, OfTexts(rows)).of(sources, numbers)
 
     def numbered(self, read: Callable[[str], str], *lists: Lists) -> list[Lists]:
         """Lists of a batch, of one known list of texts, by the rows of their texts as read."""
         self.make_room()
         # All at once: what is added may need the room of what was there before.
-        rows = self.rows_of(read, lists[0].known, np.concatenate([own.numbers for own in lists]))
-        ends = np.cumsum([len(own.numbers) for own in lists])
+        rows = self.rows_of(read, lists[0].known, np.concatenate([part.numbers for part in lists]))
+        ends = np.cumsum([len(part.numbers) for part in lists])
         return [
-            Lists(self.texts, of_list, own.n_texts)
-            for own, of_list in zip(lists, np.split(rows, ends[:-1]))
+            Lists(self.texts, of_list, part.n_texts)
+            for part, of_list in zip(lists, np.split(rows, ends[:-1]))
         ]
 
     def rows(self, texts: Sequence[str]) -> Ints:
@@ -299,14 +299,14 @@ class TokenCorpus:
         """
         if self.n_distinct_tokens > _MOST_CODES:
             return [tokens.tolist() for tokens in self.of_rows(rows)]
-        made, of_text = self._strings, rows.tolist()
-        new = [row for row in dict.fromkeys(of_text) if row not in made]
-        own = np.array(new, np.int64)
-        codes = self.tokens_of(own).astype("<u4").tobytes()
+        memo, of_text = self._strings, rows.tolist()
+        new = [row for row in dict.fromkeys(of_text) if row not in memo]
+        new_rows = np.array(new, np.int64)
+        codes = self.tokens_of(new_rows).astype("<u4").tobytes()
         letters = codes.decode("utf-32-le", "surrogatepass")
-        ends = np.cumsum(self.lengths[own]).tolist()
-        made.update(zip(new, [letters[start:end] for start, end in itertools.pairwise([0, *ends])]))
-        return [*map(made.__getitem__, of_text)]
+        ends = np.cumsum(self.lengths[new_rows]).tolist()
+        memo.update(zip(new, [letters[start:end] for start, end in itertools.pairwise([0, *ends])]))
+        return [*map(memo.__getitem__, of_text)]
 
     def forms(self, token: int) -> list[int]:
         """The tokens that are this one, or that one going on in Hangul, as with a particle.
@@ -321,11 +321,11 @@ class TokenCorpus:
             self._n_sorted = len(words)
         if len(self._sorted) > _MOST_STRETCHES:
             self._sorted = [sorted(itertools.chain.from_iterable(self._sorted), key=word_of)]
-        first, behind = words[token] + "가", words[token] + chr(ord("힣") + 1)
+        first, stop = words[token] + "가", words[token] + chr(ord("힣") + 1)
         forms = [token]
         for stretch in self._sorted:
             start = bisect_left(stretch, first, key=word_of)
-            forms += stretch[start : bisect_left(stretch, behind, start, key=word_of)]
+            forms += stretch[start : bisect_left(stretch, stop, start, key=word_of)]
         return forms
 
     def letters(self, tokens: Tokens) -> str:

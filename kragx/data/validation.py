@@ -118,11 +118,11 @@ class Validation(Result):
 
 
 def _row(
-    by: str, value: str, counts: Mapping[str, int], whole: int, target: Mapping[str, float | None]
+    name: str, value: str, counts: Mapping[str, int], whole: int, target: Mapping[str, float | None]
 ) -> list[str]:
-    count, wanted = counts.get(value, 0), target.get("target")
+    count, goal = counts.get(value, 0), target.get("target")
     share = percent(count / whole if whole else None, 0)
-    return [by, value, str(count), share, "" if wanted is None else percent(wanted, 0)]
+    return [name, value, str(count), share, "" if goal is None else percent(goal, 0)]
 
 
 def validate(
@@ -329,9 +329,9 @@ def _repeated(
     first: dict[str, int] = {}
     for position, value in values:
         before = first.setdefault(value, position) if value else position
-        gold, other = query.gold[position], query.gold[before]
-        is_other = gold.grade != other.grade
-        if before == position or (is_other and passage_of(gold) == passage_of(other)):
+        gold, earlier = query.gold[position], query.gold[before]
+        is_other = gold.grade != earlier.grade
+        if before == position or (is_other and passage_of(gold) == passage_of(earlier)):
             continue  # the latter is an error of the reader's
         message = phrase(
             "{field} {value} also stands in {place}, with grade {other:g} instead of {grade:g}"
@@ -340,7 +340,7 @@ def _repeated(
             field=field,
             value=shorten(value),
             place=f"gold[{before}]",
-            other=other.grade,
+            other=earlier.grade,
             grade=gold.grade,
         )
         yield f"gold[{position}].{field}", message, "warning"

@@ -54,14 +54,14 @@ _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
-def words(text: str, *, casefold: bool = True, apart: bool = True) -> list[str]:
+def words(text: str, *, casefold: bool = True, is_split: bool = True) -> list[str]:
     """The words of a text, in order.
 
     Args:
         text: any text.
         casefold: ignore case.
-        apart: one token a character in scripts that write without spaces; False leaves their runs
-            whole.
+        is_split: one token a character in scripts that write without spaces; False leaves their
+            runs whole.
     """
     if text.isascii():
         return _keeping(text).translate(ASCII_FOLDED if casefold else ASCII).split()
@@ -70,14 +70,14 @@ def words(text: str, *, casefold: bool = True, apart: bool = True) -> list[str]:
     folded = unicodedata.normalize("NFKC", text)
     if casefold:
         folded = folded.casefold()
-    kept = _keeping(folded)
-    if BEYOND.search(kept):
-        tokens = _of_every_script(kept, apart)
-    elif kept is folded:
-        return _WORD.findall(kept)
+    marked = _keeping(folded)
+    if BEYOND.search(marked):
+        tokens = _of_every_script(marked, is_split)
+    elif marked is folded:
+        return _WORD.findall(marked)
     else:
-        tokens = _WORD_KEEPING.findall(kept.replace("_", " "))
-    if kept is folded:
+        tokens = _WORD_KEEPING.findall(marked.replace("_", " "))
+    if marked is folded:
         return tokens
     return [token if token.isalnum() else token.translate(_RESTORE) for token in tokens]
 
@@ -119,11 +119,11 @@ def _number(number: re.Match[str]) -> str:
     return digits.replace(".", "\x01")
 
 
-def _of_every_script(text: str, apart: bool) -> list[str]:
+def _of_every_script(text: str, is_split: bool) -> list[str]:
     ignored, character_or_word, word = _patterns(_ASTRAL.search(text) is not None)
     # Case folding, and leaving a joiner out, may bring a letter and its mark together.
     text = unicodedata.normalize("NFKC", ignored.sub("", text))
-    return (character_or_word if apart else word).findall(text.replace("_", " "))
+    return (character_or_word if is_split else word).findall(text.replace("_", " "))
 
 
 @cache

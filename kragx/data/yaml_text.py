@@ -55,14 +55,14 @@ class Loader(yaml.SafeLoader):
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Refuse keys that stand twice."""
         # Called before merge keys (<<) bring in keys that a mapping may well override.
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                if key.value in seen:
+                if key.value in keys:
                     raise yaml.constructor.ConstructorError(
                         None, None, f"the key {key.value!r} stands twice", key.start_mark
                     )
-                seen.add(key.value)
+                keys.add(key.value)
         super().flatten_mapping(node)
 
 

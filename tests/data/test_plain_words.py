@@ -79,7 +79,7 @@ def test_letters_are_those_of_the_words(batches: list[list[str]]) -> None:
     """Where letters are the tokens every text has those of its words, one after the other."""
     found = by_letters(*batches, tokenizer=LETTERS)
     assert found == {
-        text: [*"".join(words(text, apart=False))] for batch in batches for text in batch
+        text: [*"".join(words(text, is_split=False))] for batch in batches for text in batch
     }
 
 

@@ -9,6 +9,6 @@ from kragx.data.formats.passages import PASSAGES
 from kragx.data.formats.trec import QRELS
 
 FORMATS: Mapping[str, Format] = {
-    known.name: known
-    for known in (AUTORAG, RAGAS, LLAMAINDEX, PASSAGES, GOLDSET, GOLD, QRELS, SCIENCE_QA)
+    reader.name: reader
+    for reader in (AUTORAG, RAGAS, LLAMAINDEX, PASSAGES, GOLDSET, GOLD, QRELS, SCIENCE_QA)
 }

@@ -73,7 +73,7 @@ def beir_of(source: object) -> Beir | None:
             return None
     except OSError:  # a text, too long for a file's name
         return None
-    splits = {own.stem: own for own in sorted((path / "qrels").glob("*.tsv"))}
+    splits = {file.stem: file for file in sorted((path / "qrels").glob("*.tsv"))}
     if _DEFAULT not in splits and len(splits) != 1:
         names = ", ".join(str(split) for split in splits.values()) or "no .tsv file"
         problem = f"a BEIR folder without qrels/{_DEFAULT}.tsv; it has {names}"
@@ -112,9 +112,9 @@ def document(record: Any) -> Any:
 
 def _texted(record: Mapping[str, Any]) -> dict[str, Any]:
     """A document as gold: some of BEIR's are empty, and are known by their ids alone."""
-    own = document(record)
-    text = own.get("text")
-    return {**own, "text": None if isinstance(text, str) and not text.strip() else text}
+    doc = document(record)
+    text = doc.get("text")
+    return {**doc, "text": None if isinstance(text, str) and not text.strip() else text}
 
 
 def _file(folder: Path, name: str) -> Path:

@@ -36,8 +36,8 @@ def decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
         except UnicodeError:
             continue
         except LookupError:
-            known = ("utf-8", "utf-8-sig", GUESSED)
-            raise UsageError(f"encoding: {name!r} is unknown; {nearest(name, known)}") from None
+            encodings = ("utf-8", "utf-8-sig", GUESSED)
+            raise UsageError(f"encoding: {name!r} is unknown; {nearest(name, encodings)}") from None
         if "\0" in text:
             raise DataError("holds NUL bytes, as UTF-16 without a mark does; save it as UTF-8")
         return text, name

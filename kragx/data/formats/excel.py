@@ -41,7 +41,7 @@ def read_excel(
         MissingExtraError: openpyxl is not installed.
     """
     problems = problems or Problems(str(path), strict=True)
-    written, shown = _sheets(path)
+    written, results = _sheets(path)
     broken: set[int] = set()
     for merged in written.merged_cells.ranges:
         broken.update(range(merged.min_row, merged.max_row + 1))
@@ -56,7 +56,7 @@ def read_excel(
         values = {}
         try:
             for name, cell in zip(names, row):
-                value = _value(cell, shown[cell.coordinate] if cell.data_type == "f" else cell)
+                value = _value(cell, results[cell.coordinate] if cell.data_type == "f" else cell)
                 if name:
                     values[name] = value
                 elif cell.column == 1 and is_index(value):
@@ -84,29 +84,29 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
         with zipfile.ZipFile(path) as parts:
             n_bytes = sum(part.file_size for part in parts.infolist())
         check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
-        shown = written = openpyxl.load_workbook(path).worksheets[0]
+        results = written = openpyxl.load_workbook(path).worksheets[0]
         if any(cell.data_type == "f" for row in written.iter_rows() for cell in row):
-            shown = openpyxl.load_workbook(path, data_only=True).worksheets[0]
+            results = openpyxl.load_workbook(path, data_only=True).worksheets[0]
     except DataError:
         raise
     except Exception as error:  # a damaged file makes its reader raise whatever it meets
         raise DataError(f"{path}: cannot be read as Excel: {error}") from None
-    return written, shown
+    return written, results
 
 
-def _value(written: Any, shown: Any) -> Any:
+def _value(written: Any, cell: Any) -> Any:
     """What a cell shows: a text, a date, or None.
 
     Raises:
         DataError: it shows an error or nothing for certain.
     """
-    value = shown.value
-    if shown.data_type == "e":
-        raise DataError(f"{shown.coordinate}: holds the error {value}; mend it in Excel")
-    if value is None and written.data_type == "f" and shown.data_type != "str":
+    value = cell.value
+    if cell.data_type == "e":
+        raise DataError(f"{cell.coordinate}: holds the error {value}; mend it in Excel")
+    if value is None and written.data_type == "f" and cell.data_type != "str":
         formula = getattr(written.value, "text", written.value)
         raise DataError(
-            f"{shown.coordinate}: the formula {formula} has no value; open the file in Excel and "
+            f"{cell.coordinate}: the formula {formula} has no value; open the file in Excel and "
             "save it"
         )
     if isinstance(value, bool):
@@ -115,9 +115,9 @@ def _value(written: Any, shown: Any) -> Any:
         return value
     if abs(value) >= 10**_DIGITS:
         raise DataError(
-            f"{shown.coordinate}: a number of more than {_DIGITS} digits, of which Excel keeps no "
+            f"{cell.coordinate}: a number of more than {_DIGITS} digits, of which Excel keeps no "
             "more; format the column as text and type it again"
         )
     text = str(int(value)) if value == int(value) else str(value)
-    zeros = shown.number_format
+    zeros = cell.number_format
     return text.zfill(len(zeros)) if set(zeros) == {"0"} else text  # 007 is the number 7

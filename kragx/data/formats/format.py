@@ -131,8 +131,8 @@ class Fields:
 
     def rest(self) -> dict[str, Any]:
         """What a record holds besides the format's fields."""
-        known = self.format.fields
-        return {name: value for name, value in self.record.items() if name not in known}
+        fields = self.format.fields
+        return {name: value for name, value in self.record.items() if name not in fields}
 
     def id_or_number(self, name: str) -> str:
         """The query's id; of rows without one their number, which joins nothing but this file."""
@@ -146,10 +146,10 @@ class Fields:
             return ""
         return self._cleaned(name, clean_id, value, self.mender) or ""
 
-    def text(self, name: str, *, needed: bool = False) -> str | None:
+    def text(self, name: str, *, is_required: bool = False) -> str | None:
         """A text."""
         value = self._of_type(name, str, "a text")
-        if needed and not (value or "").strip() and self.record.get(name) in (None, value):
+        if is_required and not (value or "").strip() and self.record.get(name) in (None, value):
             self.report(name, "missing; a question needs its text")
         return None if value is None else self.mender.mend(value)
 
@@ -166,10 +166,10 @@ class Fields:
         """True or false."""
         return self._of_type(name, bool, "true or false")
 
-    def metadata(self, **more: Any) -> dict[str, Any]:
+    def metadata(self, **fields: Any) -> dict[str, Any]:
         """The metadata, a copy; with what the format keeps under other names."""
-        own = self._cleaned("", clean_metadata, self.record.get("metadata")) or {}
-        return {**{name: value for name, value in more.items() if value}, **own}
+        metadata = self._cleaned("", clean_metadata, self.record.get("metadata")) or {}
+        return {**{name: value for name, value in fields.items() if value}, **metadata}
 
     def ids(self, name: str) -> list[str]:
         """A list of ids."""
@@ -231,12 +231,12 @@ class Fields:
         self.report(name, f"must be {words}, not {shorten(value)}")
         return None
 
-    def _list(self, name: str, of: str, *, null: bool = True) -> list[Any]:
+    def _list(self, name: str, kind: str, *, null: bool = True) -> list[Any]:
         """A list, empty where there is none; `null`: whether a null says so too."""
         if not null and name in self.record and self.record[name] is None:
             hint = "leave the field out if it is unknown, write [] if it is empty"
-            self.report(name, f"must be a list of {of}, not None; {hint}")
-        return self._of_type(name, list, f"a list of {of}") or []
+            self.report(name, f"must be a list of {kind}, not None; {hint}")
+        return self._of_type(name, list, f"a list of {kind}") or []
 
     def _each(
         self, name: str, clean: Callable[[Any, Mender], _Cleaned | None], entries: list[Any]
@@ -270,6 +270,6 @@ def unique_names(columns: Iterable[str]) -> list[str]:
     names = list(columns)
     counts = Counter(filter(None, names))
     if len(counts) < counts.total():
-        twice = counts.most_common(1)[0][0]
-        raise DataError(f"the column {twice!r} stands twice; keep one")
+        name = counts.most_common(1)[0][0]
+        raise DataError(f"the column {name!r} stands twice; keep one")
     return names

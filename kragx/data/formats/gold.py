@@ -117,7 +117,7 @@ _GRADES = {"highly_relevant_chunk_ids": 2.0, "relevant_chunk_ids": 1.0, _IRRELEV
 def _read_goldset(fields: Fields) -> Read:
     """Its query, and what was retrieved for it, if it says so."""
     fields.only()
-    query_id, text = fields.id("query_id"), fields.text("query", needed=True)
+    query_id, text = fields.id("query_id"), fields.text("query", is_required=True)
     if not any(name in fields.record for name in (*GOLDSET.marks, "gold")):
         fields.report("relevant_chunk_ids", "missing; write [] where a query has no gold")
     if "query_type" not in fields.record:
@@ -194,7 +194,7 @@ def _check_repeated(
             fields.report(
                 place, f"id {doc_id!r} also stands in {before}; an id has one grade: keep one"
             )
-        elif before is not None and not all(other in lists for other in group):
+        elif before is not None and not all(sibling in lists for sibling in group):
             fields.report(
                 place,
                 f"id {doc_id!r} stands alone in {before}, here any of {len(group)} ids serves: "
@@ -205,8 +205,8 @@ def _check_repeated(
 
 
 def _item(ids: Sequence[str], grade: float, texts: Mapping[str | None, Gold]) -> Gold:
-    first, *others = (texts.get(doc_id, Gold(doc_id)) for doc_id in ids)
-    alternatives = tuple(Doc(other.id, other.text, other.metadata) for other in others)
+    first, *golds = (texts.get(doc_id, Gold(doc_id)) for doc_id in ids)
+    alternatives = tuple(Doc(gold.id, gold.text, gold.metadata) for gold in golds)
     return replace(first, grade=grade, alternatives=alternatives)
 
 
@@ -226,27 +226,27 @@ def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
     lists = {grade: name for name, grade in _GRADES.items()}
 
     def record(query: Query) -> dict[str, Any]:
-        plain = query_record(query)
+        fields = query_record(query)
         ids: dict[str, list[Any]] = {name: [] for name in reversed(_GRADES)}
         rest = []
-        for gold, item in zip(query.gold, plain.pop("gold")):
+        for gold, item in zip(query.gold, fields.pop("gold")):
             group = [gold.id, *(alternative.id for alternative in gold.alternatives)]
             if None in group or gold.grade not in lists:
                 rest.append(item)
                 continue
             ids[lists[gold.grade]].append(group if gold.alternatives else gold.id)
-            others = [
+            docs = [
                 doc_record(doc) for doc in gold.alternatives if doc.text is not None or doc.metadata
             ]
-            if others or not item.keys().isdisjoint(("text", "metadata")):
-                rest.append(present(**item | {"grade": None, "alternatives": others}))
+            if docs or not item.keys().isdisjoint(("text", "metadata")):
+                rest.append(present(**item | {"grade": None, "alternatives": docs}))
         # What every line of the schema has, in its order, though a query may lack some of it.
-        needed: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "query_id": "",
             "query": "",
             "query_type": None,
             "expected_doc_types": [],
         }
-        return needed | ids | present(gold=rest) | plain
+        return defaults | ids | present(gold=rest) | fields
 
     write_records(map(record, dataset), path)

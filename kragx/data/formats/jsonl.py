@@ -224,8 +224,8 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     record = dict(pairs)
     if len(record) < len(pairs):
-        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise DataError(f"the key {twice!r} stands twice in one object; keep one")
+        (key, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise DataError(f"the key {key!r} stands twice in one object; keep one")
     return record
 
 
@@ -244,9 +244,9 @@ def json_value(raw: str | bytes, mender: Mender) -> Any:
     # Read once more, to say what is wrong with it, or to mend it: surrogates come as escapes, or as
     # bytes that strict UTF-8 refuses.
     value = json.loads(data.decode("utf-8", "surrogatepass"), object_pairs_hook=unique_keys)
-    plain = json.dumps(value, ensure_ascii=False)
-    mended = mender.mend(plain)
-    if mended == plain:
+    text = json.dumps(value, ensure_ascii=False)
+    mended = mender.mend(text)
+    if mended == text:
         return value
     return json.loads(mended, object_pairs_hook=unique_keys)  # two keys may have become one
 
@@ -269,7 +269,7 @@ def foreign_json(text: str, *, strict: bool) -> Any:
     # What is nested almost too deeply to be read is too deep to be shown or written elsewhere.
     level = [value]
     for _ in range(_DEEPEST):
-        level = [part for own in level for part in _parts(own)]
+        level = [part for node in level for part in _parts(node)]
         if not level:
             return value
     raise ValueError("nested too deeply")
@@ -291,12 +291,12 @@ def _parts(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def read_object(path: Path, what: str) -> dict[str, Any]:
+def read_object(path: Path, kind: str) -> dict[str, Any]:
     """The JSON object of a file that kragx itself has written, its keys unique.
 
     Args:
         path: the file.
-        what: it is, for the message.
+        kind: what it is, for the message.
 
     Raises:
         FileNotFoundError: there is none.
@@ -312,7 +312,7 @@ def read_object(path: Path, what: str) -> dict[str, Any]:
         if isinstance(value, dict):
             return value
         reason = "no JSON object"
-    raise DataError(f"not a {what} that kragx wrote: {reason}", path=str(path))
+    raise DataError(f"not a {kind} that kragx wrote: {reason}", path=str(path))
 
 
 @contextmanager
@@ -374,15 +374,15 @@ def read_text(path: str | Path) -> str:
         raise DataError(phrase("not UTF-8; save the file as UTF-8"), path=str(path)) from None
 
 
-def check_unpacked(path: str | Path, n_bytes: int, packed: int, most: int = 0) -> None:
+def check_unpacked(path: str | Path, n_bytes: int, packed: int, limit: int = 0) -> None:
     """Raise a `DataError` if a file of `packed` bytes unpacks to `n_bytes`, out of proportion.
 
-    Any file may unpack to `most` bytes; where none are named, to `MOST_UNPACKED`.
+    Any file may unpack to `limit` bytes; where none are named, to `MOST_UNPACKED`.
     """
-    most = most or MOST_UNPACKED
-    if n_bytes > max(most, MOST_RATIO * packed):
+    limit = limit or MOST_UNPACKED
+    if n_bytes > max(limit, MOST_RATIO * packed):
         raise DataError(
-            f"unpacks to more than {most >> 20} MB and to more than {MOST_RATIO} times "
+            f"unpacks to more than {limit >> 20} MB and to more than {MOST_RATIO} times "
             "its size; if that is meant, unpack it first",
             path=str(path),
         )
@@ -425,10 +425,10 @@ def to_json(value: Any, indent: int | None = None) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, indent=indent, default=str, allow_nan=False)
     except ValueError:  # there is one, or an infinity: null
-        plain = json.loads(
+        copy = json.loads(
             json.dumps(value, ensure_ascii=False, default=str), parse_constant=lambda name: None
         )
-        return to_json(plain, indent)
+        return to_json(copy, indent)
     # Half a pair is no text: JSON of other languages refuses it even by its number.
     return text if text.isprintable() else inert(Mender().mend(text), "\\u{:04x}")
 
@@ -512,12 +512,12 @@ def make_folder(path: Path) -> None:
 
 
 @contextmanager
-def refused(path: str | Path, what: str) -> Iterator[None]:
+def refused(path: str | Path, verb: str) -> Iterator[None]:
     """Around work with a file or folder: a `UsageError` says why it cannot be done."""
     try:
         yield
     except OSError as error:
-        raise UsageError(f"{path}: cannot be {what}: {error.strerror or error}") from None
+        raise UsageError(f"{path}: cannot be {verb}: {error.strerror or error}") from None
 
 
 def file_name(path: str | Path) -> str:

@@ -50,7 +50,7 @@ def is_parquet(path: object) -> bool:
 def is_located(source: object) -> bool:
     """Whether a source names Parquet files: by how it is written, or as it is a folder."""
     if isinstance(source, (list, tuple)):
-        named = (isinstance(one, (str, Path)) and is_located(one) for one in source)
+        named = (isinstance(part, (str, Path)) and is_located(part) for part in source)
         return bool(source) and all(named)
     if not isinstance(source, (str, Path)):
         return False
@@ -68,8 +68,8 @@ def located_name(source: object) -> str:
         return located_name(source[0])
     path = Path(_QUERY.sub("", str(source)))
     names = (path.name.removesuffix(ENDING), *(folder.name for folder in path.parents))
-    plain = (_PATTERN.split(name)[0].rstrip("-_. ") for name in names)
-    return next(filter(None, plain), "results")
+    stems = (_PATTERN.split(name)[0].rstrip("-_. ") for name in names)
+    return next(filter(None, stems), "results")
 
 
 def files_of(source: object) -> list[str]:
@@ -84,13 +84,13 @@ def files_of(source: object) -> list[str]:
     if isinstance(source, (list, tuple)):
         return list(dict.fromkeys(name for part in source for name in files_of(part)))
     name = str(source)
-    plain, query = _parts(name)
+    place, query = _parts(name)
     is_local = not is_address(name)
-    pattern = (_PATTERN if is_local else _PATTERN_AT).search(plain)
+    pattern = (_PATTERN if is_local else _PATTERN_AT).search(place)
     if is_local and not Path(name).is_dir() and (pattern is None or Path(name).exists()):
         return [name]
-    base = plain[: plain.rfind("/", 0, pattern.start()) + 1] if pattern else f"{plain}/"
-    within = plain[len(base) :] if pattern else "**/"
+    base = place[: place.rfind("/", 0, pattern.start()) + 1] if pattern else f"{place}/"
+    within = place[len(base) :] if pattern else "**/"
     with readable(name):
         from pyarrow.fs import FileSelector, FileType
 
@@ -109,8 +109,8 @@ def files_of(source: object) -> list[str]:
         if fits.fullmatch(end) and not any(part.startswith((".", "_")) for part in end.split("/"))
     ]
     if not names:
-        of = f"no {ENDING} file in it" if is_local and Path(name).is_dir() else "no such file"
-        raise DataError(f"cannot be read: {of}", path=shown(name), remedy=_NAME)
+        reason = f"no {ENDING} file in it" if is_local and Path(name).is_dir() else "no such file"
+        raise DataError(f"cannot be read: {reason}", path=shown(name), remedy=_NAME)
     return sorted(names)
 
 
@@ -211,8 +211,8 @@ def _system(name: str) -> tuple[FileSystem, str]:
     """The file system that has a file, and what the file is called there."""
     if not is_address(name):
         return _local(), name
-    plain, query = _parts(name)
-    folder, _, file = plain.rpartition("/")
+    place, query = _parts(name)
+    folder, _, file = place.rpartition("/")
     system, path = _folder_at(folder, query)
     return system, f"{path.rstrip('/')}/{file}"
 

@@ -37,7 +37,7 @@ def _autorag(fields: Fields) -> Read:
         fields.report("retrieval_gt", "missing; write [] where a question has no gold")
     query = Query(
         id=fields.id("qid"),
-        text=fields.text("query", needed=True),
+        text=fields.text("query", is_required=True),
         gold=any_of(fields.id_groups("retrieval_gt").values()),
         answerable=fields.flag("answerable"),
         reference=answers[0] if answers else None,
@@ -78,7 +78,7 @@ def _ragas(fields: Fields) -> Read:
         fields.report("reference_contexts", "missing; they are the gold", "warning")
     query = Query(
         id=fields.id_or_number("query_id"),
-        text=fields.text("user_input", needed=True),
+        text=fields.text("user_input", is_required=True),
         gold=tuple(starmap(Gold, golds)),
         answerable=fields.flag("answerable"),
         reference=fields.text("reference"),
@@ -150,8 +150,8 @@ def _llamaindex(fields: Fields) -> Read:
         for doc_id in map(str, ids):
             if corpus and doc_id not in corpus:
                 report(f"id {doc_id!r} is not in the corpus", "relevant_docs", query_id)
-            known = corpus.get(doc_id)
-            gold.append(Gold(doc_id, fields.mender.mend(known) if isinstance(known, str) else None))
+            entry = corpus.get(doc_id)
+            gold.append(Gold(doc_id, fields.mender.mend(entry) if isinstance(entry, str) else None))
         flag = answerable.get(query_id)
         if not isinstance(flag, bool | None):
             report(f"must be true or false, not {shorten(flag)}", "answerable", query_id)
@@ -216,7 +216,7 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         DataError: a broken line or value, a row whose eval_id has no gold, or an empty file.
     """
     problems = Problems(str(path), strict=True)
-    seen: set[str] = set()
+    eval_ids: set[str] = set()
     queries: list[Query] = []
     results: dict[str, Retrieved] = {}
     for line, record in read_records(path, problems):
@@ -226,7 +226,7 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
             problems.add(line, None, f"eval_id {eval_id!r} is not in the gold set {gold.name!r}")
         if "topk" not in record:
             fields.report("topk", "missing; write [] where nothing is retrieved")
-        seen.add(eval_id)
+        eval_ids.add(eval_id)
         ids = chain([eval_id], (f"{eval_id}#{number}" for number in count(2)))
         row_id = next(new for new in ids if new not in results)
         queries.append(replace(gold[eval_id], id=row_id))
@@ -234,5 +234,5 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
     if not queries:
         raise DataError(f"{path}: the file holds no row; one JSON object a line is expected")
     dataset = GoldDataset(tuple(queries), gold.name, problems.mender.surrogates)
-    left_out = [query.id for query in gold if query.id not in seen]
+    left_out = [query.id for query in gold if query.id not in eval_ids]
     return dataset, Run(results, name=file_name(path)), left_out

@@ -78,10 +78,10 @@ class Table:
             file = _checked(source, self.file)
             about, groups = file.metadata, self._groups(file.metadata)
             first = 1 + sum(about.row_group(n).num_rows for n in range(min(groups, default=0)))
-            most = _BATCH_BYTES * about.num_rows // max(_n_bytes(about), 1)
+            n_rows = _BATCH_BYTES * about.num_rows // max(_n_bytes(about), 1)
             columns = [name for name in file.schema_arrow.names if not _is_index(name)]
             for batch in file.iter_batches(
-                min(max(most, 1), _BATCH_ROWS), row_groups=groups, columns=columns
+                min(max(n_rows, 1), _BATCH_ROWS), row_groups=groups, columns=columns
             ):
                 yield from _readable(batch, first, problems)
                 first += batch.num_rows
@@ -165,7 +165,7 @@ def _is_nested(schema: pa.Schema, name: str) -> bool:
         )
     lists = [fields[name] for name in ("gold", "retrieved") if name in fields]
     kinds = [kind.value_type if _is_list(kind) else kind for kind in lists]
-    structs = [kind for kind, of in zip(kinds, lists) if kind != of and types.is_struct(kind)]
+    structs = [kind for kind, outer in zip(kinds, lists) if kind != outer and types.is_struct(kind)]
     # Where all lists are empty, nothing is known of what they hold.
     is_plain = len(structs) + sum(map(types.is_null, kinds)) == len(lists)
     return bool(structs) and is_plain and fields.keys() <= GOLD.fields.keys()

@@ -20,7 +20,7 @@ def _read(fields: Fields) -> Read:
     yield (
         Query(
             id=fields.id_or_number("query_id"),
-            text=fields.text("question", needed=True),
+            text=fields.text("question", is_required=True),
             gold=tuple(Gold(text=text) for text in fields.texts("answer_passage") if text.strip()),
             answerable=fields.flag("answerable"),
             reference=fields.text("reference"),
@@ -49,17 +49,17 @@ PASSAGES = Format(
 def columns_hint(names: Iterable[str]) -> str:
     """How to say what an unknown table holds, by what its columns are called."""
     columns = list(names)
-    found = _named(columns, _FOUND)
-    if found != _UNKNOWN:
+    retrieved = _named(columns, _FOUND)
+    if retrieved != _UNKNOWN:
         return phrase(
             "results hold one question a line, as {line}; {found} seems to say what was retrieved",
             line='{"query_id": ..., "gold": [{"text": ...}], "retrieved": [{"text": ...}]}',
-            found=found,
+            found=retrieved,
         )
     question = _named(columns, _QUESTIONS)
     passage = _named([column for column in columns if column != question], _PASSAGES)
     # Called so as a whole: "no" and "id" stand in many other words.
-    number = next((own for own in columns if str(own).casefold() in _IDS), None)
+    number = next((column for column in columns if str(column).casefold() in _IDS), None)
     with_id = "" if number is None else f"query_id: {_in_yaml(number)}, "
     return phrase(
         "say which column holds what, as columns: {columns} in a config, or, where it holds ids, "

@@ -216,10 +216,10 @@ def _plain(cell: Any) -> Any:
 
 def check_columns(columns: Mapping[str, str]) -> None:
     """Raise a `UsageError` unless `columns` says of fields which column holds them."""
-    known = sorted(FIELDS)
+    names = sorted(FIELDS)
     for field, column in columns.items():
-        if field not in known and not field.startswith("metadata."):
-            raise UsageError(f"columns.{field}: unknown field; {nearest(field, known)}")
+        if field not in names and not field.startswith("metadata."):
+            raise UsageError(f"columns.{field}: unknown field; {nearest(field, names)}")
         if not isinstance(column, str):
             raise UsageError(f"columns.{field}: a column's name is expected, not {column!r}")
 
@@ -251,10 +251,10 @@ def named(
             problems.add(line, error.field, error.problem)
         else:
             yield line, record
-    needed = (*_QUESTIONS, *(reader.key for reader in FORMATS.values()))
+    required = (*_QUESTIONS, *(reader.key for reader in FORMATS.values()))
     for field, column in columns.items():
         if filled and column not in filled:
-            level: Level = "error" if field in needed else "warning"
+            level: Level = "error" if field in required else "warning"
             message = f"no row has anything in the column {column!r}; {nearest(column, filled)}"
             problem = Problem(problems.file, None, f"columns.{field}", message, level)
             problems.found.insert(0, problem)
@@ -287,8 +287,8 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
         else:
             record[name] = value
             continue
-        if twice := [key for key, part in parts.items() if metadata.get(key, part) != part]:
-            problem = f"another column says otherwise of the metadata's {twice[0]!r}; keep one"
+        if keys := [key for key, part in parts.items() if metadata.get(key, part) != part]:
+            problem = f"another column says otherwise of the metadata's {keys[0]!r}; keep one"
             raise DataError(problem, field=column)
         metadata |= parts
     return record | ({"metadata": metadata} if metadata else {})

@@ -32,8 +32,8 @@ def kind_of_line(line: str) -> str | None:
     columns = _columns(line)
     if len(columns) == len(_QRELS) or _is_header(columns):
         return "qrels"
-    more = len(columns) > len(_RUN) and read_number(columns[_RUN.index("score")]) is not None
-    return "run" if more or len(columns) == len(_RUN) else None
+    is_longer = len(columns) > len(_RUN) and read_number(columns[_RUN.index("score")]) is not None
+    return "run" if is_longer or len(columns) == len(_RUN) else None
 
 
 def _is_header(columns: Sequence[str]) -> bool:
@@ -70,8 +70,8 @@ def qrels_records(path: str | Path, problems: Problems) -> Iterator[tuple[int, d
         first.setdefault(query, line)
         before = grades.setdefault(query, {}).setdefault(document, grade)
         if before != grade:
-            which = f"document {document!r} of query {query!r}"
-            message = f"{which} has grade {grade:g} here and {before:g} before; keep one"
+            pair = f"document {document!r} of query {query!r}"
+            message = f"{pair} has grade {grade:g} here and {before:g} before; keep one"
             problems.add(line, None, message)
     for query, line in first.items():
         yield line, {"query_id": query, "grades": grades[query]}
@@ -200,9 +200,9 @@ def _number(
     return None
 
 
-def _column(value: str | None, what: str) -> str:
+def _column(value: str | None, name: str) -> str:
     if value is None or not value or value.split() != [value]:
         raise DataError(
-            f"{what} is {value!r}; a TREC file needs one that is not empty and holds no white space"
+            f"{name} is {value!r}; a TREC file needs one that is not empty and holds no white space"
         )
     return value

@@ -74,8 +74,8 @@ class ScoredInParts:
     def remark(self) -> str:
         """What was written, and what stood there before."""
         n, folder = len(self.tables), self.tables[0].parent.parent
-        kept = f", {self.n_kept} of them computed before" if self.n_kept else ""
-        return f"{n} table{'s' * (n > 1)} of values per query in {folder}{kept}"
+        note = f", {self.n_kept} of them computed before" if self.n_kept else ""
+        return f"{n} table{'s' * (n > 1)} of values per query in {folder}{note}"
 
 
 def evaluate_in_parts(
@@ -132,44 +132,44 @@ def evaluate_in_parts(
         facts_match=facts_match,
         budget_tokenizer=budget_tokenizer,
     )
-    matcher, meant, looks = criteria.matcher, criteria.profile, criteria.looks
+    matcher, resolved, reads_texts = criteria.matcher, criteria.profile, criteria.looks
     _check(criteria)
-    texts = Texts.of(corpus, matcher, looks=looks)
-    of = source_of(source, None, meant, texts=texts)
-    criteria = criteria.for_run(of.name).against_gold()
+    texts = Texts.of(corpus, matcher, looks=reads_texts)
+    results = source_of(source, None, resolved, texts=texts)
+    criteria = criteria.for_run(results.name).against_gold()
     if criteria.needs_vocabulary:
-        criteria = criteria.knowing(vocabulary_of(of))
+        criteria = criteria.knowing(vocabulary_of(results))
     tables = Path(folder).absolute() / TABLES
     make_folder(tables)
     settings = settings_hash(criteria, texts)
-    total, done = Scores(), list[ScoredPart]()
-    of.passed.hashes, of.passed.golds = [], GoldSample()
+    total, scored_parts = Scores(), list[ScoredPart]()
+    results.passed.hashes, results.passed.golds = [], GoldSample()
     with sharing(workers, criteria) as (engine, shared):
         score = partial(scored, criteria=shared, texts=texts, folder=tables, settings=settings)
         # Closed at once, also after a mistake, as others may be at work.
-        cut = parts_of(of.rows)
-        made = (score(part) for part in cut) if engine is None else engine.map(score, cut)
+        cut = parts_of(results.rows)
+        stream = (score(part) for part in cut) if engine is None else engine.map(score, cut)
         is_shown = False if shared.judges else None  # a judge shows its own
         with (
-            closing(made) as parts,
+            closing(stream) as parts,
             progress_bar(phrase("scored parts"), None, is_shown) as advance,
         ):
-            for part in checked(parts, of):
+            for part in checked(parts, results):
                 advance()
-                of.passed.add(part.passed)
+                results.passed.add(part.passed)
                 total.add(part.scores)
-                done.append(replace(part, passed=Passed(), scores=Scores()))
-    evaluation = _evaluation(total, done, of, criteria).answered()
-    asked = {"match": match, "corpus": str(corpus) if isinstance(corpus, Path) else corpus}
-    _write_summary(evaluation, done, Path(folder), asked)
-    n_kept = sum(not part.is_new for part in done)
-    return ScoredInParts(evaluation, tuple(part.path for part in done), n_kept)
+                scored_parts.append(replace(part, passed=Passed(), scores=Scores()))
+    evaluation = _evaluation(total, scored_parts, results, criteria).answered()
+    request = {"match": match, "corpus": str(corpus) if isinstance(corpus, Path) else corpus}
+    _write_summary(evaluation, scored_parts, Path(folder), request)
+    n_kept = sum(not part.is_new for part in scored_parts)
+    return ScoredInParts(evaluation, tuple(part.path for part in scored_parts), n_kept)
 
 
 def _check(criteria: Criteria) -> None:
     """Refuse what only all questions together can tell."""
     remedy = "score without --out"
-    judges = [own for own in (criteria.matcher, criteria.facts_by) if own is not None]
+    judges = [matcher for matcher in (criteria.matcher, criteria.facts_by) if matcher is not None]
     if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
         problem = "--out: what a judge of relevance finds in all retrievers is one pool"
         raise UsageError(problem, remedy=f"give the questions gold, or {remedy}")
@@ -261,12 +261,12 @@ def _scores(spec: MetricSpec, total: Scores) -> MetricScores:
 
 
 def _write_summary(
-    evaluation: Evaluation, parts: Sequence[ScoredPart], folder: Path, asked: Mapping[str, object]
+    evaluation: Evaluation, parts: Sequence[ScoredPart], folder: Path, request: Mapping[str, object]
 ) -> None:
     """Write what a report holds of an evaluation, and which tables have its values.
 
     Beside it stands how a question of it can be looked at again: where parts are, and what was
-    `asked` for, as far as that can be written.
+    asked for (`request`), as far as that can be written.
     """
     summary = {
         "retriever": evaluation.name,
@@ -276,7 +276,7 @@ def _write_summary(
         "failures": dict(evaluation.failures),
         "tables": [f"{TABLES}/{part.path.name}" for part in parts],
         "parts": [part.where or None for part in parts],
-        "asked": {name: _plain(own) for name, own in asked.items() if own is not None},
+        "asked": {name: _plain(entry) for name, entry in request.items() if entry is not None},
     }
     with open_text(folder / SUMMARY) as file:
         file.write(to_json(summary, indent=1))

@@ -15,7 +15,7 @@ from kragx.evaluation.parts.part import Part, part_at
 
 
 def looked_up(
-    wanted: Mapping[int, Iterable[str]], tables: Sequence[Path], places: Sequence[object]
+    ids_by_table: Mapping[int, Iterable[str]], tables: Sequence[Path], places: Sequence[object]
 ) -> dict[str, tuple[Query, Retrieved | None]]:
     """Some questions with what was retrieved, by id.
 
@@ -23,24 +23,24 @@ def looked_up(
     table had that very content.
 
     Args:
-        wanted: by the number of a table the ids of its questions.
+        ids_by_table: by the number of a table the ids of its questions.
         tables: of a folder.
         places: where the part of each table stands.
 
     Raises:
         DataError: a part is not there any more, or is another one now.
     """
-    known: dict[str, tuple[Query, Retrieved | None]] = {}
-    for number, ids in wanted.items():
-        part, left = part_at(places[number]), set(ids)
+    questions: dict[str, tuple[Query, Retrieved | None]] = {}
+    for number, ids in ids_by_table.items():
+        part, missing = part_at(places[number]), set(ids)
         _check(part, tables[number])
         for _, query, retrieved in in_rows(part.batches(Mender())):
-            if query.id in left:
-                known[query.id] = query, retrieved
-                left.remove(query.id)
-            if not left:
+            if query.id in missing:
+                questions[query.id] = query, retrieved
+                missing.remove(query.id)
+            if not missing:
                 break
-    return known
+    return questions
 
 
 def _check(part: Part, table: Path) -> None:

@@ -75,11 +75,11 @@ class Scores:
         """Add what is known of the questions behind these."""
         self.notes.merge(later.notes)
         self.facts.merge(later.facts)
-        for how, reader in later.readers.items():
-            if how in self.readers:
-                self.readers[how].add(reader)
+        for options, reader in later.readers.items():
+            if options in self.readers:
+                self.readers[options].add(reader)
             else:
-                self.readers[how] = reader
+                self.readers[options] = reader
         for name, values in later.values.items():
             self.values.setdefault(name, []).extend(values)
         self.sums.update(later.sums)
@@ -91,8 +91,8 @@ class Scores:
 
     def counts(self, start: str) -> dict[str, int]:
         """The sums whose names begin so, without that."""
-        own = ((name, n) for name, n in self.sums.items() if name.startswith(start))
-        return {name.removeprefix(start): n for name, n in own}
+        sums = ((name, n) for name, n in self.sums.items() if name.startswith(start))
+        return {name.removeprefix(start): n for name, n in sums}
 
 
 def table_name(content: str, settings: str) -> str:
@@ -124,15 +124,15 @@ def settings_hash(criteria: Criteria, texts: Texts) -> str:
 
     Settings, the code of matchers that are not kragx's, the texts of a corpus, and versions.
     """
-    members = [own for own in (criteria.matcher, criteria.facts_by) if own is not None]
-    for own in members:
-        members += own.members
+    members = [matcher for matcher in (criteria.matcher, criteria.facts_by) if matcher is not None]
+    for matcher in members:
+        members += matcher.members
     metrics = [spec.metric for spec in criteria.specs if ":" in spec.name]
     of_corpus = hashlib.sha256()
     if texts.corpus.source is not None:
         for doc_id, doc in sorted(texts.corpus.docs.items()):
             of_corpus.update(json.dumps([doc_id, doc.text]).encode())
-    known = {
+    settings = {
         "version": VERSION,
         "match": criteria.matcher.settings,
         "facts": None if criteria.facts_by is None else criteria.facts_by.settings,
@@ -145,9 +145,9 @@ def settings_hash(criteria: Criteria, texts: Texts) -> str:
         "judges": [judge.decides_by for judge in criteria.judges],
         "code": [
             *(
-                _code(type(own if own.inner is None else own.inner))
-                for own in members
-                if not is_built_in(own)
+                _code(type(matcher if matcher.inner is None else matcher.inner))
+                for matcher in members
+                if not is_built_in(matcher)
             ),
             *(_code(metric.from_matches or metric.from_evidence) for metric in metrics),
         ],
@@ -158,7 +158,7 @@ def settings_hash(criteria: Criteria, texts: Texts) -> str:
         "texts": [texts.needed_by, *texts.sides],
         "versions": dict(versions()),
     }
-    return hashlib.sha256(to_json(known).encode()).hexdigest()
+    return hashlib.sha256(to_json(settings).encode()).hexdigest()
 
 
 def most(metric: str) -> str:
@@ -188,40 +188,40 @@ def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings:
         return of_part
     plan = criteria.plan(itself if criteria.looks else _groups, texts)
     golds = compares_gold(criteria.matcher)
-    found = match_part(part, replace(plan, hashes=True, golds=golds))
-    kept, found.passed.kept = found.passed.kept or [], None
-    of_part.passed, of_part.error = found.passed, found.error
-    of_part.scores.notes = found.notes
-    if found.table is None:
+    matched = match_part(part, replace(plan, hashes=True, golds=golds))
+    items, matched.passed.kept = matched.passed.kept or [], None
+    of_part.passed, of_part.error = matched.passed, matched.error
+    of_part.scores.notes = matched.notes
+    if matched.table is None:
         return of_part
     try:
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
             warnings.simplefilter("ignore", MatchWarning)
-            computed = _computed(of_part.scores, found, kept, criteria)
+            computed = _computed(of_part.scores, matched, items, criteria)
     except KragxError as error:
         of_part.error = error.within(path=part.name)
         return of_part
-    of_part.is_open = found.table.has_unknown or any(own.bounds for own in computed)
+    of_part.is_open = matched.table.has_unknown or any(score.bounds for score in computed)
     if not of_part.is_open:
         _write(
             of_part,
             criteria.metrics,
             settings,
-            list(map(_groups, kept)) if criteria.looks else kept,
+            list(map(_groups, items)) if criteria.looks else items,
         )
     return of_part
 
 
 def _computed(
-    of_part: Scores, found: MatchedPart, lists: Sequence[MatchItem], criteria: Criteria
+    of_part: Scores, matched: MatchedPart, lists: Sequence[MatchItem], criteria: Criteria
 ) -> Sequence[MetricScores]:
     """The metrics of a part, noted with what all parts together may show."""
-    table, evidence = found.table, None
+    table, evidence = matched.table, None
     assert table is not None
     if criteria.looks:
         evidence = criteria.gathered(lists, table, concurrency=1)
-        evidence.know(found.spans)
+        evidence.know(matched.spans)
     scores = compute(table, criteria.specs, criteria.profile, evidence)
     of_part.sums.update(table_counts(table))
     of_part.longest = table.longest
@@ -249,7 +249,7 @@ def _groups(item: MatchItem) -> dict[str, Any]:
     for name, value in query.metadata.items():
         values = value if isinstance(value, list) else [value]
         if name != "facts" and all(map(_is_plain, values)):
-            fields[f"metadata.{name}"] = [_text(own) for own in values if own is not None]
+            fields[f"metadata.{name}"] = [_text(entry) for entry in values if entry is not None]
     return fields
 
 
@@ -281,9 +281,9 @@ def _write(
     schema |= dict.fromkeys(fields, pa.list_(pa.string()))
     schema |= dict.fromkeys(scores.values, pa.float64())
     columns: dict[str, Any] = {"query_id": passed.query_ids, "query_hash": passed.hashes}
-    columns |= {name: own for name, (own,) in scores.values.items()}
+    columns |= {name: column for name, (column,) in scores.values.items()}
     # The rest is in columns.
-    known = replace(passed, query_ids=[], hashes=[], failures={}), vars(replace(scores, values={}))
+    state = replace(passed, query_ids=[], hashes=[], failures={}), vars(replace(scores, values={}))
     about = {
         "version": VERSION,
         "key": of_part.path.stem,
@@ -291,14 +291,14 @@ def _write(
         "metrics": metrics,
         "values": list(scores.values),
         "counts": scores.sums,
-        "known": b64encode(zlib.compress(pickle.dumps(known))).decode(),
+        "known": b64encode(zlib.compress(pickle.dumps(state))).decode(),
     }
     for name in schema:
         if name not in columns:
-            columns[name] = [own.get(name) for own in groups]
-    made = pa.table(columns, pa.schema(schema.items(), {TABLE_KEY: to_json(about)}))
+            columns[name] = [group.get(name) for group in groups]
+    table = pa.table(columns, pa.schema(schema.items(), {TABLE_KEY: to_json(about)}))
     with replacing(of_part.path) as place:
-        parquet.write_table(made, place, **{**OPTIONS, "store_schema": True})
+        parquet.write_table(table, place, **{**OPTIONS, "store_schema": True})
 
 
 def _read(of_part: ScoredPart, metrics: Sequence[str]) -> bool:
@@ -308,12 +308,12 @@ def _read(of_part: ScoredPart, metrics: Sequence[str]) -> bool:
     try:
         table = parquet.read_table(of_part.path)
         about = json.loads((table.schema.metadata or {})[TABLE_KEY])
-        said = about["version"], about["key"], about["metrics"]
-        if said != (VERSION, of_part.path.stem, list(metrics)):
+        header = about["version"], about["key"], about["metrics"]
+        if header != (VERSION, of_part.path.stem, list(metrics)):
             return False
         packed = zlib.decompress(b64decode(about["known"]))
-        passed, known = _Known(io.BytesIO(packed)).load()
-        scores = Scores(**known)
+        passed, state = _Known(io.BytesIO(packed)).load()
+        scores = Scores(**state)
         ids, errors = table["query_id"].to_pylist(), table["error"].to_pylist()
         failures = {name: error for name, error in zip(ids, errors) if error is not None}
         hashes = table["query_hash"].to_pylist()

@@ -76,9 +76,9 @@ class Ray:
 
             def submit(item: Item) -> _Task:
                 file = getattr(item, "where", {}).get("file", "")  # of a part
-                here = _code(), file, _size(file)
-                given = task.remote(sys.path, here, of_all, sendable(item))
-                return _Task(ray, given, name_of(item))
+                origin = _code(), file, _size(file)
+                ref = task.remote(sys.path, origin, of_all, sendable(item))
+                return _Task(ray, ref, name_of(item))
 
             yield from in_order(submit, items, self.n or AHEAD * n_processors(ray))
 
@@ -107,15 +107,15 @@ class Ray:
 
     @contextmanager
     def standing(
-        self, make: Callable[[], Callable[[Item], Value]], most: int, what: str
+        self, make: Callable[[], Callable[[Item], Value]], n_calls: int, name: str
     ) -> Iterator[Callable[[Item], Value]]:
         """Something to call that works on the cluster, in processes that stay meanwhile.
 
         Args:
             make: of a module; makes in each process, once, what is called there.
-            most: how many calls are under way at once over all processes; of these there are as
+            n_calls: how many calls are under way at once over all processes; of these there are as
                 many as the cluster has processors, and not more than calls.
-            what: names what is made, in messages.
+            name: of what is made, in messages.
 
         Yields:
             It; threads may call it. A process that dies is made anew, and its calls are made again.
@@ -127,12 +127,12 @@ class Ray:
         """
         sent = sendable(make)
         with self.connected() as ray:
-            n = min(most, n_processors(ray))
-            standing = ray.remote(
+            n = min(n_calls, n_processors(ray))
+            actor_class = ray.remote(
                 num_cpus=1,
                 max_restarts=RETRIES,
                 max_task_retries=RETRIES,
-                max_concurrency=-(-most // n),
+                max_concurrency=-(-n_calls // n),
                 scheduling_strategy="SPREAD",
             )(_Standing)
             turns = count()
@@ -140,18 +140,18 @@ class Ray:
             def call(item: Item) -> Value:
                 actor = actors[next(turns) % n]
                 outcome: Outcome[Value] = pickle.loads(
-                    _Task(ray, actor.work.remote(item), what).result()
+                    _Task(ray, actor.work.remote(item), name).result()
                 )
                 return outcome.taken()
 
             actors: list[Any] = []
             try:
-                actors += (standing.remote(sys.path, _code(), sent) for _ in range(n))
-                begun = [_Task(ray, actor.begun.remote(), what) for actor in actors]
-                made: list[Outcome[None]] = [pickle.loads(task.result()) for task in begun]
-                for warned in dict.fromkeys(warned for own in made for warned in own.warned):
-                    warn(*warned)
-                for error in filter(None, (own.error for own in made)):
+                actors += (actor_class.remote(sys.path, _code(), sent) for _ in range(n))
+                begun = [_Task(ray, actor.begun.remote(), name) for actor in actors]
+                outcomes: list[Outcome[None]] = [pickle.loads(task.result()) for task in begun]
+                for note in dict.fromkeys(note for outcome in outcomes for note in outcome.warned):
+                    warn(*note)
+                for error in filter(None, (outcome.error for outcome in outcomes)):
                     raise NotMadeError(str(error)) from error
                 yield call
             finally:  # also where it is interrupted
@@ -174,8 +174,8 @@ class _Task:
         except self.ray.exceptions.RayTaskError as error:  # ours come in an outcome
             raise _differs("no kragx of this kind", error.ip) from error
         except self.ray.exceptions.RayError as error:
-            how = f" ({type(error).__name__}, {RETRIES + 1} times)"
-            raise died(self.name, how) from error
+            remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
+            raise died(self.name, remark) from error
 
     def cancel(self) -> None:
         """Nobody wants it any more."""
@@ -196,10 +196,10 @@ def _import_from(paths: Sequence[str]) -> None:
 
 
 def _attempt_there(
-    paths: Sequence[str], here: tuple[str, str, int | None], sent: bytes, item: bytes
+    paths: Sequence[str], origin: tuple[str, str, int | None], sent: bytes, item: bytes
 ) -> bytes:
     _import_from(paths)
-    checked = attempt(lambda place: _check(*place), here)
+    checked = attempt(lambda place: _check(*place), origin)
     return attempt_sent(sent, item) if checked.error is None else checked.packed()
 
 
@@ -223,7 +223,7 @@ class _Standing:
         """What comes of an item: a pickled `Outcome`."""
         if self._made.value is None:
             return self.begun()
-        return attempt(self._made.value, item, heard=True).packed()  # in threads
+        return attempt(self._made.value, item, is_heard=True).packed()  # in threads
 
 
 def _check(code: str, file: str = "", size: int | None = None) -> None:
@@ -241,9 +241,9 @@ def _check(code: str, file: str = "", size: int | None = None) -> None:
         raise _differs(f"not the same file {shown(file)}", address)
 
 
-def _differs(what: str, address: str) -> UsageError:
+def _differs(problem: str, address: str) -> UsageError:
     return UsageError(
-        f"the worker {address} has {what}",
+        f"the worker {address} has {problem}",
         field="engine.ray",
         remedy="numbers would differ, or fail: give every machine the same installation, and "
         "files under one path (a shared file system)",

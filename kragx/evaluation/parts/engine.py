@@ -133,31 +133,31 @@ class Submitted(Protocol):
 
 
 def in_order(
-    submit: Callable[[Item], Submitted], items: Iterable[Item], most: int
+    submit: Callable[[Item], Submitted], items: Iterable[Item], limit: int
 ) -> Generator[Any, None, None]:
     """The results of what is submitted, in order; at most so many items are under way.
 
     What was warned of there is warned of here, once.
     """
     waiting: deque[tuple[Item, Submitted]] = deque()
-    said: set[tuple[str, type[Warning]]] = set()
+    notes: set[tuple[str, type[Warning]]] = set()
     stream = iter(items)
     try:
         while True:
-            for item in islice(stream, most - len(waiting)):
+            for item in islice(stream, limit - len(waiting)):
                 waiting.append((item, submit(item)))
             if not waiting:
                 return
             outcome: Outcome[Any] = pickle.loads(waiting[0][1].result())
             waiting.popleft()
-            for warned in outcome.warned:
-                if warned not in said:
-                    said.add(warned)
-                    warn(*warned)
+            for note in outcome.warned:
+                if note not in notes:
+                    notes.add(note)
+                    warn(*note)
             yield outcome.taken()
     except BrokenExecutor as error:  # whoever died was at one of the first
         names = (name_of(item) for item, task in waiting if _is_lost(task))
-        raise died(", or on ".join(islice(names, most // AHEAD))) from error
+        raise died(", or on ".join(islice(names, limit // AHEAD))) from error
     finally:
         for _, task in waiting:
             task.cancel()
@@ -176,10 +176,10 @@ def name_of(item: object) -> str:
     return str(getattr(item, "name", item))
 
 
-def died(name: str, how: str = "") -> WorkerError:
+def died(name: str, remark: str = "") -> WorkerError:
     """The error that says on what a process worked that is no more."""
     return WorkerError(
-        f"a worker died{how} while it worked on {name}",
+        f"a worker died{remark} while it worked on {name}",
         remedy="if memory ran out, fewer workers need less of it; nothing is lost but this work",
     )
 
@@ -242,19 +242,19 @@ class Outcome(Generic[Value]):
 
 
 def attempt(
-    function: Callable[[Item], Value], item: Item, *, heard: bool = False
+    function: Callable[[Item], Value], item: Item, *, is_heard: bool = False
 ) -> Outcome[Value]:
-    """Do the work where nobody sees errors, nor warnings unless somebody `heard` them."""
+    """Do the work where nobody sees errors, nor warnings unless they are heard (`is_heard`)."""
     caught: Any = nullcontext([])
-    if not heard:
+    if not is_heard:
         caught = warnings.catch_warnings(record=True, action="always")
-    with caught as said:
+    with caught as notes:
         value, problem = None, None
         try:
             value = function(item)
         except Exception as error:  # whoever waits for the result is told
             problem = _sendable_error(error)
-    return Outcome(value, problem, [(warned_text(own.message), own.category) for own in said])
+    return Outcome(value, problem, [(warned_text(note.message), note.category) for note in notes])
 
 
 def _sendable_error(error: Exception) -> Exception:
@@ -273,17 +273,17 @@ def attempt_sent(sent: bytes, item: bytes, home: int = 0) -> bytes:
     A thread unpickles the function once, as its own. In threads of the process `home` errors and
     warnings reach everybody as they are.
     """
-    known = _known.__dict__
+    state = _local.__dict__
     try:
-        if known.get("sent") != sent:
-            known.update(function=pickle.loads(sent), sent=sent)
-        own = pickle.loads(item)
+        if state.get("sent") != sent:
+            state.update(function=pickle.loads(sent), sent=sent)
+        work = pickle.loads(item)
     except Exception as error:  # a class of the script, say
         return Outcome[Any](error=not_sendable(error)).packed()
-    return attempt(known["function"], own, heard=os.getpid() == home).packed()
+    return attempt(state["function"], work, is_heard=os.getpid() == home).packed()
 
 
-_known = threading.local()
+_local = threading.local()
 
 
 def _begin(alive: Connection, function: bytes) -> None:
@@ -291,7 +291,7 @@ def _begin(alive: Connection, function: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started this ends it
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
-    _known.own = function
+    _local.own = function
     _idle.acquire()
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
 
@@ -299,7 +299,7 @@ def _begin(alive: Connection, function: bytes) -> None:
 def _work(item: bytes) -> bytes:
     _idle.release()
     try:
-        return attempt_sent(_known.own, item)
+        return attempt_sent(_local.own, item)
     finally:
         _idle.acquire()
 

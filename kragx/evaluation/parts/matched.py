@@ -188,18 +188,18 @@ def match_all(
                     on_match(item, trace)
             if result.table is not None:
                 tables.append(result.table)
-            for how, own in result.spans.items():
-                spans[how].append(own)
+            for options, pair in result.spans.items():
+                spans[options].append(pair)
     matching.conclude(plan.matcher, notes)
     return Matched(
         MatchTable.joined(tables),
-        {how: _joined(span) for how, span in spans.items() if len(span) == len(tables)},
+        {options: _joined(span) for options, span in spans.items() if len(span) == len(tables)},
     )
 
 
 def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:
-    spreads, (reader, *others) = zip(*spans)
-    for later in others:
+    spreads, (reader, *rest) = zip(*spans)
+    for later in rest:
         reader.add(later)
     return Spread.joined(spreads), reader
 

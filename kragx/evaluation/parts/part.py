@@ -212,15 +212,15 @@ def _lines_of(path: str, format_: str) -> Iterator[Lines]:
             start += len(raw)
 
 
-def part_at(where: object) -> Part:
+def part_at(place: object) -> Part:
     """The part that stands there (`Part.where`), with all that its questions say.
 
     Raises:
         DataError: it is no place in a file of this machine.
     """
-    match where:
+    match place:
         case {"file": str(file)} if not is_address(file):
-            match where:
+            match place:
                 case {"first": int(n), "start": int(start), "stop": int(stop), "format": str(kind)}:
                     return Lines(file, n, start, stop, kind)
                 case {"groups": [*groups]} if all(isinstance(group, int) for group in groups):
