@@ -171,7 +171,10 @@ def test_patience_ends(store):
 
 
 class Limited(Handler):
-    """Answers at most `allowed` requests in `window` seconds, and says what it likes of waiting."""
+    """Answers at most `allowed` requests in `window` seconds, and says what it likes of waiting.
+
+    The first window lasts until a request was refused, however slowly the requests come.
+    """
 
     allowed, window = 20, 0.1
     says = ("0", "-1", "nan", "inf", "99999999999", "soon", "Fri, 01 Jan 1999 00:00:00 GMT", "0.1")
@@ -181,7 +184,7 @@ class Limited(Handler):
         server = self.server
         with server.lock:
             now, times = time.monotonic(), server.__dict__.setdefault("times", deque())
-            while times and times[0] < now - self.window:
+            while server.seen["refused"] and times and times[0] < now - self.window:
                 times.popleft()
             is_over = len(times) >= self.allowed
             if is_over:
