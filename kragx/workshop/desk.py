@@ -17,7 +17,6 @@ from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.folder.links import holder, token_of
 from kragx.workshop.forms import (
-    OWNER,
     DecisionForm,
     DropForm,
     JudgementForm,
@@ -45,7 +44,15 @@ from kragx.workshop.queue.queue import Nothing, Queue, Turn
 from kragx.workshop.queue.suggestions import Remark, Source, Suggester
 from kragx.workshop.releases import next_release, release
 from kragx.workshop.search import Search
-from kragx.workshop.state.records import Candidate, Judgement, Person, Question, new_uid, now
+from kragx.workshop.state.records import (
+    OWNER,
+    Candidate,
+    Judgement,
+    Person,
+    Question,
+    new_uid,
+    now,
+)
 from kragx.workshop.state.state import Pair, State
 
 Plain = dict[str, Any]
@@ -145,12 +152,7 @@ class Desk:
 
     def owner(self) -> Person:
         """Whose workshop it is; made when it is first asked for."""
-        with self.state.lock:
-            for person in self.state.people.values():
-                if person.role == "owner" and person.state == "here":
-                    return person
-            self.state.add([Person(name=OWNER, role="owner")])
-            return self.owner()
+        return self.state.owner()
 
     def annotator(self, name: str) -> Person:
         """The annotator of a name (`names.same`); made where there is none.

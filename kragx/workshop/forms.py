@@ -16,12 +16,10 @@ from pydantic import (
 from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import UsageError, shorten
 from kragx.workshop.names import alike
+from kragx.workshop.state.records import OWNER
 
 MOST_QUESTION, MOST_NOTE, MOST_NAME, MOST_REFERENCE, MOST_ID = 2000, 2000, 100, 10_000, 1000
 """Characters."""
-
-OWNER = "owner"
-"""The owner's name until they have another; nobody else's, as the page says it in its language."""
 
 
 def _mended(value: str) -> str:

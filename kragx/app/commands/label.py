@@ -1,24 +1,27 @@
-"""`kragx judge label`: people label a sample of pairs in the terminal, blind to the judge."""
+"""`kragx judge label`: people label a sample of pairs in the browser, blind to the judge."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kragx.agreement import Labels, PairToLabel, draw
-from kragx.agreement.label_files import asked_in
+from kragx.agreement import Labels, PairToLabel, Sample, draw
+from kragx.agreement.label_files import Pair, asked_in
 from kragx.agreement.labels import Scale, read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
 from kragx.app.commands import options as opt
-from kragx.app.commands.workshop_folder import workshop_of
+from kragx.app.commands.workshop import serve
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
 from kragx.errors import DataError, UsageError, check_whole
-from kragx.judging.rubric import Rubric, built_in, read_rubric
+from kragx.judging.rubric import Rubric, read_rubric
 from kragx.judging.store import Address, Store
 from kragx.judging.store.wordings import built_in_of, is_file, wording_of
-from kragx.printing import console, phrase, say
+from kragx.printing import joined, phrase, say
+
+if TYPE_CHECKING:
+    from kragx.workshop.folder.folder import Workshop
 
 Ask = Literal["relevance", "support"]
 
@@ -66,18 +69,23 @@ def label(
     examples: opt.ExamplesName = None,
     workshop: Annotated[
         Path | None,
-        typer.Option(help="Folder of the workshop whose judgements these are; made of the sample."),
+        typer.Option(help="Folder of the workshop, made of the sample (default: beside LABELS)."),
     ] = None,
-    person: Annotated[str | None, typer.Option(help="Of --workshop: who labels.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, show_default=False, help="Of the page.")
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--open/--no-browser", help="Open the page in a browser.")
+    ] = True,
     seed: opt.Seed = 0,
 ) -> None:
-    """Label a sample of pairs, blind to the judge's grades.
+    """Label a sample of pairs in a workshop, blind to the judge's grades, until Ctrl-C.
 
     With a rubric's file (--rubric FILE.yaml) its words are shown, and its scale is the default.
     """
     from kragx.workshop import labelling
-    from kragx.workshop.folder.folder import FILE, start
-    from kragx.workshop.keyboard import keyboard
+    from kragx.workshop.folder.folder import FILE, Workshop, start
+    from kragx.workshop.folder.samples import scale_of
 
     if str(file) == "-":
         raise UsageError("-: labels go into a file, as they are kept while you work; name one")
@@ -92,60 +100,52 @@ def label(
             f"--scale: {scale!r}, but the sample in {sample_file} is being labelled {kept_scale}; "
             "remove it to draw anew"
         )
-    if (workshop is None) != (person is None):
-        raise UsageError("--workshop and --person belong together; one is missing")
-    labelling.keys_of(grades)
-    labelling.labels_in(file, grades)  # what is wrong with it is said before anything is drawn
+    labels = labelling.labels_in(file, grades)  # what is wrong with it is said before drawing
     if sample is not None:
         say(phrase("going on with the sample in {path}; remove it to draw anew", path=sample_file))
     else:
         question = _question(asks or _labelled(named), store)
         sources = _with_texts(results, run, dataset, corpus)
-        own = {"model": model, "rubric": rubric, "examples": examples}
-        candidates = _candidates(sources, store, depth, question, **own)
+        of_judge = {"model": model, "rubric": rubric, "examples": examples}
+        candidates = _candidates(sources, store, depth, question, **of_judge)
         if store is not None and queries is None:
             # A label of what the judge has not graded says nothing about the judge.
             candidates = _graded(candidates, store)
         sample = draw(
             candidates, pairs, queries=queries, stratified=not simple, asks=question, seed=seed
         )
-        sample = replace(sample, settings={**sample.settings, "scale": wanted})
+        settings = {**sample.settings, "scale": wanted}
+        if named is not None or _has_own_rubric(store):
+            settings["grades"] = {} if named is None else _meanings(named, grades)
+        sample = replace(sample, settings=settings)
+        scale_of(sample, "en")  # what is wrong with it is said before anything is written
         sample.write(sample_file)
-    usual = built_in(sample.settings.get("asks", "relevance"), sample.items[0].query)
-    meanings = _meanings(named or (None if _has_own_rubric(store) else usual), grades)
-    if workshop is not None and not (workshop / FILE).exists():
-        start(workshop, sample=sample_file)
-    opened = None if workshop is None else workshop_of(workshop)
-    with labelling.sheet(file, sample, grades, opened, person or "") as sheet:
-        for number, where, other in (
-            (sheet.of_file, file, workshop),
-            (sheet.of_store, workshop, file),
-        ):
-            if number and workshop is not None:
-                say(
-                    phrase(
-                        "labels that {other} did not have are taken from {where}: {n}",
-                        other=other,
-                        where=where,
-                        n=number,
-                    )
-                )
-        if sheet.taken_back:
-            say(
-                phrase(
-                    "labels of {file} that were taken back, or called unusable, in {workshop}: {n}",
-                    file=file,
-                    workshop=workshop,
-                    n=sheet.taken_back,
-                )
-            )
-        try:
-            with keyboard() as keys:
-                labelled = labelling.label(sheet, keys, console(), rubric=meanings)
-        except KeyboardInterrupt:
-            say(labelling.progress(sheet).text)
-            raise
-    say(labelled.text)
+    folder = workshop or file.with_name(f"{file.name}.workshop")
+    if not (folder / FILE).exists():
+        start(folder, sample=sample_file)
+    opened = Workshop.open(folder)
+    _write(file, grades, sample, opened, labels)
+    try:
+        serve(opened, port, browser=browser)
+    finally:
+        _write(file, grades, sample, opened, {})
+
+
+def _write(
+    file: Path, scale: Scale, sample: Sample, workshop: "Workshop", labels: Mapping[Pair, int]
+) -> None:
+    """Write what the owner says of the sample by now, the labels taken in that are given."""
+    from kragx.workshop import labelling
+    from kragx.workshop.state.state import State
+
+    with workshop.store() as store:
+        state = State(store)
+        labelling.check_labelled(sample, scale, workshop, state)
+        owner = state.owner().uid
+        labelling.take_in(labels, sample, state, owner)
+        n = labelling.write_labels(file, scale, sample, labelling.grades_of(state, owner))
+    done = phrase("{n} of {of} labelled, in {path}", n=n, of=len(sample.items), path=file)
+    say(joined("; ", [done, "" if n >= len(sample.items) else phrase("run again to go on")]))
 
 
 def _labelled(rubric: Rubric | None) -> Ask | None:
@@ -158,11 +158,11 @@ def _labelled(rubric: Rubric | None) -> Ask | None:
     raise UsageError(problem, field="--rubric", remedy="name one of relevance or of support")
 
 
-def _meanings(rubric: Rubric | None, scale: Scale) -> dict[int, str] | None:
-    """What labels mean in a rubric's words; None where these are of another scale."""
-    if rubric is None or (scale.low, scale.high) != (rubric.low, rubric.top):
-        return None
-    return {grade: words for grade, words in rubric.grades.items() if words} or None
+def _meanings(rubric: Rubric, scale: Scale) -> dict[str, str]:
+    """What labels mean in a rubric's words; nothing where these are of another scale."""
+    if (scale.low, scale.high) != (rubric.low, rubric.top):
+        return {}
+    return {str(grade): words for grade, words in rubric.grades.items() if words}
 
 
 def _has_own_rubric(store: str | None) -> bool:

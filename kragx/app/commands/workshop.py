@@ -49,11 +49,7 @@ def workshop(
 
     Everything is stored at once. Its links are secrets: whoever has one is that person.
     """
-    from kragx.workshop.desk import Desk
-    from kragx.workshop.state.state import State
-
-    is_local = host in _LOOPBACK
-    if not (is_local or called):
+    if host not in _LOOPBACK and not called:
         raise UsageError(
             f"others are to reach {host}, so it must be said what they call this machine",
             field="--called",
@@ -63,23 +59,48 @@ def workshop(
         if not re.fullmatch(r"[\w-]+(\.[\w-]+)*|[0-9a-fA-F:.]+", name):
             remedy = "name the host alone, without http:// and port"
             raise UsageError(f"{name!r} is no name of a host", field="--called", remedy=remedy)
+    serve(workshop_of(folder), port, host, called or (), annotator or (), browser=browser)
+
+
+def serve(
+    opened: "Workshop",
+    port: int | None = None,
+    host: str = "127.0.0.1",
+    called: Sequence[str] = (),
+    annotators: Sequence[str] = (),
+    *,
+    browser: bool = True,
+) -> None:
+    """Answer the browsers of a workshop until Ctrl-C; its links are printed.
+
+    Args:
+        opened: the workshop.
+        port: where it listens; None for 8765, or the next that is free.
+        host: the address to listen at.
+        called: the names that others call this machine by.
+        annotators: who get links beside the owner's.
+        browser: whether the owner's link is opened.
+    """
+    from kragx.workshop.desk import Desk
+    from kragx.workshop.state.state import State
+
+    is_local = host in _LOOPBACK
     with needing("workshop", "kragx workshop"):
         from kragx.workshop.web.server import application, listening, server
-    opened = workshop_of(folder)
     with opened.store() as store, listening(host, port) as socket:
         sources, metric = _sources(opened, say)
         desk = Desk(opened, State(store), sources, metric, say)
         number = socket.getsockname()[1]
         name = called[0] if called else host
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
-        annotators = [desk.annotator(one) for one in annotator or ()]
+        people = [desk.annotator(annotator) for annotator in annotators]
         owners = f"{base}{desk.token(desk.owner())}"
         size = phrase(
             "{name}: {n} documents", name=visible(opened.settings.name), n=len(desk.documents)
         )
         put(joined("", [size, "\n"]))
         put(joined("", [phrase("owner: {address}", address=owners), "\n"]))
-        for person in annotators:
+        for person in people:
             put(f"{visible(person.name)}: {base}{desk.token(person)}\n")
         if not is_local:
             say(
@@ -91,13 +112,13 @@ def workshop(
                 )
             )
         put(joined("", [phrase("Ctrl-C ends; everything is stored at once"), "\n"]))
-        app = application(desk, names=called or (), say=say)
+        app = application(desk, names=called, say=say)
         desk.start()
         if browser and is_local:
             webbrowser.open(owners)
         with suppress(KeyboardInterrupt):  # which is how it ends
             server(app).run(sockets=[socket])
-        put(joined("", [phrase("closed; all is in {folder}", folder=folder), "\n"]))
+        put(joined("", [phrase("closed; all is in {folder}", folder=opened.folder), "\n"]))
 
 
 def _sources(

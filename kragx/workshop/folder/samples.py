@@ -47,6 +47,9 @@ def scale_of(sample: Sample, language: str) -> dict[int, str]:
     if scale.low != 0:
         remedy = "draw a sample with --scale 0-3"
         raise UsageError(f"{scale}: a workshop's grades begin with 0", field="scale", remedy=remedy)
+    words = sample.settings.get("grades")
+    if words is not None:  # of a rubric of the judge's own
+        return {grade: words.get(str(grade), str(grade)) for grade in scale.labels}
     words = RUBRICS[f"{sample.settings.get('asks', 'relevance')}-{language}-1"].grades
     same = len(words) == len(scale.labels)
     return {grade: words[grade] if same else str(grade) for grade in scale.labels}

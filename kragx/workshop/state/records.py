@@ -12,6 +12,10 @@ Role = Literal["owner", "annotator", "file"]
 Kind = Literal["grade", "unusable", "later", "undone"]
 
 
+OWNER = "owner"
+"""The owner's name until they have another; nobody else's, as the page says it in its language."""
+
+
 def now() -> str:
     """This moment, as rows have it: UTC, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

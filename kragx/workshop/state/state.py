@@ -5,7 +5,15 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Record, Release
+from kragx.workshop.state.records import (
+    OWNER,
+    Candidate,
+    Judgement,
+    Person,
+    Question,
+    Record,
+    Release,
+)
 from kragx.workshop.state.store import Store
 
 Pair = tuple[str, str]
@@ -83,6 +91,15 @@ class State:
             self._read({record.table for record in records})
             return is_added
 
+    def owner(self) -> Person:
+        """Whose workshop it is; made when it is first asked for."""
+        with self.lock:
+            for person in self.people.values():
+                if person.role == "owner" and person.state == "here":
+                    return person
+            self.add([Person(name=OWNER, role="owner")])
+            return self.owner()
+
     def is_known(self, uid: str) -> bool:
         """Whether a judgement of this uid has come, so that nothing is counted twice."""
         return uid in self._by_uid
@@ -95,14 +112,6 @@ class State:
         """What a person says of a pair now, "later" included; None if they have said nothing."""
         said = self.judgements.get(pair, {}).get(person)
         return said[-1] if said else None
-
-    def times(self, person: str) -> dict[Pair, str]:
-        """When a person last said something of each pair, or took it back; no decisions."""
-        return {
-            (row.question, row.document): row.at
-            for row in self._by_uid.values()
-            if row.person == person and not row.is_decision
-        }
 
     def odd(self, question: Question) -> dict[str, str]:
         """What people say who find a question itself odd, by their uid.

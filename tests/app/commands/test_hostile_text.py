@@ -171,7 +171,6 @@ judge corrected human.qrels human.qrels --runs one.run --metric mrr@10 --least 3
 judge fill human.qrels human.qrels --runs one.run --metric mrr@10 --per-label
 judge fill human.qrels human.qrels --runs one.run --out {name}.csv
 judge probe config.yaml --resamples 100 --passages 2
-judge label {name}.qrels --results good.jsonl
 judge store stats --store store.sqlite
 judge store stats --store store.sqlite --format json
 judge store stats --store {name}
@@ -191,7 +190,7 @@ schema
 @pytest.mark.integration
 @pytest.mark.parametrize("terminal", [False, True])
 def test_every_command(folder, kragx, terminal):
-    """Nothing that a terminal obeys is printed, but colours and what clears a labeller's screen."""
+    """Nothing that a terminal obeys is printed, but colours."""
     steered = []
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -32,9 +32,9 @@ def shop(tmp_path, kragx):
 
 
 @contextmanager
-def open_shop(*arguments):
-    """A server, its links by name, and the process."""
-    command = [*KRAGX, "workshop", *map(str, arguments), "--no-browser"]
+def serving_links(*arguments):
+    """A command that serves a workshop: its links by name, and the process."""
+    command = [*KRAGX, *map(str, arguments), "--no-browser"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     )
@@ -51,12 +51,14 @@ def open_shop(*arguments):
         process.communicate()
 
 
-def ask(link, path):
+def ask(link, path, body=None):
     """What a link's holder is answered."""
     port, token = link
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
-        connection.request("GET", path, headers={"X-Kragx-Token": token})
+        headers = {"X-Kragx-Token": token, "Content-Type": "application/json"}
+        sent = None if body is None else json.dumps(body)
+        connection.request("GET" if body is None else "POST", path, sent, headers)
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read())
     finally:
@@ -66,7 +68,7 @@ def ask(link, path):
 @pytest.mark.integration
 def test_links_lead_in_and_ctrl_c_ends(shop):
     """A link for each; a retriever that cannot be loaded stops nothing; it ends with 0."""
-    with open_shop(shop, "--annotator", "지민") as (links, process):
+    with serving_links("workshop", shop, "--annotator", "지민") as (links, process):
         assert list(links) == ["owner", "지민"]
         assert [ask(link, "/api/me")[0] for link in links.values()] == [200, 200]
         until = time.monotonic() + 60
