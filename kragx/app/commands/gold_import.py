@@ -1,4 +1,4 @@
-"""`kragx gold import`: questions and judgements from spreadsheets and other tools."""
+"""`kragx gold import`: questions and judgements from spreadsheets."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,7 +9,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.app.commands.workshop_folder import workshop_of
 
-Form = Literal["csv", "json", "qrels", "quepid", "labelstudio", "argilla", "moved"]
+Form = Literal["csv", "json", "qrels", "moved"]
 
 
 def import_(
@@ -18,7 +18,7 @@ def import_(
         Path,
         opt.argument(
             metavar="FILE",
-            help="As kragx gold export, kragx gold move (.unsure.jsonl) or another tool writes it.",
+            help="As kragx gold export or kragx gold move (.unsure.jsonl) writes it; or qrels.",
         ),
     ],
     form: Annotated[Form | None, typer.Option(help="Default: recognised.")] = None,

@@ -15,20 +15,20 @@ class Form:
 
     Attributes:
         write: writes a file; None where another command does.
-        read: reads one.
+        read: reads one; None of a form for other tools alone.
     """
 
     write: Callable[[Source, Path], Written] | None
-    read: Callable[[Path], Rows]
+    read: Callable[[Path], Rows] | None
 
 
 FORMS: Mapping[str, Form] = {
     "csv": Form(own.write_csv, own.read_sheet),
     "json": Form(own.write_json, own.read_json),
     "qrels": Form(ratings.write_qrels, ratings.read_qrels),
-    "quepid": Form(ratings.write_quepid, ratings.read_quepid),
-    "labelstudio": Form(tools.write_label_studio, tools.read_label_studio),
-    "argilla": Form(tools.write_argilla, tools.read_argilla),
+    "quepid": Form(ratings.write_quepid, None),
+    "labelstudio": Form(tools.write_label_studio, None),
+    "argilla": Form(tools.write_argilla, None),
     "moved": Form(None, doubts.read_doubts),
 }
 
@@ -53,19 +53,16 @@ def recognised(path: Path) -> str:
     """
     end = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if end in ("csv", "tsv"):
-        return "csv" if own.is_sheet(path) else "quepid"
+        return "csv"
     if end in ("qrels", "txt", "test"):
         return "qrels"
     if end == "json":
-        whole = own.json_of(path)
-        if isinstance(whole, dict):
-            return "json"
-        first = whole[0] if isinstance(whole, list) and whole else None
-        return "argilla" if isinstance(first, dict) and "fields" in first else "labelstudio"
+        return "json"
     if end in ("jsonl", "ndjson"):
         if doubts.is_doubts(path):
             return "moved"
         remedy = "a gold set comes in with kragx gold start --gold"
         raise UsageError(f"{path}: holds nothing that kragx gold move has left", remedy=remedy)
-    remedy = f"name it with --form ({', '.join(FORMS)})"
+    read = [name for name, form in FORMS.items() if form.read is not None]
+    remedy = f"name it with --form ({', '.join(read)})"
     raise UsageError(f"{path}: of no form that its name tells", remedy=remedy)

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.documents import Doc
-from kragx.errors import DataError, nearest, shorten
+from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.printing import Line, Part, Result, counted, joined, phrase
 from kragx.workshop.exchange.doubts import check_place
 from kragx.workshop.exchange.forms import form_of, recognised
 from kragx.workshop.exchange.rows import Mistakes, Row, Rows, by_text, is_same, text_of
-from kragx.workshop.exchange.tools import users
 from kragx.workshop.names import alike, of_name, same
 from kragx.workshop.pairs.moved import ORIGIN, moved_candidate
 from kragx.workshop.state.records import (
@@ -120,7 +119,11 @@ def import_file(
     """
     path = Path(path)
     form = form or recognised(path)
-    rows = form_of(form).read(path)
+    read = form_of(form).read
+    if read is None:
+        remedy = "export csv for what is to come back"
+        raise UsageError(f"{form} is only written", field="--form", remedy=remedy)
+    rows = read(path)
     with state.lock:
         is_added = False
         while not is_added:  # another import may have come in between
@@ -165,7 +168,6 @@ class _Merge:
     def __post_init__(self) -> None:
         self.mistakes = Mistakes(self.file)
         self.people, self.questions = dict(self.state.people), dict(self.state.questions)
-        self.users = users(self.people)
         self._texts = by_text(self.questions)
         self.versions: dict[str, list[Record]] = {}
         self.known: set[str] = set()
@@ -193,20 +195,15 @@ class _Merge:
             for row in by_kind.get(kind, []):
                 self._guarded(row, self._take_thing)
         self.texts = by_text(self.questions)
-        self.users = users(self.people)
         for row in by_kind.get(Candidate, []):
             self._guarded(row, self._take_candidate)
         judgements = by_kind.get(Judgement, [])
-        is_new = [self._is_new(row) for row in judgements]
-        for wanted in (False, True):
-            for row, new in zip(judgements, is_new):
-                if new is wanted:
-                    self._guarded(row, self._add_judgement if new else self._take_judgement)
-
-    def _is_new(self, row: Row) -> bool:
-        """Whether a row is a judgement of its own, not one that a workshop has or had."""
-        uid = row.values.get("uid")
-        return uid is None or (self.rows.makes_people and not self.state.is_known(str(uid)))
+        for row in judgements:
+            if row.values.get("uid") is not None:
+                self._guarded(row, self._take_judgement)
+        for row in judgements:
+            if row.values.get("uid") is None:
+                self._guarded(row, self._add_judgement)
 
     def _guarded(self, row: Row, take: Callable[[Row], None]) -> None:
         try:
@@ -478,8 +475,6 @@ class _Merge:
     def _person_of(self, row: Row) -> str:
         """The uid of whose a row without a person's uid is."""
         name = unicodedata.normalize("NFC", row.person or "").strip()
-        if row.person in self.users:
-            return self.users[row.person]
         by_name = [uid for uid, one in self.people.items() if one.name == name]
         if not by_name:
             by_name = [uid for uid, one in self.people.items() if name and same(one.name, name)]
@@ -488,11 +483,11 @@ class _Merge:
         if len(by_name) > 1:
             problem = f"{len(by_name)} people are called {name!r}"
             raise DataError(problem, field="person", remedy="write a uid into person_uid")
-        if self.person is None and name and not self.rows.makes_people:
+        if self.person is None and name:
             names = [one.name for one in self.people.values()]
             remedy = f"{nearest(name, names)}; or name --person for somebody new"
             raise DataError(f"nobody is called {name!r}", field="person", remedy=remedy)
-        own = self.person or name or self.name
+        own = self.person or self.name
         if own != name:
             self.author = own
         if known := of_name(own, self.people.values()):
@@ -502,7 +497,7 @@ class _Merge:
                 remedy = "write it the same, or give each a name of their own"
                 problem = f"{own!r} looks like {one.name!r}, who is here already"
                 raise DataError(problem, field="person", remedy=remedy)
-        person = Person(name=own, role="annotator" if self.person or name else "file")
+        person = Person(name=own, role="annotator" if self.person else "file")
         self.people[person.uid] = person
         self.added.insert(0, person)
         return person.uid

@@ -279,9 +279,3 @@ def _spans(cell: str) -> list[list[int]]:
             raise DataError(f"{shorten(part)} is no stretch", field="evidence", remedy=remedy)
         spans.append([int(start), int(end)])
     return spans
-
-
-def is_sheet(path: Path) -> bool:
-    """Whether a CSV file has the columns of `write_csv`, or enough of them."""
-    cells = next((cells for _, cells in read_csv(path)), {})
-    return "grade" in cells or "record" in cells

@@ -1,9 +1,8 @@
 """Forms with one grade for a question and a document, and nothing else: TREC qrels, and Quepid's.
 
-Quepid imports and exports a case's ratings as CSV with the columns ``query,docid,rating``; a
+Quepid imports a case's ratings as CSV with the columns ``query,docid,rating``; a
 question is known by its text, and of a text that begins like a formula a space before it tells
-that it is none (app/services/ratings_importer.rb and app/controllers/api/v1/export/
-ratings_controller.rb of github.com/o19s/quepid).
+that it is none (app/services/ratings_importer.rb of github.com/o19s/quepid).
 """
 
 import csv
@@ -12,11 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kragx.data.formats.jsonl import open_text
-from kragx.data.formats.tabular import read_csv
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, shorten
 from kragx.printing import phrase
-from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, Written, by_text, grade_values
+from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, Written, by_text
 from kragx.workshop.pairs.scale import USUAL_TOP
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair
@@ -100,26 +98,3 @@ def write_quepid(source: Source, path: Path) -> Written:
 def _safe(cell: str) -> str:
     """A cell that no spreadsheet computes, as Quepid writes them; it strips what it reads."""
     return f" {cell}" if cell.startswith(("=", "+", "-", "@")) else cell
-
-
-def read_quepid(path: Path) -> Rows:
-    """Read the ratings of a case; of a line without a rating nothing is taken."""
-    mistakes, rows, n_empty = Mistakes(str(path)), [], 0
-    for line, cells in read_csv(path):
-        if missing := [name for name in ("query", "docid", "rating") if name not in cells]:
-            problem = f"the column {missing[0]!r} is missing"
-            remedy = "Quepid's ratings have query,docid,rating; for another table name --form csv"
-            raise DataError(problem, path=f"{path}:1", remedy=remedy)
-        if not cells["rating"].strip() or not cells["docid"].strip():
-            n_empty += 1
-            continue
-        grade = grade_values(cells["rating"])
-        if grade is None or grade["grade"] is None:
-            problem = f"{cells['rating']!r} is no whole number"
-            mistakes.add(str(line), "rating", problem, "write a grade of the scale")
-            continue
-        values = {"document": cells["docid"].strip(), **grade}
-        rows.append(Row(Judgement, str(line), values, question=cells["query"]))
-    mistakes.refuse()
-    remark = phrase("{n} lines without a rating", n=n_empty)
-    return Rows(rows, remarks=(remark,) if n_empty else ())

@@ -46,14 +46,12 @@ class Rows:
         rows: in its order.
         is_whole: whether it is of a form that has every judgement of a workshop, so that one
             that is missing was deleted.
-        makes_people: whether a name that nobody has is that of somebody new, not a mistake.
         adds_only: whether questions that are there stay as they are.
         remarks: what of it is no row, in words.
     """
 
     rows: Sequence[Row]
     is_whole: bool = False
-    makes_people: bool = False
     adds_only: bool = False
     remarks: tuple[str, ...] = ()
 

@@ -3,33 +3,21 @@
 Label Studio (labelstud.io/guide/task_format, /tags/choices, /tags/labels, /tags/textarea): a list
 of tasks, ``{"data": {...}, "annotations": [{"result": [...], "was_cancelled", "lead_time"}]}``; a
 result has ``from_name``, ``to_name``, ``type`` and ``value``. Stretches are counted in code points,
-as here. `LABELS` is the labelling interface that fits. What it keeps of a foreign annotation are
-its results with their ids, so these are our uids.
+as here. `LABELS` is the labelling interface that fits.
 
-Argilla 2 (`Record.to_dict` and `Record.from_dict` of the package argilla): a list of records,
+Argilla 2 (`Record.from_dict` of the package argilla): a list of records,
 ``{"id", "fields", "metadata", "suggestions", "responses": {question: [{"value", "user_id"}]},
 "vectors"}``.
 """
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from kragx.data.formats.jsonl import open_text, to_json
-from kragx.errors import DataError, shorten
 from kragx.printing import joined, phrase
-from kragx.workshop.exchange.own import json_of
-from kragx.workshop.exchange.rows import (
-    Mistakes,
-    Row,
-    Rows,
-    Source,
-    Written,
-    grade_values,
-    grade_word,
-    named,
-)
+from kragx.workshop.exchange.rows import Source, Written, grade_word, named
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair
 
@@ -107,53 +95,6 @@ def _annotation(source: Source, judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def read_label_studio(path: Path) -> Rows:
-    """Read annotations; what was skipped, or has no grade, is no judgement."""
-    rows: list[Row] = []
-    mistakes, n_without = Mistakes(str(path)), 0
-    for number, task in enumerate(_items(path, "data", "tasks of Label Studio")):
-        data = task["data"]
-        for index, annotation in enumerate(_of(task, "annotations", list)):
-            place = f"[{number}].annotations[{index}]"
-            if not isinstance(annotation, dict):
-                remedy = "leave it as Label Studio exports it"
-                mistakes.add(place, "", f"{shorten(annotation)} is no annotation", remedy)
-                continue
-            values: dict[str, Any] = {"spans": [], "note": ""}
-            for result in _of(annotation, "result", list):
-                _read_result(result, values, place, mistakes)
-            if annotation.get("was_cancelled") or "kind" not in values:
-                n_without += 1
-                continue
-            if isinstance(seconds := annotation.get("lead_time"), (int, float)):
-                values["seconds"] = seconds
-            who = annotation.get("completed_by")
-            if isinstance(who, Mapping):
-                who = who.get("email", who.get("id"))
-            person = annotation.get("person") if who is None else f"Label Studio: {who}"
-            rows.append(_row(place, values, data, person))
-    mistakes.refuse()
-    return Rows(rows, makes_people=True, remarks=_remarks(n_without, phrase("annotations")))
-
-
-def _read_result(result: Any, values: dict[str, Any], place: str, mistakes: Mistakes) -> None:
-    value = _of(result, "value", dict) if isinstance(result, dict) else {}
-    match value:
-        case {"choices": [str() as word]}:
-            grade = grade_values(word)
-            if grade is None:
-                remedy = "the choices are those of the file that kragx gold export wrote"
-                mistakes.add(place, "choices", f"{shorten(word)} is no grade", remedy)
-                return
-            values |= grade
-            if isinstance(uid := result.get("id"), str):
-                values["uid"] = uid
-        case {"start": start, "end": end, "labels": _}:
-            values["spans"].append([start, end])
-        case {"text": [*texts]}:
-            values["note"] = "\n".join(map(str, texts))
-
-
 def write_argilla(source: Source, path: Path) -> Written:
     """Write a record for each pair; the questions are grade, evidence (spans) and note."""
     left_out: list[str] = [joined(", ", [_ALWAYS, phrase("times, and decisions")])]
@@ -188,75 +129,3 @@ def _user(uid: str) -> str:
         return str(uuid.UUID(uid))
     except ValueError:
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"kragx:{uid}"))
-
-
-def read_argilla(path: Path) -> Rows:
-    """Read responses, those of a user and record together."""
-    rows: list[Row] = []
-    mistakes, n_without = Mistakes(str(path)), 0
-    for number, record in enumerate(_items(path, "fields", "records of Argilla")):
-        people: dict[str, dict[str, Any]] = {}
-        place = f"[{number}].responses"
-        for name, responses in _of(record, "responses", dict).items():
-            for response in responses if isinstance(responses, list) else ():
-                if isinstance(response, dict) and "value" in response:
-                    own = people.setdefault(str(response.get("user_id")), {})
-                    own[name] = response["value"]
-        for user, own in people.items():
-            if "grade" not in own:
-                n_without += 1
-                continue
-            grade = grade_values(str(own["grade"]))
-            if grade is None:
-                problem = f"{shorten(own['grade'])} is no grade"
-                mistakes.add(place, "grade", problem, "its labels are grades, unusable and later")
-                continue
-            values = {**grade, "note": str(own.get("note", ""))}
-            spans = (one for one in _of(own, "evidence", list) if isinstance(one, dict))
-            values["spans"] = [[span.get("start"), span.get("end")] for span in spans]
-            data = _of(record, "metadata", dict) | record["fields"]
-            rows.append(_row(place, values, data, user))
-    mistakes.refuse()
-    return Rows(rows, makes_people=True, remarks=_remarks(n_without, phrase("responses")))
-
-
-def users(people: Mapping[str, Any]) -> dict[str, str]:
-    """The uids of people by the user ids that Argilla knows them by."""
-    return {_user(uid): uid for uid in people}
-
-
-def _row(place: str, values: dict[str, Any], data: Any, person: object) -> Row:
-    if isinstance(data, Mapping):
-        values |= {
-            name: data[key]
-            for name, key in (("question", "question_uid"), ("document", "document_id"))
-            if key in data
-        }
-    question = data.get("question") if isinstance(data, Mapping) else None
-    return Row(
-        Judgement,
-        place,
-        values,
-        question=None if question is None else str(question),
-        person=None if person is None else str(person),
-    )
-
-
-def _remarks(n_without: int, what: str) -> tuple[str, ...]:
-    remark = phrase("{n} {what} without a grade, or skipped", n=n_without, what=what)
-    return (remark,) if n_without else ()
-
-
-def _items(path: Path, mark: str, what: str) -> list[dict[str, Any]]:
-    items = json_of(path)
-    if not isinstance(items, list) or not all(
-        isinstance(item, dict) and isinstance(item.get(mark), dict) for item in items
-    ):
-        problem = f"no {what}: a list of objects with {mark!r} is expected"
-        raise DataError(problem, path=str(path), remedy="export it as JSON, or name another --form")
-    return items
-
-
-def _of(value: Mapping[str, Any], name: str, kind: type) -> Any:
-    own = value.get(name)
-    return own if isinstance(own, kind) else kind()
