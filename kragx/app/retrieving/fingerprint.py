@@ -6,16 +6,19 @@ import json
 import os
 import re
 import stat
+import sys
+import sysconfig
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
 from kragx import __version__
 from kragx.app.config import RetrieverConfig, filled, variables_in
-from kragx.app.retrieving.local_code import Code
 from kragx.plugins import is_import_path
 from kragx.report.record import UNFINISHED, holds_results
 
@@ -35,6 +38,7 @@ MOST_BYTES = 1 << 30
 MOST_FILES = 200_000
 """So many files of a folder are looked at, the first by name; of more, sizes and times alone."""
 
+_ELSEWHERE = {"site-packages", "dist-packages", "node_modules"}
 _NEVER_READ = {"__pycache__", ".git", ".kragx", UNFINISHED}
 _CHUNK = 1 << 20
 _LONGEST_PATH = 4096
@@ -72,7 +76,6 @@ class Fingerprints:
     def __init__(self, here: Path | None = None, written: Collection[Path] = ()) -> None:
         self._here = Path.cwd() if here is None else here
         self._written = {path.resolve() for path in written}
-        self._code = Code()
         self._of_code: dict[str, dict[str, str]] = {}
         self._states: dict[tuple[object, ...], str] = {}
 
@@ -106,15 +109,20 @@ class Fingerprints:
         plain = config.model_dump(mode="json", include={"factory", "args", "callbacks"})
         parts: dict[str, str] = {}
         for path in filter(is_import_path, _texts([*plain.values()])):
-            module = path.partition(":")[0]
-            if module not in self._of_code:
-                files, packages = self._code.of(module)
-                self._of_code[module] = {
-                    **{f"code of {self._short(file)}": self._state(file) for file in files},
-                    **{f"package {name}": state for name, state in packages.items()},
+            top = re.split(r"[.:]", path, maxsplit=1)[0]
+            if top not in self._of_code:
+                self._of_code[top] = {
+                    f"code of {self._short(file)}": self._state(file) for file in _local_code(top)
                 }
-            parts |= self._of_code[module]
+            parts |= self._of_code[top] | self._packages
         return parts
+
+    @cached_property
+    def _packages(self) -> dict[str, str]:
+        """The versions of all that is installed."""
+        infos = (info.stem for place in sys.path for info in Path(place).glob("*.dist-info"))
+        versions = (info.rpartition("-") for info in sorted(infos, reverse=True))
+        return {f"package {name.replace('_', '-')}": version for name, _, version in versions}
 
     def _files(self, text: str) -> dict[str, str]:
         """The state of the files and folders that a text in ``args`` or a command names, if any."""
@@ -191,6 +199,41 @@ class Fingerprints:
             and not path.name.endswith("-shm")
             and Path(os.path.realpath(path)) not in self._written  # of links in a circle, too
         )
+
+
+def _local_code(module: str) -> list[Path]:
+    """The Python files in the folder of a module and below, unless it is installed or kragx.
+
+    Args:
+        module: at the top, so that nothing is imported to find it.
+    """
+    spec = None
+    with suppress(ImportError, ValueError):  # of what was imported without one
+        spec = None if module == "kragx" else find_spec(module)
+    places = [] if spec is None else [*(spec.submodule_search_locations or ()), spec.origin or ""]
+    place = Path(next(iter(places), ""))
+    archive = next((above for above in place.parents if above.is_file()), None)
+    if archive is not None:
+        return [archive]
+    if not place.is_absolute() or _is_installed(place):
+        return []
+    files: list[Path] = []
+    for folder, below, names in os.walk(place.parent):
+        below[:] = sorted(
+            name
+            for name in below
+            if not (
+                name.startswith(".") or name in _NEVER_READ or _is_installed(Path(folder, name))
+            )
+        )
+        files += [Path(folder, name) for name in sorted(names) if name.endswith(".py")]
+    return files[:MOST_FILES]
+
+
+def _is_installed(place: Path) -> bool:
+    """Whether a folder or file is of Python's library, of what was installed, or of another one."""
+    is_elsewhere = not _ELSEWHERE.isdisjoint(place.parts) or (place / "pyvenv.cfg").is_file()
+    return is_elsewhere or place.is_relative_to(sysconfig.get_path("stdlib"))
 
 
 def _texts(value: Any) -> Iterator[str]:

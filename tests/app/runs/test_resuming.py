@@ -169,14 +169,11 @@ def test_values_of_variables(interrupted, kragx, monkeypatch, name):
     ("version", "named"), some([("9.9", "version of kragx"), (None, "package langchain-core")], 2)
 )
 def test_versions(interrupted, kragx, monkeypatch, version, named):
-    """Another kragx, or another version of a package that the retriever's code imports."""
+    """Another kragx, or another version of a package that is installed."""
     if version is None:
-        real = fingerprint.Code.of
-        monkeypatch.setattr(
-            fingerprint.Code,
-            "of",
-            lambda code, name: (real(code, name)[0], dict.fromkeys(real(code, name)[1], "9.9")),
-        )
+        real = Fingerprints._packages.func
+        packages = property(lambda self: real(self) | {named: "9.9"})
+        monkeypatch.setattr(Fingerprints, "_packages", packages)
     else:
         monkeypatch.setattr(fingerprint, "__version__", version)
     assert f"changed since: {named}; all is asked for now" in kragx("run", "run.yaml").err
@@ -337,7 +334,6 @@ def test_how_it_is_asked_costs_times_but_no_answer(interrupted, kragx):
 def test_what_changes_no_answer(interrupted, kragx):
     """What a run leaves, a folder moved as a whole, another file beside: all answers are kept."""
     edit(interrupted / "run.yaml", "recall@3,", "recall@2,")
-    (interrupted / "unrelated.py").write_text("x = 1")
     (interrupted / "index" / "__pycache__").mkdir()
     (interrupted / "index" / "__pycache__" / "x.pyc").write_text("x")
     assert KEPT in kragx("run", "run.yaml").err
@@ -437,18 +433,36 @@ def test_two_configs_of_equal_content_in_two_folders(prepared, tmp_path_factory)
 
 
 def test_code_in_an_archive(prepared, monkeypatch):
-    """A module that is packed counts by its archive, and by what it imports."""
+    """A module that is packed counts by its archive."""
     before = []
-    for text in ("import toy_package.words", "import toy_package.words  #"):
+    for text in ("import json", "import json  #"):
         with ZipFile(prepared / "packed.zip", "w") as archive:
             archive.writestr("toy_packed.py", text)
         monkeypatch.syspath_prepend(str(prepared / "packed.zip"))
-        config = RetrieverConfig.model_validate({"class": "toy_packed:make"})
-        before.append(Fingerprints(prepared).code(config))
-    names = [f"code of {name}" for name in ("packed.zip", *PACKAGE)]
-    assert [*map(sorted, before)] == [names, names]
-    assert before[0][names[0]] != before[1][names[0]]
-    assert before[0][names[1]] == before[1][names[1]]
+        before.append(code_of(prepared, "toy_packed:make"))
+    assert [*before[0]] == [*before[1]] == ["code of packed.zip"]
+    assert before[0] != before[1]
+
+
+def code_of(here: Path, path: str) -> dict[str, str]:
+    """The state of the local code of a retriever that is named by its import path."""
+    config = RetrieverConfig.model_validate({"class": path})
+    code = Fingerprints(here).code(config)
+    return {name: state for name, state in code.items() if name.startswith("code of ")}
+
+
+def test_code_that_lies_beside(prepared):
+    """All Python files below count, but for those of hidden folders and of other environments."""
+    own = {"toy_resumed.py", "toy_package/search.py", *PACKAGE}
+    for name in ("helpers/deep/one.py", ".venv/x.py", "env/lib/x.py", "node_modules/x.py"):
+        (prepared / name).parent.mkdir(parents=True)
+        (prepared / name).write_text("x = 1")
+    (prepared / "env" / "pyvenv.cfg").touch()
+    names = {f"code of {name}" for name in (*own, "helpers/deep/one.py")}
+    assert names == code_of(prepared, "toy_resumed:make").keys()
+    assert names == code_of(prepared, "toy_package.search:search").keys()
+    for installed in ("json:loads", "langchain_core.retrievers:X", "kragx.data:Doc", "no_such:x"):
+        assert code_of(prepared, installed) == {}
 
 
 # -- the file in which answers are kept -----------------------------------------------------------
