@@ -32,17 +32,9 @@ HEADER = "hdr-5561-value-of-header"
 FORMS: dict[str, Callable[[str], str]] = {
     "as it is": lambda key: key,
     "in a header": lambda key: f"Authorization: Bearer {key}",
-    "upper case": str.upper,
     "quoted": lambda key: quote(key, safe=""),
     "repr": repr,
     "escaped": lambda key: json.dumps(json.dumps(key)),
-    "base64": lambda key: base64.b64encode(f"user:{key}".encode()).decode(),
-    "in halves": lambda key: f"{key[:16]} and then {key[16:]}",
-    "spaced": " ".join,
-    "in lines": lambda key: "\n".join(key[at : at + 5] for at in range(0, len(key), 5)),
-    "cut off": lambda key: f"{key[:12]}... is no key",
-    "starred": lambda key: f"{key[:10]}********{key[-4:]} is no key",
-    "hex": lambda key: key.encode().hex(),
 }
 
 
@@ -97,15 +89,9 @@ def echoing() -> Iterator[ThreadingHTTPServer]:
 
 
 def leaks(text: str, secret: str) -> list[str]:
-    """Pieces of a secret in a text, in whatever case and with whatever between its letters."""
-    squeezed = "".join(filter(str.isalnum, text.lower()))
-    whole = "".join(filter(str.isalnum, secret.lower()))
-    pieces = {whole[at : at + 10] for at in range(len(whole) - 9)}
-    codes = {base64.b64encode(secret[at : at + 12].encode()).decode() for at in range(3)}
-    codes |= {secret.encode().hex()[2:-2], quote(secret, safe="")}
-    return [piece for piece in pieces if piece in squeezed] + [
-        code for code in codes if code in text
-    ]
+    """The forms in which a text holds a secret: as it is, quoted, escaped."""
+    forms = (secret, quote(secret, safe=""), json.dumps(secret)[1:-1], repr(secret)[1:-1])
+    return [form for form in forms if form in text]
 
 
 def stored(store: Path) -> str:
