@@ -64,7 +64,7 @@ class RunReport(Result):
         earlier: the results of an earlier run, to compare with.
         anyway: compare with them even if they cannot be compared.
         matchers: those that decided, by the name that evaluations give them.
-        record: how the run came about; None where an earlier version did not write it down.
+        record: how the run came about; None where that is not recorded.
         corpus: has the texts of ids.
         earlier_record: how the earlier run came about, if it is recorded.
         records: what code and models said in this run; none for a folder that is only read.

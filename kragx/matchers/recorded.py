@@ -42,7 +42,7 @@ class Contract:
 
     Attributes:
         graded: whether a profile's numbers mean another thing for it (`BaseMatcher.profile_for`).
-        votes: whether several judges decided; no earlier version wrote that.
+        votes: whether several judges decided.
         by_vocabulary: whether it looked at the words of all texts.
     """
 

@@ -15,12 +15,9 @@ from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError
 from kragx.judging.store import is_url
-from kragx.printing import joined, phrase
+from kragx.printing import phrase
 from kragx.secrets import Secrets
 from kragx.warned import warn
-
-FORMER = {("statistics", "correction"): {"holm": "family"}}
-"""Values of earlier versions, in configs and in result folders, and those that took their place."""
 
 
 class ConfigWarning(UserWarning):
@@ -137,7 +134,7 @@ def parse_config(
     secrets = Secrets.of(raw) if trust else Secrets()
     must_be_set = needs_env and trust
     # What is not set is said, and stays as it is written: empty texts would break other rules.
-    raw = _renewed(fill(raw, here, "", unset, late=not trust, keep=must_be_set), name)
+    raw = fill(raw, here, "", unset, late=not trust, keep=must_be_set)
     specs = [*match_specs(raw).values(), raw.get("facts_match"), raw.get("relevance_match")]
     for judge in named_in([{"judge": raw.get("judge")}, *specs], "judge", dict):
         for key in ("store", "rubric", "prompt"):
@@ -187,37 +184,6 @@ def _within(here: Path, value: Any) -> Any:
     if isinstance(value, list):
         return [_within(here, entry) for entry in value]
     return str(anchored(value, here)) if isinstance(value, str) else value
-
-
-def _renewed(raw: dict[str, Any], name: str) -> dict[str, Any]:
-    """The config with `FORMER` values replaced, which a warning counts and names."""
-    told = []
-    for (section, key), now in FORMER.items():
-        options = raw.get(section)
-        if not isinstance(options, dict):
-            continue
-        value = options.get(key)
-        if isinstance(value, str) and value in now:
-            raw = {**raw, section: {**options, key: now[value]}}
-            told.append(
-                phrase(
-                    "{field}: {value!r} as {now!r}",
-                    field=f"{section}.{key}",
-                    value=value,
-                    now=now[value],
-                )
-            )
-    if told:
-        text = phrase(
-            "{config}: 1 value of an earlier version read anew: {values}"
-            if len(told) == 1
-            else "{config}: {n} values of an earlier version read anew: {values}",
-            config=name,
-            n=len(told),
-            values=joined(", ", told),
-        )
-        warn(text, ConfigWarning)
-    return raw
 
 
 def match_spec(text: str | None, option: str = "--match") -> object:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import isclose
 from pathlib import Path
@@ -14,7 +13,7 @@ from kragx.app.config import RunConfig, load
 from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.folder.baseline import read_baseline
 from kragx.app.folder.scores import RecordedScores
-from kragx.app.folder.sealed import MANIFEST, Sealed, inside, listed, reading
+from kragx.app.folder.sealed import MANIFEST, Sealed, reading
 from kragx.comparison import Results
 from kragx.comparison.report_fields import check_report
 from kragx.data import (
@@ -40,9 +39,6 @@ EARLIER = ("earlier/report.json", "earlier/gold.jsonl")
 BASELINE = "earlier/baseline.json"
 INPUTS = (SCORES, CORPUS, *EARLIER, BASELINE)
 """What a folder keeps of what stands elsewhere (`kragx.app.folder.inputs`)."""
-
-KEPT_BEFORE = ".partial.jsonl"
-"""How the names of files in ``results`` end in which an earlier version kept answers."""
 
 
 class FolderWarning(UserWarning):
@@ -92,7 +88,7 @@ class Opened:
 
     @property
     def record(self) -> Record | None:
-        """How the run came about; None where an earlier version has written the folder."""
+        """How the run came about; None where that is not recorded."""
         value = self.report.get("record")
         try:
             return None if value is None else Record.read(value)
@@ -102,8 +98,6 @@ class Opened:
     @property
     def results(self) -> Results:
         """The numbers as they were written; nothing is computed again."""
-        if self.sealed.manifest is None:
-            self.contents()  # is refused if it is not whole
         gold = read_gold(self.sealed.path("gold.jsonl"))
         return Results.read(str(self.sealed.folder), self.report, gold)
 
@@ -122,9 +116,7 @@ class Opened:
         dropped = {drop.name for drop in self.record.drops} if self.record else set()
         asked_of = {name: own for name, own in config.asked.items() if name not in dropped}
         for file, (name, retriever) in zip(file_names(asked_of), asked_of.items()):
-            asked, run = read_results(self.sealed.path(f"results/{file}.jsonl"))
-            if self.sealed.manifest is None and asked.content_hash != gold.content_hash:
-                raise _cut_short(self.sealed.folder)
+            _, run = read_results(self.sealed.path(f"results/{file}.jsonl"))
             # Its queries are the gold set's; what was extra is not in the folder.
             runs[name] = replace(run, name=name, settings=retriever.settings)
         return Content(config, dataset, runs, self._corpus(config), self._scores(dataset))
@@ -146,7 +138,7 @@ class Opened:
         """The results that the run was compared with; None without any.
 
         Raises:
-            UntrustedError: they stand elsewhere, as an earlier version has written the folder.
+            UntrustedError: they stand elsewhere alone.
         """
         if config.earlier is None:
             return None
@@ -205,10 +197,7 @@ class Opened:
                 before = means.get((evaluation.name, evaluation.match_name, metric), value)
                 if not _is_same(before, value):
                     text = phrase(
-                        "{folder}: {metric} of {retriever} was {before} when it was written and is "
-                        "{now} now: its files are of two runs, or kragx or a model differs"
-                        if self.sealed.manifest is None
-                        else "{folder}: {metric} of {retriever} was {before} when it was written "
+                        "{folder}: {metric} of {retriever} was {before} when it was written "
                         "and is {now} now: kragx or a model differs",
                         folder=self.sealed.folder,
                         metric=metric,
@@ -265,8 +254,8 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
             ),
         )
     with reading(folder, trust=trust) as sealed:
-        if sealed.manifest is None:
-            _check_former(folder)
+        if not sealed.manifest:
+            raise _not_written(folder)
         report = read_object(sealed.path("report.json"), "report")
         check_report(report, str(folder))
         yield Opened(sealed, report, trust)
@@ -278,54 +267,15 @@ def read_folder(folder: Path, *, trust: bool = False) -> Content:
         return content.contents()
 
 
-def _check_former(folder: Path) -> None:
-    """Look whether all is there that an earlier version wrote, which wrote no manifest."""
-    names = ("config.yaml", "gold.jsonl", "report.json", "results")
-    missing = [name for name in names if not (folder / name).exists()]
-    if (folder / UNFINISHED / "answers").is_dir() and missing:
+def _not_written(folder: Path) -> DataError:
+    """The error of a folder in which no run has ended."""
+    if (folder / UNFINISHED / "answers").is_dir():
         problem = phrase("{folder}: no results yet, as a run was cut short here", folder=folder)
-        raise DataError(problem, remedy=_GOES_ON)
-    if len(missing) == len(names) or {"config.yaml", "report.json"} <= {*missing}:
-        raise DataError(
-            phrase(
-                "{folder}: no result folder, as it has no {file}; name one that kragx run has "
-                "written",
-                folder=folder,
-                file=MANIFEST,
-            )
-        )
-    if missing:
-        raise DataError(f"{folder}: not whole; missing: {listed(missing)}", remedy=_GOES_ON)
-    if kept_before(folder):
-        raise _cut_short(folder)
-    warn(
+        return DataError(problem, remedy="kragx run goes on from the answers that are kept")
+    return DataError(
         phrase(
-            "{folder}: has no {file}, as an earlier version has written it; that its files are all "
-            "of one run is not certain",
+            "{folder}: no result folder, as it has no {file}; name one that kragx run has written",
             folder=folder,
             file=MANIFEST,
-        ),
-        FolderWarning,
+        )
     )
-
-
-_GOES_ON = "kragx run goes on from the answers that are kept"
-
-
-def _cut_short(folder: Path) -> DataError:
-    """Of a folder in which an earlier version was interrupted."""
-    return DataError(
-        f"{folder}: an earlier version was cut short while it wrote here, so what stands there may "
-        "be of two runs",
-        remedy="kragx run writes it anew",
-    )
-
-
-def kept_before(folder: Path) -> list[Path]:
-    """The files in which an earlier version kept answers, until its results were complete."""
-    kept = []
-    for path in sorted((folder / "results").glob(f"*{KEPT_BEFORE}")):
-        with suppress(OSError, ValueError), inside(folder, path).open(encoding="utf-8") as file:
-            if "partial" in json.loads(next(file, "")):
-                kept.append(path)
-    return kept

@@ -274,7 +274,7 @@ class RecordedScores:
         """A spec with what is recorded under a matcher's name in place of what would be asked.
 
         Raises:
-            UntrustedError: something of it is not recorded, as an earlier version wrote the folder.
+            UntrustedError: something of it is not recorded.
         """
 
         def recorded(place: Place, needed: str) -> BaseMatcher:

@@ -55,29 +55,27 @@ class Sealed:
 
     Attributes:
         folder: the folder.
-        manifest: what belongs to it; None where it has no manifest.
+        manifest: what belongs to it; empty where no run has ended.
         trust: whether links in it may lead anywhere.
     """
 
     folder: Path
-    manifest: Manifest | None
+    manifest: Manifest
     trust: bool = False
 
     def path(self, name: str) -> Path:
         """Where a file stands.
 
         Raises:
-            DataError: the folder has a manifest, which does not name it; or it is no plain file.
+            DataError: the manifest does not name it; or it is no plain file.
         """
-        if self.manifest is not None and name not in self.manifest:
+        if name not in self.manifest:
             raise DataError(f"{self.folder}: {name} does not belong to it, says its {MANIFEST}")
         return inside(self.folder, _where(self.folder, name), trust=self.trust)
 
     def has(self, name: str) -> bool:
         """Whether a file belongs to it."""
-        if self.manifest is not None:
-            return name in self.manifest
-        return _where(self.folder, name).exists()
+        return name in self.manifest
 
     def check(self, only: Collection[str] | None = None) -> None:
         """See to it that the files are those that the manifest names.
@@ -90,7 +88,7 @@ class Sealed:
         """
         read = {
             name: entry
-            for name, entry in (self.manifest or {}).items()
+            for name, entry in self.manifest.items()
             if (not name.endswith(FOR_PEOPLE) if only is None else name in only)
         }
         missing = [name for name in read if not self.path(name).is_file()]
@@ -168,8 +166,7 @@ def checked_file(folder: Path, name: str) -> Path | None:
     """
     sealed = Sealed(folder, _current(folder))
     sealed.check({name})
-    path = sealed.path(name)
-    return path if path.is_file() else None
+    return sealed.path(name) if sealed.manifest else None
 
 
 def manifest_of(folder: Path) -> Manifest | None:
@@ -203,13 +200,13 @@ def manifest_of(folder: Path) -> Manifest | None:
     return files
 
 
-def publish(folder: Path, write: Callable[[Path], None], allowed: Manifest | None) -> None:
+def publish(folder: Path, write: Callable[[Path], None], allowed: Manifest) -> None:
     """Make what a function writes the content of a folder, whose lock is held.
 
     Args:
         folder: the folder.
         write: writes every file into the folder that it is given.
-        allowed: the files that may be replaced; None for any.
+        allowed: the files that may be replaced.
 
     Raises:
         UsageError: it cannot be written, or a file of a user's stands in the way.
@@ -222,8 +219,7 @@ def publish(folder: Path, write: Callable[[Path], None], allowed: Manifest | Non
         paths = sorted(path for path in new.rglob("*") if path.is_file())
         files = {path.relative_to(new).as_posix(): path for path in paths}
         entries = {name: _entry(path)._asdict() for name, path in files.items()}
-        if allowed is not None:
-            check_free(folder, files, allowed)
+        check_free(folder, files, allowed)
         for path in files.values():
             flush(path)
         text = json.dumps({"written_by": "kragx", "files": entries}, ensure_ascii=False, indent=2)
@@ -321,10 +317,10 @@ def _check_inside(folder: Path, name: str) -> None:
         )
 
 
-def _current(folder: Path) -> Manifest | None:
+def _current(folder: Path) -> Manifest:
     """What belongs to a folder now."""
     complete = manifest_of(folder / UNFINISHED / "complete")
-    return manifest_of(folder) if complete is None else complete
+    return (manifest_of(folder) or {}) if complete is None else complete
 
 
 def _where(folder: Path, name: str) -> Path:

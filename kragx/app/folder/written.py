@@ -14,7 +14,6 @@ appear together when the run has ended (`kragx.app.folder.sealed`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from kragx.app.config import RunConfig
 from kragx.app.folder.inputs import write_inputs
 from kragx.app.folder.lock import locked
-from kragx.app.folder.opened import INPUTS, KEPT_BEFORE, kept_before
+from kragx.app.folder.opened import INPUTS
 from kragx.app.folder.sealed import (
     MANIFEST,
     Manifest,
@@ -35,7 +34,6 @@ from kragx.app.folder.sealed import (
     publish,
     tidy,
 )
-from kragx.app.retrieving.partial_answers import partial_path
 from kragx.data import GoldDataset, Retrieved, Run, file_names
 from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import make_folder, refused, to_json
@@ -76,12 +74,10 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
         with locked(work / "lock"):
             finish(folder)
             allowed = _replaceable(folder, config)
-            if allowed is not None:
-                results = [f"results/{name}.jsonl" for name in file_names(config.asked)]
-                check_free(folder, (*_FILES, *INPUTS, *_REPORTS, *results), allowed)
+            results = [f"results/{name}.jsonl" for name in file_names(config.asked)]
+            check_free(folder, (*_FILES, *INPUTS, *_REPORTS, *results), allowed)
             with refused(work, "written"):
                 (work / ".gitignore").write_text("*\n", encoding="utf-8")
-                _take_over(folder)
             yield lambda report: publish(folder, lambda new: _write(report, new), allowed)
     finally:
         tidy(folder)
@@ -90,8 +86,8 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
                 folder.rmdir()
 
 
-def _replaceable(folder: Path, config: RunConfig) -> Manifest | None:
-    """The files of a folder that a run may replace; None for all.
+def _replaceable(folder: Path, config: RunConfig) -> Manifest:
+    """The files of a folder that a run may replace.
 
     Raises:
         UsageError: kragx has not written it.
@@ -100,8 +96,6 @@ def _replaceable(folder: Path, config: RunConfig) -> Manifest | None:
         manifest = manifest_of(folder)
         if manifest is not None:
             return manifest
-    if _is_former(folder):
-        return None
     with refused(folder, "read"):
         names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     if (folder / UNFINISHED / "answers").is_dir() and MANIFEST not in names:
@@ -122,22 +116,6 @@ def _replaceable(folder: Path, config: RunConfig) -> Manifest | None:
             remedy=phrase("name another folder, or an empty one"),
         )
     return {}
-
-
-def _is_former(folder: Path) -> bool:
-    """Whether an earlier version has written a folder, which wrote no manifest."""
-    with suppress(OSError, ValueError, TypeError):
-        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-        return (folder / "config.yaml").is_file() and "evaluations" in report
-    return bool(kept_before(folder))
-
-
-def _take_over(folder: Path) -> None:
-    """Move answers that an earlier version has kept to where they are kept now."""
-    for path in [] if (folder / MANIFEST).exists() else kept_before(folder):
-        place = partial_path(folder, path.name.removesuffix(KEPT_BEFORE))
-        place.parent.mkdir(exist_ok=True)
-        path.replace(place)
 
 
 def _write(report: RunReport, folder: Path) -> None:

@@ -248,25 +248,6 @@ def test_the_config_is_printed_first_and_kept(prepared, kragx, here):
     assert kept["output"] == str(here / "other")
 
 
-@pytest.mark.integration
-def test_a_folder_of_an_earlier_version(prepared, kragx, here):
-    """`correction: holm`, an earlier version's default, is read as `family`, and that is said."""
-    prepared("good")
-    said = "1 value of an earlier version read anew: statistics.correction: 'holm' as 'family'"
-    assert kragx("run", "run.yaml").code == 0
-    kept = here / "out" / "config.yaml"
-    (here / "out" / "manifest.json").unlink()  # which earlier versions did not write
-    kept.write_text(kept.read_text().replace("correction: family", "correction: holm"))
-    for command in (["report", "out"], ["compare", "out", "out"]):
-        outcome = kragx(*command)
-        assert outcome.code == 0
-        assert f"kragx: warning: out/config.yaml: {said}\n" in outcome.err
-        assert "out: has no manifest.json, as an earlier version has written it" in outcome.err
-    with pytest.warns(config.ConfigWarning, match=said) as told:
-        assert config.load(kept).comparing.correction == "family"
-    assert told[0].filename == __file__
-
-
 def test_a_folder_that_is_none(kragx, here):
     """A folder that no run has written is answered with what one is."""
     code, _, err = kragx("report", ".")

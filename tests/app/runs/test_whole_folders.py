@@ -515,64 +515,18 @@ def test_writing_that_fails_leaves_the_old_results(ran, here):
         raise OSError(28, "No space left on device")
 
     with claimed(out, config.load("run.yaml")), pytest.raises(UsageError, match="No space left"):
-        publish(out, failing, None)
+        publish(out, failing, {})
     assert files(out) == before
 
 
-# ---- of earlier versions, which wrote no manifest
-
-
-@pytest.fixture
-def former(ran):
-    """A folder as an earlier version has left it."""
+def test_a_folder_without_its_manifest(ran, kragx):
+    """It is none: nothing is read of it, and nothing is written over what stands there."""
     out = ran()
     (out / "manifest.json").unlink()
-    return out
-
-
-@pytest.mark.integration
-def test_a_former_folder_is_read_and_written(former, kragx, recwarn):
-    """It is read, with a warning, and a run writes into it."""
-    outcome = kragx("report", "out")
-    assert outcome.code == 0
-    assert "warning: out: has no manifest.json, as an earlier version" in outcome.err
-    assert kragx("compare", "out", "out").code == 0
-    assert kragx("run", "run.yaml").code == 0
-    assert (former / "manifest.json").exists()
-    assert kragx("report", "out").err == ""
-
-
-def test_a_former_folder_that_was_cut_short(former, kragx):
-    """With answers kept there, or results of other questions, it is refused; a run goes on."""
-    kept = former / "results" / "a.partial.jsonl"
-    kept.write_text('{"partial": "key", "begun": null}\n')
+    before = files(out)
     for command in (["report", "out"], ["compare", "out", "out"]):
         outcome = kragx(*command)
-        assert (outcome.code, "may be of two runs; kragx run writes" in outcome.err) == (3, True)
-    assert kragx("run", "run.yaml").code == 0
-    assert not kept.exists()
-    (former / "manifest.json").unlink()
-    results = former / "results" / "b.jsonl"
-    results.write_text("".join(results.read_text().splitlines(keepends=True)[:3]))
-    for command in (["report", "out"], ["compare", "out", "out"]):
-        assert kragx(*command).code == 3
-
-
-def test_a_former_folder_of_two_runs(former, kragx):
-    """Numbers that are not those which its report.json has are never given without a word."""
-    results = former / "results" / "a.jsonl"
-    results.write_bytes((former / "results" / "b.jsonl").read_bytes())
-    outcome = kragx("report", "out")
-    assert outcome.code == 0
-    said = "out: mrr@5 of a was 1.0 when it was written and is 0.5 now: its files are of two runs"
-    assert said in outcome.err
-
-
-def test_a_former_folder_without_results(write, kragx):
-    """A folder in which an earlier version only kept answers is one to go on in."""
-    out = write()
-    (out / "results").mkdir(parents=True)
-    (out / "results" / "a.partial.jsonl").write_text('{"partial": "key", "begun": null}\n')
-    assert kragx("report", "out").code == 3
-    assert kragx("run", "run.yaml").code == 0
-    assert sorted(path.name for path in out.glob("results/*.jsonl")) == ["a.jsonl", "b.jsonl"]
+        assert (outcome.code, "as it has no manifest.json" in outcome.err) == (3, True)
+    outcome = kragx("run", "run.yaml")
+    assert (outcome.code, "holds what kragx run has not written" in outcome.err) == (2, True)
+    assert files(out) == before
