@@ -373,7 +373,7 @@ class Desk:
 
     def _decides(self) -> Plain:
         outlook = self.queue.reckoning.outlook  # without the names of those that may be best
-        names = ("state", "outcome", "about", "low", "high", "needed")
+        names = ("state", "outcome", "needed")
         return {name: getattr(outlook, name) for name in names}
 
     def leave(self, person: Person) -> Plain:

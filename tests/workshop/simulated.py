@@ -96,18 +96,14 @@ def judged(queue: Queue, truth: dict[tuple[str, str], int], most: int = 10**9) -
         yield count
 
 
-def needed(world: World, step: int = 10) -> tuple[int, int, list[tuple[int, int | None]]]:
-    """After how many judgements it is decided, of how many, and what was foretold meanwhile."""
+def needed(world: World, step: int = 10) -> tuple[int, int]:
+    """After how many judgements it is decided, and of how many."""
     queue, truth = world.queue()
     queue.reckon()
-    foretold: list[tuple[int, int | None]] = []
     for count in judged(queue, truth):
-        if count % step == 0:
-            outlook = queue.reckon()
-            foretold.append((count, outlook.about))
-            if outlook.state == "decided":
-                return count, len(truth), foretold
-    return len(truth), len(truth), foretold
+        if count % step == 0 and queue.reckon().state == "decided":
+            return count, len(truth)
+    return len(truth), len(truth)
 
 
 def main() -> None:
@@ -117,7 +113,7 @@ def main() -> None:
         for seed in range(3):
             for random, own in shares.items():
                 plan = Plan(parse(name), twice=0.0, random=random)
-                count, of, _ = needed(World(seed, 24, (6.0, 2.0), plan), step=20)
+                count, of = needed(World(seed, 24, (6.0, 2.0), plan), step=20)
                 own.append(count / of)
         by_worth, by_chance = (median(of_order) for of_order in shares.values())
         print(f"{name}: decided after {by_worth:.0%} of the pairs, in random order {by_chance:.0%}")

@@ -146,6 +146,6 @@ def test_worth_decides_with_fewer_pairs_than_chance():
     for seed in range(3):
         for random, own in shares.items():
             plan = Plan(parse("precision@5"), twice=0.0, random=random)
-            count, of, _ = needed(World(seed, 24, (6.0, 2.0), plan), step=20)
+            count, of = needed(World(seed, 24, (6.0, 2.0), plan), step=20)
             own.append(count / of)
     assert np.mean(shares[0.1]) < np.mean(shares[1.0]) - 0.05, shares

@@ -408,7 +408,7 @@ def test_a_file_is_no_person(state):
 
 
 def test_the_outlook(state):
-    """Unknown while little is known, then about so many, then decided; words name nobody."""
+    """Unknown while little is known, then decided; words name nobody."""
     lists = {str(n): [[f"a{n}"], [f"b{n}"]] for n in range(16)}
     queue = opened(state, lists, Plan(parse("mrr@1"), PLAN.retrievers, twice=0.0, random=0.0))
     outlook = queue.reckon()

@@ -1,4 +1,4 @@
-"""What the grades that are left can do to a comparison: nothing, so much, or about so many decide.
+"""What the grades that are left can do to a comparison: nothing, or so much.
 
 A retriever's value for a question depends on the grades of the question's documents. Those that are
 left may be anything on the scale, so the difference of two retrievers lies between two bounds, for
@@ -24,10 +24,9 @@ neither the sign of a mean nor p.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
-from math import log2
 from typing import Literal
 
 import numpy as np
@@ -136,7 +135,7 @@ class Rule:
     ) -> tuple[Floats, Floats]:
         """Between what the difference of two retrievers lies, whatever is left.
 
-        Exact for mrr, hit_rate, precision and recall; for ndcg the true ends lie within.
+        Exact for mrr, hit_rate and precision; for ndcg and recall the true ends lie within.
 
         Args:
             one: (q, d) the weights of the one.
@@ -162,58 +161,15 @@ class Rule:
         return np.maximum(most, own - others)
 
     def _most_of_sums(self, one: Floats, other: Floats, known: Floats, left: Bools) -> Floats:
-        """At least the greatest ratio of sum(w x) and the whole of x, x anything where it is left.
+        """At least the greatest of sum((one - other) x) / whole(x), x anything where it is left.
 
-        The whole is at least any assignment of documents to its places, L(x); so a sum above 0 over
-        L is a bound, and its maximum is that of a ratio of two linear functions, found by
-        Dinkelbach's steps (On nonlinear fractional programming, Management Science 13, 1967). Two
-        assignments are tried. A sum below 0 is over the greatest whole instead; where the whole is
-        linear itself (recall, precision) the ratio is exact as it is.
+        The sum and the whole are taken apart, each at its worst: exact where the whole is one.
         """
-        w, most = one - other, self.most
-        best = np.where(left & (w > 0), most, known)
-        highest = (w * best).sum(axis=-1)
-        negative = _over(highest, self._whole(np.where(left, most, known)))
-        bound = np.ones(len(w))
-        for _ in range(2 if self.kind == "ideal" else 1):
-            ratio, best = self._ratio(w, self._places(best, w), known, left, best)
-            bound = np.minimum(bound, ratio)
-        return np.where(highest < 0, negative, bound) if self.kind == "ideal" else bound
-
-    def _places(self, gains: Floats, w: Floats) -> Floats:
-        """(q, d) what a gain adds to the whole if the documents keep this order."""
-        match self.kind:
-            case "one":
-                return np.zeros_like(w)
-            case "count":
-                return np.ones_like(w)
-        order = np.lexsort((-w, -gains), axis=-1)
-        places = np.zeros_like(w)
-        of_place = np.zeros(w.shape[-1])
-        of_place[: self.k] = _discounts(min(self.k, w.shape[-1]))
-        np.put_along_axis(places, order, np.broadcast_to(of_place, w.shape), axis=-1)
-        return places
-
-    def _ratio(
-        self, w: Floats, places: Floats, known: Floats, left: Bools, first: Floats
-    ) -> tuple[Floats, Floats]:
-        """The greatest sum(w x) / sum(places x), at most 1, and an x that has it."""
-        x, ratio, constant = first.copy(), np.ones(len(w)), 1.0 if self.kind == "one" else 0.0
-        rows = np.arange(len(w))
-        for _ in range(64):
-            above = (w[rows] * x[rows]).sum(axis=-1)
-            below = (places[rows] * x[rows]).sum(axis=-1) + constant
-            own = np.where((below <= _TINY) & (above > _TINY), 1.0, _over(above, below))
-            ratio[rows] = np.minimum(own, 1.0)
-            gained = w[rows] - own[:, None] * places[rows]
-            better = np.where(left[rows], np.where(gained > 0, self.most, 0.0), known[rows])
-            more = (gained * better).sum(axis=-1) - own * constant > 1e-10
-            rows = rows[more & (own < 1)]
-            if not rows.size:
-                return ratio, x
-            x[rows] = better[more & (own < 1)]
-        ratio[rows] = 1.0  # it has not come to an end
-        return ratio, x
+        w = one - other
+        greatest = (w * np.where(left & (w > 0), self.most, known)).sum(axis=-1)
+        least, most = (self._whole(np.where(left, gain, known)) for gain in (0.0, self.most))
+        above = np.where(least > 0, _over(greatest, least), 1.0)
+        return np.where(greatest > 0, np.minimum(above, 1.0), _over(greatest, most))
 
 
 def deciding_metric(names: Iterable[str | MetricSpec], top: int = 3) -> MetricSpec:
@@ -254,45 +210,33 @@ class Field:
         values = self.rule.values(self.weights, self.gains)
         return np.asarray(values.mean(axis=-1))
 
-    def verdicts(
-        self, gains: Floats | None = None, left: Bools | None = None
-    ) -> dict[tuple[int, int], list[Verdict]]:
-        """Of each two retrievers what is certain; for several ways that grades may be (s, q, d)."""
-        gains = self.gains[None] if gains is None else gains
-        left = self.left[None] if left is None else left
-        s, q, d = gains.shape
+    def verdicts(self) -> dict[tuple[int, int], Verdict]:
+        """Of each two retrievers what is certain."""
         alpha = ALPHA / max(1, len(self.pairs))
-        certain: dict[tuple[int, int], list[Verdict]] = {}
-        for one, other in self.pairs:
-            ends = self.rule.bounds(
-                np.tile(self.weights[one], (s, 1)),
-                np.tile(self.weights[other], (s, 1)),
-                gains.reshape(s * q, d),
-                left.reshape(s * q, d),
+        return {
+            (one, other): verdict(
+                *self.rule.bounds(self.weights[one], self.weights[other], self.gains, self.left),
+                alpha,
             )
-            low, high = (end.reshape(s, q).T for end in ends)
-            certain[one, other] = verdict(low, high, alpha)
-        return certain
+            for one, other in self.pairs
+        }
 
 
-def verdict(low: Floats, high: Floats, alpha: float = ALPHA) -> list[Verdict]:
+def verdict(low: Floats, high: Floats, alpha: float = ALPHA) -> Verdict:
     """What the verdict is, whatever the differences are within their bounds.
 
     Args:
-        low: (q, s) the lower bound of each question's difference, for s ways that things may be.
-        high: (q, s) the upper one.
+        low: (q) the lower bound of each question's difference.
+        high: (q) the upper one.
         alpha: the level of the test.
     """
-    p = sign_flip_p(np.concatenate([low, high], axis=1), RESAMPLES)
-    p_low, p_high = np.split(p, 2)
-    sum_low, sum_high = low.sum(axis=0), high.sum(axis=0)
-    better, worse = (p_low <= alpha) & (sum_low > 0), (p_high <= alpha) & (sum_high < 0)
-    may_be_better = (p_high <= alpha) & (sum_high > 0)
-    may_be_worse = (p_low <= alpha) & (sum_low < 0)
-    return [
-        "better" if sure else "worse" if sure_not else "open" if may else "undecided"
-        for sure, sure_not, may in zip(better, worse, may_be_better | may_be_worse)
-    ]
+    is_low, is_high = sign_flip_p(np.stack([low, high], axis=1), RESAMPLES) <= alpha
+    if is_low and low.sum() > 0:
+        return "better"
+    if is_high and high.sum() < 0:
+        return "worse"
+    may_differ = (is_high and high.sum() > 0) or (is_low and low.sum() < 0)
+    return "open" if may_differ else "undecided"
 
 
 def contenders(certain: dict[tuple[int, int], Verdict], count: int) -> set[int]:
@@ -309,51 +253,6 @@ def open_pairs(certain: dict[tuple[int, int], Verdict], count: int) -> list[tupl
     """The two retrievers, each of which may be the best, between which it is not decided."""
     best = contenders(certain, count)
     return [pair for pair, own in certain.items() if own == "open" and best.issuperset(pair)]
-
-
-def pairs_needed(
-    field: Field,
-    time: Floats,
-    chances: Floats,
-    grades: Sequence[float],
-    draws: int,
-    seed: int = 0,
-) -> list[int]:
-    """In how many of the pairs that are left nothing is open any more, for each of some draws.
-
-    What is left gets grades by chance; they become known in the order of `time`, until the best
-    retriever, and its verdict against all that may be it as well, is certain (`Field.verdicts`).
-    Certainty never goes away with a grade more, so the number is found by halving.
-
-    Args:
-        field: what is known.
-        time: (q, d) a number for each, the first is asked first; of what is left alone it counts.
-        chances: (q, d, g) how likely each grade is.
-        grades: (g) the grades.
-        draws: how often.
-        seed: the same gives the same.
-    """
-    rng = np.random.default_rng(seed)
-    count, shape = len(field.weights), field.left.shape
-    place = np.full(shape, -1)
-    order = np.argsort(np.where(field.left, time, np.inf), axis=None, kind="stable")
-    n_left = int(field.left.sum())
-    place.reshape(-1)[order[:n_left]] = np.arange(n_left)
-    drawn = (rng.random((draws, *shape))[..., None] > chances.cumsum(axis=-1)[None]).sum(axis=-1)
-    drawn_gains = field.rule.gains(np.asarray(grades, float)[np.minimum(drawn, len(grades) - 1)])
-    gains = np.where(field.left, drawn_gains, field.gains)
-    low, high = np.zeros(draws, int), np.full(draws, n_left)
-    for _ in range(int(log2(n_left + 1)) + 2):
-        middle = (low + high) // 2
-        left = field.left & (place >= middle[:, None, None])
-        certain = field.verdicts(np.where(left, 0.0, gains), left)
-        for draw in range(draws):
-            own = {pair: verdicts[draw] for pair, verdicts in certain.items()}
-            if open_pairs(own, count):
-                low[draw] = min(middle[draw] + 1, high[draw])
-            else:
-                high[draw] = middle[draw]
-    return sorted(high.tolist())
 
 
 def _over(above: Floats, below: Floats) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kragx.metrics import Floats
 from kragx.workshop.pairs.boards import Board, Plan
-from kragx.workshop.queue.deciding import Field, Rule, contenders, open_pairs, pairs_needed
+from kragx.workshop.queue.deciding import Field, Rule, contenders, open_pairs
 
 QUESTIONS = 10
 PAIRS = 30
@@ -19,8 +19,6 @@ PAIRS = 30
 
 _RANKS = np.array([1, 2, 4, 11])
 """Where classes of ranks begin; how often a document is relevant is counted by class."""
-
-_NEARLY = 0.9
 
 _FIRST = 0.1
 """A question's first relevant document is worth as much as one that moves the difference by it."""
@@ -33,9 +31,6 @@ class Outlook:
     Attributes:
         state: "decided" if no grade that is left can change which retriever is best, nor whether
             the test says so; "unknown" while nothing can be said, or there is nothing to compare.
-        about: so many pairs more decide it, the median of simulations; None unless it is open.
-        left: so many pairs of the questions that are compared have no grade.
-        low, high: of the least and the most of the simulations.
         why: of what is unknown: "retrievers" (fewer than two), "answers" (not all have answered
             yet), "questions" or "pairs" (too few so far), "equal" (all have the same lists), or
             "gold" (most questions have no answer yet: nobody is told to stop).
@@ -44,22 +39,15 @@ class Outlook:
     """
 
     state: Literal["open", "decided", "unknown"]
-    about: int | None = None
-    low: int | None = None
-    high: int | None = None
-    left: int | None = None
     why: str = ""
     best: tuple[str, ...] = ()
     equal: tuple[tuple[str, ...], ...] = ()
 
     @property
     def outcome(self) -> str:
-        """Which sentence says it, on the page: "decided", "undecided", "open", "all" or `why`."""
-        match self.state:
-            case "unknown":
-                return self.why
-            case "open":
-                return "all" if (self.about or 0) >= _NEARLY * (self.left or 0) else "open"
+        """Which sentence says it, on the page: "decided", "undecided", "open" or `why`."""
+        if self.state != "decided":
+            return self.why or self.state
         is_one = len(self.best) == 1 or any(set(self.best) <= {*group} for group in self.equal)
         return "decided" if is_one else "undecided"
 
@@ -87,9 +75,6 @@ class Reckoning:
 def reckon(boards: Sequence[Board], plan: Plan, rule: Rule | None) -> Reckoning:
     """Work out what decides the comparison of the retrievers of a plan.
 
-    "About so many" is the median of 4 to 16 simulations (`pairs_needed`): what is left gets grades
-    by how often documents at such ranks had them so far, and comes in today's order.
-
     Args:
         boards: all open questions.
         plan: the retrievers and the metric.
@@ -108,7 +93,7 @@ def reckon(boards: Sequence[Board], plan: Plan, rule: Rule | None) -> Reckoning:
     whole = _field(compared, rule)
     # Of those with the same lists one stands for all: no grade can tell them apart.
     field = replace(whole, weights=whole.weights[[group[0] for group in groups]])
-    certain = {pair: verdict[0] for pair, verdict in field.verdicts().items()}
+    certain = field.verdicts()
     among = sorted(contenders(certain, len(groups)))
     best = tuple(names[n] for number in among for n in groups[number])
     unsettled = open_pairs(certain, len(groups))
@@ -128,8 +113,7 @@ def reckon(boards: Sequence[Board], plan: Plan, rule: Rule | None) -> Reckoning:
     elif n_judged < PAIRS:
         outlook = Outlook("unknown", why="pairs")
     elif unsettled:
-        first = Reckoning(Outlook("open"), closest, chances)
-        outlook = _simulated(compared, rule, field, first, plan)
+        outlook = Outlook("open")
     elif 2 * n_answered <= len(compared):
         outlook = Outlook("unknown", why="gold")
     else:
@@ -146,19 +130,6 @@ def _equal(boards: Sequence[Board]) -> list[list[int]]:
         )
         groups.setdefault(b"".join(parts), []).append(number)
     return list(groups.values())
-
-
-def _simulated(
-    boards: Sequence[Board], rule: Rule, field: Field, reckoning: Reckoning, plan: Plan
-) -> Outlook:
-    assert reckoning.chances is not None
-    width = field.left.shape[1]
-    likely = _padded([reckoning.chances[_class(board)] for board in boards], width)
-    times = _times(boards, rule, reckoning, plan.random, width)
-    draws = max(4, min(16, 2000 // len(boards)))
-    needed = pairs_needed(field, times, likely, range(plan.gold_top + 1), draws)
-    low, about, high = (_rounded(needed[at]) for at in (0, len(needed) // 2, -1))
-    return Outlook("open", about, low, high, int(field.left.sum()))
 
 
 def worth(board: Board, rule: Rule | None, reckoning: Reckoning) -> Floats:
@@ -185,26 +156,6 @@ def worth(board: Board, rule: Rule | None, reckoning: Reckoning) -> Floats:
     first = 0.0 if board.has_relevant else _FIRST
     moves[left] = ((np.abs(moved) + first) * likely).sum(axis=1)
     return moves
-
-
-def _rounded(count: int) -> int:
-    """Two digits of it: more would claim to be known."""
-    return round(count, -(len(str(count)) - 2)) if count >= 100 else count
-
-
-def _times(
-    boards: Sequence[Board], rule: Rule, reckoning: Reckoning, random: float, width: int
-) -> Floats:
-    """(q, d) when each pair that is left would come, if it stayed worth what it is now."""
-    worths = _padded([worth(board, rule, reckoning) for board in boards], width)
-    is_random = _padded([board.random for board in boards], width) > 0
-    is_left = _padded([~board.known for board in boards], width) > 0
-    times = np.zeros(is_left.size)
-    guided = np.argsort(-np.where(is_left & ~is_random, worths, -1), axis=None, kind="stable")
-    times[guided] = np.arange(guided.size) / max(1 - random, 0.1)
-    chosen = np.random.default_rng(0).permutation(np.flatnonzero(is_left & is_random))
-    times[chosen] = np.arange(chosen.size) / max(random, 0.001)
-    return times.reshape(is_left.shape)
 
 
 def _class(board: Board) -> NDArray[np.intp]:

@@ -10,7 +10,7 @@ export async function show(main, app) {
     el("div.numbers", {}, number(totals.mine, t("byYou")), number(totals.judged, t("pairsJudged"), t("ofPairs", totals.pairs)),
       number(totals.questions_with_relevant, t("questionsWithGold"), t("ofQuestions", totals.questions)), number(totals.conflicts, t("openConflicts"))),
     el("section", {}, el("h2", {}, t("whatDecides")), el("p", {}, decidesWords(decides)),
-      totals.judged == null || decides.state === "decided" ? null : el("p.muted", {}, t(decides.outcome === "all" ? "pairsLeftAll" : "pairsLeft", totals.pairs - totals.judged, totals.pairs))),
+      totals.judged == null || decides.state === "decided" ? null : el("p.muted", {}, t("pairsLeft", totals.pairs - totals.judged, totals.pairs))),
     Object.entries(by).filter(([, rows]) => rows.length).map(([key, rows]) => shares(key, rows)),
     agreement ? el("section", {}, el("h2", {}, t("agreement")), agreementWords(agreement).map((line) => el("p", {}, line)), agreement.meant ? el("p.muted", {}, t("agreeMeant", agreement.meant)) : null) : null,
     estimates.length ? el("section", {}, el("h2", {}, t("estimates")), el("p", {}, t("estimatesWhat", estimates[0].n, estimates[0].of, estimates[0].drawn)), el("p.muted", {}, t("estimatesTerms")),
