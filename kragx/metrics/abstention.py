@@ -30,8 +30,8 @@ def _abstention(evidence: Evidence, spec: MetricSpec) -> Floats:
 
 
 def _false_abstention(evidence: Evidence, spec: MetricSpec) -> Floats:
-    lost = ~_answered(evidence) | _nothing(evidence, spec)
-    return np.where([_has_answer(ranked.query) for ranked in evidence.lists], lost, np.nan)
+    unanswered = ~_answered(evidence) | _nothing(evidence, spec)
+    return np.where([_has_answer(ranked.query) for ranked in evidence.lists], unanswered, np.nan)
 
 
 def _has_answer(query: Query) -> bool:
@@ -45,8 +45,8 @@ def _answered(evidence: Evidence) -> Bools:
 
 def _nothing(evidence: Evidence, spec: MetricSpec) -> Bools:
     """(q) whether no document is retrieved, or none has the score that it takes."""
-    least = spec["score"]
-    if least is None:
+    floor = spec["score"]
+    if floor is None:
         return np.array([not ranked.docs for ranked in evidence.lists], bool)
     scores = [*map(_scores, evidence.lists)]
     steps = [np.diff(of_list) for of_list in scores if np.isfinite(of_list).all()]
@@ -56,7 +56,7 @@ def _nothing(evidence: Evidence, spec: MetricSpec) -> Bools:
             f"{spec}: scores rise down every list, as distances do; give scores of which a higher "
             "one is better"
         )
-    return np.array([not (of_list >= least).any() for of_list in scores], bool)
+    return np.array([not (of_list >= floor).any() for of_list in scores], bool)
 
 
 def _scores(ranked: RankedList) -> Floats:
@@ -113,5 +113,5 @@ def price(evidence: Evidence, spec: MetricSpec) -> tuple[int, int]:
         evidence: of the evaluation.
         spec: of `ABSTENTION`.
     """
-    lost = defined(_false_abstention(evidence, spec))
-    return int(lost.sum()), len(lost)
+    false_abstentions = defined(_false_abstention(evidence, spec))
+    return int(false_abstentions.sum()), len(false_abstentions)

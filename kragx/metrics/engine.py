@@ -89,8 +89,8 @@ def _computed(
     if evidence is not None:
         judged = [spec for spec in specs if spec.metric.from_relevance is not None]
         scores |= dict(zip(judged, _from_relevance(evidence, judged, profile) if judged else ()))
-        others = (spec for spec in specs if spec not in scores)
-        scores |= {spec: _from_evidence(evidence, spec) for spec in others}
+        remaining = (spec for spec in specs if spec not in scores)
+        scores |= {spec: _from_evidence(evidence, spec) for spec in remaining}
     return [scores[spec] for spec in specs]
 
 
@@ -106,24 +106,24 @@ def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
         return of_queries if concerned.all() else np.where(concerned, of_queries, np.nan)
 
     values = own(metric.from_evidence(evidence, spec))
-    most = None if metric.maximum is None else own(metric.maximum(evidence, spec))
+    maxima = None if metric.maximum is None else own(metric.maximum(evidence, spec))
     number = number_of(metric, values)
     bounds = None if metric.extremes is None else _bounds(*metric.extremes(evidence, spec))
-    return MetricScores(spec, values, number, bounds=bounds, maxima=most)
+    return MetricScores(spec, values, number, bounds=bounds, maxima=maxima)
 
 
 def number_of(metric: Metric, values: Floats) -> float | None:
     """The number that the queries' values make; None without any."""
-    known = defined(values)
-    return metric.number(known) if known.size else None
+    scored = defined(values)
+    return metric.number(scored) if scored.size else None
 
 
 def _bounds(low: Floats, high: Floats) -> tuple[float, float] | None:
     """Between which means values lie; None where all of them are known."""
-    least, greatest = defined(low), defined(high)
-    if np.array_equal(least, greatest):
+    lowest, greatest = defined(low), defined(high)
+    if np.array_equal(lowest, greatest):
         return None
-    return float(least.mean()), float(greatest.mean())
+    return float(lowest.mean()), float(greatest.mean())
 
 
 def _from_relevance(
@@ -147,10 +147,10 @@ def _from_relevance(
         spec.with_options(rel=judged.cut) if spec.options.get("rel", judged.cut) is None else spec
         for spec in specs
     ]
-    for spec, own in zip(specs, _from_matches(judged.table, settled, rules)):
+    for spec, score in zip(specs, _from_matches(judged.table, settled, rules)):
         values = np.full(evidence.table.n_queries, np.nan)
-        values[judged.rows] = own.values
-        yield replace(own, spec=spec, values=values, no_gold=None)
+        values[judged.rows] = score.values
+        yield replace(score, spec=spec, values=values, no_gold=None)
 
 
 def _from_matches(
@@ -198,9 +198,9 @@ def _known(table: MatchTable, specs: Sequence[MetricSpec], profile: Profile) -> 
     def block(uncut: MetricSpec) -> tuple[Floats, list[float | None]]:
         from_view = uncut.metric.from_matches or uncut.metric.from_relevance
         assert from_view is not None  # only those come here
-        seen = view(uncut["rel"])
-        values = from_view(seen, uncut)
-        values = _apply_no_gold(values, seen.empty, table, uncut, profile)
+        uncut_view = view(uncut["rel"])
+        values = from_view(uncut_view, uncut)
+        values = _apply_no_gold(values, uncut_view.empty, table, uncut, profile)
         return values, means(values)
 
     @cache
@@ -243,8 +243,8 @@ def _pooled(view: TableView, *, skip_no_gold: bool) -> list[PooledCounts]:
         for block in (view.relevant, view.depth, view.found)
     )
     return [
-        PooledCounts(relevant, depth - relevant, found, gold - found)
-        for relevant, depth, found in zip(*sums, strict=True)
+        PooledCounts(relevant, depth - relevant, n_found, gold - n_found)
+        for relevant, depth, n_found in zip(*sums, strict=True)
     ]
 
 
@@ -259,8 +259,8 @@ def means(values: Floats) -> list[float | None]:
     undefined = np.isnan(values)
     if not undefined.any() and values.shape[1]:
         return [float(mean) for mean in values.mean(axis=1)]
-    known = [defined(row) for row in values]
-    return [float(row.mean()) if row.size else None for row in known]
+    scored = [defined(row) for row in values]
+    return [float(row.mean()) if row.size else None for row in scored]
 
 
 def _apply_no_gold(

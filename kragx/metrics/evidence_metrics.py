@@ -227,9 +227,11 @@ def _completeness_extremes(evidence: Evidence, spec: MetricSpec) -> tuple[Floats
 
 def _completeness(evidence: Evidence, spec: MetricSpec) -> Floats:
     """What is not known counts as held as often as the rest, as in `kragx.metrics.scores`."""
-    held = evidence.facts(spec.k).held
-    known = held[~np.isnan(held)]
-    rate = np.nan if not known.size else np.mean(known == 1 if spec["strict"] == "yes" else known)
+    values = evidence.facts(spec.k).held
+    judged = values[~np.isnan(values)]
+    rate = (
+        np.nan if not judged.size else np.mean(judged == 1 if spec["strict"] == "yes" else judged)
+    )
     low, high = _completeness_extremes(evidence, spec)
     return np.where(low == high, low, low + rate * (high - low))
 

@@ -149,14 +149,16 @@ class MatchTable:
         def column(name: str) -> NDArray[Any]:
             return np.concatenate([getattr(table, name) for table in tables])
 
-        def moved(name: str, by: Ints) -> list[NDArray[Any]]:
-            return [getattr(table, name) + start for table, start in zip(tables, by)]
+        def moved(name: str, offsets: Ints) -> list[NDArray[Any]]:
+            return [getattr(table, name) + start for table, start in zip(tables, offsets)]
 
         votes = [table.votes for table in tables if table.votes is not None]
         return cls(
-            doc_start=np.concatenate((*(own[:-1] for own in moved("doc_start", docs)), docs[-1:])),
+            doc_start=np.concatenate(
+                (*(starts[:-1] for starts in moved("doc_start", docs)), docs[-1:])
+            ),
             gold_start=np.concatenate(
-                (*(own[:-1] for own in moved("gold_start", golds)), golds[-1:])
+                (*(starts[:-1] for starts in moved("gold_start", golds)), golds[-1:])
             ),
             grade=column("grade"),
             answered=column("answered"),

@@ -55,12 +55,12 @@ def _dcg(view: TableView, gain: str) -> tuple[Floats, Floats]:
     waits = np.zeros(view.table.n_queries, bool)
     waits[queries[order_within(queries) > ranks]] = True
     if waits.any():  # for these alone, as the two ways may differ in the last bit
-        found, own = waits[queries], ideal[waits[of_ideal]]
-        level, of_own = np.zeros(len(gains), np.int64), view.gold_query[own]
-        level[own], heights = _levels(view, of_own, gains[own])
+        waiting, items = waits[queries], ideal[waits[of_ideal]]
+        level, query_of_item = np.zeros(len(gains), np.int64), view.gold_query[items]
+        level[items], heights = _levels(view, query_of_item, gains[items])
         layered = (
-            _layered(view, queries[found], ranks[found], level[golds[found]], heights),
-            _layered(view, of_own, np.ones_like(own), level[own], heights),
+            _layered(view, queries[waiting], ranks[waiting], level[golds[waiting]], heights),
+            _layered(view, query_of_item, np.ones_like(items), level[items], heights),
         )
         dcg[:, waits], ideal_dcg[:, waits] = (total[:, waits] for total in layered)
     return dcg, ideal_dcg

@@ -114,7 +114,9 @@ SCIENCE_QA = Profile(
     missing="left_out",
 )
 
-PROFILES: Mapping[str, Profile] = {own.name: own for own in (KRAGX, TREC, KRAG, SCIENCE_QA)}
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile for profile in (KRAGX, TREC, KRAG, SCIENCE_QA)
+}
 """Every profile by name."""
 
 

@@ -60,8 +60,8 @@ MACRO = Option("queries", by_profile=True, settable=False)
 
 
 def _hit_rate(view: TableView, spec: MetricSpec) -> Floats:
-    needed = view.n_gold if spec["need"] == "all" else 1
-    return ((view.found >= needed) & (view.found > 0)).astype(np.float64)
+    n_needed = view.n_gold if spec["need"] == "all" else 1
+    return ((view.found >= n_needed) & (view.found > 0)).astype(np.float64)
 
 
 HIT_RATE = Metric(
@@ -164,8 +164,8 @@ def _map(view: TableView, spec: MetricSpec) -> Floats:
             return ratio(view.precision_sum(spec["credit"]), view.hits(spec["credit"]))
         case "cut":
             # Over min(m, k), so no more than k hits may count.
-            least = np.minimum(view.cuts[:, None], view.n_gold)
-            return ratio(view.precision_sum(spec["credit"], at_most_k=True), least)
+            depths = np.minimum(view.cuts[:, None], view.n_gold)
+            return ratio(view.precision_sum(spec["credit"], at_most_k=True), depths)
     return ratio(view.precision_sum(spec["credit"]), view.n_gold.astype(np.float64))
 
 

@@ -68,8 +68,8 @@ class MetricScores:
     @property
     def maximum(self) -> float | None:
         """The greatest value that `mean` could have reached, if that depends on the data."""
-        known = defined(self.maxima) if self.maxima is not None else self.maxima
-        return None if known is None or not known.size else float(known.mean())
+        maxima = defined(self.maxima) if self.maxima is not None else self.maxima
+        return None if maxima is None or not maxima.size else float(maxima.mean())
 
     @property
     def n_scored(self) -> int:
@@ -95,10 +95,10 @@ def is_mean(metric: Metric | None, number: float | None, values: Floats) -> bool
     """
     if metric is not None and not metric.is_mean:
         return False
-    known = defined(values)
-    if number is None or not known.size:
-        return number is None and not known.size
-    return isclose(known.mean(), number, rel_tol=_CLOSE, abs_tol=_CLOSE)
+    scored = defined(values)
+    if number is None or not scored.size:
+        return number is None and not scored.size
+    return isclose(scored.mean(), number, rel_tol=_CLOSE, abs_tol=_CLOSE)
 
 
 def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
@@ -108,9 +108,9 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
     the same within their range, there is none.
     """
     intervals: dict[str, Interval | None] = {str(score.spec): None for score in scores}
-    means = [own for own in scores if own.is_mean]
+    means = [score for score in scores if score.is_mean]
     if means:
-        values = np.ascontiguousarray(np.stack([own.values for own in means], axis=1))
+        values = np.ascontiguousarray(np.stack([score.values for score in means], axis=1))
         ends = mean_intervals(values, [mean.spec.metric.limits for mean in means])
         for own, (low, high) in zip(means, ends.T.tolist()):
             intervals[str(own.spec)] = None if isnan(low) else (low, high)
@@ -134,12 +134,12 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
         | ({} if score.no_gold is None else {"n_no_gold": int(score.no_gold.sum())})
         for score in scores
     }
-    own = {
+    options = {
         "metrics": {name: count for name, count in of_metrics.items() if count != usual},
         "pooled": {str(score.spec): asdict(score.pooled) for score in scores if score.pooled},
     }
-    whole = {name: count for name, count in counts.items() if name not in own}
-    return whole | {name: count for name, count in own.items() if count}
+    whole = {name: count for name, count in counts.items() if name not in options}
+    return whole | {name: count for name, count in options.items() if count}
 
 
 # -- where some scores are not known --------------------------------------------------------------
@@ -194,23 +194,27 @@ class Unknown:
         if _holds(metric.rises_with_matches, spec):
             free = self.open_gold & (not _holds(metric.rises_with_gold, spec))
         # Sums in another order: rounding may put what is equal the wrong way round.
-        least, most = low.values.copy(), np.where(high.values < low.values, low.values, high.values)
+        lowest = low.values.copy()
+        highest = np.where(high.values < low.values, low.values, high.values)
         # A query that may or may not have a value: in the mean or not, whichever is worse.
-        perhaps: Bools = np.isnan(least) != np.isnan(most)
+        perhaps: Bools = np.isnan(lowest) != np.isnan(highest)
         if metric.may_be_undefined:
-            perhaps = perhaps | (free & ~np.isnan(most))
-        least[perhaps & np.isnan(least)] = 0.0
-        most[perhaps & np.isnan(most)] = 1.0
-        in_mean = ~np.isnan(most)
-        least[free & in_mean], most[free & in_mean] = 0.0, 1.0
+            perhaps = perhaps | (free & ~np.isnan(highest))
+        lowest[perhaps & np.isnan(lowest)] = 0.0
+        highest[perhaps & np.isnan(highest)] = 1.0
+        in_mean = ~np.isnan(highest)
+        lowest[free & in_mean], highest[free & in_mean] = 0.0, 1.0
         # Without a single document of which all is known, what is unsure has no estimate.
         rate = np.nan if self.rate is None else self.rate
         values = np.where(self.unsure, low.values + rate * (high.values - low.values), low.values)
         bounds = mean = micro_bounds = None
         if in_mean.any():
-            bounds = (_extreme(least, in_mean, perhaps, -1), _extreme(most, in_mean, perhaps, 1))
-            known = defined(values)
-            mean = float(np.clip(known.mean(), *bounds)) if known.size else None
+            bounds = (
+                _extreme(lowest, in_mean, perhaps, -1),
+                _extreme(highest, in_mean, perhaps, 1),
+            )
+            scored = defined(values)
+            mean = float(np.clip(scored.mean(), *bounds)) if scored.size else None
         micro = low.micro
         if low.micro is not None and high.micro is not None and not self.open_gold.any():
             micro_bounds = (low.micro, high.micro)
@@ -232,8 +236,8 @@ def _holds(rule: bool | Callable[[MetricSpec], bool], spec: MetricSpec) -> bool:
 
 def _extreme(values: Floats, in_mean: Bools, perhaps: Bools, sign: int) -> float:
     """The lowest (-1) or highest (1) mean, each query that may be left out at its worst."""
-    sure = in_mean & ~perhaps
-    total, count = float(values[sure].sum()), int(sure.sum())
+    is_certain = in_mean & ~perhaps
+    total, count = float(values[is_certain].sum()), int(is_certain.sum())
     for value in sorted(values[in_mean & perhaps].tolist(), reverse=sign > 0):
         if count and sign * value <= sign * total / count:
             break

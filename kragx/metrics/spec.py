@@ -189,7 +189,7 @@ class Metric:
         for name, text in options.items():
             if name in values and text == values[name]:
                 continue  # what the profile says anyway, as a canonical name repeats it
-            settable = [other for other, option in self.options.items() if option.settable]
+            settable = [name for name, option in self.options.items() if option.settable]
             if name not in settable:
                 problem = phrase("{metric} has no option {name!r}", metric=self.name, name=name)
                 raise UsageError(problem, remedy=nearest(name, settable))
@@ -272,5 +272,5 @@ def shown(value: Value, nothing: str = "") -> str:
 
 def defined(values: Floats) -> Floats:
     """The values that there are."""
-    known: Floats = values[~np.isnan(values)]
-    return known
+    judged: Floats = values[~np.isnan(values)]
+    return judged

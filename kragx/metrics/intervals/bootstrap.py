@@ -222,16 +222,16 @@ def percentile_intervals(
     ends = np.full((2, values.shape[1]), np.nan)
     n = (~np.isnan(values)).sum(axis=0)
     varied = np.flatnonzero((n >= LEAST) & ~_alike(values))
-    many = varied[n[varied] > _MANY]
-    if many.size:
-        ends[:, many] = _student_intervals(values[:, many], confidence)
+    large = varied[n[varied] > _MANY]
+    if large.size:
+        ends[:, large] = _student_intervals(values[:, large], confidence)
     varied = varied[n[varied] <= _MANY]
     for start in range(0, len(varied), _COLUMNS):
         columns = varied[start : start + _COLUMNS]
         sampled = resampled_means(values[:, columns], count, seed)
-        for own in np.unique(n[columns]):
-            same = n[columns] == own
-            ends[:, columns[same]] = _percentiles(sampled[:, same], expanded(confidence, int(own)))
+        for size in np.unique(n[columns]):
+            same = n[columns] == size
+            ends[:, columns[same]] = _percentiles(sampled[:, same], expanded(confidence, int(size)))
     return ends
 
 
@@ -247,9 +247,9 @@ def _student_intervals(values: Floats, confidence: float) -> Floats:
 def _alike(values: Floats) -> Bools:
     """(c) whether all values of a column are the same, but for their last digits."""
     defined = ~np.isnan(values)
-    most = np.where(defined, values, -np.inf).max(axis=0, initial=-np.inf)
-    least = np.where(defined, values, np.inf).min(axis=0, initial=np.inf)
-    alike: Bools = most - least <= TOLERANCE
+    greatest = np.where(defined, values, -np.inf).max(axis=0, initial=-np.inf)
+    smallest = np.where(defined, values, np.inf).min(axis=0, initial=np.inf)
+    alike: Bools = greatest - smallest <= TOLERANCE
     return alike
 
 

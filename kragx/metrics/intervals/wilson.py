@@ -85,9 +85,9 @@ def score_interval(
     Returns:
         Its ends, within [0, 1].
     """
-    own = np.array([[mean], [variance], [n], [between]], np.float64)
+    sample = np.array([[mean], [variance], [n], [between]], np.float64)
     reach = np.array([student_t((1 + confidence) / 2, n - 1)])
-    low, high = _score_ends(own[0], _trials(*own), reach)[:, 0].tolist()
+    low, high = _score_ends(sample[0], _trials(*sample), reach)[:, 0].tolist()
     return low, high
 
 
@@ -121,11 +121,11 @@ def score_intervals(
     """
     defined = ~np.isnan(values)
     n = defined.sum(axis=0)
-    enough = np.flatnonzero(n >= LEAST)
+    columns = np.flatnonzero(n >= LEAST)
     ends = np.full((2, values.shape[1]), np.nan)
-    width = (high - low)[enough]
-    x = np.where(defined, (values - low) / (high - low), 0.0)[:, enough]
-    here, n = defined[:, enough], n[enough].astype(np.float64)
+    width = (high - low)[columns]
+    x = np.where(defined, (values - low) / (high - low), 0.0)[:, columns]
+    here, n = defined[:, columns], n[columns].astype(np.float64)
     mean = np.clip(x.sum(axis=0) / n, 0, 1)
     squares = (np.where(here, x - mean, 0.0) ** 2).sum(axis=0)
     between = np.minimum((here & (x > 0)).sum(axis=0), (here & (x < 1)).sum(axis=0))
@@ -138,9 +138,9 @@ def score_intervals(
     below, above = np.where(zeros_and_ones, 0.0, _unseen(x, here, mean, n, squares, confidence))
     ends_here[0] = np.minimum(ends_here[0], (mean * n / (n + below)).round(_DECIMALS))
     ends_here[1] = np.maximum(ends_here[1], ((mean * n + above) / (n + above)).round(_DECIMALS))
-    own = low[enough] + width * ends_here
+    lower = low[columns] + width * ends_here
     alike = ~zeros_and_ones & (squares <= n * 1e-18)
-    ends[:, enough] = np.where(alike, np.nan, own)
+    ends[:, columns] = np.where(alike, np.nan, lower)
     return ends
 
 
@@ -167,11 +167,11 @@ def _unseen(
     the American Medical Association 249, 1983.
     """
     far = np.stack([x.min(axis=0, initial=1, where=here), x.max(axis=0, initial=0, where=here)])
-    others = (n * mean - far) / (n - 1)
+    mean_of_rest = (n * mean - far) / (n - 1)
     spread = np.maximum(squares - (far - mean) ** 2 * n / (n - 1), 0) / (n - 2)
-    of_hits = others * (1 - others)
+    of_hits = mean_of_rest * (1 - mean_of_rest)
     between = of_hits > TOLERANCE  # where all others are 0 or 1 the width knows it
-    trials_less = np.divide(spread, of_hits * n, out=np.ones_like(others), where=between)
-    more: Floats = -log(1 - confidence) * np.maximum(1 - _SURE * trials_less, 0)
-    more[1] /= np.maximum((here & (x >= far[1] - TOLERANCE)).sum(axis=0), 1)
-    return more
+    trials_less = np.divide(spread, of_hits * n, out=np.ones_like(mean_of_rest), where=between)
+    widening: Floats = -log(1 - confidence) * np.maximum(1 - _SURE * trials_less, 0)
+    widening[1] /= np.maximum((here & (x >= far[1] - TOLERANCE)).sum(axis=0), 1)
+    return widening

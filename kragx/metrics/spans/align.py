@@ -147,13 +147,13 @@ def _runs(
     need = np.where(long, need, np.where(at_end, total, NEVER))
     need = np.where(at_start, np.minimum(need, least.at_start[row]), need)
     counts = at_start | at_end | long
-    enough = np.zeros(len(begin), np.int64)
-    enough[counts] = cells.stream[places[matched[begin[counts]] + need[counts] - 1]]
+    minimum = np.zeros(len(begin), np.int64)
+    minimum[counts] = cells.stream[places[matched[begin[counts]] + need[counts] - 1]]
     # A gap is bridged once the token behind it has been read.
     read = np.maximum(cells.known, cells.stream[places[matched[:-1]]])
-    of = np.repeat(np.arange(len(begin)), end - begin)
-    known = np.maximum(read, enough[of])
-    return Cells(cells.gold, cells.stream, known).where(counts[of])
+    part_of = np.repeat(np.arange(len(begin)), end - begin)
+    place = np.maximum(read, minimum[part_of])
+    return Cells(cells.gold, cells.stream, place).where(counts[part_of])
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ class _Parts:
     def joined(cls, portions: Iterable[_Parts]) -> _Parts:
         """All parts of several portions."""
         empty = np.empty(0, np.int64)
-        none = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
-        columns = (vars(portion).values() for portion in (none, *portions))
+        nothing = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
+        columns = (vars(portion).values() for portion in (nothing, *portions))
         return cls(*map(np.concatenate, zip(*columns)))
 
 
@@ -194,8 +194,8 @@ def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Pa
     # One or two equal tokens on their own are no part of anything.
     counts = np.concatenate(([0], np.cumsum(equal)))
     whole = (end - begin) == length[diagonal[begin]]
-    counted = (counts[end] - counts[begin] > 1) | whole
-    begin, end = begin[counted], end[counted]
+    is_counted = (counts[end] - counts[begin] > 1) | whole
+    begin, end = begin[is_counted], end[is_counted]
     size = end - begin
     inside = np.repeat(begin, size) + ranges(size)
     second = places[np.minimum(counts[begin] + 1, counts[end] - 1)]
@@ -216,7 +216,7 @@ def _with_cut_words(
 
     Of `seed` equal tokens, or of two or more that become the whole gold text.
     """
-    of = stream_of[parts.row]
+    streams_of_parts = stream_of[parts.row]
     first, last = golds.start[parts.row], golds.start[parts.row + 1] - 1
     end_gold, end_stream = parts.gold + parts.length, parts.stream + parts.length
     starts = np.concatenate(([0], np.cumsum(parts.length)))
@@ -224,8 +224,12 @@ def _with_cut_words(
     equals = np.diff(counts[starts])
     whole = (parts.gold <= first + 1) & (end_gold >= last)
     long = (equals >= seed) | (whole & (equals > 1))
-    before = np.flatnonzero(long & (parts.gold == first + 1) & (parts.stream > streams.start[of]))
-    behind = np.flatnonzero(long & (end_gold == last) & (end_stream < streams.start[of + 1]))
+    before = np.flatnonzero(
+        long & (parts.gold == first + 1) & (parts.stream > streams.start[streams_of_parts])
+    )
+    ending = np.flatnonzero(
+        long & (end_gold == last) & (end_stream < streams.start[streams_of_parts + 1])
+    )
 
     def texts(tokens: Tokens) -> list[str]:
         return ["" if number < 0 else words[number] for number in tokens.tolist()]
@@ -234,19 +238,19 @@ def _with_cut_words(
     whole_words = texts(streams.tokens[parts.stream[before] - 1])
     cut_words = texts(golds.tokens[first[before]])
     longer_before[before] = [*map(str.endswith, whole_words, cut_words)]
-    whole_words = texts(streams.tokens[end_stream[behind]])
-    cut_words = texts(golds.tokens[last[behind]])
-    longer_behind[behind] = [*map(str.startswith, whole_words, cut_words)]
+    whole_words = texts(streams.tokens[end_stream[ending]])
+    cut_words = texts(golds.tokens[last[ending]])
+    longer_behind[ending] = [*map(str.startswith, whole_words, cut_words)]
     # A part of the gold's first word is found once the rest says so: the seed, or the whole text.
     equal_at = np.flatnonzero(parts.equal)
     seed_at = counts[starts[:-1]] + seed - 1
-    enough = np.where(
+    minimum = np.where(
         equals >= seed,
         parts.stream + equal_at[np.minimum(seed_at, len(equal_at) - 1)] - starts[:-1],
         NEVER,
     )
     rest = np.where(whole, np.maximum(parts.sure, parts.stream + last - 1 - parts.gold), NEVER)
-    sure = np.where(longer_before, np.minimum(enough, rest), parts.sure)
+    sure = np.where(longer_before, np.minimum(minimum, rest), parts.sure)
     equal = np.insert(
         parts.equal,
         np.concatenate((starts[:-1][longer_before], starts[1:][longer_behind])),
@@ -275,15 +279,15 @@ def _chains(parts: _Parts, bridge: int) -> tuple[Ints, Ints]:
     row, gold, stream = parts.row[order], parts.gold[order], parts.stream[order]
     end_gold, end_stream = gold + parts.length[order], stream + parts.length[order]
     follower = np.full(n, -1)
-    taken = np.zeros(n, bool)
-    for ahead in range(1, 4):
-        left, right = np.arange(n - ahead), np.arange(ahead, n)
+    is_taken = np.zeros(n, bool)
+    for offset in range(1, 4):
+        left, right = np.arange(n - offset), np.arange(offset, n)
         for_gold, for_stream = gold[right] - end_gold[left], stream[right] - end_stream[left]
-        fits = (row[left] == row[right]) & (follower[left] < 0) & ~taken[right]
+        fits = (row[left] == row[right]) & (follower[left] < 0) & ~is_taken[right]
         for gap in (for_gold, for_stream):
             fits &= (gap >= 0) & (gap <= bridge)
         follower[left[fits]] = right[fits]
-        taken[right[fits]] = True
+        is_taken[right[fits]] = True
     root = np.arange(n)
     leads = follower >= 0
     root[follower[leads]] = np.flatnonzero(leads)
@@ -301,10 +305,10 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Bools, Ints,
     starts = np.concatenate(([0], np.cumsum(parts.length)))
     length = parts.length[order]
     within = ranges(length)
-    of = np.repeat(np.arange(len(order)), length)
-    gold, stream = parts.gold[order][of] + within, parts.stream[order][of] + within
-    equal = parts.equal[starts[order][of] + within]
-    known = np.maximum(stream, parts.sure[order][of])
+    part_of = np.repeat(np.arange(len(order)), length)
+    gold, stream = parts.gold[order][part_of] + within, parts.stream[order][part_of] + within
+    equal = parts.equal[starts[order][part_of] + within]
+    known = np.maximum(stream, parts.sure[order][part_of])
     joint = np.flatnonzero(chain[1:] == chain[:-1])  # between this part and the next
     if joint.size:
         end_gold = (parts.gold + parts.length)[order][joint]
@@ -321,14 +325,14 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Bools, Ints,
         # A gap is bridged once the part behind it is one.
         sure = np.repeat(parts.sure[order][joint + 1], size)
         gap = np.repeat(np.cumsum(length)[joint], size)
-        gold, stream, known, equal, of = (
+        gold, stream, known, equal, part_of = (
             np.insert(column, gap, more)
             for column, more in (
                 (gold, more_gold),
                 (stream, more_stream),
                 (known, sure),
                 (equal, False),
-                (of, np.repeat(joint, size)),
+                (part_of, np.repeat(joint, size)),
             )
         )
-    return Cells(gold, stream, known), equal, chain[of], parts.row[order][of]
+    return Cells(gold, stream, known), equal, chain[part_of], parts.row[order][part_of]

@@ -52,7 +52,7 @@ def diagonals(
     """
     lengths, start = golds.lengths, golds.start[:-1]
     seeds = {seed: golds.fit(seed)}
-    for needed, place in (
+    for length, place in (
         (least.at_start, start),
         (least.at_end, golds.start[1:] - least.at_end),
         (np.where(lengths < seed, lengths, 0), start),
@@ -60,12 +60,12 @@ def diagonals(
         (np.where(lengths == 3, 2, 0), start + 1),
         (np.where(lengths > 3, lengths - 2, 0), start + 1),
     ):
-        for n in set(needed[(needed > 0) & (needed < seed)].tolist()):
+        for n in set(length[(length > 0) & (length < seed)].tolist()):
             begins = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
-            begins[place[needed == n]] = True
+            begins[place[length == n]] = True
     in_gold, in_streams = Grams(golds, stream_of), Grams(streams, np.arange(len(streams.start)))
     span = len(streams.tokens) + len(golds.tokens) + 1
-    counted = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    counts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for n in sorted(seeds):
         places = np.flatnonzero(seeds[n])
         which, stream = joined(in_gold.of(n)[places], in_streams.of(n), streams.fit(n))
@@ -73,16 +73,16 @@ def diagonals(
         key = golds.row[gold] * (2 * span) + stream - gold + span
         # Of a row of seeds on the same diagonal nearly all fall out here, before sorting.
         new = np.flatnonzero((np.diff(gold, prepend=-2) != 1) | (np.diff(key, prepend=-1) != 0))
-        counted.append((key[new], np.diff(np.append(new, len(key)))))
-    keys, times = map(np.concatenate, zip(*counted))
+        counts.append((key[new], np.diff(np.append(new, len(key)))))
+    keys, times = map(np.concatenate, zip(*counts))
     if beside:
         aside = np.arange(-beside, beside + 1)
         keys, times = (keys[:, None] + aside).ravel(), (times[:, None] * (aside == 0)).ravel()
     keys, which = np.unique(keys, return_inverse=True)
     row, shift = keys // (2 * span), keys % (2 * span) - span
-    of = stream_of[row]
-    first = np.maximum(golds.start[row], streams.start[of] - shift)
-    last = np.minimum(golds.start[row + 1], streams.start[of + 1] - shift)
+    streams_of_rows = stream_of[row]
+    first = np.maximum(golds.start[row], streams.start[streams_of_rows] - shift)
+    last = np.minimum(golds.start[row + 1], streams.start[streams_of_rows + 1] - shift)
     diagonals = Diagonals(row, shift, first, np.maximum(last - first, 0))
     return _bounded(diagonals, np.bincount(which, times, len(keys)).astype(np.int64))
 

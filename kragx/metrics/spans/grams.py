@@ -30,9 +30,9 @@ class Grams:
     def of(self, n: int) -> Hashes:
         """For each token the hash of it and the n - 1 after it; n must not fall."""
         while self._n < n:
-            ahead = self._tokens[self._n :]
+            tokens = self._tokens[self._n :]
             self._hashes = self._hashes * _BASE
-            self._hashes[: len(ahead)] += ahead
+            self._hashes[: len(tokens)] += tokens
             self._n += 1
         return self._hashes
 
@@ -43,15 +43,15 @@ def joined(wanted: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
     table = np.zeros(1 << _SLOTS, bool)
     # The high bits of a product depend on every bit of its factors.
     table[(wanted * _BASE) >> shift] = True
-    there = np.flatnonzero(table[(hashes * _BASE) >> shift] & usable)
-    seen = hashes[there]
+    candidates = np.flatnonzero(table[(hashes * _BASE) >> shift] & usable)
+    seen = hashes[candidates]
     order = np.argsort(wanted, kind="stable")
     distinct, first, times = np.unique(wanted[order], return_index=True, return_counts=True)
     slot = np.minimum(np.searchsorted(distinct, seen), len(distinct) - 1)
     count = np.where(distinct[slot] == seen, times[slot], 0)
     _thin_out(count, seen)
     np.minimum(count, _PAIRS, out=count)
-    return order[np.repeat(first[slot], count) + ranges(count)], np.repeat(there, count)
+    return order[np.repeat(first[slot], count) + ranges(count)], np.repeat(candidates, count)
 
 
 def _thin_out(count: Ints, hashes: Hashes) -> None:
@@ -72,16 +72,16 @@ def repetitions(streams: Rows, run: int, corpus: TokenCorpus) -> Ints:
     A token is said before if it stands in `run` tokens in a row that stand earlier in the stream;
     for others the place is beyond every stream.
     """
-    known = np.full(len(streams.tokens), NEVER)
+    known_from = np.full(len(streams.tokens), NEVER)
     grams = Grams(streams, np.arange(len(streams.start)))
     for n, long in _long(streams, run, corpus).items():
-        again, _ = repeated(grams, n)
-        again = again[long[again]]
-        said = np.full(len(known), NEVER)
+        repeats, _ = repeated(grams, n)
+        repeats = repeats[long[repeats]]
+        earlier = np.full(len(known_from), NEVER)
         for step in range(n):  # what is known first is written last
-            said[again + step] = again + n - 1
-        np.minimum(known, said, out=known)
-    return known
+            earlier[repeats + step] = repeats + n - 1
+        np.minimum(known_from, earlier, out=known_from)
+    return known_from
 
 
 def twins(golds: Rows, stream_of: Ints, run: int, corpus: TokenCorpus) -> Ints:
@@ -97,14 +97,14 @@ def twins(golds: Rows, stream_of: Ints, run: int, corpus: TokenCorpus) -> Ints:
     twin = np.arange(len(golds.tokens))
     grams = Grams(golds, stream_of)
     for n in sorted({*long, *lengths[is_short].tolist()}):
-        again, first = repeated(grams, n)
+        repeats, first = repeated(grams, n)
         hashes = grams.of(n)
-        same = np.isin(hashes[again], hashes[golds.start[:-1][is_short & (lengths == n)]])
+        same = np.isin(hashes[repeats], hashes[golds.start[:-1][is_short & (lengths == n)]])
         if n in long:
-            same |= long[n][again]
-        again, first = again[same], first[same]
+            same |= long[n][repeats]
+        repeats, first = repeats[same], first[same]
         for step in range(n):
-            twin[again + step] = np.minimum(twin[again + step], first + step)
+            twin[repeats + step] = np.minimum(twin[repeats + step], first + step)
     while ((root := twin[twin]) != twin).any():
         twin = root
     return twin
@@ -133,7 +133,7 @@ def repeated(grams: Grams, n: int) -> tuple[Ints, Ints]:
     slots = ((hashes * _BASE) >> np.uint64(64 - bits)).astype(np.int64)
     often = np.bincount(slots[usable], minlength=1 << bits) > 1
     places = np.flatnonzero(often[slots] & usable)
-    _, first, which = np.unique(hashes[places], return_index=True, return_inverse=True)
-    earlier = places[first[which]]
-    again = earlier < places
-    return places[again], earlier[again]
+    _, first, group = np.unique(hashes[places], return_index=True, return_inverse=True)
+    earlier = places[first[group]]
+    is_repeat = earlier < places
+    return places[is_repeat], earlier[is_repeat]

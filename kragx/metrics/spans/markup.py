@@ -307,8 +307,8 @@ def _raised(mark: Match) -> str:
 
 
 def _character(mark: Match) -> str:
-    known = mark[0][1] == "#" or mark[0][1:] in html5
-    return html.unescape(mark[0]) if known else mark[0]
+    is_known = mark[0][1] == "#" or mark[0][1:] in html5
+    return html.unescape(mark[0]) if is_known else mark[0]
 
 
 def _before(mark: Match) -> str:

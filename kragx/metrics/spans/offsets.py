@@ -118,8 +118,8 @@ def _overlapping(pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
     """Pieces in the order of their source, in groups that do not overlap one another."""
     begins, ends, _ = zip(*pieces)
     reached = accumulate(ends, max)
-    apart = [n for n, (begin, end) in enumerate(zip(begins[1:], reached), 1) if begin >= end]
-    for first, last in pairwise([0, *apart, len(pieces)]):
+    gaps = [n for n, (begin, end) in enumerate(zip(begins[1:], reached), 1) if begin >= end]
+    for first, last in pairwise([0, *gaps, len(pieces)]):
         yield pieces[first:last]
 
 
@@ -128,12 +128,12 @@ def _mark_repeats(pieces: Sequence[Piece], repeats: Ints) -> None:
     known: list[Piece] = []
     for piece in sorted(pieces, key=lambda piece: piece[2]):
         begin, end, place = piece
-        touched = [other for other in known if other[0] < end and begin < other[1]]
+        touched = [piece for piece in known if piece[0] < end and begin < piece[1]]
         begins, ends, places = zip(piece, *touched)
         *again, first = places
         repeats[again] = place
         whole = (min(begins), max(ends), first)
-        known = [*(other for other in known if other not in touched), whole]
+        known = [*(piece for piece in known if piece not in touched), whole]
 
 
 def _covered(begin: int, end: int, pieces: Sequence[Piece]) -> int:

@@ -81,12 +81,13 @@ def weights(tokens: Tokens, corpus: TokenCorpus) -> Ints:
 
 def syllables(tokens: Tokens, words: Sequence[str]) -> Ints:
     """For each token how many characters of Hangul, kana or Chinese its word has."""
-    numbers, which = np.unique(tokens, return_inverse=True)
-    known = [words[number] for number in numbers.tolist()]
+    numbers, index = np.unique(tokens, return_inverse=True)
+    distinct = [words[number] for number in numbers.tolist()]
     counts = [
-        0 if word.isascii() else sum(character >= "\u1100" for character in word) for word in known
+        0 if word.isascii() else sum(character >= "\u1100" for character in word)
+        for word in distinct
     ]
-    return np.array(counts, np.int64)[which]
+    return np.array(counts, np.int64)[index]
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Least:
         lengths = golds.lengths
         weight = weights(golds.tokens, corpus)
         total = np.bincount(golds.row, weight, len(lengths)).astype(np.int64)
-        enough = np.minimum(total, min(EDGE, run) * UNSPACED_FOR_ONE)
+        minimum = np.minimum(total, min(EDGE, run) * UNSPACED_FOR_ONE)
         spoken = np.maximum(syllables(golds.tokens, corpus.words), weight < UNSPACED_FOR_ONE)
         n = np.arange(1, min(EDGE, run) * UNSPACED_FOR_ONE)
 
@@ -116,11 +117,13 @@ class Least:
             inside = n <= lengths[:, None]
             # -1, where a text has no more tokens, takes the 0 at the end.
             place = np.where(inside, outermost[:, None] + step * (n - 1), -1)
-            held, said = (np.append(of, 0)[place].cumsum(axis=1) for of in (weight, spoken))
+            held, said = (
+                np.append(weights, 0)[place].cumsum(axis=1) for weights in (weight, spoken)
+            )
             # One token alone is never enough, however many syllables it has.
-            too_few = inside & (held < enough[:, None]) & ((said < SYLLABLES) | (n == 1))
-            more: Ints = np.cumprod(too_few, axis=1).sum(axis=1)
-            return np.minimum(1 + more, lengths)
+            too_few = inside & (held < minimum[:, None]) & ((said < SYLLABLES) | (n == 1))
+            extra: Ints = np.cumprod(too_few, axis=1).sum(axis=1)
+            return np.minimum(1 + extra, lengths)
 
         anywhere = np.minimum(total, run * UNSPACED_FOR_ONE)
         return cls(anywhere, edge(golds.start[:-1], 1), edge(golds.start[1:] - 1, -1))
