@@ -162,12 +162,16 @@ class Desk:
         """
         name = annotators_name(name, "--annotator")
         with self.state.lock:
-            here = [own for own in self.state.people.values() if own.state == "here"]
-            person = of_name(name, (own for own in here if own.role == "annotator"))
+            present = [
+                somebody for somebody in self.state.people.values() if somebody.state == "here"
+            ]
+            person = of_name(
+                name, (somebody for somebody in present if somebody.role == "annotator")
+            )
             if person is not None:
                 return person
             person = Person(name=name)
-            for other in here:
+            for other in present:
                 if other.role != "file" and alike(other.name, name):
                     problem = f"{name!r} looks like {other.name!r}, who is here already"
                     remedy = "write it the same, or give each a name of their own"
@@ -218,10 +222,10 @@ class Desk:
                     raise ClashError(problem, code="person", field="state")
                 name, state = form.name or before.name, form.state or before.state
                 person = replace(before, name=name, state=state, at=now())
-            for other in self.state.people.values():
-                is_other = other.uid != person.uid and other.state == person.state == "here"
+            for somebody in self.state.people.values():
+                is_other = somebody.uid != person.uid and somebody.state == person.state == "here"
                 is_owner = alike(person.name, OWNER) and person.role != "owner"
-                if is_owner or (is_other and alike(other.name, person.name)):
+                if is_owner or (is_other and alike(somebody.name, person.name)):
                     remedy = "give each a name of their own"
                     problem = f"{person.name!r} is here already, or looks like who is"
                     raise ClashError(problem, code="name", field="name", remedy=remedy)
@@ -240,7 +244,7 @@ class Desk:
                     "name": settings.name,
                     "language": settings.language,
                     "underline": settings.underline,
-                    "targets": {by: list(shares) for by, shares in settings.targets.items()},
+                    "targets": {field: list(shares) for field, shares in settings.targets.items()},
                     "scale": [
                         {"grade": grade, "words": words}
                         for grade, words in sorted(settings.scale.items())
@@ -276,8 +280,8 @@ class Desk:
         """
         self.document(document)
         before, after = (
-            None if own is None else self.document(own)["text"]
-            for own in self._suggester.beside.around(document)
+            None if neighbour is None else self.document(neighbour)["text"]
+            for neighbour in self._suggester.beside.around(document)
         )
         return {"before": before, "after": after}
 
@@ -301,14 +305,16 @@ class Desk:
         """Documents by somebody's own words, best first, with what they have said of them."""
         ids = self._searched().best(form.q) if form.q.strip() else []
         with self.state.lock:
-            shown = []
+            passages = []
             for document in ids:
                 newest = self.state.newest((form.question or "", document), person.uid)
                 mine = None if newest is None else _said(newest)
-                shown.append({**self.document(document), "mine": mine})
-        for one in shown:
-            one["words"] = [list(span) for span in self._meetings.of(form.q, one["text"]).spans]
-        return {"documents": shown}
+                passages.append({**self.document(document), "mine": mine})
+        for passage in passages:
+            passage["words"] = [
+                list(span) for span in self._meetings.of(form.q, passage["text"]).spans
+            ]
+        return {"documents": passages}
 
     def _searched(self) -> Search:
         with self._searching:
@@ -335,8 +341,8 @@ class Desk:
             turn = self.queue.next_pair(person.uid, form.question, besides)
             if isinstance(turn, Nothing):
                 return {"pair": None, "why": turn.why, **self._status(person)}
-            shown = self._shown(turn, person)
-        return self._underlined(shown)
+            pair_shown = self._shown(turn, person)
+        return self._underlined(pair_shown)
 
     def _underlined(self, shown: Plain) -> Plain:
         """The same with where the question's words stand in the text; nobody waits for Kiwi."""
@@ -364,7 +370,7 @@ class Desk:
     def _moved(self, turn: Turn) -> list[str]:
         """Gold texts of before the corpus was chunked anew, which this document may hold."""
         candidates = self.state.candidates.get(turn.question, {})
-        rows = [row for own in self.copies.all(turn.document) for row in candidates.get(own, ())]
+        rows = [row for copy in self.copies.all(turn.document) for row in candidates.get(copy, ())]
         return list(dict.fromkeys(row.detail for row in rows if row.origin == ORIGIN))
 
     def _status(self, person: Person) -> Plain:
@@ -440,12 +446,12 @@ class Desk:
         return self._underlined(shown)
 
     def _store(self, judgement: Judgement, question: str) -> None:
-        known = self.state.judgement(judgement.uid)
-        if known is None:
+        stored = self.state.judgement(judgement.uid)
+        if stored is None:
             self._open_question(question)  # what is repeated was stored while it was open
             self.state.add([judgement])
-            known = self.state.judgement(judgement.uid)
-        if known is None or replace(known, at="", purpose="") != replace(
+            stored = self.state.judgement(judgement.uid)
+        if stored is None or replace(stored, at="", purpose="") != replace(
             judgement, at="", purpose=""
         ):
             raise ClashError("this uid is another judgement's", code="uid", field="uid")
@@ -487,16 +493,16 @@ class Desk:
         with self.state.lock:
             self.queue.refresh()
             words = form.q.casefold().split()
-            kept = [
-                one
-                for one in self.state.questions.values()
-                if form.state in (None, one.state)
-                and all(word in one.text.casefold() for word in words)
+            questions = [
+                question
+                for question in self.state.questions.values()
+                if form.state in (None, question.state)
+                and all(word in question.text.casefold() for word in words)
             ]
-            shown = [self._question(one, person) for one in kept]
-        for one, question in zip(shown, kept):
+            shown = [self._question(question, person) for question in questions]
+        for one, question in zip(shown, questions):
             one["leak"] = self._leak(question)
-        leaks = [one["leak"] for one in shown if one["state"] == "open"]
+        leaks = [row["leak"] for row in shown if row["state"] == "open"]
         target = self.workshop.settings.leak_target
         return {"questions": shown, "leak": {"mean": mean_leak(leaks), "target": target}}
 
@@ -515,7 +521,7 @@ class Desk:
         sees_all = person.role == "owner" or question.person == person.uid
         board = self.queue.boards.get(question.uid)
         documents = () if board is None else board.documents
-        shown: Plain = {
+        row: Plain = {
             **_about(question),
             "state": question.state,
             "origin": question.origin,
@@ -528,19 +534,19 @@ class Desk:
             },
         }
         if sees_all:
-            shown |= {"reference": question.reference, "sources": list(question.sources)}
+            row |= {"reference": question.reference, "sources": list(question.sources)}
         if person.role == "owner":
-            shown["odd"] = [
+            row["odd"] = [
                 {"person": self.state.people[uid].name, "note": note}
                 for uid, note in self.state.odd(question).items()
             ]
-        return shown
+        return row
 
     def _has_judged(self, person: Person, pair: Pair) -> bool:
         """Whether a person has judged a pair, or, for the owner, anybody."""
         people = self.state.judgements.get(pair, {})
-        asked = people if person.role == "owner" else [person.uid]
-        return any(one.kind != "later" for uid in asked for one in people.get(uid, ()))
+        uids = people if person.role == "owner" else [person.uid]
+        return any(judgement.kind != "later" for uid in uids for judgement in people.get(uid, ()))
 
     def put_question(self, person: Person, form: QuestionForm) -> Plain:
         """Store a question, a new one or one that is changed.
@@ -568,21 +574,21 @@ class Desk:
                 question = Question(uid=form.uid or new_uid(), person=person.uid, **fields)
             else:
                 question = replace(before, **fields, at=now())
-            known = self.state.candidates.get(question.uid, {})
+            candidates = self.state.candidates.get(question.uid, {})
             self.state.add(
                 [
                     question,
                     *(
                         Candidate(question=question.uid, document=source, origin="source")
                         for source in form.sources
-                        if source not in known
+                        if source not in candidates
                     ),
                 ]
             )
-            shown = {"question": self._question(question, person)}
+            answer = {"question": self._question(question, person)}
         if before is None or before.text != question.text:
             self._suggester.wake()
-        return shown
+        return answer
 
     def made_questions(self, _: Person, form: TemplatesForm) -> Plain:
         """Questions that templates would make from the corpus; nothing is stored."""
@@ -591,32 +597,34 @@ class Desk:
         with self.state.lock:
             existing = [
                 Query(
-                    one.uid,
-                    one.text,
-                    query_type=one.query_type,
+                    question.uid,
+                    question.text,
+                    query_type=question.query_type,
                     metadata={
-                        **one.metadata,
-                        "difficulty": one.difficulty,
-                        "sources": [*one.sources],
+                        **question.metadata,
+                        "difficulty": question.difficulty,
+                        "sources": [*question.sources],
                     },
                 )
-                for one in self.state.questions.values()
+                for question in self.state.questions.values()
             ]
         targets = self.workshop.settings.targets
-        made = make_questions(
+        outcome = make_questions(
             self.documents.corpus,
             n=form.n,
             existing=existing,
-            targets={by: shares for by, shares in targets.items() if by in TARGETS},
+            targets={field: shares for field, shares in targets.items() if field in TARGETS},
             seed=form.seed,
         )
-        self._made = {question.uid: question for question in made.questions}
-        shown = ("uid", "text", "query_type", "difficulty", "leak")
+        self._made = {question.uid: question for question in outcome.questions}
+        fields = ("uid", "text", "query_type", "difficulty", "leak")
         return {
-            "questions": [{key: getattr(one, key) for key in shown} for one in made.questions],
+            "questions": [
+                {key: getattr(question, key) for key in fields} for question in outcome.questions
+            ],
             "unmet": [
                 dict(zip(("by", "value", "share", "target"), row))
-                for row in unmet(made.targets, made.counts)
+                for row in unmet(outcome.targets, outcome.counts)
             ],
             "lacks_kiwi": self.workshop.settings.language == "ko" and not has_kiwi(),
         }
@@ -627,16 +635,16 @@ class Desk:
         Raises:
             ClashError: one of them was made before the last time.
         """
-        made = self._made
-        if not form.uids or any(uid not in made for uid in form.uids):
+        drafts = self._made
+        if not form.uids or any(uid not in drafts for uid in form.uids):
             raise ClashError("these were not made last", code="made", remedy="make them again")
         with self.state.lock:
-            chosen = [made[uid].query for uid in form.uids if uid not in self.state.questions]
-            if chosen:
-                dataset = GoldDataset(tuple(chosen))
+            queries = [drafts[uid].query for uid in form.uids if uid not in self.state.questions]
+            if queries:
+                dataset = GoldDataset(tuple(queries))
                 self.state.add(incoming(dataset, person, self.documents, None).records)
         self._suggester.wake()
-        return {"added": len(chosen)}
+        return {"added": len(queries)}
 
     def drop_question(self, person: Person, form: DropForm) -> Plain:
         """Ask a question no more; its judgements stay."""
@@ -686,7 +694,7 @@ class Desk:
         """The stretches that somebody marked, in the words of the text that they were shown."""
         doc = self.documents.get(judgement.document)
         text = "" if doc is None else doc.text or ""
-        return [own for start, end in judgement.spans if (own := text[start:end])]
+        return [words for start, end in judgement.spans if (words := text[start:end])]
 
     def releases(self) -> Plain:
         """The releases that were made, and what the next one would hold.
@@ -738,8 +746,8 @@ class Desk:
             )
         if outcome.version is None:
             raise ClashError(f"nothing has changed since {outcome.file.name}", code="same")
-        made = {"version": outcome.version, "file": outcome.file.name}
-        return {**made, "folder": str(outcome.file.parent.resolve()), **self.releases()}
+        record = {"version": outcome.version, "file": outcome.file.name}
+        return {**record, "folder": str(outcome.file.parent.resolve()), **self.releases()}
 
     def agreement(self) -> Plain:
         """How far people agree, as alpha with its interval.
@@ -749,7 +757,7 @@ class Desk:
         with self.state.lock:
             alpha = agreement(self.state, self.top)
             self.queue.refresh()
-            meant = sum(int(board.twice.sum()) for board in self.queue.boards.values())
+            n_meant = sum(int(board.twice.sum()) for board in self.queue.boards.values())
         ends = alpha.interval
         return {
             "value": alpha.value,
@@ -757,7 +765,7 @@ class Desk:
             "pairs": alpha.pairs,
             "questions": alpha.questions,
             "least": LEAST_PAIRS,
-            "meant": meant,
+            "meant": n_meant,
         }
 
     def progress(self, person: Person) -> Plain:
@@ -774,11 +782,17 @@ class Desk:
                 shown["totals"] = totals(boards) | counts
                 shown["agreement"] = self.agreement()
                 shown["people"] = [
-                    {"name": one.name, "judged": self._n_judged(one), "later": self._n_later(one)}
-                    for one in self.state.people.values()
-                    if one.role != "file"
+                    {
+                        "name": somebody.name,
+                        "judged": self._n_judged(somebody),
+                        "later": self._n_later(somebody),
+                    }
+                    for somebody in self.state.people.values()
+                    if somebody.role != "file"
                 ]
-                shown["estimates"] = [vars(one) for one in estimates(boards, self.queue.plan)]
+                shown["estimates"] = [
+                    vars(estimate) for estimate in estimates(boards, self.queue.plan)
+                ]
                 shown["notices"] = [
                     {"about": about, "code": remark.code, "values": list(remark.values)}
                     for about, remarks in list(self.remarks.items())
@@ -797,9 +811,12 @@ class Desk:
 
     def _n_later(self, person: Person) -> int:
         """How many pairs a person has put off and not judged since."""
-        pairs = {(one.question, one.document) for one in self.state.history.get(person.uid, ())}
+        pairs = {
+            (judgement.question, judgement.document)
+            for judgement in self.state.history.get(person.uid, ())
+        }
         newest = (self.state.newest(pair, person.uid) for pair in pairs)
-        return sum(one is not None and one.kind == "later" for one in newest)
+        return sum(judgement is not None and judgement.kind == "later" for judgement in newest)
 
 
 @contextmanager

@@ -57,7 +57,7 @@ _LOOKS = {
     "Z": "\u0396",
     "3": "\u0417\u0437",
 }
-_LATIN = str.maketrans({one: latin for latin, look in _LOOKS.items() for one in look})
+_LATIN = str.maketrans({letter: latin for latin, look in _LOOKS.items() for letter in look})
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]")
 """Letters and marks that are not drawn (Default_Ignorable_Code_Point), beside those of Cf."""
 
@@ -76,7 +76,7 @@ def of_name(name: str, people: Iterable[Person]) -> Person | None:
     """Whose a name is: who is called just so, else who has the same name; None if nobody has."""
     people = list(people)
     by_letter = (person for person in people if person.name == name)
-    return next(by_letter, next((own for own in people if same(own.name, name)), None))
+    return next(by_letter, next((person for person in people if same(person.name, name)), None))
 
 
 def _folded(name: str) -> str:
@@ -85,7 +85,9 @@ def _folded(name: str) -> str:
 
 
 def _seen(text: str) -> str:
-    return "".join(own for own in _UNSEEN.sub("", text) if unicodedata.category(own) != "Cf")
+    return "".join(
+        letter for letter in _UNSEEN.sub("", text) if unicodedata.category(letter) != "Cf"
+    )
 
 
 def _looks(name: str) -> Iterator[str]:

@@ -42,22 +42,24 @@ def read_doubts(path: Path) -> Rows:
                 "gold": {"text": str() as text, **gold},
                 "candidates": list() as places,
             } if all(
-                isinstance(one, dict)
-                and isinstance(one.get("id"), str)
-                and isinstance(one.get("share"), (int, float))
-                for one in places
+                isinstance(candidate, dict)
+                and isinstance(candidate.get("id"), str)
+                and isinstance(candidate.get("share"), (int, float))
+                for candidate in places
             ):
                 pass
             case _:
                 remedy = "name the file that kragx gold move wrote"
                 mistakes.add(place, "", f"{shorten(line)} is no gold that is left", remedy)
                 continue
-        own = questions.setdefault(uid, {"uid": uid, "text": query, "origin": "file", "gold": []})
+        record = questions.setdefault(
+            uid, {"uid": uid, "text": query, "origin": "file", "gold": []}
+        )
         if "." not in field:  # an alternative is no item of its own
             old: dict[str, object] = {"old_id": gold["id"]} if "id" in gold else {}
             marks = {"moved": verdict} | old
             item = {"text": text, "grade": gold.get("grade", 1), "metadata": marks}
-            own["gold"].append(item)
+            record["gold"].append(item)
         n_without += not places
         for one in places:
             values = {"question": uid, "document": one["id"], "origin": ORIGIN}
@@ -78,7 +80,9 @@ def check_place(text: str, document: str | None, share: float) -> None:
     remedy = "import into the workshop over the corpus that the gold was moved to"
     if document is None:
         raise DataError("the corpus has no such document", field="candidates", remedy=remedy)
-    letters, there = ("".join(filter(str.isalnum, own)).casefold() for own in (text, document))
-    runs = {letters[at : at + _RUN] for at in range(max(1, len(letters) - _RUN + 1))}
+    letters, there = (
+        "".join(filter(str.isalnum, string)).casefold() for string in (text, document)
+    )
+    runs = {letters[start : start + _RUN] for start in range(max(1, len(letters) - _RUN + 1))}
     if share >= _SURE and not any(run in there for run in runs):
         raise DataError("the document has nothing of the text", field="candidates", remedy=remedy)

@@ -69,11 +69,11 @@ class Imported(Result):
             phrase("candidates"): self.candidates,
         }
         added = counted({name: n for name, n in counts.items() if n}) or phrase("nothing new")
-        came = phrase(
+        summary = phrase(
             "imported from {path} ({form}): {added}", path=self.path, form=self.form, added=added
         )
         changed = phrase("{n} of them changes", n=self.changed) if self.changed else ""
-        yield Line(joined(", ", [came, changed]))
+        yield Line(joined(", ", [summary, changed]))
         if self.author is not None:
             yield Line(phrase("rows that name nobody are judgements of {name}", name=self.author))
         if self.unchanged:
@@ -127,12 +127,12 @@ def import_file(
     with state.lock:
         is_added = False
         while not is_added:  # another import may have come in between
-            known = state.store.imported()
+            n_imports = state.store.imported()
             state.refresh()
             merge = _Merge(state, rows, path.name, str(path), documents, grades, person)
             merge.take()
             merge.mistakes.refuse()
-            is_added = state.add(merge.added, known)
+            is_added = state.add(merge.added, n_imports)
         kinds = [type(record) for record in merge.added]
         return Imported(
             path,
@@ -176,9 +176,9 @@ class _Merge:
                 self.versions.setdefault(record.uid, []).append(record)
             self.known.add(record.uid)
         marks = ([row.values.get(name) for name in ("uid", "at")] for row in self.rows.rows)
-        self.in_file = {(uid, str(at)) for uid, at in marks if isinstance(uid, str)}
+        self.in_file = {(uid, str(time)) for uid, time in marks if isinstance(uid, str)}
         self.n_absent = len(
-            {one for one in self.known if self.state.is_known(one)}
+            {uid for uid in self.known if self.state.is_known(uid)}
             - {uid for uid, _ in self.in_file}
         )
         self.said: dict[tuple[str, str, str, bool], Judgement] = {}
@@ -300,8 +300,8 @@ class _Merge:
         record = self._record(Candidate, values)
         if record.origin == ORIGIN and self.rows.adds_only:
             check_place(record.detail, self._text(record.document), record.score or 0.0)
-            own = (record.question, record.document, record.detail)
-            record = moved_candidate(*own, record.score or 0.0)
+            place = (record.question, record.document, record.detail)
+            record = moved_candidate(*place, record.score or 0.0)
         if record.uid in self.known:
             self.n_unchanged += 1
             return
@@ -386,7 +386,7 @@ class _Merge:
         return self.state.newest(pair, like.person)
 
     def _counts(self, judgement: Judgement) -> bool:
-        return any(one.uid == judgement.uid for one in self.state.history[judgement.person])
+        return any(row.uid == judgement.uid for row in self.state.history[judgement.person])
 
     @staticmethod
     def _renewed(record: Judgement) -> Judgement:
@@ -475,29 +475,31 @@ class _Merge:
     def _person_of(self, row: Row) -> str:
         """The uid of whose a row without a person's uid is."""
         name = unicodedata.normalize("NFC", row.person or "").strip()
-        by_name = [uid for uid, one in self.people.items() if one.name == name]
+        by_name = [uid for uid, person in self.people.items() if person.name == name]
         if not by_name:
-            by_name = [uid for uid, one in self.people.items() if name and same(one.name, name)]
+            by_name = [
+                uid for uid, person in self.people.items() if name and same(person.name, name)
+            ]
         if len(by_name) == 1:
             return by_name[0]
         if len(by_name) > 1:
             problem = f"{len(by_name)} people are called {name!r}"
             raise DataError(problem, field="person", remedy="write a uid into person_uid")
         if self.person is None and name:
-            names = [one.name for one in self.people.values()]
+            names = [person.name for person in self.people.values()]
             remedy = f"{nearest(name, names)}; or name --person for somebody new"
             raise DataError(f"nobody is called {name!r}", field="person", remedy=remedy)
-        own = self.person or self.name
-        if own != name:
-            self.author = own
-        if known := of_name(own, self.people.values()):
-            return known.uid
-        for one in self.people.values():
-            if one.role != "file" and alike(one.name, own):
+        author = self.person or self.name
+        if author != name:
+            self.author = author
+        if person_known := of_name(author, self.people.values()):
+            return person_known.uid
+        for somebody in self.people.values():
+            if somebody.role != "file" and alike(somebody.name, author):
                 remedy = "write it the same, or give each a name of their own"
-                problem = f"{own!r} looks like {one.name!r}, who is here already"
+                problem = f"{author!r} looks like {somebody.name!r}, who is here already"
                 raise DataError(problem, field="person", remedy=remedy)
-        person = Person(name=own, role="annotator" if self.person else "file")
+        person = Person(name=author, role="annotator" if self.person else "file")
         self.people[person.uid] = person
         self.added.insert(0, person)
         return person.uid
@@ -512,12 +514,12 @@ def _adapter(table: str) -> Any:
 
 def _over(known: Record, values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a record, those that a row says otherwise as it says them."""
-    own = asdict(known)
+    fields = asdict(known)
     for name, value in values.items():
-        before = own.get(name)
+        before = fields.get(name)
         both_texts = isinstance(value, str) and isinstance(before, str)
-        own[name] = before if both_texts and is_same(value, str(before)) else value
-    return own
+        fields[name] = before if both_texts and is_same(value, str(before)) else value
+    return fields
 
 
 def _key(judgement: Judgement) -> tuple[str, str, str, bool]:

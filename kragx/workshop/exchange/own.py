@@ -157,8 +157,8 @@ def _sheet(source: Source) -> Iterator[dict[str, object]]:
         yield {"record": "person", "person": person.name, **_common(person)}
     for question in state.questions.values():
         author = named(state.people.get(question.person), question.person)
-        own = {"record": "question", "question": question.text, "person": author}
-        yield own | {"person_uid": question.person} | _common(question)
+        values = {"record": "question", "question": question.text, "person": author}
+        yield values | {"person_uid": question.person} | _common(question)
     judgements = (record for record in source.history() if isinstance(record, Judgement))
     for number, judgement in enumerate(judgements, start=1):
         question = state.questions[judgement.question]
@@ -207,9 +207,9 @@ def read_sheet(path: Path) -> Rows:
         if unknown := [name for name in cells if name not in _COLUMNS]:
             hint = nearest(unknown[0], _COLUMNS)
             raise DataError("unknown column", path=f"{path}:1", field=unknown[0], remedy=hint)
-        own = {name: unguarded(cell) for name, cell in cells.items()}
+        values = {name: unguarded(cell) for name, cell in cells.items()}
         try:
-            rows.append(_row(f"row {number}", own))
+            rows.append(_row(f"row {number}", values))
         except DataError as error:
             mistakes.add(f"row {number}", error.field, error.problem, error.remedy)
     mistakes.refuse()

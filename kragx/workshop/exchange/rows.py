@@ -104,13 +104,17 @@ class Source:
         for question, document in (*self.state.judgements, *self.state.decisions):
             if question in documents:
                 documents[question][document] = None
-        return [(question, document) for question, own in documents.items() for document in own]
+        return [
+            (question, document)
+            for question, of_question in documents.items()
+            for document in of_question
+        ]
 
     def said(self, pair: Pair) -> list[Judgement]:
         """What each person says of a pair now, "later" too."""
         people = self.state.judgements.get(pair, {})
         newest = (history[-1] for history in people.values() if history)
-        return [one for one in newest if self.person in (None, one.person)]
+        return [judgement for judgement in newest if self.person in (None, judgement.person)]
 
     def decision(self, pair: Pair) -> Judgement | None:
         """What settles a pair; none where one person's grades are wanted."""
@@ -124,10 +128,10 @@ class Source:
             if now.state == "conflict":
                 return None, phrase("that people grade differently and nobody has decided")
             return now.grade, phrase("that are unusable") if now.state == "unusable" else ""
-        own = next(iter(self.said(pair)), None)
-        if own is None:
+        judgement = next(iter(self.said(pair)), None)
+        if judgement is None:
             return None, ""
-        return own.grade, phrase("that are unusable") if own.kind == "unusable" else ""
+        return judgement.grade, phrase("that are unusable") if judgement.kind == "unusable" else ""
 
 
 @dataclass
@@ -185,7 +189,7 @@ def is_same(text: str, known: str) -> bool:
     """
     if text == known:
         return True
-    text, known = (re.sub(r"\r\n?", "\n", own) for own in (text, known))
+    text, known = (re.sub(r"\r\n?", "\n", lines) for lines in (text, known))
     return text == known or ("?" in text and text == "".join(map(_in_cp949, known)))
 
 

@@ -64,8 +64,13 @@ def write_label_studio(source: Source, path: Path) -> Written:
         data = {"question": question.text, "document": text}
         data |= {"question_uid": pair[0], "document_id": pair[1]}
         decision = source.decision(pair)
-        said = source.said(pair) + ([decision] if decision else [])
-        tasks.append({"data": data, "annotations": [_annotation(source, one) for one in said]})
+        judgements = source.said(pair) + ([decision] if decision else [])
+        tasks.append(
+            {
+                "data": data,
+                "annotations": [_annotation(source, judgement) for judgement in judgements],
+            }
+        )
     _write(tasks, path)
     words = (*map(str, source.grades), "unusable", "later")
     choices = "\n".join(f'    <Choice value="{word}"/>' for word in words)
@@ -102,12 +107,18 @@ def write_argilla(source: Source, path: Path) -> Written:
     for pair, text in _pairs(source, left_out):
         question = source.state.questions[pair[0]]
         responses: dict[str, list[dict[str, Any]]] = {}
-        for one in source.said(pair):
-            spans = [{"start": start, "end": end, "label": "evidence"} for start, end in one.spans]
-            own = {"grade": grade_word(one), "evidence": spans, "note": one.note}
-            for name, value in own.items():
+        for judgement in source.said(pair):
+            spans = [
+                {"start": start, "end": end, "label": "evidence"} for start, end in judgement.spans
+            ]
+            answers = {"grade": grade_word(judgement), "evidence": spans, "note": judgement.note}
+            for name, value in answers.items():
                 if value:
-                    response = {"value": value, "user_id": _user(one.person), "status": "submitted"}
+                    response = {
+                        "value": value,
+                        "user_id": _user(judgement.person),
+                        "status": "submitted",
+                    }
                     responses.setdefault(name, []).append(response)
         records.append(
             {

@@ -49,8 +49,8 @@ class Documents(Mapping[str, Doc]):
         start, end = (first + int(place) for place in span.split("-"))
         own = {"source": source, "start": start, "end": end}
         of_whole = {"start_index", "end_index"}
-        others = {key: one for key, one in whole.metadata.items() if key not in of_whole}
-        return Doc(doc_id, text, others | own)
+        metadata = {key: value for key, value in whole.metadata.items() if key not in of_whole}
+        return Doc(doc_id, text, metadata | own)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._docs)

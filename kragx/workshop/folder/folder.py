@@ -311,15 +311,17 @@ def start(
     if workshop.settings.config is not None:
         _check_config(workshop.settings.config)
     gold_set = None if gold is None else read_dataset(gold)
-    more = None if questions is None else read_dataset(questions)
+    question_set = None if questions is None else read_dataset(questions)
     people = [
-        Person(name=source.name, role="file") for source in (gold_set, more) if source is not None
+        Person(name=source.name, role="file")
+        for source in (gold_set, question_set)
+        if source is not None
     ]
     records = []
-    for person, source in zip(people, filter(None, (gold_set, more))):
+    for person, source in zip(people, filter(None, (gold_set, question_set))):
         top = max(workshop.settings.scale) if source is gold_set else None
         records.append(incoming(source, person, documents, top))
-    _check_once([gold_set, more])
+    _check_once([gold_set, question_set])
     of_sample: list[Record] = []
     if drawn is not None:
         people.append(Person(name=Path(str(sample)).name, role="file"))
@@ -333,8 +335,8 @@ def start(
         if next(store.after({}), None) is not None:
             remedy = "name another with --schema, or copy the folder of the one that uses it"
             raise UsageError("holds a workshop already", field=str(address), remedy=remedy)
-        own = [record for of_source in records for record in of_source.records]
-        store.add([*people, *own, *of_sample])
+        records_of_sources = [record for of_source in records for record in of_source.records]
+        store.add([*people, *records_of_sources, *of_sample])
     _ = workshop.secret
     for file, own_text in (
         (GUIDELINES, _sample(language)),
@@ -347,7 +349,7 @@ def start(
     return Started(
         folder=folder,
         documents=len(documents),
-        questions=sum(isinstance(record, Question) for record in (*own, *of_sample)),
+        questions=sum(isinstance(record, Question) for record in (*records_of_sources, *of_sample)),
         judgements=sum(of_source.judgements for of_source in records),
         kept=sum(of_source.kept for of_source in records),
         has_password=database is not None and "${" not in database and "***" in str(address),
@@ -450,6 +452,6 @@ def _readable(error: ValidationError) -> Iterator[str]:
             yield f"{field}: missing; it is required"
         else:
             value = detail["input"]
-            shown = "" if isinstance(value, (dict, list)) else f" ({value!r})"
+            value_text = "" if isinstance(value, (dict, list)) else f" ({value!r})"
             message = detail["ctx"]["error"] if detail["type"] == "value_error" else detail["msg"]
-            yield f"{field}: {str(message)[:1].lower()}{str(message)[1:]}{shown}"
+            yield f"{field}: {str(message)[:1].lower()}{str(message)[1:]}{value_text}"

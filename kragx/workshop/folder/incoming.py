@@ -46,7 +46,7 @@ def incoming(
     Raises:
         DataError: a question has no text, and nobody could judge for it.
     """
-    made: list[Record] = []
+    records: list[Record] = []
     n_judgements = n_kept = 0
     for query in dataset:
         if not query.text:
@@ -54,24 +54,28 @@ def incoming(
             remedy = "name a gold set with the questions' texts"
             raise DataError(problem, path=dataset.name, field="query", remedy=remedy)
         judged: list[Judgement] = []
-        kept: list[dict[str, Any]] = []
+        items: list[dict[str, Any]] = []
         for gold in () if top is None else query.gold:
             judgement = _judgement(query, gold, person, documents, top)
-            if judgement is None or judgement.document in {one.document for one in judged}:
-                kept.append(_plain(gold))
+            if judgement is None or judgement.document in {
+                judgement_before.document for judgement_before in judged
+            }:
+                items.append(_plain(gold))
             else:
                 judged.append(judgement)
-        question = _question(query, person, kept)
-        made.append(question)
-        suggested = dict.fromkeys([*(one.document for one in judged), *question.sources])
-        made += (
+        question = _question(query, person, items)
+        records.append(question)
+        suggested = dict.fromkeys(
+            [*(judgement_now.document for judgement_now in judged), *question.sources]
+        )
+        records += (
             Candidate(question=query.id, document=document, origin="source", detail=person.name)
             for document in suggested
             if document in documents
         )
-        made += judged
-        n_judgements, n_kept = n_judgements + len(judged), n_kept + len(kept)
-    return Incoming(tuple(made), len(dataset), n_judgements, n_kept)
+        records += judged
+        n_judgements, n_kept = n_judgements + len(judged), n_kept + len(items)
+    return Incoming(tuple(records), len(dataset), n_judgements, n_kept)
 
 
 def _question(query: Query, person: Person, kept: list[dict[str, Any]]) -> Question:

@@ -21,9 +21,9 @@ def token_of(person: Person, secret: bytes) -> str:
 
 def holder(token: str, people: Iterable[Person], secret: bytes) -> Person | None:
     """The person of a link, gone or not; None if it is nobody's. Files have no links."""
-    own = token.encode("utf-8", "replace")
+    given = token.encode("utf-8", "replace")
     match = None
     for person in people:  # all of them, so that the time tells nothing
-        if hmac.compare_digest(token_of(person, secret).encode(), own) and person.role != "file":
+        if hmac.compare_digest(token_of(person, secret).encode(), given) and person.role != "file":
             match = person
     return match

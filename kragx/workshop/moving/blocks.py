@@ -70,9 +70,9 @@ class Block:
         """Which letters of the own rows begin a gram that is in its row."""
         start = self.letters.start
         change = np.zeros(len(self.letters.codes) + 1, np.int64)
-        own = slice(self.own.start, self.own.stop)
-        np.add.at(change, start[:-1][own], 1)
-        np.add.at(change, np.maximum(start[1:] - GRAM + 1, start[:-1])[own], -1)
+        rows = slice(self.own.start, self.own.stop)
+        np.add.at(change, start[:-1][rows], 1)
+        np.add.at(change, np.maximum(start[1:] - GRAM + 1, start[:-1])[rows], -1)
         return np.cumsum(change[:-1]) > 0
 
     def rows(self, row: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
@@ -87,8 +87,8 @@ class Block:
 
     def new_grams(self) -> Hashes:
         """The hashes of the grams that begin in the own rows, and not in the row before as well."""
-        own = slice(*(self.row + self.overlap)[[self.own.start, self.own.stop]].tolist())
-        return self.stream_hashes[own][self.is_text[own]]
+        letters = slice(*(self.row + self.overlap)[[self.own.start, self.own.stop]].tolist())
+        return self.stream_hashes[letters][self.is_text[letters]]
 
     def around(self, begin: int, end: int, n: int) -> tuple[Codes, Codes]:
         """Up to `n` letters before and behind a stretch of the stream, of the same source."""
@@ -112,15 +112,15 @@ def blocks(
             another corpus; those of this one are added.
     """
     banners = set() if banners is None else banners
-    more = 2 * NEIGHBOURS
+    margin = 2 * NEIGHBOURS
     rows, n_characters, first, begin = [_NONE] * NEIGHBOURS, 0, -NEIGHBOURS, 0
     for doc in docs:
         rows.append(doc)
         n_characters += len(doc.text or "")
-        if n_characters > size and len(rows) > more:
+        if n_characters > size and len(rows) > margin:
             block = _block(first, rows, begin, banners)
             yield block
-            first, begin, rows = first + len(rows) - more, block.place[-more], rows[-more:]
+            first, begin, rows = first + len(rows) - margin, block.place[-margin], rows[-margin:]
             n_characters = 0
     if len(rows) > NEIGHBOURS:
         yield _block(first, [*rows, *[_NONE] * NEIGHBOURS], begin, banners)
@@ -177,9 +177,9 @@ def _overlap(before: str, after: str) -> int:
     if len(head) < _HEAD:
         return 0
     # A chunk that is all of its neighbour is another place of the same text.
-    at = before.find(head, max(1, len(before) - len(after) + 1))
-    while at >= 0:
-        if after.startswith(before[at:]):
-            return len(before) - at
-        at = before.find(head, at + 1)
+    place = before.find(head, max(1, len(before) - len(after) + 1))
+    while place >= 0:
+        if after.startswith(before[place:]):
+            return len(before) - place
+        place = before.find(head, place + 1)
     return 0

@@ -177,34 +177,34 @@ class _Place:
         of_chunk: defaultdict[int, set[_Run]] = defaultdict(set)
         for number, run in meetings:
             of_chunk[number].add(run)
-        runs = {run for own in of_chunk.values() for run in _apart(own)}
+        runs = {run for stretches in of_chunk.values() for run in _apart(stretches)}
         self.runs = _chain(runs, probe, is_own)
         low, high = max(0, probe.low - LEAST), min(len(probe.codes), probe.high + LEAST)
         self.is_held = any(
             run.first <= low and run.last >= high and is_own(run) for run in self.runs
         )
-        whole, there = np.zeros(len(probe.codes), bool), np.zeros(len(unique), bool)
+        whole, is_there = np.zeros(len(probe.codes), bool), np.zeros(len(unique), bool)
         for run in self.runs:
             whole[run.first : run.last] = True
             if run.last - run.first >= GRAM:
                 begin, end = np.searchsorted(unique, [run.first, run.last - GRAM + 1])
-                there[begin:end] = True
+                is_there[begin:end] = True
         self.equal = whole[probe.low : probe.high]
         self.share = float(self.equal.mean())
         left, right = unique < probe.low, unique > probe.high - GRAM
-        in_text = search.step * int(there[~left & ~right].sum())
+        in_text = search.step * int(is_there[~left & ~right].sum())
         self.has_own = in_text >= _FEWEST
         ends = [
-            at
+            letter
             for run in self.runs
             if run.last - run.first >= _LONG
-            for at, is_other in ((run.first, run.before), (run.last, run.after))
+            for letter, is_other in ((run.first, run.before), (run.last, run.after))
             # Where the text has letters of its own, another document may be beside its own now.
-            if is_other and (probe.low < at < probe.high or in_text < _FEWEST)
+            if is_other and (probe.low < letter < probe.high or in_text < _FEWEST)
         ]
-        self.weight = search.step * int(there.sum()) - AGAINST * len(ends)
+        self.weight = search.step * int(is_there.sum()) - AGAINST * len(ends)
         self.is_framed = self.weight >= _FEWEST and all(
-            not n_letters or search.step * there[side].sum() >= _FEWEST
+            not n_letters or search.step * is_there[side].sum() >= _FEWEST
             for n_letters, side in ((probe.low, left), (len(probe.codes) - probe.high, right))
         )
         self.is_known = self.is_framed or (self.has_own and self.weight >= _FEWEST)
@@ -231,9 +231,9 @@ class _Place:
 
         A word that was put in there belongs to what is before it, a sentence to neither side.
         """
-        at = bisect_left(self.runs, letter, key=lambda run: run.first)
-        before = self.runs[at - 1] if at else None
-        after = self.runs[at] if at < len(self.runs) else None
+        position = bisect_left(self.runs, letter, key=lambda run: run.first)
+        before = self.runs[position - 1] if position else None
+        after = self.runs[position] if position < len(self.runs) else None
         if before is not None and letter < before.last:
             return before.shift + letter
         if before is None:
@@ -252,14 +252,14 @@ class _Place:
 
     def letter(self, place: int) -> int:
         """Which letter of the gold text a place of the corpus is."""
-        at = bisect(self.runs, place, key=lambda run: run.place)
-        if at == 0:
+        position = bisect(self.runs, place, key=lambda run: run.place)
+        if position == 0:
             letter = place - self.runs[0].shift
         else:
-            run = self.runs[at - 1]
+            run = self.runs[position - 1]
             letter = place - run.shift
             if letter > run.last:  # edited: of the words before, as far as they go
-                after = self.runs[at].first if at < len(self.runs) else letter
+                after = self.runs[position].first if position < len(self.runs) else letter
                 letter = min(letter, after)
         return min(max(letter, self.probe.low), self.probe.high) - self.probe.low
 
@@ -315,8 +315,8 @@ def _chain(runs: Collection[_Run], probe: Probe, is_own: Callable[[_Run], bool])
     chains: list[tuple[float, int, int]] = []  # its worth, the part before, from which letter on
     for at, part in enumerate(parts):
         # What may as well be of what is around the text is that.
-        less = 0.5 if part.is_in(probe) and not own[at] else 0.0
-        best = (part.last - part.first - less, -1, part.first)
+        penalty = 0.5 if part.is_in(probe) and not own[at] else 0.0
+        best = (part.last - part.first - penalty, -1, part.first)
         for number in range(at):
             before = parts[number]
             first = max(part.first, before.last, before.end - part.shift)
@@ -329,7 +329,9 @@ def _chain(runs: Collection[_Run], probe: Probe, is_own: Callable[[_Run], bool])
                 cost = away / _PUT_IN
             else:
                 cost = min(away, _JUMP) if own[at] and own[number] else away
-            best = max(best, (chains[number][0] + part.last - first - less - cost, number, first))
+            best = max(
+                best, (chains[number][0] + part.last - first - penalty - cost, number, first)
+            )
         chains.append(best)
     at = max(range(len(parts)), key=lambda number: chains[number][0], default=-1)
     chain: list[tuple[_Run, bool]] = []
@@ -356,10 +358,10 @@ def _apart(runs: Collection[_Run]) -> Iterator[_Run]:
     A chunk is of one document: where the next one begins as the gold text ends, the letters there
     are those of what is behind it.
     """
-    kept: list[_Run] = []
+    runs_kept: list[_Run] = []
     for run in sorted(runs, key=lambda run: (run.first - run.last, run)):
         begin, end = run.place, run.end
-        for other in kept:
+        for other in runs_kept:
             if other.last - other.first == run.last - run.first:
                 continue
             if other.place <= begin:
@@ -367,8 +369,8 @@ def _apart(runs: Collection[_Run]) -> Iterator[_Run]:
             else:
                 end = min(end, other.place)
         if end - begin >= min(2, run.last - run.first):
-            kept.append(run.part(begin - run.shift, end - run.shift))
-    yield from kept
+            runs_kept.append(run.part(begin - run.shift, end - run.shift))
+    yield from runs_kept
 
 
 def _joined(runs: Collection[_Run]) -> list[_Run]:
@@ -385,7 +387,11 @@ def _joined(runs: Collection[_Run]) -> list[_Run]:
 
 def _cut(run: _Run, low: int, high: int) -> Iterator[_Run]:
     """What of a run is before, in and behind the gold text."""
-    bounds = [run.first, *(at for at in (low, high) if run.first < at < run.last), run.last]
+    bounds = [
+        run.first,
+        *(bound for bound in (low, high) if run.first < bound < run.last),
+        run.last,
+    ]
     yield from (run.part(first, last) for first, last in pairwise(bounds))
 
 
@@ -496,8 +502,8 @@ def _is_beside_itself(probe: Probe) -> bool:
     left, own, right = (part.tobytes() for part in np.split(probe.codes, [probe.low, probe.high]))
     size = 4 * min(GRAM, probe.high - probe.low)
     return any(
-        own[at : at + size] in around
-        for at in range(0, len(own) - size + 1, 4)
+        own[start : start + size] in around
+        for start in range(0, len(own) - size + 1, 4)
         for around in (left, right)
     )
 
@@ -523,14 +529,14 @@ def _in_parts(places: list[_Place], *, is_common: bool) -> Choice:
         choice.verdict = "lost" if share < GONE else choice.verdict
         return choice
     places = [place for place in places if place.is_known]
-    known = np.any([place.equal for place in places], axis=0)
-    if is_common or (covered > 1).mean() > 0.1 or known.mean() < THERE:
+    is_known = np.any([place.equal for place in places], axis=0)
+    if is_common or (covered > 1).mean() > 0.1 or is_known.mean() < THERE:
         return _unsure(places, phrase("its parts stand in several places"))
     pieces = []
     for place in places:
         low, high = place.probe.low, place.probe.high
-        own = [run for run in place.runs if run.last > low and run.first < high]
-        place.begin, place.end = max(place.begin, own[0].place), min(place.end, own[-1].end)
+        runs = [run for run in place.runs if run.last > low and run.first < high]
+        place.begin, place.end = max(place.begin, runs[0].place), min(place.end, runs[-1].end)
         pieces += _pieces(place)
     return _choice_of(pieces, covered > 0)
 
@@ -587,16 +593,18 @@ def _pieces(place: _Place) -> list[Piece]:
             continue
         best = max(holding, key=lambda number: (inside[number][1], -number))
         end = inside[best][1]
-        others = [number for number in holding if number != best and inside[number][1] >= end]
+        chunks = [number for number in holding if number != best and inside[number][1] >= end]
         low, high = place.letter(begin), place.letter(end)
         stretches = place.stretches(best, low, high)
         share = max(high - low, 1)
-        pieces.append(Piece([best, *others], stretches, low, high, share))
+        pieces.append(Piece([best, *chunks], stretches, low, high, share))
         begin = end
     # Of a letter or two that were edited nobody knows on which side of a chunk's end they are.
-    few = max(2, 0.02 * len(place.equal))
+    n_few = max(2, 0.02 * len(place.equal))
     return [
-        piece for piece in pieces if piece.share > few or place.equal[piece.low : piece.high].any()
+        piece
+        for piece in pieces
+        if piece.share > n_few or place.equal[piece.low : piece.high].any()
     ] or pieces
 
 

@@ -72,13 +72,13 @@ def letters(texts: Sequence[str]) -> Letters:
     if new := np.unique(codes[folded == _UNKNOWN]).tolist():
         table[new] = [*map(_folded, new)]
         folded = table[codes]
-    kept = np.flatnonzero(folded)
-    start = np.searchsorted(kept, begin)
-    place = (kept - np.repeat(begin[:-1], np.diff(start))).astype(np.int32)
+    letters = np.flatnonzero(folded)
+    start = np.searchsorted(letters, begin)
+    place = (letters - np.repeat(begin[:-1], np.diff(start))).astype(np.int32)
     for row, (_, origin) in composed.items():
         own = slice(start[row], start[row + 1])
         place[own] = origin[place[own]]
-    return Letters(folded[kept], start, place)
+    return Letters(folded[letters], start, place)
 
 
 def _composed(text: str) -> tuple[str, NDArray[np.int32]]:
@@ -102,8 +102,8 @@ def _folded(code: int) -> int:
     char = chr(code)
     if not char.isalnum():
         return 0
-    plain = unicodedata.normalize("NFKC", char).casefold()
-    return ord(plain) if len(plain) == 1 and plain.isalnum() else code
+    folded = unicodedata.normalize("NFKC", char).casefold()
+    return ord(folded) if len(folded) == 1 and folded.isalnum() else code
 
 
 def grams(codes: Codes, size: int = GRAM) -> Hashes:

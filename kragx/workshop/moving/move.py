@@ -179,11 +179,11 @@ class Move(Result):
             return
         yield Heading(f"{name}: {len(items):,}")
         for item in items[:_SHOWN]:
-            where = ", ".join(f"{place.id} ({place.share:.0%})" for place in item.places[:3])
-            maybe = phrase("perhaps {where}", where=visible(where))
-            own = f" {item.id}" if item.id is not None else ""
-            name = visible(f"{item.query}, {item.field}{own}")
-            why = joined("; ", [item.reason, maybe if where else ""])
+            places = ", ".join(f"{place.id} ({place.share:.0%})" for place in item.places[:3])
+            maybe = phrase("perhaps {where}", where=visible(places))
+            gold_id = f" {item.id}" if item.id is not None else ""
+            name = visible(f"{item.query}, {item.field}{gold_id}")
+            why = joined("; ", [item.reason, maybe if places else ""])
             yield Line(joined(": ", [name, why]), item="?")
         if len(items) > _SHOWN:
             more = phrase("and {n} more", n=len(items) - _SHOWN)
@@ -225,8 +225,8 @@ def move(gold: object, old: object, new: object) -> Move:
     named = [
         (query, number, name, Doc(item.id, item.text, item.metadata))
         for query in dataset
-        for number, own in enumerate(query.gold)
-        for name, item in named_items(number, own)
+        for number, gold in enumerate(query.gold)
+        for name, item in named_items(number, gold)
         if item.id is not None or item.text is not None
     ]
     # The gold of many queries is the same chunks.
@@ -239,19 +239,19 @@ def move(gold: object, old: object, new: object) -> Move:
             numbers[key] = len(distinct)
             distinct.append(doc)
         which.append(numbers[key])
-    probes, known = probes_of(distinct, documents(old))
+    probes, known_grams = probes_of(distinct, documents(old))
     without = {probe.doc.id for probe in probes if probe.text is None}
     if without:
         raise _lacking(named, without, old)
-    found = search(probes, known, documents(new))
-    del known
+    search_result = search(probes, known_grams, documents(new))
+    del known_grams
     choices = []
     for number in range(len(probes)):
-        is_same = number in found.same
-        choices.append(Choice("same") if is_same else choose(number, probes, found))
-        found.meetings[number] = []  # the choice has what is needed of them
+        is_same = number in search_result.same
+        choices.append(Choice("same") if is_same else choose(number, probes, search_result))
+        search_result.meetings[number] = []  # the choice has what is needed of them
     by_item: defaultdict[tuple[str, int], list[Option]] = defaultdict(list)
-    options = [option_of(probes[n], choices[n], found.chunks) for n in which]
+    options = [option_of(probes[n], choices[n], search_result.chunks) for n in which]
     for (query, number, *_), option in zip(named, options):
         by_item[query.id, number].append(option)
     queries, n_joined = [], 0
@@ -261,7 +261,7 @@ def move(gold: object, old: object, new: object) -> Move:
         queries.append(moved)
         n_joined += n
     items = tuple(
-        _moved(query, name, query.gold[number].grade, option, found.chunks)
+        _moved(query, name, query.gold[number].grade, option, search_result.chunks)
         for (query, number, name, _), option in zip(named, options)
     )
     return Move(
@@ -270,7 +270,7 @@ def move(gold: object, old: object, new: object) -> Move:
         n_edited=sum(bool(item.edited) for item in items),
         n_joined=n_joined,
         n_left_out=sum(option.left_out for option in options),
-        n_chunks=found.n_chunks,
+        n_chunks=search_result.n_chunks,
         bare=tuple(_bare(dataset, by_item)),
         items=items,
         dataset=replace(dataset, queries=tuple(queries)),

@@ -110,13 +110,13 @@ def _read(probe: Probe, block: Block, row: int, first: int, last: int | None) ->
 
     `first` and `last` are the characters of the chunk that its id means.
     """
-    doc, own, places = block.docs[row], block.letters.of(row), block.letters.places(row)
+    doc, codes, places = block.docs[row], block.letters.of(row), block.letters.places(row)
     whole = doc.text or ""
     low, high = np.searchsorted(places, [first, len(whole) if last is None else last]).tolist()
     probe.size, probe.chunk = high - low, content(whole[first:last])
     probe.text, text = whole[first:last], probe.doc.text
     if text is not None:
-        begin = _find(own[low:high], letters([text]).codes, _stretch(probe.doc, doc, places))
+        begin = _find(codes[low:high], letters([text]).codes, _stretch(probe.doc, doc, places))
         probe.text, probe.apart = text, begin is None
         if begin is not None:
             low, high = low + begin[0], low + begin[1]
@@ -124,7 +124,7 @@ def _read(probe: Probe, block: Block, row: int, first: int, last: int | None) ->
         probe.begin = int(places[low])
     place = int(block.row[row])
     left, right = block.around(place + low, place + high, AROUND)
-    probe.codes = np.concatenate((left, own[low:high], right))
+    probe.codes = np.concatenate((left, codes[low:high], right))
     probe.low, probe.high = len(left), len(left) + high - low
     # A document of which stretches are gold is their source, unless it names another.
     probe.source, start = origin_of(doc) if last is None else place_of(doc)
@@ -147,10 +147,10 @@ def _find(codes: Codes, wanted: Codes, first: int) -> tuple[int, int] | None:
     """Where letters stand in others, from a place on rather than before; None if they do not."""
     if not len(wanted):
         return None
-    text, own = _text(codes), _text(wanted)
-    at = text.find(own, first)
-    at = text.find(own) if at < 0 else at
-    return None if at < 0 else (at, at + len(wanted))
+    text, pattern = _text(codes), _text(wanted)
+    place = text.find(pattern, first)
+    place = text.find(pattern) if place < 0 else place
+    return None if place < 0 else (place, place + len(wanted))
 
 
 def _text(codes: Codes) -> str:

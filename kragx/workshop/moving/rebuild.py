@@ -135,8 +135,8 @@ def _edited(text: str, places: Places | None, choice: Choice) -> float:
     if characters := {char for char in set(text) if unspaced(char)}:
         alone = np.array([text[place] in characters for place in places.tolist()], bool)
         begins[1:] |= alone[1:] | alone[:-1]
-    gone = np.logical_or.reduceat(~choice.equal, np.flatnonzero(begins))
-    return float(gone.mean())
+    is_gone = np.logical_or.reduceat(~choice.equal, np.flatnonzero(begins))
+    return float(is_gone.mean())
 
 
 def _ends(probe: Probe, piece: Piece, text: str) -> tuple[int, int]:
@@ -145,9 +145,9 @@ def _ends(probe: Probe, piece: Piece, text: str) -> tuple[int, int]:
     begin, end, before, behind = _characters(piece.runs, low, high, text)
     letter = str.isalnum
     for _ in range(before):
-        begin = next((at for at in range(begin - 1, -1, -1) if letter(text[at])), begin)
+        begin = next((place for place in range(begin - 1, -1, -1) if letter(text[place])), begin)
     for _ in range(behind):
-        end = next((at + 1 for at in range(end, len(text)) if letter(text[at])), end)
+        end = next((place + 1 for place in range(end, len(text)) if letter(text[place])), end)
     while begin and text[begin - 1] in _OPENING:
         begin -= 1
     while end < len(text) and not text[end].isspace() and not letter(text[end]):
@@ -261,8 +261,10 @@ def rebuilt(query: Query, options: Sequence[Sequence[Option]]) -> tuple[Query, i
         for gold in _golds(query.gold[number], option)
     ]
     _settle(items)
-    kept = _joined(items)
-    return replace(query, gold=tuple(item.gold for item in kept)), len(items) - len(kept)
+    joined_items = _joined(items)
+    return replace(query, gold=tuple(item.gold for item in joined_items)), len(items) - len(
+        joined_items
+    )
 
 
 def _golds(gold: Gold, options: Sequence[Option]) -> list[Gold]:
@@ -322,14 +324,14 @@ def _settle(items: list[_Item]) -> None:
             continue
         if not option.is_open:
             ids = {doc.id for ors in option.parts for doc in ors}
-            both = next((name for name in relevant if name in ids), None)
-            if both is None:
+            shared = next((name for name in relevant if name in ids), None)
+            if shared is None:
                 continue
             option.give_up(
                 phrase(
                     "it is not relevant, and {id} holds gold of grade {grade:g} as well",
-                    id=both,
-                    grade=relevant[both].gold.grade,
+                    id=shared,
+                    grade=relevant[shared].gold.grade,
                 )
             )
         if gold.id is not None:
@@ -345,7 +347,7 @@ def _settle(items: list[_Item]) -> None:
 
 def _joined(items: list[_Item]) -> list[_Item]:
     """Relevant items that are in one chunk now count once, with the highest of their grades."""
-    gone: list[_Item] = []
+    removed: list[_Item] = []
     for group in _by_chunk([item for item in items if item.gold.grade > 0]):
         grade = max(item.gold.grade for item in group)
         places = [
@@ -368,5 +370,5 @@ def _joined(items: list[_Item]) -> list[_Item]:
             of_one = (*_OF_A_PART, MOVE)
             metadata = {n: v for n, v in first.gold.metadata.items() if n not in of_one}
             first.gold = replace(first.gold, text=text, grade=grade, metadata=metadata)
-        gone += others
-    return [item for item in items if not any(item is other for other in gone)]
+        removed += others
+    return [item for item in items if not any(item is removed_item for removed_item in removed)]

@@ -121,13 +121,13 @@ def once_of(probes: Sequence[Probe], known: Known) -> list[Ints]:
         codes = np.concatenate([probe.codes for probe in probes[first:last]])
         hashes, sizes = grams(codes), lengths[first:last]
         start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-        left = np.repeat(start[1:], sizes) - np.arange(len(codes))
-        counted = np.flatnonzero((left >= GRAM) & known.sampled(hashes))
-        times = known.of(hashes[counted])
+        n_left = np.repeat(start[1:], sizes) - np.arange(len(codes))
+        places = np.flatnonzero((n_left >= GRAM) & known.sampled(hashes))
+        times = known.of(hashes[places])
         # What reaches over the end of a chunk is in none, however common it is.
         alone = np.array([probe.chunk is None for probe in probes[first:last]], bool)
-        is_alone = np.repeat(alone, sizes)[counted]
-        once = counted[(times == 1) | (is_alone & (times == 0))]
+        is_alone = np.repeat(alone, sizes)[places]
+        once = places[(times == 1) | (is_alone & (times == 0))]
         cuts = np.searchsorted(once, start).tolist()
         unique.extend(
             (once[a:b] - base).astype(np.int32)
@@ -179,13 +179,13 @@ class _Index:
         Returns:
             The probes, the letters of them where the gram begins, and the places.
         """
-        there = np.flatnonzero(self._some[hashes >> self._shift] & usable)
-        first = np.searchsorted(self.hashes, hashes[there])
-        last = np.searchsorted(self.hashes, hashes[there], side="right")
+        hits = np.flatnonzero(self._some[hashes >> self._shift] & usable)
+        first = np.searchsorted(self.hashes, hashes[hits])
+        last = np.searchsorted(self.hashes, hashes[hits], side="right")
         times = last - first
         place = self._places[np.repeat(first, times) + ranges(times)].astype(np.int64)
         probe = np.searchsorted(self.start, place, side="right") - 1
-        return probe, place - self.start[probe], np.repeat(there, times)
+        return probe, place - self.start[probe], np.repeat(hits, times)
 
 
 def _looked_up(hashes: Hashes, lengths: Ints, known: Known) -> Ints:
@@ -197,16 +197,16 @@ def _looked_up(hashes: Hashes, lengths: Ints, known: Known) -> Ints:
     """
     text = np.repeat(np.arange(len(lengths)), lengths)
     number = ranges(lengths)
-    left = lengths[text] - number
-    spaced = (left == GRAM) | ((left > GRAM) & (number % STEP == 0))
-    counted = (left >= GRAM) & known.sampled(hashes) if known.step > 1 else spaced
-    few = np.bincount(text[counted], minlength=len(lengths)) < _RARE
-    places = np.flatnonzero(counted | (spaced & few[text]))
+    n_left = lengths[text] - number
+    spaced = (n_left == GRAM) | ((n_left > GRAM) & (number % STEP == 0))
+    is_counted = (n_left >= GRAM) & known.sampled(hashes) if known.step > 1 else spaced
+    is_rare = np.bincount(text[is_counted], minlength=len(lengths)) < _RARE
+    places = np.flatnonzero(is_counted | (spaced & is_rare[text]))
     times = known.of(hashes[places])
     places = places[order := np.lexsort((places, times, text[places]))]
     rank = ranges(np.bincount(text[places], minlength=len(lengths)))
-    kept = (times[order] <= _COMMON) | ((times[order] < MANY) & (rank < _RARE))
-    return np.sort(places[kept])
+    is_kept = (times[order] <= _COMMON) | ((times[order] < MANY) & (rank < _RARE))
+    return np.sort(places[is_kept])
 
 
 def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Search:
@@ -248,12 +248,12 @@ def _search_block(
     result: Search,
 ) -> None:
     """Add what a block has of gold."""
-    probe, letter, there = index.hits(block.hashes, block.whole_grams())
+    probe, letter, place = index.hits(block.hashes, block.whole_grams())
     if not probe.size:
         return
     n_rows = len(block.docs)
-    row = np.searchsorted(block.letters.start, there, side="right") - 1
-    begin = block.row[row] + there - block.letters.start[row] - letter
+    row = np.searchsorted(block.letters.start, place, side="right") - 1
+    begin = block.row[row] + place - block.letters.start[row] - letter
     order = np.argsort(probe * n_rows + row, kind="stable")
     pairs, first, times = np.unique(
         (probe * n_rows + row)[order], return_index=True, return_counts=True
@@ -262,36 +262,45 @@ def _search_block(
     earliest = np.minimum.reduceat(begin[order], first)
     latest = np.maximum.reduceat(begin[order], first) + np.diff(index.start)[probe]
     # One gram alone, four words, is often an accident.
-    kept = times >= np.minimum(2, index.n_grams[probe])
-    n_places += np.bincount(probe[kept], minlength=len(n_places))
-    kept &= n_places[probe] <= _CROWD
-    first_row, n = block.rows(row[kept], earliest[kept], latest[kept])
+    is_kept = times >= np.minimum(2, index.n_grams[probe])
+    n_places += np.bincount(probe[is_kept], minlength=len(n_places))
+    is_kept &= n_places[probe] <= _CROWD
+    first_row, n = block.rows(row[is_kept], earliest[is_kept], latest[is_kept])
     probe, row = np.divmod(
-        np.unique(np.repeat(probe[kept] * n_rows + first_row, n) + ranges(n)), n_rows
+        np.unique(np.repeat(probe[is_kept] * n_rows + first_row, n) + ranges(n)), n_rows
     )
     is_old = _old(block, known)
     before = -1, 0
     for pair, runs in _runs(index, block, probe, row):
         number, own = int(probe[pair]), int(row[pair])
-        wanted = probes[number]
+        wanted_probe = probes[number]
         if before[0] == number and own - before[1] <= NEIGHBOURS:
             for empty in range(before[1] + 1, own):
-                _keep(result, block, number, empty, [], wanted)
+                _keep(result, block, number, empty, [], wanted_probe)
         before = number, own
-        _keep(result, block, number, own, _told(block, is_old, own, runs, wanted), wanted)
-        for other, ends in _between(block, own, runs, wanted):
-            _keep(result, block, number, other, _told(block, is_old, other, [ends], wanted), wanted)
+        _keep(
+            result, block, number, own, _told(block, is_old, own, runs, wanted_probe), wanted_probe
+        )
+        for other, ends in _between(block, own, runs, wanted_probe):
+            _keep(
+                result,
+                block,
+                number,
+                other,
+                _told(block, is_old, other, [ends], wanted_probe),
+                wanted_probe,
+            )
 
 
 def _old(block: Block, known: Known) -> Bools:
     """At which letters of the stream what is before and behind stood together in the old corpus."""
-    counted = block.is_text & known.sampled(block.stream_hashes)
-    is_known = counted & known.has(block.stream_hashes)
-    places = np.arange(len(counted) + 1)
+    is_counted = block.is_text & known.sampled(block.stream_hashes)
+    is_known = is_counted & known.has(block.stream_hashes)
+    places = np.arange(len(is_counted) + 1)
     first, last = np.maximum(places - GRAM + _SIDE, 0), np.maximum(places - _SIDE + 1, 0)
     n, n_known = (
         sums[last] - sums[first]
-        for sums in (np.concatenate(([0], np.cumsum(mask))) for mask in (counted, is_known))
+        for sums in (np.concatenate(([0], np.cumsum(mask))) for mask in (is_counted, is_known))
     )
     return np.asarray((2 * n_known >= n) & (n_known > 1))
 
@@ -369,18 +378,18 @@ def _few(
 ) -> Iterator[tuple[int, Run]]:
     """The runs of a few letters of a chunk and those of gold that should be the same."""
     (begin, end), (low, high) = others, golds
-    other, own = block.letters.of(row)[begin:end], probe.codes[low:high]
-    if len(own) == len(other) and (own == other).all():
+    other, codes = block.letters.of(row)[begin:end], probe.codes[low:high]
+    if len(codes) == len(other) and (codes == other).all():
         yield row, Run(low, high, begin)
         return
     from rapidfuzz.distance import LCSseq
 
     if end - begin == high - low:  # at an end: edits may have moved it by a few letters
         low, high = max(0, low - LEAST), high + LEAST
-        own = probe.codes[low:high]
+        codes = probe.codes[low:high]
     pieces = [
         (op.src_start, op.src_end, op.dest_start)
-        for op in LCSseq.opcodes(own.tolist(), other.tolist())
+        for op in LCSseq.opcodes(codes.tolist(), other.tolist())
         if op.tag == "equal" and op.src_end - op.src_start > 1
     ]
     if sum(last - first for first, last, _ in pieces) >= min(len(other), golds[1] - golds[0]) / 2:
@@ -404,17 +413,17 @@ def _runs_of(
     last = np.minimum(start[probe[pair] + 1], rows[row[pair] + 1] - diagonal)
     for a, b in _portions(last - first, _CELLS):
         lengths = (last - first)[a:b]
-        which = np.repeat(np.arange(a, b), lengths)
-        place = first[which] + ranges(lengths)
-        equal = index.codes[place] == block.letters.codes[place + diagonal[which]]
+        pair_of = np.repeat(np.arange(a, b), lengths)
+        place = first[pair_of] + ranges(lengths)
+        equal = index.codes[place] == block.letters.codes[place + diagonal[pair_of]]
         inside = np.concatenate(([False], equal, [False]))
-        new = np.concatenate(([True], np.diff(which) != 0, [True]))
+        new = np.concatenate(([True], np.diff(pair_of) != 0, [True]))
         # A stretch begins where letters are the same that were not, or on the next diagonal.
         begins = np.flatnonzero(inside[1:-1] & (~inside[:-2] | new[:-1]))
         ends = np.flatnonzero(inside[1:-1] & (~inside[2:] | new[1:])) + 1
         long = ends - begins >= LEAST
         begins, ends = begins[long], ends[long]
-        of = which[begins]
+        of = pair_of[begins]
         other = place[begins] + diagonal[of] - rows[row[pair[of]]]
         own = place[begins] - start[probe[pair[of]]]
         order = np.lexsort((own, pair[of]))
@@ -448,8 +457,8 @@ def _diagonals(index: _Index, block: Block, probe: Ints, row: Ints) -> tuple[Int
     rank = np.lexsort((-support, pair))
     number = np.empty(len(rank), np.int64)
     number[rank] = ranges(np.bincount(pair, minlength=len(probe)))
-    kept = number < _DIAGONALS
-    return pair[kept], diagonal[kept]
+    is_kept = number < _DIAGONALS
+    return pair[is_kept], diagonal[is_kept]
 
 
 def _laid_out(codes: Codes, start: Ints, rows: Ints, step: int) -> tuple[Ints, Ints]:

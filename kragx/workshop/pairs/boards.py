@@ -129,21 +129,21 @@ class Board:
                 answered[number] = True
             if row.document in docs:
                 first = copies.first(row.document)
-                own = places.setdefault(first, [])
+                ranks = places.setdefault(first, [])
                 if row.origin == ORIGIN:
                     doubts.setdefault(row.detail, {}).setdefault(first, row.score or 0.0)
                 if row.origin != "search":
                     suggested.add(first)
                 if number is not None and row.rank is not None:
-                    own.append((number, row.rank))
+                    ranks.append((number, row.rank))
 
         for rows in state.candidates.get(question.uid, {}).values():
             for row in rows:
                 take(row)
         for document in state.judged.get(question.uid, ()):
             pair = (question.uid, document)
-            said = any(state.judgements.get(pair, {}).values()) or state.decisions.get(pair)
-            if document in docs and said:
+            is_judged = any(state.judgements.get(pair, {}).values()) or state.decisions.get(pair)
+            if document in docs and is_judged:
                 places.setdefault(copies.first(document), [])
         documents = sorted(places, key=lambda document: chance(question.uid, document))
         ranks = np.zeros((len(uids), len(documents)), np.int64)
@@ -154,7 +154,7 @@ class Board:
                 earlier = ranks[number, column]
                 ranks[number, column] = min(earlier, rank) if earlier else rank
                 counts[number, column] += rank <= k
-        standings = [standing(state, question.uid, copies.all(own)) for own in documents]
+        standings = [standing(state, question.uid, copies.all(document)) for document in documents]
         files = {person.uid for person in state.people.values() if person.role == "file"}
         return cls(
             question,
@@ -163,16 +163,19 @@ class Board:
             ranks,
             counts,
             answered,
-            np.array([own in suggested for own in documents], bool),
+            np.array([document in suggested for document in documents], bool),
             np.array(
                 [
-                    own in suggested and is_random(question.uid, own, plan.random)
-                    for own in documents
+                    document in suggested and is_random(question.uid, document, plan.random)
+                    for document in documents
                 ],
                 bool,
             ),
-            np.array([chance(question.uid, own, "twice") < plan.twice for own in documents], bool),
-            np.array([bool(own.by - files) for own in standings], bool),
+            np.array(
+                [chance(question.uid, document, "twice") < plan.twice for document in documents],
+                bool,
+            ),
+            np.array([bool(standing_now.by - files) for standing_now in standings], bool),
             state.odd(question),
             plan.top,
             tuple(

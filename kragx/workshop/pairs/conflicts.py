@@ -23,8 +23,8 @@ def verdicts(state: State, pair: Pair) -> dict[str, Judgement]:
 def conflicts(boards: Mapping[str, Board]) -> Iterator[Pair]:
     """Yield the pairs on which people differ and nobody has decided, question by question."""
     for uid, board in boards.items():
-        for document, own in zip(board.documents, board.standings):
-            if own.state == "conflict":
+        for document, verdict in zip(board.documents, board.standings):
+            if verdict.state == "conflict":
                 yield uid, document
 
 
@@ -61,14 +61,14 @@ def agreement(state: State, top: int) -> Alpha:
     n_pairs = 0
     for pair in list(state.judgements):
         people = verdicts(state, pair)
-        grades = [one.grade for one in people.values() if one.grade is not None]
+        grades = [judgement.grade for judgement in people.values() if judgement.grade is not None]
         if len(grades) > 1:
             n_pairs += 1
-            own = sums.setdefault(pair[0], np.zeros((top + 1, top + 1)))
+            counts = sums.setdefault(pair[0], np.zeros((top + 1, top + 1)))
             # Of m grades each stands beside m - 1 others, and counts once in all.
             for one, other in combinations(grades, 2):
-                own[one, other] += 1 / (len(grades) - 1)
-                own[other, one] += 1 / (len(grades) - 1)
+                counts[one, other] += 1 / (len(grades) - 1)
+                counts[other, one] += 1 / (len(grades) - 1)
     if n_pairs < LEAST_PAIRS:
         return Alpha(None, None, n_pairs, len(sums))
     terms = np.stack(list(sums.values()))

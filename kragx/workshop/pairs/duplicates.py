@@ -49,7 +49,7 @@ class Copies:
                 text = json.dumps(groups)
                 keep(file, lambda part: part.write_text(text, encoding="utf-8"))
         self._members = {members[0]: tuple(members) for members in groups}
-        self._first = {own: first for first, all_ in self._members.items() for own in all_}
+        self._first = {member: first for first, all_ in self._members.items() for member in all_}
 
     def first(self, doc_id: str) -> str:
         """The document that stands for this one: itself where it has no copy."""
@@ -80,13 +80,13 @@ def _groups(docs: Mapping[str, Doc]) -> Iterator[list[str]]:
     lengths: dict[str, int] = {}
     middles = _Middles()
     for doc_id, words in zip(docs, texts):
-        if own := _SEP.join(words):
-            if own not in lengths:
-                lengths[own] = len(words)
-                middles.add(own, words)
-            same[own].append(doc_id)
+        if text := _SEP.join(words):
+            if text not in lengths:
+                lengths[text] = len(words)
+                middles.add(text, words)
+            same[text].append(doc_id)
     for longest, shorter in _near(lengths, middles.alike()):
-        members = [doc_id for one in (longest, *shorter) for doc_id in same[one]]
+        members = [doc_id for text in (longest, *shorter) for doc_id in same[text]]
         if len(members) > 1:
             yield members
 

@@ -86,15 +86,15 @@ def fillings(documents: Sequence[Doc]) -> list[Filling]:
         language_of(" ".join([text, *_values(doc.metadata).values()]))
         for doc, text in zip(documents, texts)
     ]
-    headings = [_heading(*each) for each in zip(documents, texts, languages)]
-    together = [f"{heading or ''}\n{text}" for heading, text in zip(headings, texts)]
+    headings = [_heading(*parts) for parts in zip(documents, texts, languages)]
+    headed = [f"{heading or ''}\n{text}" for heading, text in zip(headings, texts)]
     of_language = {
-        name: NOUNS[name]([text for text, its in zip(together, languages) if its == name])
+        name: NOUNS[name]([text for text, language in zip(headed, languages) if language == name])
         for name in {*languages}
     }
     counts = [Counter(next(of_language[name])) for name in languages]
     n_having = Counter(noun for nouns in counts for noun in nouns)
-    made = []
+    fillings = []
     for doc, language, heading, nouns in zip(documents, languages, headings, counts):
         weights: dict[str, tuple[bool, float, str]] = {}
         for noun, count in nouns.items():
@@ -105,8 +105,8 @@ def fillings(documents: Sequence[Doc]) -> list[Filling]:
             weights[noun] = (is_weak, -weight * (1 + is_named), noun)
         telling = sorted(nouns, key=lambda noun: weights[noun])[:MOST_NOUNS]
         named = {} if heading is None else {"heading": heading}
-        made.append(Filling(doc, language, _values(doc.metadata) | named, tuple(telling)))
-    return made
+        fillings.append(Filling(doc, language, _values(doc.metadata) | named, tuple(telling)))
+    return fillings
 
 
 def _values(metadata: Mapping[str, Any]) -> dict[str, str]:

@@ -131,18 +131,20 @@ class WrittenQuestions(Questions):
             phrase("questions to have no answer"): sum(
                 question.answerable is False for question in self.questions
             ),
-            phrase("of several documents"): sum(len(one.sources) > 1 for one in self.questions),
+            phrase("of several documents"): sum(
+                len(question.sources) > 1 for question in self.questions
+            ),
         }
-        if several := {what: n for what, n in kinds.items() if n}:
+        if several := {kind: n for kind, n in kinds.items() if n}:
             yield Line(counted(several))
         if self.dropped:
             rows = [[why, _MEANS[why], str(n)] for why, n in self.fell.items()]
             yield Table((phrase("filter"), phrase("question"), phrase("fell")), rows, words=2)
-        others = {
+        failures = {
             phrase("passages with nothing to ask"): self.n_without,
             phrase("questions that the model refuses to write or to check"): self.n_refused,
         }
-        if shown := {what: n for what, n in others.items() if n}:
+        if shown := {kind: n for kind, n in failures.items() if n}:
             yield Line(counted(shown))
         total = self.writing + self.checking
         if self.n_unknown:
@@ -217,15 +219,17 @@ def write_questions(
         raise UsageError(problem, field="targets", remedy=f"name {', '.join(DIFFICULTIES)}")
     existing = [*existing]
     lists = (query.metadata.get("sources") for query in existing)
-    uses = Counter(str(source) for own in lists if isinstance(own, list) for source in own)
+    uses = Counter(
+        str(source) for sources in lists if isinstance(sources, list) for source in sources
+    )
     passages = Passages([*as_corpus(corpus).docs.values()], language, seed, uses)
     kinds = _Kinds(shares, existing, unanswerable, several * passages.have_neighbours, seed)
-    work = _Work(judge, rubric, passages, [one.text or "" for one in existing], most_leak)
+    work = _Work(judge, rubric, passages, [query.text or "" for query in existing], most_leak)
     slots = [_Slot(place, kinds.next()) for place in range(n)]
     stride = max(1, len(passages) // tries)
     for attempt in range(tries):
-        if left := [slot for slot in slots if slot.is_open]:
-            work.round(left, attempt * stride)
+        if open_slots := [slot for slot in slots if slot.is_open]:
+            work.round(open_slots, attempt * stride)
     return work.result(slots, shares, kinds.existing, len(existing))
 
 
@@ -338,13 +342,13 @@ class _Work:
 
     def round(self, slots: Sequence[_Slot], offset: int) -> None:
         """Write a question for each of these places, and check it."""
-        asked = [self._asked(slot, offset) for slot in slots]
-        written, judged = drafts(self._judge, [question for _, question in asked])
+        questions = [self._asked(slot, offset) for slot in slots]
+        written, judged = drafts(self._judge, [question for _, question in questions])
         self._writing.add(judged.tally)
         self._check_missing(judged.judgements)
         candidates: list[_Candidate] = []
         for slot, (passage, question), draft, judgement in zip(
-            slots, asked, written, judged.judgements, strict=True
+            slots, questions, written, judged.judgements, strict=True
         ):
             new = draft if judgement.failure is None else self._unwritten(slot, judgement, question)
             if new is not None:
@@ -386,14 +390,14 @@ class _Work:
     ) -> _Candidate | None:
         """A draft with what the model is asked about it; None if a rule takes it out."""
         kind, judge = slot.kind, self._judge
-        lacks = {} if kind.answerable or not draft.answer else {"lacks": draft.answer}
+        missing = {} if kind.answerable or not draft.answer else {"lacks": draft.answer}
         share = leak(draft.text, [part.doc.text or "" for part in passage.parts])
         question = NewQuestion(
             draft.text,
             kind.query_type,
             draft.difficulty if kind.answerable else None,
             tuple(dict.fromkeys(part.id for part in passage.parts)),
-            {"model": judge.members[0].model, "rubric": asked.rubric.id, **lacks},
+            {"model": judge.members[0].model, "rubric": asked.rubric.id, **missing},
             share,
             answerable=None if kind.answerable else False,
             reference=draft.answer or None if kind.answerable else None,
@@ -446,14 +450,16 @@ class _Work:
 
     def _check(self, candidates: Sequence[_Candidate]) -> None:
         """Ask the model about questions, and keep those that pass."""
-        judged = self._judge.judge([check for one in candidates for check in one.checks])
+        judged = self._judge.judge(
+            [check for candidate in candidates for check in candidate.checks]
+        )
         self._checking.add(judged.tally)
         self._check_missing(judged.judgements)
         judgements = iter(judged.judgements)
         for candidate in candidates:
-            own = [next(judgements) for _ in candidate.checks]
+            of_candidate = [next(judgements) for _ in candidate.checks]
             if candidate.slot.is_open:
-                self._settle(candidate, own)
+                self._settle(candidate, of_candidate)
 
     def _settle(self, candidate: _Candidate, judgements: Sequence[Judgement]) -> None:
         """Keep a question or drop it, by what the model says."""
@@ -479,7 +485,7 @@ class _Work:
             if falls:
                 self._drop(question, why, detail)
                 return
-        if failures := [one.failure for one in needed if one.grade is None]:
+        if failures := [judgement.failure for judgement in needed if judgement.grade is None]:
             waits = self._judge.dry_run
             outcome = "refused" if _REFUSED.issuperset(failures) else "unknown"
             self._counts["waiting" if waits else outcome] += 1

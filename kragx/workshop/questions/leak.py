@@ -42,14 +42,14 @@ def leak(question: str, sources: Iterable[str]) -> float | None:
     Returns:
         0 to 1; None for a question without a content word.
     """
-    own = content_words(question)
-    if not own:
+    words = content_words(question)
+    if not words:
         return None
     texts = [*sources]
-    known = frozenset[str]().union(*map(content_words, texts))
+    words_known = frozenset[str]().union(*map(content_words, texts))
     whole = "\n".join(normalise(text, casefold=True) for text in texts)
-    n_copied = sum(word in known or _stands_in(word, whole) for word in own)
-    return n_copied / len(own)
+    n_copied = sum(word in words_known or _stands_in(word, whole) for word in words)
+    return n_copied / len(words)
 
 
 def _stands_in(word: str, text: str) -> bool:
@@ -59,8 +59,8 @@ def _stands_in(word: str, text: str) -> bool:
 
 def mean_leak(leaks: Iterable[float | None]) -> float | None:
     """The mean of those that are known; None if none is."""
-    known = [value for value in leaks if value is not None]
-    return sum(known) / len(known) if known else None
+    values = [value for value in leaks if value is not None]
+    return sum(values) / len(values) if values else None
 
 
 def has_kiwi() -> bool:
@@ -75,8 +75,8 @@ def content_words(text: str) -> frozenset[str]:
         return _english(text)
     if not has_kiwi():
         return frozenset(map(_stem, words(text))) - _ASKING_KO - ASKING_EN - {""}
-    own = (words for words, _, _ in morphemes(unicodedata.normalize("NFC", text)))
-    return frozenset[str]().union(*own)
+    word_sets = (words for words, _, _ in morphemes(unicodedata.normalize("NFC", text)))
+    return frozenset[str]().union(*word_sets)
 
 
 def morphemes(text: str) -> Iterator[tuple[frozenset[str], int, int]]:
@@ -84,8 +84,8 @@ def morphemes(text: str) -> Iterator[tuple[frozenset[str], int, int]]:
     for morpheme in KiwiTokenizer().tokenize(text):
         tag = morpheme.tag.partition("-")[0]
         if tag in _TAGS and morpheme.form not in _ASKING_KO:
-            own = _english(morpheme.form) if tag == "SL" else frozenset((morpheme.form,))
-            yield own, morpheme.start, morpheme.start + morpheme.len
+            roots = _english(morpheme.form) if tag == "SL" else frozenset((morpheme.form,))
+            yield roots, morpheme.start, morpheme.start + morpheme.len
 
 
 def _english(text: str) -> frozenset[str]:

@@ -81,9 +81,9 @@ def make_questions(
     rng = Random(seed)
     docs = [*as_corpus(corpus).docs.values()]
     docs = rng.sample(docs, min(len(docs), max(_FEWEST_DOCUMENTS, _DOCUMENTS_A_QUESTION * n)))
-    filled = [one for one in fillings(docs) if language in ("auto", one.language)]
+    filled = [filling for filling in fillings(docs) if language in ("auto", filling.language)]
     if templates is None:
-        languages = sorted({one.language for one in filled}) or ["en"]
+        languages = sorted({filling.language for filling in filled}) or ["en"]
         templates = [template for name in languages for template in own_templates(name)]
     check_ids(templates)
     existing = [*existing]
@@ -101,7 +101,7 @@ def make_questions(
     notes = [*maker.notes(n - len(questions)), *unmet_notes(quotas.shares, quotas.counts)]
     if not filled:
         notes = [phrase("no document is in the language {language!r}", language=language)]
-    if not has_kiwi() and any(one.language == "ko" for one in filled):
+    if not has_kiwi() and any(filling.language == "ko" for filling in filled):
         notes.append(
             phrase(
                 "without Kiwi, Korean noun phrases are single words that stand with several "
@@ -202,14 +202,14 @@ class _Quotas:
         return min(self._open, key=self._rank, default=None)
 
     def _rank(self, cell: _Cell) -> tuple[object, ...]:
-        left = [
+        remaining = [
             quota.get(value, 0) - counts[value]
             for quota, counts, value in zip(self._quotas, self.counts.values(), cell)
         ]
         wanted = float(self._whole)
         for shares, value in zip(self.shares.values(), cell):
             wanted *= shares.get(value, 0.0)
-        is_over = [n <= 0 for n in left]
+        is_over = [n <= 0 for n in remaining]
         return any(is_over), *is_over, self._cells[cell] - wanted, cell
 
     def count(self, cell: _Cell) -> None:
@@ -233,7 +233,7 @@ def _shares(targets: Mapping[str, float], values: Sequence[str]) -> dict[str, fl
 def _largest_remainders(shares: Mapping[str, float], n: int) -> dict[str, int]:
     """Whole numbers near to `n` times each share, which add up to n if the shares do to 1."""
     exact = {value: share * n for value, share in shares.items()}
-    quotas = {value: floor(wanted + 1e-9) for value, wanted in exact.items()}
+    quotas = {value: floor(number + 1e-9) for value, number in exact.items()}
     n_left = round(sum(exact.values())) - sum(quotas.values())
     for value in sorted(exact, key=lambda value: (quotas[value] - exact[value], value))[:n_left]:
         quotas[value] += 1
@@ -299,8 +299,9 @@ class _Maker:
     def _fitting(self, template: Template) -> list[int]:
         return [
             number
-            for number, one in enumerate(self._filled)
-            if template.language in (None, one.language) and template.names <= one.names | {"other"}
+            for number, filling in enumerate(self._filled)
+            if template.language in (None, filling.language)
+            and template.names <= filling.names | {"other"}
         ]
 
     def _of(self, template: Template) -> NewQuestion | None:
@@ -320,14 +321,14 @@ class _Maker:
         for number in sorted(
             self._fits[template.id], key=lambda number: uses[self._filled[number].doc.id]
         ):
-            one, other = self._filled[number], None
+            filling, partner = self._filled[number], None
             if template.n_sources > 1:
-                other = self._partner(number)
-                if other is None:
+                partner = self._partner(number)
+                if partner is None:
                     continue
-            fillings = _values(one, other, uses[one.doc.id])
+            fillings = _values(filling, partner, uses[filling.doc.id])
             for values in fillings if "noun" in template.names else fillings[:1]:
-                yield one, other, values
+                yield filling, partner, values
 
     def _new(
         self, text: str, template: Template, one: Filling, other: Filling | None
@@ -352,18 +353,20 @@ class _Maker:
     def _partner(self, number: int) -> Filling | None:
         """The document that shares most with one: noun phrases, then values of the metadata."""
         if number not in self._partners:
-            one = self._filled[number]
-            nouns, values = {*one.nouns}, {*one.values.items()}
-            others = [
-                other
-                for other in self._filled
-                if other is not one and other.language == one.language and {*other.nouns} != nouns
+            filling = self._filled[number]
+            nouns, values = {*filling.nouns}, {*filling.values.items()}
+            partners = [
+                partner
+                for partner in self._filled
+                if partner is not filling
+                and partner.language == filling.language
+                and {*partner.nouns} != nouns
             ]
             self._partners[number] = max(
-                others,
-                key=lambda other: (
-                    len(nouns.intersection(other.nouns)),
-                    len(values & other.values.items()),
+                partners,
+                key=lambda partner: (
+                    len(nouns.intersection(partner.nouns)),
+                    len(values & partner.values.items()),
                 ),
                 default=None,
             )
@@ -372,22 +375,24 @@ class _Maker:
     def notes(self, n_missing: int) -> list[str]:
         """Templates that no document fills, and why questions are missing."""
         notes: list[str] = []
-        languages = {one.language for one in self._filled}
+        languages = {filling.language for filling in self._filled}
         foreign = [
             template for template in self._templates if template.language not in (None, *languages)
         ]
         if foreign:
             n = len(foreign)
             notes.append(phrase("{n} templates are for documents of another language", n=n))
-        names = frozenset(("other",)).union(*(one.names for one in self._filled))
-        if unknown := sorted({name for one in self._templates for name in one.names - names}):
-            n = sum(not one.names <= names for one in self._templates)
+        names = frozenset(("other",)).union(*(filling.names for filling in self._filled))
+        if unknown := sorted(
+            {name for template in self._templates for name in template.names - names}
+        ):
+            n = sum(not template.names <= names for template in self._templates)
             shown = ", ".join(map(repr, unknown[:5]))
             notes.append(
                 phrase("{n} templates fit no document: none has {names}", n=n, names=shown)
             )
-        done = self._done - self._filled_once
-        if empty := sorted(one for one in done if self._fits[one]):
+        finished = self._done - self._filled_once
+        if empty := sorted(template for template in finished if self._fits[template]):
             notes.append(
                 phrase(
                     "{n} templates show what no document has: {names}",
@@ -396,7 +401,7 @@ class _Maker:
                 )
             )
         if n_missing > 0:
-            n_full = sum(self._uses[one.id] >= self._most for one in self._templates)
+            n_full = sum(self._uses[template.id] >= self._most for template in self._templates)
             notes.append(
                 phrase(
                     "{n} questions could not be made: {n_full} of {of} templates made {most}, the "
@@ -415,17 +420,17 @@ class _Maker:
 
 def _values(one: Filling, other: Filling | None, start: int) -> list[_Values]:
     """What a template is filled with: once for each noun phrase, another one first each time."""
-    own = {**one.values, "metadata": dict(one.values)}
+    values = {**one.values, "metadata": dict(one.values)}
     nouns = [noun for noun in one.nouns if other is None or noun not in other.nouns]
     if other is not None:
         theirs = [noun for noun in other.nouns if noun not in one.nouns]
         others: dict[str, Any] = {**other.values, "metadata": dict(other.values), "nouns": theirs}
-        own["other"] = others | ({"noun": theirs[start % len(theirs)]} if theirs else {})
+        values["other"] = others | ({"noun": theirs[start % len(theirs)]} if theirs else {})
     if not nouns:
-        return [own]
+        return [values]
     first = start % len(nouns)
     order = [*nouns[first:], *nouns[:first]]
-    return [{**own, "noun": noun, "nouns": order} for noun in order]
+    return [{**values, "noun": noun, "nouns": order} for noun in order]
 
 
 class Asked:

@@ -31,14 +31,14 @@ class WordLeak(Result):
 
     def describe(self) -> Iterator[Part]:
         """The mean, over all questions and by difficulty."""
-        known = sum(value is not None for value in self.queries.values())
+        n_known = sum(value is not None for value in self.queries.values())
         yield Line(
             phrase(
                 "mean word leak: {share} of the content words of {n} questions stand in their "
                 "gold; {others} questions have none, or gold without texts",
                 share=percent(self.mean, 0),
-                n=known,
-                others=len(self.queries) - known,
+                n=n_known,
+                others=len(self.queries) - n_known,
             )
         )
         groups = defaultdict[str, list[float | None]](list)
@@ -64,7 +64,7 @@ def word_leak(dataset: GoldDataset) -> WordLeak:
         relevant = [gold for gold in query.gold if gold.grade > 0]
         texts = [gold.text for gold in relevant]
         texts += [alternative.text for gold in relevant for alternative in gold.alternatives]
-        known = [text for text in texts if text]
-        queries[query.id] = leak(query.text or "", known) if known else None
+        nonempty = [text for text in texts if text]
+        queries[query.id] = leak(query.text or "", nonempty) if nonempty else None
     difficulties = {query.id: query.metadata.get("difficulty") for query in dataset}
     return WordLeak(queries, {key: str(name) for key, name in difficulties.items() if name})

@@ -57,12 +57,12 @@ class Meetings:
 
     def of(self, words: str, text: str) -> Meeting:
         """Where the content words of a question, or of a search, stand in a text."""
-        own = content_words(words)
-        rare = _roots(word for word in own if not self._is_common(word)) or _roots(own)
+        content = content_words(words)
+        rare = _roots(word for word in content if not self._is_common(word)) or _roots(content)
         places = [
             (start, end, word)
-            for found, start, end in _placed(text)
-            for word in [min(found & rare, default=None)]
+            for roots, start, end in _placed(text)
+            for word in [min(roots & rare, default=None)]
             if word is not None
         ]
         return Meeting(tuple((start, end) for start, end, _ in places), _densest(places))
@@ -76,7 +76,7 @@ class Meetings:
 
 
 def _densest(places: list[tuple[int, int, str]]) -> int | None:
-    best, most = None, 1
+    best, n_best = None, 1
     for first, (start, _, _) in enumerate(places):
         near: set[str] = set()
         for n in range(first, len(places)):
@@ -84,8 +84,8 @@ def _densest(places: list[tuple[int, int, str]]) -> int | None:
             if end > start + WINDOW:
                 break
             near.add(word)
-        if len(near) > most:
-            best, most = first, len(near)
+        if len(near) > n_best:
+            best, n_best = first, len(near)
     return best
 
 
@@ -93,10 +93,10 @@ def _densest(places: list[tuple[int, int, str]]) -> int | None:
 def _placed(text: str) -> tuple[tuple[frozenset[str], int, int], ...]:
     """The content words of a text by where they stand, as `_roots` has them."""
     if HANGUL.search(text) and has_kiwi() and unicodedata.is_normalized("NFC", text):
-        return tuple((_roots(own), start, end) for own, start, end in morphemes(text))
+        return tuple((_roots(words), start, end) for words, start, end in morphemes(text))
     # Word by word: Kiwi's places are those of NFC, and none is needed for what has no Hangul.
     runs = ((content_words(run[0]), *run.span()) for run in _RUN.finditer(text))
-    return tuple((_roots(own), start, end) for own, start, end in runs if own)
+    return tuple((_roots(words), start, end) for words, start, end in runs if words)
 
 
 def _roots(words: Iterable[str]) -> frozenset[str]:

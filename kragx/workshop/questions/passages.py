@@ -54,7 +54,7 @@ class Part:
         """What it says, under its document's title: a chunk alone may not say what it is about."""
         text = (self.doc.text or "")[self.start : self.end]
         titles = (self.doc.metadata.get(name) for name in _TITLES)
-        title = next((one for one in titles if isinstance(one, str) and one.strip()), "")
+        title = next((text for text in titles if isinstance(text, str) and text.strip()), "")
         bare = " ".join(title.split())[:200]
         return f"{bare}\n\n{text}" if bare and bare not in text else text
 
@@ -96,9 +96,9 @@ class Passages:
     def __post_init__(self) -> None:
         parts = [*self._stretches()]
         if not parts:
-            what = "" if self.language == "auto" else f" in the language {self.language!r}"
+            language = "" if self.language == "auto" else f" in the language {self.language!r}"
             raise DataError(
-                f"the corpus has no text{what} of at least {SHORTEST} characters to ask about"
+                f"the corpus has no text{language} of at least {SHORTEST} characters to ask about"
             )
         order = Random(self.seed).sample(range(len(parts)), len(parts))
         order.sort(key=lambda number: self.uses.get(parts[number].id, 0))
@@ -112,7 +112,7 @@ class Passages:
             if len(text) <= LONGEST:
                 stretches = [(0, len(text))]
             else:
-                stretches = [(one.start, one.end) for one in windows(text, LONGEST)]
+                stretches = [(window.start, window.end) for window in windows(text, LONGEST)]
             for start, end in stretches:
                 bare = normalise(text[start:end])
                 if len(bare) < SHORTEST or bare in known:
@@ -140,8 +140,8 @@ class Passages:
         number = self._order[position]
         group = self._group[number]
         first = max(0, min(group.index(number), len(group) - n)) if n > 1 else 0
-        chosen = group[first : first + n] if n > 1 else [number]
-        return Passage(tuple(self._parts[one] for one in chosen)), round_
+        numbers = group[first : first + n] if n > 1 else [number]
+        return Passage(tuple(self._parts[number] for number in numbers)), round_
 
     @cached_property
     def _folded(self) -> list[str]:
@@ -168,14 +168,14 @@ def _groups(parts: Sequence[Part]) -> list[list[int]]:
     nothing of the kind it has the same words in one field of the metadata: in that one which makes
     the most groups of several parts, and so the narrowest ones.
     """
-    found = {name for part in parts for name in part.doc.metadata}
-    named = [_by_field(parts, name) for name in _SOURCES if name in found]
-    others = [_by_field(parts, name) for name in sorted(found.difference(_SOURCES, _TITLES))]
+    fields = {name for part in parts for name in part.doc.metadata}
+    named = [_by_field(parts, name) for name in _SOURCES if name in fields]
+    groupings = [_by_field(parts, name) for name in sorted(fields.difference(_SOURCES, _TITLES))]
     by_document = _by_field(parts, None)
     firm = next(filter(_n_groups, [*named, by_document]), by_document)
-    best = firm if _n_groups(firm) else max([firm, *others], key=_n_groups)
-    own = {number: group for group in best.values() for number in group}
-    return [own.get(number, [number]) for number in range(len(parts))]
+    best = firm if _n_groups(firm) else max([firm, *groupings], key=_n_groups)
+    group_of = {number: group for group in best.values() for number in group}
+    return [group_of.get(number, [number]) for number in range(len(parts))]
 
 
 def _by_field(parts: Sequence[Part], name: str | None) -> dict[str, list[int]]:

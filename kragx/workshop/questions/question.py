@@ -99,7 +99,7 @@ class Questions(Result):
 
     def describe(self) -> Iterator[Part]:
         """How many there are, of which kinds, and what they copy from their sources."""
-        n_documents = len({source for made in self.questions for source in made.sources})
+        n_documents = len({source for question in self.questions for source in question.sources})
         yield Line(
             phrase(
                 "{n} of {of} questions, made from {n_documents} documents",
@@ -113,13 +113,13 @@ class Questions(Result):
                 phrase("The shares are of these and of the {n} that there were.", n=self.n_existing)
             )
         rows = []
-        for by, shares in self.targets.items():
-            new = Counter(getattr(question, by) for question in self.questions)
-            whole = sum(self.counts[by].values())
-            for value in dict.fromkeys([*shares, *self.counts[by]]):
-                share = self.counts[by].get(value, 0) / whole if whole else None
+        for trait, shares in self.targets.items():
+            new = Counter(getattr(question, trait) for question in self.questions)
+            whole = sum(self.counts[trait].values())
+            for value in dict.fromkeys([*shares, *self.counts[trait]]):
+                share = self.counts[trait].get(value, 0) / whole if whole else None
                 target = percent(shares[value], 0) if value in shares else ""
-                rows.append([by, value, str(new[value]), percent(share, 0), target])
+                rows.append([trait, value, str(new[value]), percent(share, 0), target])
         heads = ("by", phrase("value"), phrase("new"), phrase("share"), phrase("target"))
         yield Table(heads, rows, words=2)
         yield Line(

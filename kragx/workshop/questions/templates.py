@@ -82,8 +82,8 @@ class Template:
     @cached_property
     def names(self) -> frozenset[str]:
         """What a document must have for it: what all wordings show, and what `needs` says."""
-        shown = (_compiled(pattern)[1] for pattern in self.patterns)
-        return frozenset(self.needs).union(frozenset.intersection(*shown)) - {"metadata"}
+        compiled = (_compiled(pattern)[1] for pattern in self.patterns)
+        return frozenset(self.needs).union(frozenset.intersection(*compiled)) - {"metadata"}
 
     @property
     def n_sources(self) -> int:
@@ -143,8 +143,8 @@ def read_templates(source: object) -> tuple[Template, ...]:
         if not isinstance(source, Mapping) or not isinstance(source.get("templates"), list):
             remedy = "write 'templates:' and a list below it (docs/questions.md)"
             raise UsageError("holds no templates", remedy=remedy)
-        if more := source.keys() - {"templates", "language"}:
-            name = min(map(str, more))
+        if unknown := source.keys() - {"templates", "language"}:
+            name = min(map(str, unknown))
             raise UsageError(
                 "unknown field", field=name, remedy=nearest(name, ("templates", "language"))
             )

@@ -134,7 +134,9 @@ class Suggester:
         known = set(self._state.candidates.get(question.uid, ()))
         gold = [str(item["id"]) for item in question.gold if item.get("id")]
         if board is not None:
-            gold += [own for own, grade in zip(board.documents, board.grades) if grade > 0]
+            gold += [
+                document for document, grade in zip(board.documents, board.grades) if grade > 0
+            ]
         beside = [near for document in gold for near in self.beside.of(document)]
         for origin, documents in (("source", [*question.sources, *gold]), ("neighbour", beside)):
             for document in documents:
@@ -153,14 +155,14 @@ class Suggester:
 
     def _ask(self, source: Source, questions: Sequence[Question]) -> bool:
         """Store the answers to some questions; False if it cannot be asked at all."""
-        dataset = GoldDataset(tuple(Query(one.uid, one.text) for one in questions))
-        left = {question.uid: question for question in questions}
+        dataset = GoldDataset(tuple(Query(question.uid, question.text) for question in questions))
+        unanswered = {question.uid: question for question in questions}
         lock = threading.Lock()
 
         def hear(query: Query, answer: Retrieved) -> None:
             with lock:
-                self._store(source, left[query.id], answer)
-                del left[query.id]
+                self._store(source, unanswered[query.id], answer)
+                del unanswered[query.id]
 
         try:
             run = source.ask(dataset, hear)
@@ -172,7 +174,7 @@ class Suggester:
         except Exception as error:  # a user's module may raise anything when it is loaded
             self._say(source.name, [_not_asked(f"{type(error).__name__}: {error}")])
             return False
-        for uid, question in left.items():
+        for uid, question in unanswered.items():
             nothing = Retrieved(error="it has no answer")
             self._store(source, question, run.results.get(uid, nothing))
         self._say(source.name, list(self._remarks(source.name)))
@@ -187,8 +189,8 @@ class Suggester:
         rows = list(self._candidates(source, question, answer))
         self._add(rows)
         if not rows:
-            asked = asking_uid(question, source.name, source.key)
-            self._queue.answered_with_nothing(question.uid, asked)
+            uid = asking_uid(question, source.name, source.key)
+            self._queue.answered_with_nothing(question.uid, uid)
 
     def _add(self, rows: list[Candidate]) -> None:
         with answering(within=_PATIENCE):
@@ -219,10 +221,10 @@ class Suggester:
         A retriever may put a heading before a text, or cut it; what it says of an id is believed
         as long as one of the two texts holds the other.
         """
-        own = self._docs.get(doc.id) if doc.id is not None else None
+        document = self._docs.get(doc.id) if doc.id is not None else None
         text = None if doc.text is None else normalise(doc.text)
-        if own is not None:
-            known = normalise(own.text or "")
+        if document is not None:
+            known = normalise(document.text or "")
             if text is None or (text and (text in known or (known and known in text))):
                 return doc.id
         if text is None:
@@ -236,16 +238,16 @@ class Suggester:
         if failed := self._failed[name]:
             question, error = next(iter(failed.items()))
             words = f"failed for {len(failed)} questions ({question!r}: {error})"
-            asked = self._state.questions.get(question)
-            text = question if asked is None else asked.text
+            question_now = self._state.questions.get(question)
+            text = question if question_now is None else question_now.text
             yield Remark("failed", words, (len(failed), text, error))
-        if lost := self._lost[name]:
-            first = next(iter(lost))
+        if lost_docs := self._lost[name]:
+            first = next(iter(lost_docs))
             words = (
-                f"{len(lost)} documents that it found are not in the corpus, by id or by text "
+                f"{len(lost_docs)} documents that it found are not in the corpus, by id or by text "
                 f"(the first: {first!r}); was it made from another one?"
             )
-            yield Remark("lost", words, (len(lost), first))
+            yield Remark("lost", words, (len(lost_docs), first))
 
 
 def _not_asked(error: str) -> Remark:
@@ -274,11 +276,11 @@ class Neighbours:
             if all(isinstance(start, int) for start in starts):
                 order.sort(key=lambda number: int(starts[number] or 0))
             self._chunks[source] = [chunks[number] for number in order]
-            self._place.update((one, (source, n)) for n, one in enumerate(self._chunks[source]))
+            self._place.update((chunk, (source, n)) for n, chunk in enumerate(self._chunks[source]))
 
     def of(self, document: str) -> list[str]:
         """The chunk before and the chunk after, where there are any."""
-        return [own for own in self.around(document) if own is not None]
+        return [neighbour for neighbour in self.around(document) if neighbour is not None]
 
     def around(self, document: str) -> tuple[str | None, str | None]:
         """The chunk before and the chunk after, each None where there is none."""

@@ -40,14 +40,14 @@ def _value(name: str, value: Any) -> Any:
     if name in _JSON:
         read = json.loads(value)
         if isinstance(read, list):
-            return tuple(tuple(one) if isinstance(one, list) else one for one in read)
+            return tuple(tuple(item) if isinstance(item, list) else item for item in read)
         return read
     return None if value is None else bool(value) if name in _TRUTH else value
 
 
 @cache  # it is asked for each row
 def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(kind))
+    return tuple(field_.name for field_ in fields(kind))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,9 +65,9 @@ class State:
 
         Who has waited for the lock while another did so need not do it again.
         """
-        asked = time.monotonic()
+        started = time.monotonic()
         with self.lock:
-            if self._refreshed > asked:
+            if self._refreshed > started:
                 return
             began = time.monotonic()
             self._read()
@@ -110,8 +110,8 @@ class State:
 
     def newest(self, pair: Pair, person: str) -> Judgement | None:
         """What a person says of a pair now, "later" included; None if they have said nothing."""
-        said = self.judgements.get(pair, {}).get(person)
-        return said[-1] if said else None
+        judgements = self.judgements.get(pair, {}).get(person)
+        return judgements[-1] if judgements else None
 
     def odd(self, question: Question) -> dict[str, str]:
         """What people say who find a question itself odd, by their uid.
@@ -119,12 +119,12 @@ class State:
         They have put off one of its pairs as such (purpose "odd"), and neither have they judged
         that since nor has anybody changed the question.
         """
-        said: dict[str, str] = {}
+        notes: dict[str, str] = {}
         for document in self.judged.get(question.uid, ()):
             for person, rows in self.judgements.get((question.uid, document), {}).items():
                 if rows and rows[-1].purpose == "odd" and rows[-1].at >= question.at:
-                    said[person] = rows[-1].note
-        return said
+                    notes[person] = rows[-1].note
+        return notes
 
     def open_questions(self) -> Iterator[Question]:
         """Yield the questions that were not dropped."""
@@ -146,16 +146,16 @@ class State:
                 self.judged[record.question][record.document] = None
                 pair = (record.question, record.document)
                 if record.is_decision:
-                    said = self.decisions[pair]
+                    judgements = self.decisions[pair]
                 else:
-                    said = self.judgements[pair].setdefault(record.person, [])
+                    judgements = self.judgements[pair].setdefault(record.person, [])
                 if record.kind != "undone":
-                    said.append(record)
+                    judgements.append(record)
                     self.history[record.person].append(record)
                     if record.kind != "later":
                         self.settled[record.person][pair] += 1
-                elif said:
-                    self._forget(said.pop())
+                elif judgements:
+                    self._forget(judgements.pop())
             case Release():
                 self.releases.append(record)
 
@@ -166,7 +166,7 @@ class State:
                 del history[place]
                 break
         if undone.kind != "later":
-            pair, settled = (undone.question, undone.document), self.settled[undone.person]
-            settled[pair] -= 1
-            if not settled[pair]:
-                del settled[pair]
+            pair, settled_pairs = (undone.question, undone.document), self.settled[undone.person]
+            settled_pairs[pair] -= 1
+            if not settled_pairs[pair]:
+                del settled_pairs[pair]

@@ -60,14 +60,14 @@ class Store:
     def _imported(self, db: "Connection") -> tuple[int, ...]:
         from sqlalchemy import func, select
 
-        said, places = self._tables["judgements"], self._tables["candidates"]
-        wanted = (
+        judgements, places = self._tables["judgements"], self._tables["candidates"]
+        newest = (
             select(func.count()).select_from(self._tables["people"]),
             select(func.count()).select_from(self._tables["questions"]),
-            select(func.count()).select_from(said).where(said.c.purpose == "import"),
+            select(func.count()).select_from(judgements).where(judgements.c.purpose == "import"),
             select(func.count()).select_from(places).where(places.c.origin == "moved"),
         )
-        return tuple(int(db.execute(query).scalar_one()) for query in wanted)
+        return tuple(int(db.execute(query).scalar_one()) for query in newest)
 
     def add(self, records: Iterable[Record], known: tuple[int, ...] | None = None) -> bool:
         """Commit all of these, or none; a judgement or release that is known already adds nothing.

@@ -88,8 +88,8 @@ def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
         yield Route(f"/{call.path}", _endpoint(desk, call, say), methods=[call.method])
 
     async def of_document(request: Request) -> Response:
-        own = request.path_params["document"]  # an id may hold any character
-        call = Call("GET", "documents", forms.Nothing, lambda desk, *_: desk.document(own))
+        document = request.path_params["document"]  # an id may hold any character
+        call = Call("GET", "documents", forms.Nothing, lambda desk, *_: desk.document(document))
         return await _endpoint(desk, call, say)(request)
 
     yield Route("/documents/{document:path}", of_document, methods=["GET"])

@@ -45,8 +45,8 @@ class Refusal(Exception):  # noqa: N818  # it is an answer
         self, status: int, problem: str, *, field: str = "", remedy: str = "", code: str = ""
     ) -> None:
         self.status = status
-        said = {"problem": problem, "field": field, "remedy": remedy, "code": code}
-        self.said: dict[str, str | None] = {name: text or None for name, text in said.items()}
+        answer = {"problem": problem, "field": field, "remedy": remedy, "code": code}
+        self.said: dict[str, str | None] = {name: text or None for name, text in answer.items()}
         super().__init__(problem)
 
     @classmethod
@@ -83,8 +83,8 @@ class Guard:
 
     def __init__(self, app: ASGIApp, names: Collection[str] = ()) -> None:
         self._app = app
-        own = (f"[{name}]" if ":" in name else name for name in names)  # IPv6, as in an address
-        self._names = _LOOPBACK | {name.lower() for name in own}
+        hosts = (f"[{name}]" if ":" in name else name for name in names)  # IPv6, as in an address
+        self._names = _LOOPBACK | {name.lower() for name in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As of ASGI."""
