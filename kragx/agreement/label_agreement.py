@@ -267,7 +267,7 @@ def agree(
     check_confidence(confidence)
     check_whole("resamples", resamples, most=MOST_RESAMPLES)
     check_whole("seed", seed, least=0)
-    which = {"asks": asks, "model": model, "rubric": rubric}
+    which: dict[str, Any] = {"asks": asks, "model": model, "rubric": rubric}
     names = examples_shown(judge, **which)
     if examples is None and len(names - {NO_EXAMPLES}) == 1:
         (examples,) = names - {NO_EXAMPLES}

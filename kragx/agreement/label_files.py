@@ -280,6 +280,8 @@ def of_store(
     model: str | None,
     rubric: str | None,
     examples: str | None = None,
+    *,
+    expected: bool = False,
 ) -> Iterator[Label]:
     """People's labels in a store, or its judge's grades, or whatever calibrates a match.
 
@@ -293,8 +295,8 @@ def of_store(
             yield from _of_judge_and_people(store, asks, model, rubric, examples)
         elif side == "judge":
             asks = asks or asked_in(store)
-            own = {"model": model, "rubric": rubric, "examples": examples}
-            yield from _of_pairs(grades(store, asks=asks, human=False, **own))
+            own: dict[str, Any] = {"model": model, "rubric": rubric, "examples": examples}
+            yield from _of_pairs(grades(store, asks=asks, human=False, expected=expected, **own))
         elif people := store.labels():
             yield from _of_pairs(people)
         else:
@@ -304,7 +306,7 @@ def of_store(
             )
 
 
-def _of_pairs(labels: Mapping[Pair, int]) -> Iterator[Label]:
+def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
     for (query_id, doc_id), grade in labels.items():
         yield Label(float(grade), query_id, doc_id=doc_id)
 

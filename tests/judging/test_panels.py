@@ -539,6 +539,8 @@ def test_grades_of_a_panel_in_a_store(store):
             grades_of(opened)
         with pytest.raises(UsageError, match="means are no labels"):
             grades_of(opened, model="mean of a, b, c")
+        means = grades_of(opened, model="mean of a, b, c", expected=True)
+        assert means == {("q", "d0"): pytest.approx(7 / 3), ("q", "d1"): 1}
         with pytest.raises(UsageError, match="the panel has 2 judges of 'a'"):
             grades_of(opened, model="median of 2 repeats of a")
 
