@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kragx.agreement.coefficients import statistics, title
+from kragx.agreement.coefficients import defined, statistics, title
 from kragx.agreement.scoring import ends, level
 from kragx.comparison.statistics import Interval, expanded_intervals
 from kragx.metrics import Floats
@@ -113,8 +113,8 @@ def changed(
 
     both = np.stack([before, after], axis=1)
     whole = both.sum(0, keepdims=True)
-    values = {name: _known(value) for name, value in statistics(whole[0, 0], labels).items()}
-    changes = {name: _known(value[0]) for name, value in differences(whole).items()}
+    values = {name: defined(value) for name, value in statistics(whole[0, 0], labels).items()}
+    changes = {name: defined(value[0]) for name, value in differences(whole).items()}
     intervals = {
         name: None if changes[name] is None else interval
         for name, interval in expanded_intervals(
@@ -128,7 +128,3 @@ def changed(
     elif len(both) >= FEW_QUERIES and interval is not None and not interval[0] <= 0 <= interval[1]:
         verdict = "better" if interval[0] > 0 else "worse"
     return Change(judge, n_without, values, changes, intervals, verdict)
-
-
-def _known(value: Floats) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -93,6 +93,11 @@ def ratio(part: Floats, whole: Floats) -> Floats:
         return np.where(whole > 0, part / whole, np.nan)
 
 
+def defined(value: Floats | float) -> float | None:
+    """A statistic's value; None where it is NaN."""
+    return None if np.isnan(value) else float(value)
+
+
 def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
     """Every statistic of confusion matrices of shape (..., l, l), by name, NaN where undefined.
 

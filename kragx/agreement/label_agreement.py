@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kragx.agreement.before_after import FEW_QUERIES, Change, changed
-from kragx.agreement.coefficients import resting_on, statistics, title, why_undefined
+from kragx.agreement.coefficients import defined, resting_on, statistics, title, why_undefined
 from kragx.agreement.label_files import Pair, Side
 from kragx.agreement.labels import (
     Labels,
@@ -320,10 +320,7 @@ def agree(
     n_without, common = len(common) - len(both), both or common
     counts = _counts(common, people, machine, labels)
     matrix = counts.sum(0)
-    values = {
-        name: None if np.isnan(value) else float(value)
-        for name, value in statistics(matrix, labels.labels).items()
-    }
+    values = {name: defined(own) for name, own in statistics(matrix, labels.labels).items()}
     intervals = expanded_intervals(
         counts,
         lambda sums: statistics(sums, labels.labels),

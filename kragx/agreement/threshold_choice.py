@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx import matchers
-from kragx.agreement.coefficients import cohen_kappa, f1, ratio
+from kragx.agreement.coefficients import cohen_kappa, defined, f1, ratio
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import (
     CONFIDENCE,
@@ -267,12 +267,12 @@ class Chooser:
                         else with_threshold(trial.spec, threshold)
                     ),
                     agreement=self._estimate(values[row], sampled[row], decided[row]),
-                    apparent=_known(AGREEMENTS[self.by](fitted)),
+                    apparent=defined(AGREEMENTS[self.by](fitted)),
                     mistakes=int(fitted[0, 1] + fitted[1, 0]),
-                    kappa=_known(cohen_kappa(confusion)),
-                    f1=_known(f1(confusion)),
-                    precision=_known(ratio(confusion[1, 1], confusion[:, 1].sum())),
-                    recall=_known(ratio(confusion[1, 1], confusion[1].sum())),
+                    kappa=defined(cohen_kappa(confusion)),
+                    f1=defined(f1(confusion)),
+                    precision=defined(ratio(confusion[1, 1], confusion[:, 1].sum())),
+                    recall=defined(ratio(confusion[1, 1], confusion[1].sum())),
                     thresholds=(
                         None
                         if trial.fixed is not None
@@ -319,7 +319,7 @@ class Chooser:
         n = len(np.unique(self.query_of))
         known = sampled[~np.isnan(sampled)]
         if np.isnan(value) or n < LEAST or len(self.truth) < LEAST_LABELS or not known.size:
-            return Estimate(_known(value), None, None, n)
+            return Estimate(defined(value), None, None, n)
         low, high = RANGES[self.by]
         width = high - low
         variance = float(known.var()) / width**2 * n / (n - 1) * (1 + 1 / (self.folds - 1))
@@ -332,7 +332,7 @@ class Chooser:
         n = len(np.unique(self.query_of))
         ends = percentile_interval(sampled, expanded(CONFIDENCE, n)) if n >= LEAST else None
         low, high = (None, None) if ends is None or np.isnan(value) else ends
-        return Estimate(_known(value), low, high, n)
+        return Estimate(defined(value), low, high, n)
 
 
 def fold_of(queries: Ints, folds: int, seed: int) -> Ints:
@@ -369,10 +369,6 @@ def _kinds(decided: Bools, truth: Bools) -> Floats:
     return np.array(
         [[~truth & ~decided, ~truth & decided], [truth & ~decided, truth & decided]], np.float64
     )
-
-
-def _known(value: Floats | float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _round_between(low: float, high: float) -> float:
