@@ -19,7 +19,7 @@ from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.data import Run
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import Bools, Floats
+from kragx.metrics import Floats
 from kragx.printing import Line, Part, Result, Table, joined, number, percent, phrase, warning
 
 LEAST_QUERIES = 20
@@ -109,7 +109,7 @@ class Corrected(Result):
         judged = (phrase("judge alone"), phrase("corrected"), confidence)
         people = (phrase("people alone"), confidence)
         head = (phrase("metric"), *judged, *people, phrase("labelled"))
-        first, *others = self.systems
+        first, *rest = self.systems
         yield Table(
             (phrase("system"), *head),
             [
@@ -121,7 +121,7 @@ class Corrected(Result):
         )
         differences = [
             (name, *_row(metric, mean))
-            for name in others
+            for name in rest
             for metric, mean in (self.systems[name].differences or {}).items()
         ]
         if differences:
@@ -209,49 +209,41 @@ def correct(
             "ones, says nothing of a retriever's lists as they are",
             remedy="label whole queries (kragx judge label --queries 30)",
         )
-    alike = tuple(other_forms(people.grades, machine.grades))
-    queries = list(machine.queries)
-    graded, labelled = machine.on(labels, between=True), people.on(labels)
-    gold = scoring.as_gold(graded, labels, queries)
-    corrected: dict[str, CorrectedSystem] = {}
-    tables: list[_Values] = []
-    for run in runs:
-        by_judge = scoring.scored_by(gold, run, metrics)
-        depth = depth_of(by_judge)
-        whole, n_part = labelled_whole(people, labels, queries, run, depth)
-        if len(whole) < least:
-            raise DataError(
-                f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
-                f"({n_part} in part), and a correction needs at least {least}",
-                remedy="; ".join(
-                    alike or ["label more (kragx judge label --queries), or take a smaller cut"]
-                ),
+    sides = _Sides(people, machine, labels, metrics, least)
+    notes = list(other_forms(people.grades, machine.grades))
+    systems: dict[str, CorrectedSystem] = {}
+    values = [sides.values(run) for run in runs]
+    first = values[0]
+    for run, values_of_run in zip(runs, values, strict=True):
+        difference = values_of_run.minus(first)
+        is_known = run is not runs[0] and difference.n_labelled >= least
+        if run is not runs[0] and not is_known:
+            notes.append(
+                phrase(
+                    "{name} and {first}: no difference, as {n} queries are labelled for both",
+                    name=run.name,
+                    first=runs[0].name,
+                    n=difference.n_labelled,
+                )
             )
-        results = {query: run.results[query] for query in whole if query in run.results}
-        by_people = scoring.scored_by(
-            scoring.as_gold(labelled, labels, whole), replace(run, results=results), metrics
-        )
-        table = _Values.of(by_judge, by_people, np.isin(queries, whole))
-        tables.append(table)
-        apart = table.minus(tables[0]) if len(tables) > 1 else None
-        corrected[run.name] = CorrectedSystem(
-            metrics=table.means(confidence, (0, 1)),
-            differences=(
-                apart.means(confidence, (-1, 1)) if apart and apart.n_labelled >= least else None
-            ),
-            labelled=tuple(whole),
-            n_partly_labelled=n_part,
+        systems[run.name] = CorrectedSystem(
+            metrics=values_of_run.means(confidence, (0, 1)),
+            differences=difference.means(confidence, (-1, 1)) if is_known else None,
+            labelled=values_of_run.labelled,
+            n_partly_labelled=values_of_run.n_partly,
             n_unscored=sum(query not in machine.queries for query in run.results),
-            judged=scoring.judged_share(by_judge),
-            depth=depth,
+            judged=scoring.judged_share(values_of_run.evaluation),
+            depth=depth_of(values_of_run.evaluation),
         )
-    n_out_of_scale = len(machine) - len(graded) + len(people) - len(labelled)
+    n_out_of_scale = sum(
+        len(side) - len(side.on(labels, between=side is machine)) for side in (people, machine)
+    )
     return Corrected(
-        systems=corrected,
+        systems=systems,
         n_human_only=sum(query not in machine.queries for query in people.queries),
         n_out_of_scale=n_out_of_scale,
         scale=labels,
-        notes=(*scoring.scale_notes(labels, n_out_of_scale), *alike),
+        notes=(*scoring.scale_notes(labels, n_out_of_scale), *notes),
         settings={
             "human": people.name,
             "judge": machine.name,
@@ -268,22 +260,18 @@ class _Values:
     """Each metric's values of a system, or of the difference of two.
 
     Attributes:
-        names: (m) of the metrics.
+        evaluation: of the system by the judge's labels.
+        labelled: the queries that people have labelled whole.
+        n_partly: how many they have labelled in part.
         judge: (m, q) by the judge's labels.
         human: (m, q) by people's; NaN of a query that they have not labelled whole.
     """
 
-    names: Sequence[str]
+    evaluation: Evaluation
+    labelled: tuple[str, ...]
+    n_partly: int
     judge: Floats
     human: Floats
-
-    @classmethod
-    def of(cls, by_judge: Evaluation, by_people: Evaluation, labelled: Bools) -> Self:
-        """Of evaluations over all queries, and over the labelled ones of these in their order."""
-        judge = np.array([score.values for score in by_judge.scores])
-        human = np.full(judge.shape, np.nan)
-        human[:, labelled] = [score.values for score in by_people.scores]
-        return cls([str(score.spec) for score in by_judge.scores], judge, human)
 
     def minus(self, base: Self) -> Self:
         """The differences to another system's values of the same queries."""
@@ -298,11 +286,54 @@ class _Values:
         """The corrected mean of each metric."""
         labelled = ~np.isnan(self.human[0])
         return {
-            name: prediction_powered(
+            str(spec): prediction_powered(
                 human[labelled], judge[labelled], judge[~labelled], confidence, bounds
             )
-            for name, human, judge in zip(self.names, self.human, self.judge, strict=True)
+            for spec, human, judge in zip(
+                self.evaluation.specs, self.human, self.judge, strict=True
+            )
         }
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """People's labels and the judge's, to score systems by."""
+
+    people: Labels
+    machine: Labels
+    scale: Scale
+    metrics: Sequence[str]
+    least: int
+
+    def values(self, run: Run) -> _Values:
+        """A system's, by either side.
+
+        Raises:
+            DataError: people have labelled too few queries whole.
+        """
+        queries = list(self.machine.queries)
+        graded = self.machine.on(self.scale, between=True)
+        by_judge = self._scored(graded, queries, run)
+        depth = depth_of(by_judge)
+        whole, n_partly = labelled_whole(self.people, self.scale, queries, run, depth)
+        if len(whole) < self.least:
+            alike = other_forms(self.people.grades, self.machine.grades)
+            raise DataError(
+                f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
+                f"({n_partly} in part), and a correction needs at least {self.least}",
+                remedy="; ".join(alike)
+                or "label more (kragx judge label --queries), or take a smaller cut",
+            )
+        results = {query: run.results[query] for query in whole if query in run.results}
+        labels = self.people.on(self.scale)
+        by_people = self._scored(labels, whole, replace(run, results=results))
+        judge = np.array([score.values for score in by_judge.scores])
+        human = np.full(judge.shape, np.nan)
+        human[:, np.isin(queries, whole)] = [score.values for score in by_people.scores]
+        return _Values(by_judge, tuple(whole), n_partly, judge, human)
+
+    def _scored(self, labels: Labels, queries: Sequence[str], run: Run) -> Evaluation:
+        return scoring.scored_by(scoring.as_gold(labels, self.scale, queries), run, self.metrics)
 
 
 def depth_of(evaluation: Evaluation) -> int:

@@ -277,25 +277,25 @@ def read_sides(
 ) -> tuple[Labels, Labels, Scale]:
     """The human labels, the judge's, and their scale; arguments as of `read_labels`."""
     people = read_labels(human, "human")
-    which: dict[str, Any] = {
+    choice: dict[str, Any] = {
         "asks": asks,
         "model": model,
         "rubric": rubric,
         "examples": examples,
         "expected": expected,
     }
-    machine = read_labels(judge, "judge", **which)
+    machine = read_labels(judge, "judge", **choice)
     return people, machine, read_scale(scale, people)
 
 
 def other_forms(first: Iterable[Pair], second: Iterable[Pair]) -> Iterator[str]:
     """What to say of ids that look alike and are not: of some composed, of others taken apart."""
     sides = set(first), set(second)
-    one, other = (
+    ours, theirs = (
         {(normalize("NFC", query), normalize("NFC", document)) for query, document in pairs}
         for pairs in (sides[0] - sides[1], sides[1] - sides[0])
     )
-    if alike := one & other:
+    if alike := ours & theirs:
         yield phrase(
             "pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
             "{n}; write both files in one form",
@@ -330,8 +330,8 @@ def collected(rows: Iterable[Label], name: str) -> Labels:
         head = (
             f"{name}: {len(lines)} pairs have labels that contradict each other; keep one of each"
         )
-        more = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
-        raise DataError("\n  ".join([head, *lines[:_LISTED], *more]))
+        rest = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
+        raise DataError("\n  ".join([head, *lines[:_LISTED], *rest]))
     return Labels(grades, file_name(name), len(rows) - len(grades))
 
 

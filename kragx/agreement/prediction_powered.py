@@ -77,21 +77,21 @@ def prediction_powered(
     Source: A. Angelopoulos, J. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference,
     2023.
     """
-    n, more = len(human), len(rest)
+    n, n_rest = len(human), len(rest)
     if n < 3 or len(judge) != n:
         raise UsageError(f"{n} labelled and {len(judge)} judged units: at least 3 of each needed")
     check_confidence(confidence)
     mean = value = float(human.mean())
     everything = np.concatenate([judge, rest])
-    spread = float(everything.var(ddof=1)) if more >= 2 else 0.0
+    spread = float(everything.var(ddof=1)) if n_rest >= 2 else 0.0
     weight = 0.0
     if spread > 0:
         covariance = float(((human - human.mean()) * (judge - judge.mean())).sum() / (n - 1))
-        weight = min(1.0, max(0.0, covariance / (spread * (1 + n / more))))
+        weight = min(1.0, max(0.0, covariance / (spread * (1 + n / n_rest))))
         value = float(human.mean() + weight * (rest.mean() - judge.mean()))
     rectified = human - weight * judge
     residual = float(((rectified - rectified.mean()) ** 2).sum()) / (n - 2 if weight else n - 1)
-    variance = residual / n + (weight**2 * spread / more if weight else 0.0)
+    variance = residual / n + (weight**2 * spread / n_rest if weight else 0.0)
 
     low, width = bounds[0], bounds[1] - bounds[0]
     between = int(min((human > bounds[0]).sum(), (human < bounds[1]).sum()))
@@ -114,5 +114,5 @@ def prediction_powered(
         human_interval=around(mean, float(human.var(ddof=1)) / n),
         weight=weight,
         n_labelled=n,
-        n_queries=n + more,
+        n_queries=n + n_rest,
     )

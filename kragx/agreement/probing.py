@@ -89,40 +89,40 @@ def probe(
     drawn = irrelevant(dataset, passages, seed, support=asks == "support")
     drawn += own_golds(passage.query for passage in drawn)
     plain_questions = [_question(judge, passage, asks) for passage in drawn]
-    wanted = chosen(variants)
+    names_wanted = chosen(variants)
     why_not = untried([question.rubric for question in plain_questions])
-    names = [name for name in wanted if name not in why_not]
+    names = [name for name in names_wanted if name not in why_not]
     of_gold = np.array([passage.kind == "gold" for passage in drawn])
     also_of_gold = np.array([True, *(VARIANTS[name].of_gold for name in names)])
-    asked = ~of_gold[:, None] | also_of_gold  # plain, and with each variant
+    is_asked = ~of_gold[:, None] | also_of_gold  # plain, and with each variant
     questions = [
         VARIANTS[names[column - 1]].change(
             plain_questions[row], drawn[row].query.text or "", random.Random(f"{seed} {row}")
         )
         if column
         else plain_questions[row]
-        for row, column in np.argwhere(asked).tolist()
+        for row, column in np.argwhere(is_asked).tolist()
     ]
     judged = judge.judge(questions)
-    grades = np.full(asked.shape, np.nan)
+    grades = np.full(is_asked.shape, np.nan)
     # A grade of None, of a judgement that failed, becomes NaN.
-    grades[asked] = [judgement.score for judgement in judged.judgements]
+    grades[is_asked] = [judgement.score for judgement in judged.judgements]
     pairs: list[tuple[Kind, str]] = [("irrelevant", name) for name in names]
     pairs += [("gold", name) for name in names if VARIANTS[name].of_gold and of_gold.any()]
-    together = 1 - (1 - confidence) / (len(pairs) + 1)
+    level = 1 - (1 - confidence) / (len(pairs) + 1)
     graded = _Graded(
         plain=grades[:, 0],
         changed=dict(zip(names, grades.T[1:], strict=True)),
         of_gold=of_gold,
         cuts=np.array([question.rubric.match_from for question in plain_questions]),
         query=np.unique([passage.query.id for passage in drawn], return_inverse=True)[1],
-        draws={"confidence": together, "count": resamples, "seed": seed},
+        draws={"confidence": level, "count": resamples, "seed": seed},
     )
     top = max(question.rubric.top for question in plain_questions)
     return Probe(
         baseline=graded.baseline(top),
         lifts=tuple(graded.lift(name, kind) for kind, name in pairs),
-        untried={name: why for name, why in why_not.items() if name in wanted},
+        untried={name: why for name, why in why_not.items() if name in names_wanted},
         origins=Counter(passage.origin for passage in drawn),
         warnings=tuple(
             dict.fromkeys(
@@ -139,7 +139,7 @@ def probe(
             "n_queries": int(graded.query.max()) + 1,
             "models": dict(models or {}),
             "confidence": confidence,
-            "confidence_of_each": together,
+            "confidence_of_each": level,
             "resamples": resamples,
             "seed": seed,
             "unit": "query",
@@ -173,13 +173,13 @@ def irrelevant(
         if graded_0:
             by_query.append([Passage(query, text, "graded 0") for text in graded_0])
             continue
-        own = list(map(normalise, gold_texts(query)))
-        others = [
+        gold = list(map(normalise, gold_texts(query)))
+        foreign = [
             text
             for query_id, text in rng.sample(golds, min(len(golds), 50))
-            if query_id != query.id and not _shares(normalise(text), own)
+            if query_id != query.id and not _shares(normalise(text), gold)
         ]
-        by_query.append([Passage(query, text, "gold of another query") for text in others[:3]])
+        by_query.append([Passage(query, text, "gold of another query") for text in foreign[:3]])
     # The first of every query, then the second of every query that has one, and so on.
     passages = [passage for turn in zip_longest(*by_query) for passage in turn if passage]
     if not passages:
@@ -239,21 +239,21 @@ class _Graded:
 
     def baseline(self, top: int) -> Baseline:
         """What the judge says without any addition, on a scale from 0 to `top`."""
-        known = ~np.isnan(self.plain)
-        scale = np.union1d(np.arange(top + 1.0), self.plain[known])
+        graded = ~np.isnan(self.plain)
+        scale = np.union1d(np.arange(top + 1.0), self.plain[graded])
         # Sums over queries: how often each grade was given to irrelevant passages and gold texts.
         terms = np.zeros((self.query.max() + 1, 2, len(scale)))
-        places = np.searchsorted(scale, self.plain[known])
-        np.add.at(terms, (self.query[known], self.of_gold[known].astype(int), places), 1)
+        places = np.searchsorted(scale, self.plain[graded])
+        np.add.at(terms, (self.query[graded], self.of_gold[graded].astype(int), places), 1)
         counts = terms.sum(0)
         auc = float(_auc(counts[None])["auc"][0])
         interval = expanded_intervals(terms[terms.any((1, 2))], _auc, **self.draws)["auc"]
         # Where nothing varies in resamples, as all gold is graded above all else: as a share.
-        both = int((terms.sum(2) > 0).all(1).sum())
-        if interval is None and both >= LEAST:
-            interval = wilson_interval(auc, both, self.draws["confidence"])
+        n_queries = int((terms.sum(2) > 0).all(1).sum())
+        if interval is None and n_queries >= LEAST:
+            interval = wilson_interval(auc, n_queries, self.draws["confidence"])
         irrelevant_mean, gold_mean = map(defined, ratio(counts @ scale, counts.sum(1)))
-        match = known & (self.plain >= self.cuts)
+        match = graded & (self.plain >= self.cuts)
         return Baseline(
             n_irrelevant=int(counts[0].sum()),
             n_gold=int(counts[1].sum()),
@@ -272,24 +272,24 @@ class _Graded:
     def lift(self, variant: str, kind: Kind) -> Lift:
         """What a variant does to the passages of a kind."""
         of_kind = self.of_gold == (kind == "gold")
-        known = of_kind & ~np.isnan(self.plain + self.changed[variant])
+        graded = of_kind & ~np.isnan(self.plain + self.changed[variant])
         columns = self.plain, self.changed[variant], self.cuts
-        plain, changed, cuts = (column[known] for column in columns)
-        query = np.unique(self.query[known], return_inverse=True)[1]
-        terms = np.array([np.bincount(query, changed - plain), np.bincount(query)], float).T
+        before, changed, cuts = (column[graded] for column in columns)
+        query = np.unique(self.query[graded], return_inverse=True)[1]
+        terms = np.array([np.bincount(query, changed - before), np.bincount(query)], float).T
         intervals = expanded_intervals(
             terms, lambda sums: {"lift": ratio(sums[:, 0], sums[:, 1])}, **self.draws
         )
-        is_match, becomes_match = plain >= cuts, changed >= cuts
+        is_match, becomes_match = before >= cuts, changed >= cuts
         right = is_match == (kind == "gold")
         n_right, n_fooled = int(right.sum()), int((right & (is_match != becomes_match)).sum())
-        means = [float(own.mean()) if len(own) else None for own in (plain, changed)]
+        means = [float(column.mean()) if len(column) else None for column in (before, changed)]
         return Lift(
             variant,
             VARIANTS[variant].what,
             kind,
-            n=len(plain),
-            n_missing=int((of_kind & ~known).sum()),
+            n=len(before),
+            n_missing=int((of_kind & ~graded).sum()),
             plain=means[0],
             changed=means[1],
             lift=None if means[0] is None or means[1] is None else means[1] - means[0],

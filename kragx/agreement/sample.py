@@ -64,8 +64,8 @@ class Sample:
 
     def write(self, path: Path) -> None:
         """Write it as JSON Lines: the settings, then an item a line."""
-        shown = ({name: getattr(pair, name) for name in _SHOWN} for pair in self.items)
-        write_records([{"sample": self.settings}, *shown], path)
+        records = ({name: getattr(pair, name) for name in _SHOWN} for pair in self.items)
+        write_records([{"sample": self.settings}, *records], path)
 
 
 _SHOWN = ("query_id", "document_id", "query", "document")
@@ -260,8 +260,8 @@ def from_store(
     against: dict[Pair, dict[str, None]] = {}  # in order, each text once
     with Store(address, make=False) as store:
         asks = asks or asked_in(store)
-        own: dict[str, Any] = {"model": model, "rubric": rubric, "examples": examples}
-        known = grades(store, asks=asks, human=False, **own)
+        choice: dict[str, Any] = {"model": model, "rubric": rubric, "examples": examples}
+        graded = grades(store, asks=asks, human=False, **choice)
         for record in store.records():
             question = record["question"]
             if question is None or question["asks"] != asks:
@@ -271,7 +271,7 @@ def from_store(
                 documents.setdefault(pair, question["document"])
                 against.setdefault(pair, {})[text or ""] = None
     return [
-        PairToLabel(*pair, "\n\n".join(against[pair]), document, grade=known.get(pair))
+        PairToLabel(*pair, "\n\n".join(against[pair]), document, grade=graded.get(pair))
         for pair, document in documents.items()
     ]
 

@@ -125,8 +125,8 @@ def scored_by(dataset: GoldDataset, run: Run, metrics: Sequence[str]) -> Evaluat
 def deepest(evaluation: Evaluation) -> int | None:
     """The greatest cut of an evaluation's metrics; None if one looks at whole lists."""
     cuts = [score.spec.k for score in evaluation.scores]
-    known = [k for k in cuts if isinstance(k, int)]
-    return max(known) if len(known) == len(cuts) else None
+    depths = [k for k in cuts if isinstance(k, int)]
+    return max(depths) if len(depths) == len(cuts) else None
 
 
 def judged_share(evaluation: Evaluation) -> float | None:

@@ -317,12 +317,12 @@ class Chooser:
         52, 2003: the ratio of test to training set as what their correlation adds.
         """
         n = len(np.unique(self.query_of))
-        known = sampled[~np.isnan(sampled)]
-        if np.isnan(value) or n < LEAST or len(self.truth) < LEAST_LABELS or not known.size:
+        values = sampled[~np.isnan(sampled)]
+        if np.isnan(value) or n < LEAST or len(self.truth) < LEAST_LABELS or not values.size:
             return Estimate(defined(value), None, None, n)
         low, high = RANGES[self.by]
         width = high - low
-        variance = float(known.var()) / width**2 * n / (n - 1) * (1 + 1 / (self.folds - 1))
+        variance = float(values.var()) / width**2 * n / (n - 1) * (1 + 1 / (self.folds - 1))
         n_wrong = len(np.unique(self.query_of[decided != self.truth]))
         ends = score_interval((float(value) - low) / width, variance, n, n_wrong)
         return Estimate(float(value), low + width * ends[0], low + width * ends[1], n)

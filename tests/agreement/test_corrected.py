@@ -285,6 +285,24 @@ def test_differences_of_systems():
     assert found.to_dict()["systems"]["back"]["differences"]["ndcg@5"]["value"] == apart.value
 
 
+def test_no_difference_of_systems_that_are_labelled_apart():
+    """Of too few queries labelled for both there is none, and it is said."""
+    human, judge, run = files()
+    halves = [
+        Run.from_documents(
+            {
+                query: [{"id": "x" if int(query[1:]) in unlabelled else "d0"}]
+                for query in run.results
+            },
+            name=name,
+        )
+        for name, unlabelled in (("one", range(10)), ("two", range(15, 25)))
+    ]
+    found = correct(human, judge, halves, metrics=["precision@1"], least=10)
+    assert found.systems["two"].differences is None
+    assert "two and one: no difference, as 5 queries are labelled for both" in found.notes
+
+
 def test_grades_between_labels():
     """Expected grades and the means of panels are the judge's as well; of people they are not."""
     human, judge, run = files()
