@@ -292,8 +292,9 @@ class Chooser:
     def _fold(self, part: Bools) -> Ints:
         """The fold of each pair; those of one query are in one, and folds are of like size."""
         queries = np.unique(self.query_of[part])
+        shuffled = queries[np.random.default_rng(self.seed).permutation(len(queries))]
         fold = np.full(self.query_of.max() + 1, -1)
-        fold[queries] = fold_of(queries, self.folds, self.seed)
+        fold[shuffled] = np.arange(len(queries)) % min(self.folds, len(queries))
         return np.where(part, fold[self.query_of], -1)
 
     def _measured(self, decided: Bools, part: Bools) -> tuple[Floats, Floats]:
@@ -333,14 +334,6 @@ class Chooser:
         ends = percentile_interval(sampled, expanded(CONFIDENCE, n)) if n >= LEAST else None
         low, high = (None, None) if ends is None or np.isnan(value) else ends
         return Estimate(defined(value), low, high, n)
-
-
-def fold_of(queries: Ints, folds: int, seed: int) -> Ints:
-    """(q) the fold of each query, from 0; folds are of like size."""
-    fold = np.empty(len(queries), np.int64)
-    shuffled = np.random.default_rng(seed).permutation(len(queries))
-    fold[shuffled] = np.arange(len(queries)) % min(folds, len(queries))
-    return fold
 
 
 def _best(values: Floats) -> int:
