@@ -1,4 +1,4 @@
-"""Can the judge be trusted: agreement with people, corrected metrics, gullibility, holes.
+"""Can the judge be trusted: agreement with people, corrected metrics, gullibility.
 
     from kragx.agreement import agree
 
@@ -7,21 +7,17 @@
 See docs/agreement.md.
 """
 
-from kragx.agreement.calibrated_means import CalibratedMean
-from kragx.agreement.corrected_means import (
+from kragx.agreement.correction import (
     LEAST_QUERIES as LEAST_QUERIES,
     Corrected,
-    CorrectedMean,
     correct,
-    prediction_powered,
 )
-from kragx.agreement.filled_labels import Filled, fill
-from kragx.agreement.grade_calibration import GradeCalibration, calibrate_grades
 from kragx.agreement.gullibility import Probe
 from kragx.agreement.label_agreement import Agreement, agree
 from kragx.agreement.label_files import Label
 from kragx.agreement.labels import Labels, Scale, read_labels
 from kragx.agreement.model_families import families as families
+from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
 from kragx.agreement.probing import probe
 from kragx.agreement.sample import PairToLabel, Sample, draw, from_run, from_store
 from kragx.agreement.scoring import SystemAgreement, kendall_tau_b
@@ -30,11 +26,8 @@ from kragx.agreement.variants import VARIANTS
 __all__ = [
     "VARIANTS",
     "Agreement",
-    "CalibratedMean",
     "Corrected",
     "CorrectedMean",
-    "Filled",
-    "GradeCalibration",
     "Label",
     "Labels",
     "PairToLabel",
@@ -43,10 +36,8 @@ __all__ = [
     "Scale",
     "SystemAgreement",
     "agree",
-    "calibrate_grades",
     "correct",
     "draw",
-    "fill",
     "from_run",
     "from_store",
     "kendall_tau_b",

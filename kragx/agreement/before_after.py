@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kragx.agreement.coefficients import statistics, title
+from kragx.agreement.coefficients import defined, statistics, title
 from kragx.agreement.scoring import ends, level
 from kragx.comparison.statistics import Interval, expanded_intervals
 from kragx.metrics import Floats
@@ -111,24 +111,22 @@ def changed(
         first, second = (statistics(sums[:, side], labels) for side in (0, 1))
         return {name: second[name] - first[name] for name in first}
 
-    both = np.stack([before, after], axis=1)
-    whole = both.sum(0, keepdims=True)
-    values = {name: _known(value) for name, value in statistics(whole[0, 0], labels).items()}
-    changes = {name: _known(value[0]) for name, value in differences(whole).items()}
+    stacked = np.stack([before, after], axis=1)
+    whole = stacked.sum(0, keepdims=True)
+    values = {name: defined(value) for name, value in statistics(whole[0, 0], labels).items()}
+    changes = {name: defined(value[0]) for name, value in differences(whole).items()}
     intervals = {
         name: None if changes[name] is None else interval
         for name, interval in expanded_intervals(
-            both, differences, confidence=confidence, count=resamples, seed=seed
+            stacked, differences, confidence=confidence, count=resamples, seed=seed
         ).items()
     }
     interval = intervals[HEADLINE]
     verdict = "not known"
     if (before == after).all():
         verdict = "same"
-    elif len(both) >= FEW_QUERIES and interval is not None and not interval[0] <= 0 <= interval[1]:
+    elif (
+        len(stacked) >= FEW_QUERIES and interval is not None and not interval[0] <= 0 <= interval[1]
+    ):
         verdict = "better" if interval[0] > 0 else "worse"
     return Change(judge, n_without, values, changes, intervals, verdict)
-
-
-def _known(value: Floats) -> float | None:
-    return None if np.isnan(value) else float(value)

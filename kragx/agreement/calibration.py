@@ -248,29 +248,29 @@ def calibrate(
                 "labels: none are given, and no document and gold item of a query say in metadata "
                 "'source' and 'start_index' where they were taken from; name a file with --labels"
             )
-    known = read_labels(labels)
-    placed = placed or known.by_place
-    positive = known.positive if positive is None else positive
+    given_labels = read_labels(labels)
+    placed = placed or given_labels.by_place
+    positive = given_labels.positive if positive is None else positive
     if positive is None:
         raise UsageError(
-            f"which grades of {known.name} are a match is not known, as they are not by kragx's "
-            "rubrics",
+            f"which grades of {given_labels.name} are a match is not known, as they are not by "
+            "kragx's rubrics",
             field="positive",
             remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
         )
-    pairs, truth, unused = resolved(items, tuple(known), positive)
+    pairs, truth, unused = resolved(items, tuple(given_labels), positive)
     specs = candidates(tokenizers, more) if only is None else [as_mapping(spec) for spec in only]
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
     if len(queries) < 2:
         raise DataError("labels: all are of one query; at least two are needed, to choose on some")
     if truth.all() or not truth.any():
-        what = "a match" if truth.all() else "no match"
-        raise DataError(f"labels: every pair is labelled {what}; both kinds are needed")
+        kind = "a match" if truth.all() else "no match"
+        raise DataError(f"labels: every pair is labelled {kind}; both kinds are needed")
     folds = min(folds, len(queries))
     tried = trials(items, specs, pairs)
     tested, chosen, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
-    for warned in tried[tested.index(chosen)].warned:
-        warnings.warn(warned, stacklevel=2)
+    for message in tried[tested.index(chosen)].warned:
+        warnings.warn(message, stacklevel=2)
     # Of several the simplest, which comes first.
     closest = None if placed else min(tested, key=lambda candidate: candidate.mistakes)
     made_by = None if closest is None or closest.mistakes else _decision(closest)
@@ -317,13 +317,13 @@ def _cautions(truth: Bools, query_of: Ints, closest: Candidate | None) -> Iterat
             of=len(truth),
             match=_decision(closest),
         )
-    matches, others = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
-    if min(matches, others) < _FEW:
+    matches, rest = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
+    if min(matches, rest) < _FEW:
         yield phrase(
             "queries with a pair labelled a match: {matches}, with one labelled no match: "
             "{others}; figures and intervals of fewer than {few} hold for little else",
             matches=matches,
-            others=others,
+            others=rest,
             few=_FEW,
         )
 
@@ -374,7 +374,7 @@ def resolved(
     """
     by_query = {item.query.id: (row, item) for row, item in enumerate(items)}
     by_texts = _by_texts(items) if any(label.query_id is None for label in labels) else {}
-    known: dict[_Place, bool] = {}
+    decisions: dict[_Place, bool] = {}
     unused = []
     for label in labels:
         match = label.grade >= positive
@@ -385,67 +385,70 @@ def resolved(
         else:
             places = []
         for place in places:
-            if known.setdefault(place, match) == match:
+            if decisions.setdefault(place, match) == match:
                 continue
             if label.query_id is not None:
                 raise DataError(
                     f"labels: query {label.query_id!r}, rank {place[1] + 1} is labelled twice, and "
                     "the labels differ; keep one"
                 )
-            known[place] = True  # a gold item and its alternatives: one that matches is enough
+            decisions[place] = True  # a gold item and its alternatives: one that matches is enough
         if not places:
             unused.append(label)
-    if not known:
+    if not decisions:
         raise DataError(
             f"labels: none of the {len(labels)} labels is of a retrieved document and a gold item "
             "of the results",
             remedy="; ".join(_in_another_form(unused, items))
             or "check query ids, document ids and ranks",
         )
-    ordered = _once(items, known)
-    return np.array(ordered, np.int64), np.array([known[place] for place in ordered]), unused
+    ordered = _once(items, decisions)
+    return np.array(ordered, np.int64), np.array([decisions[place] for place in ordered]), unused
 
 
 def _in_another_form(unused: Iterable[Label], items: Iterable[MatchItem]) -> Iterator[str]:
     """What to say of labels whose ids are written otherwise than those of the results."""
-    named = ((own.query_id, own.doc_id or "") for own in unused if own.query_id is not None)
-    known = (
+    ids = ((label.query_id, label.doc_id or "") for label in unused if label.query_id is not None)
+    pairs = (
         (item.query.id, doc) for item in items for doc in ["", *(d.id or "" for d in item.docs)]
     )
-    return other_forms(named, known)
+    return other_forms(ids, pairs)
 
 
-def _once(items: Sequence[MatchItem], known: Mapping[_Place, bool]) -> list[_Place]:
+def _once(items: Sequence[MatchItem], decisions: Mapping[_Place, bool]) -> list[_Place]:
     """The places of labels in order; of those of one pair the first.
 
     Raises:
         DataError: a list repeats a document by id and text, and its labels differ.
     """
     firsts: dict[tuple[object, ...], _Place] = {}
-    for row, group in groupby(sorted(known), itemgetter(0)):
+    for row, group in groupby(sorted(decisions), itemgetter(0)):
         item = items[row]
         docs = [(doc.id, _normalised(doc.text)) for doc in item.docs]
         golds = [
-            (gold.grade, *((own.id, _normalised(own.text)) for own in (gold, *gold.alternatives)))
+            (
+                gold.grade,
+                *((target.id, _normalised(target.text)) for target in (gold, *gold.alternatives)),
+            )
             for gold in item.query.gold
         ]
         for place in group:
             _, rank, gold = place
             pair = (row, docs[rank], None if gold < 0 else golds[gold])
             first = firsts.setdefault(pair, place)
-            if known[first] == known[place]:
+            if decisions[first] == decisions[place]:
                 continue
             if item.docs[rank].id is not None:
-                again, of_first = (
+                rank_again, of_first = (
                     f"rank {of[1] + 1}" + ("" if gold < 0 else f" with gold {of[2] + 1}")
                     for of in (place, first)
                 )
                 raise DataError(
-                    f"labels: query {item.query.id!r}, {again} is {of_first} again, and the labels "
-                    "differ; give both the same"
+                    f"labels: query {item.query.id!r}, {rank_again} is {of_first} again, and the "
+                    "labels differ; give both the same"
                 )
             # The same words may stand in two places of a source, and answer in one of them.
-            firsts.setdefault((*pair, known[place]), place)
+            firsts.setdefault((*pair, decisions[place]), place)
     return sorted(firsts.values())
 
 
@@ -474,9 +477,9 @@ def _places(row: int, item: MatchItem, label: Label) -> list[_Place]:
     ]
     golds = [
         position
-        for position, one in enumerate(gold)
-        if label.gold in (None, position + 1) and label.gold_id in (None, one.id)
+        for position, item_gold in enumerate(gold)
+        if label.gold in (None, position + 1) and label.gold_id in (None, item_gold.id)
     ]
     if label.gold is None and label.gold_id is None:
-        golds = [-1] if any(one.grade > 0 for one in gold) else []
+        golds = [-1] if any(item_gold.grade > 0 for item_gold in gold) else []
     return [(row, doc, position) for doc in docs for position in golds]

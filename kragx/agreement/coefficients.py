@@ -30,8 +30,10 @@ _TITLES = {
 def weights(n_labels: int, kind: Weights) -> Floats:
     """(l, l) how much each kind of disagreement counts: 0 on the diagonal."""
     places = np.arange(n_labels, dtype=float)
-    apart: Floats = np.abs(np.subtract.outer(places, places))
-    return {"nominal": apart > 0, "linear": apart, "quadratic": apart**2}[kind].astype(float)
+    distances: Floats = np.abs(np.subtract.outer(places, places))
+    return {"nominal": distances > 0, "linear": distances, "quadratic": distances**2}[kind].astype(
+        float
+    )
 
 
 def cohen_kappa(confusion: Floats, kind: Weights = "nominal") -> Floats:
@@ -41,11 +43,11 @@ def cohen_kappa(confusion: Floats, kind: Weights = "nominal") -> Floats:
 
     Source: J. Cohen, A coefficient of agreement for nominal scales, 1960; Weighted kappa, 1968.
     """
-    apart = weights(confusion.shape[-1], kind)
+    disagreements = weights(confusion.shape[-1], kind)
     total = confusion.sum((-1, -2))
-    observed = (confusion * apart).sum((-1, -2)) * total
+    observed = (confusion * disagreements).sum((-1, -2)) * total
     human, judge = confusion.sum(-1), confusion.sum(-2)
-    expected = np.einsum("...i,ij,...j->...", human, apart, judge)
+    expected = np.einsum("...i,ij,...j->...", human, disagreements, judge)
     return 1 - ratio(observed, expected)
 
 
@@ -54,8 +56,8 @@ def f1(confusion: Floats) -> Floats:
 
     NaN where nothing is decided and none true.
     """
-    both = 2 * confusion[..., 1, 1]
-    return ratio(both, both + confusion[..., 0, 1] + confusion[..., 1, 0])
+    agreed = 2 * confusion[..., 1, 1]
+    return ratio(agreed, agreed + confusion[..., 0, 1] + confusion[..., 1, 0])
 
 
 def binary(confusion: Floats, cut: int) -> Floats:
@@ -91,6 +93,11 @@ def ratio(part: Floats, whole: Floats) -> Floats:
     """A part over its whole, NaN where the whole is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, np.nan)
+
+
+def defined(value: Floats | float) -> float | None:
+    """A statistic's value; None where it is NaN."""
+    return None if np.isnan(value) else float(value)
 
 
 def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
@@ -140,9 +147,9 @@ def why_undefined(name: str, confusion: Floats, labels: Sequence[int]) -> str:
         )
     if label:
         return phrase("no compared pair has the human label {label}", label=label)
-    only = labels[int(confusion.sum(1).argmax())]
+    common = labels[int(confusion.sum(1).argmax())]
     return phrase(
-        "both sides gave every pair the label {label}: nothing could disagree", label=only
+        "both sides gave every pair the label {label}: nothing could disagree", label=common
     )
 
 

@@ -170,9 +170,9 @@ class Probe(Result):
         if verdict == "not fooled":
             highs = [lift.fooled[1] for lift in self.lifts if lift.fooled]
             nothing = phrase("nothing that was tried fooled this judge")
-            most = percent(max(highs), 0) if highs else ""
-            few = phrase("as few were tried, up to {most} may be", most=most) if highs else ""
-            return Line(joined("; ", [nothing, few]))
+            limit = percent(max(highs), 0) if highs else ""
+            caveat = phrase("as few were tried, up to {most} may be", most=limit) if highs else ""
+            return Line(joined("; ", [nothing, caveat]))
         words: dict[Verdict, str] = {
             "nothing graded": phrase(
                 "no irrelevant passage has a grade: nothing is known of this judge"
@@ -205,10 +205,10 @@ class Probe(Result):
             "fooled": "",
         }
         fooled_by = joined(", ", self._fooled_by())
-        more = [phrase("fooled by {variants}", variants=fooled_by)] if fooled_by else []
+        additions = [phrase("fooled by {variants}", variants=fooled_by)] if fooled_by else []
         if verdict == "fooled" and self._is_unknown:
-            more.append(phrase("too few passages to tell whether it is better than guessing"))
-        return warning(joined("; ", [words[verdict], *more]))
+            additions.append(phrase("too few passages to tell whether it is better than guessing"))
+        return warning(joined("; ", [words[verdict], *additions]))
 
     def _fooled_by(self) -> Iterator[str]:
         """What fooled it, the worst first."""
@@ -283,10 +283,13 @@ class Probe(Result):
             )
         confidence = level(settings["confidence"])
         head = (phrase("plain"), phrase("with it"), phrase("lift"), confidence, phrase("fooled"))
-        for kind, what in (("irrelevant", phrase("added")), ("gold", phrase("to gold texts"))):
+        for kind, kind_name in (
+            ("irrelevant", phrase("added")),
+            ("gold", phrase("to gold texts")),
+        ):
             rows = [lift for lift in self.lifts if lift.kind == kind]
             if rows:
-                yield Table((what, *head, confidence, "n"), list(map(_row, rows)))
+                yield Table((kind_name, *head, confidence, "n"), list(map(_row, rows)))
         yield Line(
             phrase(
                 "fooled: how many of those judged rightly without it are judged wrongly with it. "

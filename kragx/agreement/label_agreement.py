@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kragx.agreement.before_after import FEW_QUERIES, Change, changed
-from kragx.agreement.coefficients import resting_on, statistics, title, why_undefined
+from kragx.agreement.coefficients import defined, resting_on, statistics, title, why_undefined
 from kragx.agreement.label_files import Pair, Side
 from kragx.agreement.labels import (
     Labels,
@@ -127,7 +127,7 @@ class Agreement(Result):
             judge = phrase(
                 "{judge} with examples {examples}", judge=judge, examples=settings["examples"]
             )
-        said = phrase(
+        headline = phrase(
             "{judge} against {human}: {n} pairs of {n_queries} held-out queries, labels {scale}"
             if settings["held_out"]
             else "{judge} against {human}: {n} pairs of {n_queries} queries, labels {scale}",
@@ -138,7 +138,7 @@ class Agreement(Result):
             scale=str(self.scale),
         )
         inferred = phrase("(as the human labels have them)") if self.scale.inferred else ""
-        yield Line(joined(" ", [said, inferred]))
+        yield Line(joined(" ", [headline, inferred]))
         yield Table(
             (phrase("statistic"), phrase("value"), level(settings["confidence"])),
             [
@@ -180,16 +180,18 @@ class Agreement(Result):
         )
 
     def _left_out(self) -> Iterator[str]:
-        for side, who in _WHO.items():
+        for side, party in _WHO.items():
             if pairs := self.missing[side]:
                 listed = _first(map(" ".join, pairs))
                 yield phrase(
-                    "no label by {who}: {n} pairs ({pairs})", who=who, n=len(pairs), pairs=listed
+                    "no label by {who}: {n} pairs ({pairs})", who=party, n=len(pairs), pairs=listed
                 )
         if self.out_of_scale:
             listed = _first(
-                joined(" ", [_SIDES[own.side], own.query_id, own.document_id, f"{own.grade:g}"])
-                for own in self.out_of_scale
+                joined(
+                    " ", [_SIDES[label.side], label.query_id, label.document_id, f"{label.grade:g}"]
+                )
+                for label in self.out_of_scale
             )
             yield phrase(
                 "out of scale, not compared: {n} labels ({labels})",
@@ -206,8 +208,8 @@ class Agreement(Result):
 def _first(names: Iterable[str]) -> str:
     """The first of many, and how many more there are."""
     listed = list(names)
-    more = len(listed) - _LISTED
-    rest = phrase("... and {n} more: --format json lists all", n=more) if more > 0 else ""
+    n_hidden = len(listed) - _LISTED
+    rest = phrase("... and {n} more: --format json lists all", n=n_hidden) if n_hidden > 0 else ""
     return joined("; ", [*listed[:_LISTED], rest])
 
 
@@ -267,17 +269,17 @@ def agree(
     check_confidence(confidence)
     check_whole("resamples", resamples, most=MOST_RESAMPLES)
     check_whole("seed", seed, least=0)
-    which = {"asks": asks, "model": model, "rubric": rubric}
-    names = examples_shown(judge, **which)
+    choice: dict[str, Any] = {"asks": asks, "model": model, "rubric": rubric}
+    names = examples_shown(judge, **choice)
     if examples is None and len(names - {NO_EXAMPLES}) == 1:
         (examples,) = names - {NO_EXAMPLES}
     with_examples = examples not in (None, NO_EXAMPLES)
-    people, machine, labels = read_sides(human, judge, scale, examples=examples, **which)
+    people, machine, labels = read_sides(human, judge, scale, examples=examples, **choice)
     earlier = None
     if before is not None:
-        earlier = read_labels(before, "judge", **which)
+        earlier = read_labels(before, "judge", **choice)
     elif with_examples and NO_EXAMPLES in names:
-        earlier = read_labels(judge, "judge", examples=NO_EXAMPLES, **which)
+        earlier = read_labels(judge, "judge", examples=NO_EXAMPLES, **choice)
         earlier = replace(earlier, name=f"{earlier.name} without examples")
     if held_out := with_examples if held_out is None else held_out:
         people, machine = map(held_out_half, (people, machine))
@@ -314,15 +316,14 @@ def agree(
             f"{', '.join(firsts)}: pairs are joined by query id and document id",
             remedy="; ".join(other_forms(*missing.values())),
         )
-    both = [] if earlier is None else [p for p in common if earlier.grades.get(p) in labels]
-    if before is not None and not both:
+    compared = [] if earlier is None else [p for p in common if earlier.grades.get(p) in labels]
+    if before is not None and not compared:
         raise DataError(f"no pair that is compared has a label in {earlier and earlier.name}")
-    n_without, common = len(common) - len(both), both or common
+    n_without, common = len(common) - len(compared), compared or common
     counts = _counts(common, people, machine, labels)
     matrix = counts.sum(0)
     values = {
-        name: None if np.isnan(value) else float(value)
-        for name, value in statistics(matrix, labels.labels).items()
+        name: defined(statistic) for name, statistic in statistics(matrix, labels.labels).items()
     }
     intervals = expanded_intervals(
         counts,
@@ -333,7 +334,7 @@ def agree(
     )
     drawing: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     change = None
-    if earlier is not None and both:
+    if earlier is not None and compared:
         first = _counts(common, people, earlier, labels)
         change = changed(
             first, counts, labels.labels, judge=earlier.name, n_without=n_without, **drawing
@@ -377,8 +378,8 @@ def agree(
 
 def held_out_half(labels: Labels) -> Labels:
     """The labels of the queries whose labels are never examples."""
-    own = {pair: grade for pair, grade in labels.grades.items() if is_held_out(pair[0])}
-    return replace(labels, grades=own)
+    grades = {pair: grade for pair, grade in labels.grades.items() if is_held_out(pair[0])}
+    return replace(labels, grades=grades)
 
 
 def _counts(pairs: Sequence[Pair], human: Labels, judge: Labels, scale: Scale) -> Floats:

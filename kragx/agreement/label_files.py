@@ -207,10 +207,10 @@ def shares_half(shared: float, chunk: float, gold: float) -> bool:
     return shared > 0 and 2 * shared >= min(chunk, gold)
 
 
-def _list(record: Mapping[str, Any], name: str, kinds: type | tuple[type, ...], what: str) -> Any:
+def _list(record: Mapping[str, Any], name: str, kinds: type | tuple[type, ...], noun: str) -> Any:
     entries = record.get(name)
     if not isinstance(entries, list) or not all(isinstance(entry, kinds) for entry in entries):
-        raise DataError(f"{name!r} must be a list of {what}, not {shorten(entries)}")
+        raise DataError(f"{name!r} must be a list of {noun}, not {shorten(entries)}")
     return entries
 
 
@@ -245,8 +245,8 @@ def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Label]:
         )
     for query in dataset:
         for number, gold in enumerate(query.gold, start=1):
-            itself = (gold,) if gold.id is not None or gold.text is not None else ()
-            for doc in (*itself, *gold.alternatives):
+            docs = (gold,) if gold.id is not None or gold.text is not None else ()
+            for doc in (*docs, *gold.alternatives):
                 yield Label(gold.grade, query.id, doc_id=document_name(doc), place=f"gold {number}")
 
 
@@ -280,6 +280,8 @@ def of_store(
     model: str | None,
     rubric: str | None,
     examples: str | None = None,
+    *,
+    expected: bool = False,
 ) -> Iterator[Label]:
     """People's labels in a store, or its judge's grades, or whatever calibrates a match.
 
@@ -293,8 +295,8 @@ def of_store(
             yield from _of_judge_and_people(store, asks, model, rubric, examples)
         elif side == "judge":
             asks = asks or asked_in(store)
-            own = {"model": model, "rubric": rubric, "examples": examples}
-            yield from _of_pairs(grades(store, asks=asks, human=False, **own))
+            choice: dict[str, Any] = {"model": model, "rubric": rubric, "examples": examples}
+            yield from _of_pairs(grades(store, asks=asks, human=False, expected=expected, **choice))
         elif people := store.labels():
             yield from _of_pairs(people)
         else:
@@ -304,7 +306,7 @@ def of_store(
             )
 
 
-def _of_pairs(labels: Mapping[Pair, int]) -> Iterator[Label]:
+def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
     for (query_id, doc_id), grade in labels.items():
         yield Label(float(grade), query_id, doc_id=doc_id)
 
@@ -327,7 +329,7 @@ def asked_in(store: Store) -> str:
 def examples_in(store: Store, asks: str | None, model: str | None, rubric: str | None) -> set[str]:
     """The names of the examples that grades of a judge were given with; `NO_EXAMPLES` for none."""
     asks, models = asks or asked_in(store), models_of(model)
-    wanted = None if rubric is None else named(rubric)
+    rubric_name = None if rubric is None else named(rubric)
     return {
         examples_of(question)
         for record in store.records()
@@ -336,7 +338,7 @@ def examples_in(store: Store, asks: str | None, model: str | None, rubric: str |
         and "grade" in record
         and question["asks"] == asks
         and (models is None or question["client"].get("model") in models)
-        and (wanted is None or is_named(wording_of(question), wanted))
+        and (rubric_name is None or is_named(wording_of(question), rubric_name))
     }
 
 
@@ -347,14 +349,14 @@ def _of_judge_and_people(
     kinds = ("support", "relevance") if asks is None else (asks,)
     judged = (graded_once(store, kind, model, rubric, examples) for kind in kinds)
     graded: list[Graded] = next(filter(None, judged), [])
-    support = any(own.question["asks"] == "support" for own in graded)
+    support = any(answer.question["asks"] == "support" for answer in graded)
     people = {} if support else store.labels()
-    for own in graded:
-        document, gold = own.question["document"], own.question["gold"]
+    for answer in graded:
+        document, gold = answer.question["document"], answer.question["gold"]
         if support:
-            yield Label(own.grade, doc_text=document, gold_text=gold)
+            yield Label(answer.grade, doc_text=document, gold_text=gold)
             continue
-        for query_id, doc_id in own.pairs:
+        for query_id, doc_id in answer.pairs:
             if (query_id, doc_id) not in people:
-                yield Label(own.grade, query_id, doc_text=document)
+                yield Label(answer.grade, query_id, doc_text=document)
     yield from _of_pairs(people)

@@ -77,6 +77,12 @@ class Labels:
             queries.setdefault(query, {})[document] = grade
         return queries
 
+    def on(self, scale: "Scale", *, between: bool = False) -> "Labels":
+        """Those that are on a scale; with `between`, those between two of its labels as well."""
+        on_it = scale.spans if between else scale.__contains__
+        grades = {pair: grade for pair, grade in self.grades.items() if on_it(grade)}
+        return replace(self, grades=grades)
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -106,6 +112,10 @@ class Scale:
             and grade == int(grade)
             and self.low <= grade <= self.high
         )
+
+    def spans(self, grade: float) -> bool:
+        """Whether a grade is a label, or lies between two."""
+        return self.low <= grade <= self.high
 
     def __str__(self) -> str:
         return phrase("{low} to {high}", low=self.low, high=self.high)
@@ -157,6 +167,7 @@ def read_labels(
     model: str | None = None,
     rubric: str | None = None,
     examples: str | None = None,
+    expected: bool = False,
 ) -> Labels:
     """Read labels.
 
@@ -174,6 +185,8 @@ def read_labels(
         rubric: of a store: only the grades by this rubric.
         examples: of a store: only the grades with the examples of this name; ``none`` for those
             without any.
+        expected: of a store and its judge: whether the grades that the model's probabilities
+            expect are wanted where there are some, and the mean of a panel.
 
     Raises:
         DataError: the file is broken or holds no label, or a pair has two different labels: all
@@ -200,7 +213,7 @@ def read_labels(
             format = "store" if is_url(source) else format or recognised(path)  # noqa: A001
             if format == "store":
                 address = Address.of(source)
-                rows = of_store(address, side, asks, model, rubric, examples)
+                rows = of_store(address, side, asks, model, rubric, examples, expected=expected)
                 cut = _cut_of(address, side, rubric)
                 labels = replace(collected(rows, str(address)), positive=cut)
             elif format in READERS:
@@ -259,22 +272,30 @@ def read_sides(
     model: str | None,
     rubric: str | None,
     examples: str | None = None,
+    *,
+    expected: bool = False,
 ) -> tuple[Labels, Labels, Scale]:
     """The human labels, the judge's, and their scale; arguments as of `read_labels`."""
     people = read_labels(human, "human")
-    which = {"asks": asks, "model": model, "rubric": rubric, "examples": examples}
-    machine = read_labels(judge, "judge", **which)
+    choice: dict[str, Any] = {
+        "asks": asks,
+        "model": model,
+        "rubric": rubric,
+        "examples": examples,
+        "expected": expected,
+    }
+    machine = read_labels(judge, "judge", **choice)
     return people, machine, read_scale(scale, people)
 
 
 def other_forms(first: Iterable[Pair], second: Iterable[Pair]) -> Iterator[str]:
     """What to say of ids that look alike and are not: of some composed, of others taken apart."""
     sides = set(first), set(second)
-    one, other = (
+    ours, theirs = (
         {(normalize("NFC", query), normalize("NFC", document)) for query, document in pairs}
         for pairs in (sides[0] - sides[1], sides[1] - sides[0])
     )
-    if alike := one & other:
+    if alike := ours & theirs:
         yield phrase(
             "pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
             "{n}; write both files in one form",
@@ -309,8 +330,8 @@ def collected(rows: Iterable[Label], name: str) -> Labels:
         head = (
             f"{name}: {len(lines)} pairs have labels that contradict each other; keep one of each"
         )
-        more = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
-        raise DataError("\n  ".join([head, *lines[:_LISTED], *more]))
+        rest = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
+        raise DataError("\n  ".join([head, *lines[:_LISTED], *rest]))
     return Labels(grades, file_name(name), len(rows) - len(grades))
 
 

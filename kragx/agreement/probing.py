@@ -8,9 +8,8 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kragx.agreement.coefficients import ratio
+from kragx.agreement.coefficients import defined, ratio
 from kragx.agreement.gullibility import Baseline, Kind, Lift, Probe
 from kragx.agreement.labels import gold_texts
 from kragx.agreement.model_families import kinship
@@ -26,7 +25,7 @@ from kragx.data import GoldDataset, Query, normalise
 from kragx.errors import DataError, check_whole
 from kragx.judging import Grader, Question
 from kragx.judging.rubric import Asks
-from kragx.metrics import Floats, Ints
+from kragx.metrics import Bools, Floats, Ints
 from kragx.metrics.intervals import LEAST, expanded_intervals, wilson_interval
 
 PASSAGES = 30
@@ -87,59 +86,43 @@ def probe(
     check_whole("resamples", resamples, most=MOST_RESAMPLES)  # before anything is asked
     check_whole("seed", seed, least=0)
     asks = asks or judge.asks or "relevance"
-    wanted = chosen(variants)
     drawn = irrelevant(dataset, passages, seed, support=asks == "support")
     drawn += own_golds(passage.query for passage in drawn)
     plain_questions = [_question(judge, passage, asks) for passage in drawn]
+    names_wanted = chosen(variants)
     why_not = untried([question.rubric for question in plain_questions])
-    names = [name for name in wanted if name not in why_not]
-    questions: list[Question] = []
-    cells: list[tuple[int, int]] = []  # of each question its passage, and 0 or its variant from 1
-    for row, (passage, question) in enumerate(zip(drawn, plain_questions)):
-        questions.append(question)
-        cells.append((row, 0))
-        for column, name in enumerate(names, start=1):
-            if passage.kind == "irrelevant" or VARIANTS[name].of_gold:
-                rng = random.Random(f"{seed} {row}")
-                questions.append(VARIANTS[name].change(question, passage.query.text or "", rng))
-                cells.append((row, column))
-    judged = judge.judge(questions)
-    # A grade of None, of a judgement that failed, becomes NaN.
-    grades = np.full((len(drawn), 1 + len(names)), np.nan)
-    grades[tuple(np.array(cells).T)] = [judgement.score for judgement in judged.judgements]
-    asked_of = {
-        kind: [row for row, passage in enumerate(drawn) if passage.kind == kind]
-        for kind in ("irrelevant", "gold")
-    }
-    pairs: list[tuple[Kind, int]] = [("irrelevant", column) for column in range(1, 1 + len(names))]
-    pairs += [
-        ("gold", column)
-        for column, name in enumerate(names, start=1)
-        if VARIANTS[name].of_gold and asked_of["gold"]
-    ]
-    together = 1 - (1 - confidence) / (len(pairs) + 1)
-    draws = {"confidence": together, "count": resamples, "seed": seed}
-    cuts = np.array([question.rubric.match_from for question in plain_questions])
-    _, query_rows = np.unique([passage.query.id for passage in drawn], return_inverse=True)
+    names = [name for name in names_wanted if name not in why_not]
     of_gold = np.array([passage.kind == "gold" for passage in drawn])
-    lifts = []
-    for kind, column in pairs:
-        rows = asked_of[kind]
-        lifts.append(
-            _lift(
-                names[column - 1],
-                kind,
-                (grades[rows, 0], grades[rows, column]),
-                cuts[rows],
-                query_rows[rows],
-                draws,
-            )
+    also_of_gold = np.array([True, *(VARIANTS[name].of_gold for name in names)])
+    is_asked = ~of_gold[:, None] | also_of_gold  # plain, and with each variant
+    questions = [
+        VARIANTS[names[column - 1]].change(
+            plain_questions[row], drawn[row].query.text or "", random.Random(f"{seed} {row}")
         )
+        if column
+        else plain_questions[row]
+        for row, column in np.argwhere(is_asked).tolist()
+    ]
+    judged = judge.judge(questions)
+    grades = np.full(is_asked.shape, np.nan)
+    # A grade of None, of a judgement that failed, becomes NaN.
+    grades[is_asked] = [judgement.score for judgement in judged.judgements]
+    pairs: list[tuple[Kind, str]] = [("irrelevant", name) for name in names]
+    pairs += [("gold", name) for name in names if VARIANTS[name].of_gold and of_gold.any()]
+    level = 1 - (1 - confidence) / (len(pairs) + 1)
+    graded = _Graded(
+        plain=grades[:, 0],
+        changed=dict(zip(names, grades.T[1:], strict=True)),
+        of_gold=of_gold,
+        cuts=np.array([question.rubric.match_from for question in plain_questions]),
+        query=np.unique([passage.query.id for passage in drawn], return_inverse=True)[1],
+        draws={"confidence": level, "count": resamples, "seed": seed},
+    )
     top = max(question.rubric.top for question in plain_questions)
     return Probe(
-        baseline=_baseline(grades[:, 0], of_gold, cuts, query_rows, top, draws),
-        lifts=tuple(lifts),
-        untried={name: why for name, why in why_not.items() if name in wanted},
+        baseline=graded.baseline(top),
+        lifts=tuple(graded.lift(name, kind) for kind, name in pairs),
+        untried={name: why for name, why in why_not.items() if name in names_wanted},
         origins=Counter(passage.origin for passage in drawn),
         warnings=tuple(
             dict.fromkeys(
@@ -152,11 +135,11 @@ def probe(
             "rubric": judge.rubric_id(asks),
             "top": top,
             "variants": names,
-            "n_passages": len(asked_of["irrelevant"]),
-            "n_queries": len(set(query_rows)),
+            "n_passages": int((~of_gold).sum()),
+            "n_queries": int(graded.query.max()) + 1,
             "models": dict(models or {}),
             "confidence": confidence,
-            "confidence_of_each": together,
+            "confidence_of_each": level,
             "resamples": resamples,
             "seed": seed,
             "unit": "query",
@@ -190,13 +173,13 @@ def irrelevant(
         if graded_0:
             by_query.append([Passage(query, text, "graded 0") for text in graded_0])
             continue
-        own = list(map(normalise, gold_texts(query)))
-        others = [
+        gold = list(map(normalise, gold_texts(query)))
+        foreign = [
             text
             for query_id, text in rng.sample(golds, min(len(golds), 50))
-            if query_id != query.id and not _shares(normalise(text), own)
+            if query_id != query.id and not _shares(normalise(text), gold)
         ]
-        by_query.append([Passage(query, text, "gold of another query") for text in others[:3]])
+        by_query.append([Passage(query, text, "gold of another query") for text in foreign[:3]])
     # The first of every query, then the second of every query that has one, and so on.
     passages = [passage for turn in zip_longest(*by_query) for passage in turn if passage]
     if not passages:
@@ -234,47 +217,91 @@ def _question(judge: Grader, passage: Passage, asks: Asks) -> Question:
     return Question(judge.rubric_for(asks, gold), text, gold=gold)
 
 
-def _baseline(
-    grades: Floats,
-    of_gold: NDArray[np.bool_],
-    cuts: Ints,
-    query_rows: NDArray[np.intp],
-    top: int,
-    draws: Mapping[str, Any],
-) -> Baseline:
-    """Of (p) plain grades, those of gold marked."""
-    known = ~np.isnan(grades)
-    scale = np.union1d(np.arange(top + 1.0), grades[known])
-    # Sums over queries: how often each grade was given to irrelevant passages and to gold texts.
-    terms = np.zeros((query_rows.max() + 1, 2, len(scale)))
-    places = np.searchsorted(scale, grades[known])
-    np.add.at(terms, (query_rows[known], of_gold[known].astype(int), places), 1)
-    counts = terms.sum(0)
-    n_irrelevant, n_gold = map(int, counts.sum(1))
-    auc = _auc(counts[None])["auc"][0] if n_irrelevant and n_gold else None
-    interval = None
-    if auc is not None:
-        interval = expanded_intervals(terms[terms.any((1, 2))], _auc, **draws)["auc"]
+@dataclass(frozen=True)
+class _Graded:
+    """The grades of passages.
+
+    Attributes:
+        plain: (p) without any addition; NaN of what failed.
+        changed: by variant the same with it; NaN also of what was not asked.
+        of_gold: (p) whether a passage answers its query.
+        cuts: (p) the least grade that is a match.
+        query: (p) each passage's query by number.
+        draws: of the intervals.
+    """
+
+    plain: Floats
+    changed: Mapping[str, Floats]
+    of_gold: Bools
+    cuts: Ints
+    query: Ints
+    draws: Mapping[str, Any]
+
+    def baseline(self, top: int) -> Baseline:
+        """What the judge says without any addition, on a scale from 0 to `top`."""
+        graded = ~np.isnan(self.plain)
+        scale = np.union1d(np.arange(top + 1.0), self.plain[graded])
+        # Sums over queries: how often each grade was given to irrelevant passages and gold texts.
+        terms = np.zeros((self.query.max() + 1, 2, len(scale)))
+        places = np.searchsorted(scale, self.plain[graded])
+        np.add.at(terms, (self.query[graded], self.of_gold[graded].astype(int), places), 1)
+        counts = terms.sum(0)
+        auc = float(_auc(counts[None])["auc"][0])
+        interval = expanded_intervals(terms[terms.any((1, 2))], _auc, **self.draws)["auc"]
         # Where nothing varies in resamples, as all gold is graded above all else: as a share.
-        both = int((terms.sum(2) > 0).all(1).sum())
-        if interval is None and both >= LEAST:
-            interval = wilson_interval(float(auc), both, draws["confidence"])
-    means = ratio(counts @ scale, counts.sum(1))
-    match = known & (grades >= cuts)
-    return Baseline(
-        n_irrelevant,
-        n_gold,
-        irrelevant=float(means[0]) if n_irrelevant else None,
-        gold=float(means[1]) if n_gold else None,
-        grades={
-            int(grade) if grade == int(grade) else float(grade): (int(irrelevant), int(gold))
-            for grade, (irrelevant, gold) in zip(scale, counts.T)
-        },
-        n_wrong=int((match & ~of_gold).sum()),
-        n_recognised=int((match & of_gold).sum()),
-        auc=None if auc is None else float(auc),
-        interval=interval,
-    )
+        n_queries = int((terms.sum(2) > 0).all(1).sum())
+        if interval is None and n_queries >= LEAST:
+            interval = wilson_interval(auc, n_queries, self.draws["confidence"])
+        irrelevant_mean, gold_mean = map(defined, ratio(counts @ scale, counts.sum(1)))
+        match = graded & (self.plain >= self.cuts)
+        return Baseline(
+            n_irrelevant=int(counts[0].sum()),
+            n_gold=int(counts[1].sum()),
+            irrelevant=irrelevant_mean,
+            gold=gold_mean,
+            grades={
+                int(grade) if grade == int(grade) else float(grade): (int(irrelevant), int(gold))
+                for grade, (irrelevant, gold) in zip(scale, counts.T)
+            },
+            n_wrong=int((match & ~self.of_gold).sum()),
+            n_recognised=int((match & self.of_gold).sum()),
+            auc=defined(auc),
+            interval=None if np.isnan(auc) else interval,
+        )
+
+    def lift(self, variant: str, kind: Kind) -> Lift:
+        """What a variant does to the passages of a kind."""
+        of_kind = self.of_gold == (kind == "gold")
+        graded = of_kind & ~np.isnan(self.plain + self.changed[variant])
+        columns = self.plain, self.changed[variant], self.cuts
+        before, changed, cuts = (column[graded] for column in columns)
+        query = np.unique(self.query[graded], return_inverse=True)[1]
+        terms = np.array([np.bincount(query, changed - before), np.bincount(query)], float).T
+        intervals = expanded_intervals(
+            terms, lambda sums: {"lift": ratio(sums[:, 0], sums[:, 1])}, **self.draws
+        )
+        is_match, becomes_match = before >= cuts, changed >= cuts
+        right = is_match == (kind == "gold")
+        n_right, n_fooled = int(right.sum()), int((right & (is_match != becomes_match)).sum())
+        means = [float(column.mean()) if len(column) else None for column in (before, changed)]
+        return Lift(
+            variant,
+            VARIANTS[variant].what,
+            kind,
+            n=len(before),
+            n_missing=int((of_kind & ~graded).sum()),
+            plain=means[0],
+            changed=means[1],
+            lift=None if means[0] is None or means[1] is None else means[1] - means[0],
+            interval=intervals["lift"],
+            n_right=n_right,
+            n_fooled=n_fooled,
+            fooled=wilson_interval(
+                n_fooled / n_right, len(np.unique(query[right])), self.draws["confidence"]
+            )
+            if n_right
+            else None,
+        )
 
 
 def _auc(sums: Floats) -> dict[str, Floats]:
@@ -282,46 +309,3 @@ def _auc(sums: Floats) -> dict[str, Floats]:
     irrelevant, gold = sums[:, 0], sums[:, 1]
     below = np.cumsum(irrelevant, -1) - irrelevant / 2
     return {"auc": ratio((gold * below).sum(-1), gold.sum(-1) * irrelevant.sum(-1))}
-
-
-def _lift(
-    variant: str,
-    kind: Kind,
-    grades: tuple[Floats, Floats],
-    cuts: Ints,
-    query_rows: NDArray[np.intp],
-    draws: Mapping[str, Any],
-) -> Lift:
-    plain, changed = grades
-    known = ~np.isnan(plain) & ~np.isnan(changed)
-    n, n_missing = int(known.sum()), int((~known).sum())
-    what = VARIANTS[variant].what
-    if not n:
-        return Lift(variant, what, kind, 0, n_missing, None, None, None, None, 0, 0, None)
-    plain, changed, cuts = plain[known], changed[known], cuts[known]
-    _, rows = np.unique(query_rows[known], return_inverse=True)
-    terms = np.array([np.bincount(rows, changed - plain), np.bincount(rows)], float).T
-    intervals = expanded_intervals(
-        terms, lambda sums: {"lift": ratio(sums[:, 0], sums[:, 1])}, **draws
-    )
-    is_match, becomes_match = plain >= cuts, changed >= cuts
-    right = is_match == (kind == "gold")
-    fooled = right & (is_match != becomes_match)
-    n_right, n_fooled = int(right.sum()), int(fooled.sum())
-    n_trials = len(set(rows[right]))
-    return Lift(
-        variant,
-        what,
-        kind,
-        n,
-        n_missing,
-        plain=float(plain.mean()),
-        changed=float(changed.mean()),
-        lift=float(changed.mean()) - float(plain.mean()),
-        interval=intervals["lift"],
-        n_right=n_right,
-        n_fooled=n_fooled,
-        fooled=wilson_interval(n_fooled / n_right, n_trials, draws["confidence"])
-        if n_right
-        else None,
-    )

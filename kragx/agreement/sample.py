@@ -42,7 +42,7 @@ class PairToLabel:
     query: str
     document: str
     rank: int | None = None
-    grade: int | None = None
+    grade: float | None = None
 
     @property
     def ids(self) -> Pair:
@@ -64,8 +64,8 @@ class Sample:
 
     def write(self, path: Path) -> None:
         """Write it as JSON Lines: the settings, then an item a line."""
-        shown = ({name: getattr(pair, name) for name in _SHOWN} for pair in self.items)
-        write_records([{"sample": self.settings}, *shown], path)
+        records = ({name: getattr(pair, name) for name in _SHOWN} for pair in self.items)
+        write_records([{"sample": self.settings}, *records], path)
 
 
 _SHOWN = ("query_id", "document_id", "query", "document")
@@ -169,7 +169,7 @@ def _whole_queries(
 def _stratified(
     ordered: Sequence[PairToLabel], pairs: int, rng: random.Random
 ) -> list[PairToLabel]:
-    def stratum_of(pair: PairToLabel) -> tuple[int, int]:
+    def stratum_of(pair: PairToLabel) -> tuple[float, int]:
         band = 0 if pair.rank is None else 1 + sum(pair.rank > last for last in _RANKS)
         return -1 if pair.grade is None else pair.grade, band
 
@@ -189,6 +189,13 @@ def _stratified(
         waiting = [stratum for stratum in waiting if stratum]
     rng.shuffle(drawn)
     return drawn
+
+
+def drawn_by(labels: object) -> str | None:
+    """The design by which `kragx judge label` drew a file of labels; None where it did not."""
+    if isinstance(labels, (str, Path)) and (path := sample_path(Path(labels))).is_file():
+        return str(read_sample(path).settings.get("design"))
+    return None
 
 
 def sample_path(qrels: Path) -> Path:
@@ -253,8 +260,8 @@ def from_store(
     against: dict[Pair, dict[str, None]] = {}  # in order, each text once
     with Store(address, make=False) as store:
         asks = asks or asked_in(store)
-        own = {"model": model, "rubric": rubric, "examples": examples}
-        known = grades(store, asks=asks, human=False, **own)
+        choice: dict[str, Any] = {"model": model, "rubric": rubric, "examples": examples}
+        graded = grades(store, asks=asks, human=False, **choice)
         for record in store.records():
             question = record["question"]
             if question is None or question["asks"] != asks:
@@ -264,14 +271,14 @@ def from_store(
                 documents.setdefault(pair, question["document"])
                 against.setdefault(pair, {})[text or ""] = None
     return [
-        PairToLabel(*pair, "\n\n".join(against[pair]), document, grade=known.get(pair))
+        PairToLabel(*pair, "\n\n".join(against[pair]), document, grade=graded.get(pair))
         for pair, document in documents.items()
     ]
 
 
 def with_grades(pairs: Iterable[PairToLabel], graded: Iterable[PairToLabel]) -> list[PairToLabel]:
     """Pairs with the grades that a store has for them: by ids, else by their text."""
-    grades: dict[Pair, int | None] = {}
+    grades: dict[Pair, float | None] = {}
     for pair in graded:
         grades[pair.ids] = grades[_by_text(pair)] = pair.grade
     return [replace(pair, grade=grades.get(pair.ids, grades.get(_by_text(pair)))) for pair in pairs]

@@ -6,7 +6,7 @@ from math import ceil
 
 import numpy as np
 
-from kragx.agreement.label_files import Pair, document_name
+from kragx.agreement.label_files import document_name
 from kragx.agreement.labels import Labels, Scale
 from kragx.comparison.statistics import Interval
 from kragx.data import Gold, GoldDataset, Query, Run
@@ -56,19 +56,13 @@ def systems(runs: Sequence[Run]) -> list[Run]:
     ]
 
 
-def as_gold(
-    labels: Labels,
-    scale: Scale,
-    queries: Sequence[str],
-    sources: Mapping[Pair, str] | None = None,
-) -> GoldDataset:
+def as_gold(labels: Labels, scale: Scale, queries: Sequence[str]) -> GoldDataset:
     """Labels as a gold set; on a scale from 1 on, its lowest label becomes grade 0.
 
     Args:
-        labels: what is not on the scale is left out.
+        labels: of a scale.
         scale: of the labels.
         queries: in this order; one without labels has no gold.
-        sources: who gave each label, kept as each gold item's ``metadata["label"]``.
     """
     shift = max(0, scale.low)
     return GoldDataset(
@@ -76,13 +70,8 @@ def as_gold(
             Query(
                 query,
                 gold=tuple(
-                    Gold(
-                        id=document,
-                        grade=grade - shift,
-                        metadata={"label": sources[query, document]} if sources else {},
-                    )
+                    Gold(id=document, grade=grade - shift)
                     for document, grade in labels.queries.get(query, {}).items()
-                    if grade in scale
                 ),
             )
             for query in queries
@@ -136,8 +125,8 @@ def scored_by(dataset: GoldDataset, run: Run, metrics: Sequence[str]) -> Evaluat
 def deepest(evaluation: Evaluation) -> int | None:
     """The greatest cut of an evaluation's metrics; None if one looks at whole lists."""
     cuts = [score.spec.k for score in evaluation.scores]
-    known = [k for k in cuts if isinstance(k, int)]
-    return max(known) if len(known) == len(cuts) else None
+    depths = [k for k in cuts if isinstance(k, int)]
+    return max(depths) if len(depths) == len(cuts) else None
 
 
 def judged_share(evaluation: Evaluation) -> float | None:
@@ -249,7 +238,7 @@ def rank_systems(
         raise DataError("runs: no query has labels from both sides")
     by_people, by_judge = (
         [scored_by(dataset, run, [metric]) for run in runs]
-        for dataset in (as_gold(labels, scale, common) for labels in (human, judge))
+        for dataset in (as_gold(labels.on(scale), scale, common) for labels in (human, judge))
     )
     # The same values, summed in another order, differ in their last digits: no ranking in that.
     human_means, judge_means = (

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx import matchers
-from kragx.agreement.coefficients import cohen_kappa, f1, ratio
+from kragx.agreement.coefficients import cohen_kappa, defined, f1, ratio
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import (
     CONFIDENCE,
@@ -267,12 +267,12 @@ class Chooser:
                         else with_threshold(trial.spec, threshold)
                     ),
                     agreement=self._estimate(values[row], sampled[row], decided[row]),
-                    apparent=_known(AGREEMENTS[self.by](fitted)),
+                    apparent=defined(AGREEMENTS[self.by](fitted)),
                     mistakes=int(fitted[0, 1] + fitted[1, 0]),
-                    kappa=_known(cohen_kappa(confusion)),
-                    f1=_known(f1(confusion)),
-                    precision=_known(ratio(confusion[1, 1], confusion[:, 1].sum())),
-                    recall=_known(ratio(confusion[1, 1], confusion[1].sum())),
+                    kappa=defined(cohen_kappa(confusion)),
+                    f1=defined(f1(confusion)),
+                    precision=defined(ratio(confusion[1, 1], confusion[:, 1].sum())),
+                    recall=defined(ratio(confusion[1, 1], confusion[1].sum())),
                     thresholds=(
                         None
                         if trial.fixed is not None
@@ -292,8 +292,9 @@ class Chooser:
     def _fold(self, part: Bools) -> Ints:
         """The fold of each pair; those of one query are in one, and folds are of like size."""
         queries = np.unique(self.query_of[part])
+        shuffled = queries[np.random.default_rng(self.seed).permutation(len(queries))]
         fold = np.full(self.query_of.max() + 1, -1)
-        fold[queries] = fold_of(queries, self.folds, self.seed)
+        fold[shuffled] = np.arange(len(queries)) % min(self.folds, len(queries))
         return np.where(part, fold[self.query_of], -1)
 
     def _measured(self, decided: Bools, part: Bools) -> tuple[Floats, Floats]:
@@ -317,12 +318,12 @@ class Chooser:
         52, 2003: the ratio of test to training set as what their correlation adds.
         """
         n = len(np.unique(self.query_of))
-        known = sampled[~np.isnan(sampled)]
-        if np.isnan(value) or n < LEAST or len(self.truth) < LEAST_LABELS or not known.size:
-            return Estimate(_known(value), None, None, n)
+        values = sampled[~np.isnan(sampled)]
+        if np.isnan(value) or n < LEAST or len(self.truth) < LEAST_LABELS or not values.size:
+            return Estimate(defined(value), None, None, n)
         low, high = RANGES[self.by]
         width = high - low
-        variance = float(known.var()) / width**2 * n / (n - 1) * (1 + 1 / (self.folds - 1))
+        variance = float(values.var()) / width**2 * n / (n - 1) * (1 + 1 / (self.folds - 1))
         n_wrong = len(np.unique(self.query_of[decided != self.truth]))
         ends = score_interval((float(value) - low) / width, variance, n, n_wrong)
         return Estimate(float(value), low + width * ends[0], low + width * ends[1], n)
@@ -332,15 +333,7 @@ class Chooser:
         n = len(np.unique(self.query_of))
         ends = percentile_interval(sampled, expanded(CONFIDENCE, n)) if n >= LEAST else None
         low, high = (None, None) if ends is None or np.isnan(value) else ends
-        return Estimate(_known(value), low, high, n)
-
-
-def fold_of(queries: Ints, folds: int, seed: int) -> Ints:
-    """(q) the fold of each query, from 0; folds are of like size."""
-    fold = np.empty(len(queries), np.int64)
-    shuffled = np.random.default_rng(seed).permutation(len(queries))
-    fold[shuffled] = np.arange(len(queries)) % min(folds, len(queries))
-    return fold
+        return Estimate(defined(value), low, high, n)
 
 
 def _best(values: Floats) -> int:
@@ -369,10 +362,6 @@ def _kinds(decided: Bools, truth: Bools) -> Floats:
     return np.array(
         [[~truth & ~decided, ~truth & decided], [truth & ~decided, truth & decided]], np.float64
     )
-
-
-def _known(value: Floats | float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _round_between(low: float, high: float) -> float:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Decide = Literal["median", "majority", "mean"]
 
 
-def decided(grades: Sequence[int], rule: Decide) -> float:
+def decided(grades: Sequence[float], rule: Decide) -> float:
     """What some grades (at least one) come to.
 
     ``median``: the middle one, the lower of two; so it is a match, at whatever cut, exactly where
@@ -35,7 +35,7 @@ def decided(grades: Sequence[int], rule: Decide) -> float:
     return ordered[(len(ordered) - 1) // 2]
 
 
-def settled(grades: Sequence[int], n_open: int, rule: Decide, top: int) -> float | None:
+def settled(grades: Sequence[float], n_open: int, rule: Decide, top: int) -> float | None:
     """What grades come to whatever further ones will be; None if these can change it.
 
     Args:

@@ -1,24 +1,20 @@
 """How often intervals hold the truth, in simulated data whose truth is known.
 
 python -m tests.agreement.simulation        # the tables of docs/agreement*.md, in minutes
-python -m tests.agreement.simulation probabilities         # the one of metrics by probabilities
+python -m tests.agreement.simulation grades         # the one of judges and panels
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from kragx import Run
 from kragx.agreement import prediction_powered
-from kragx.agreement.calibrated_means import JudgedDocuments
 from kragx.agreement.coefficients import statistics
-from kragx.agreement.labels import Labels, Scale
-from kragx.agreement.scoring import as_gold, scored_by
+from kragx.agreement.labels import Scale
 from kragx.agreement.threshold_choice import AGREEMENTS, Chooser, Trial
 from kragx.comparison.statistics import expanded, resampled
 
@@ -156,82 +152,101 @@ query."""
 
 
 PANELS = {
-    "lenient, strict, noisy": ("lenient", "strict", "noisy"),
-    "lenient three times": ("lenient", "lenient", "lenient"),
+    "median of lenient, strict, noisy": ("lenient", "strict", "noisy"),
+    "median of three lenient": ("lenient", "lenient", "lenient"),
+    "mean of lenient, strict, noisy": ("lenient", "strict", "noisy"),
 }
 """Panels: errors of their own, and errors that all of them share in part."""
+
+EXPECTED = "lenient, expected grades"
 
 
 def graded(rng, queries, kind, documents=5):
     """(q, d) labels from 0 to 3 of people, and of a judge; deeper documents are less relevant.
 
-    Of a panel the judge's are the medians of its votes.
+    Of a panel the judge's are the medians or means of its votes.
     """
     ease = rng.normal(0.5, 0.8, (queries, 1)) - 0.08 * np.arange(documents)
     latent = ease + rng.normal(0, 1, (queries, documents))
+    return np.searchsorted(CUTS, latent), judged_by(rng, latent, kind)
+
+
+def judged_by(rng, latent, kind):
+    """(q, d) the grades of a judge or a panel."""
     votes = [graded_by(rng, latent, own) for own in PANELS.get(kind, (kind,))]
-    return np.searchsorted(CUTS, latent), np.sort(votes, axis=0)[(len(votes) - 1) // 2]
+    if kind.startswith("mean"):
+        return np.mean(votes, axis=0)
+    return np.sort(votes, axis=0)[(len(votes) - 1) // 2]
 
 
 def graded_by(rng, latent, kind):
     """(q, d) the grades of one judge."""
-    sees, noise, lean, by_query = JUDGES[kind]
+    sees, noise, lean, by_query = JUDGES["lenient" if kind == EXPECTED else kind]
     judged = sees * latent + noise * rng.normal(0, 1, latent.shape)
     judged += lean + by_query * rng.normal(0, 1, (len(latent), 1))
-    return np.searchsorted(CUTS, judged)
+    if kind != EXPECTED:
+        return np.searchsorted(CUTS, judged)
+    # Each grade as likely as a logistic model that hesitates makes it.
+    return sum(1 / (1 + np.exp((cut - judged) / 0.3)) for cut in CUTS)
 
 
-BY_PROBABILITIES = {"precision@5(rel=2)": METRICS["precision@10"], "mrr@5(rel=2)": METRICS["MRR"]}
-"""Metrics of five documents, and how they follow from whether each is relevant."""
+def ndcg(labels):
+    """(q) nDCG of lists of (q, d) labels, of which each is all that there is; 0 without a gain."""
+    discounts = 1 / np.log2(np.arange(2, 2 + labels.shape[-1]))
+    best = (np.sort(labels, axis=-1)[..., ::-1] * discounts).sum(-1)
+    return (labels * discounts).sum(-1) / np.where(best > 0, best, 1)
 
 
-def judged_documents(queries, documents=5):
-    """A run whose documents all have a grade and a label, to be filled in; and its metrics."""
-    names = {f"q{query}": [{"id": f"d{at}"} for at in range(documents)] for query in range(queries)}
-    labels = Labels({(query, doc["id"]): 0.0 for query, docs in names.items() for doc in docs})
-    evaluation = scored_by(
-        as_gold(labels, SCALE, list(names)), Run.from_documents(names), list(BY_PROBABILITIES)
-    )
-    nothing = np.zeros(queries * documents)
-    return JudgedDocuments(evaluation, nothing, nothing, SCALE, 0.95, draws=4)
+BY_GRADES = {
+    "precision@5(rel=2)": lambda labels: (labels >= 2).mean(-1),
+    "mrr@5(rel=2)": lambda labels: METRICS["MRR"]((labels >= 2).astype(float)),
+    "hit_rate@1(rel=3)": lambda labels: (labels[..., 0] >= 3).astype(float),
+    "ndcg@5": ndcg,
+}
+"""From (..., d) labels from 0 to 3 of documents to a value a query."""
 
 
-def probability_coverage(kind, labelled, queries, metric, count=2_000, design="queries"):
-    """How often a mean by probabilities holds the truth, and the means: its, judge's, true.
+def grade_coverage(kind, labelled, queries, metric, count=2_000):
+    """How often a corrected mean's interval holds the truth, and the means: its, judge's, true.
 
     Args:
-        kind: one of `JUDGES`.
-        labelled: how many queries, or with design ``random`` pairs, people have labelled.
+        kind: one of `JUDGES` or `PANELS`, or `EXPECTED`.
+        labelled: how many queries people have labelled.
         queries: of how many.
-        metric: one of `BY_PROBABILITIES`.
+        metric: one of `BY_GRADES`.
         count: of data sets.
-        design: what was drawn at random.
     """
-    value = BY_PROBABILITIES[metric]
-    truth = value(graded(np.random.default_rng(0), 400_000, kind)[0] >= 2).mean()
-    rng, blank, known = np.random.default_rng(1), judged_documents(queries), np.arange(queries)
-    spec = next(spec for spec in blank.evaluation.specs if str(spec) == metric)
-    held, estimates, plain = 0, np.empty(count), np.empty(count)
+    value = BY_GRADES[metric]
+    return held(lambda rng, n: map(value, graded(rng, n, kind)), labelled, queries, (0, 1), count)
+
+
+def difference_coverage(kind, labelled, queries, metric, better=0.4, count=2_000):
+    """The same of the difference of two retrievers that answer the same queries."""
+    value = BY_GRADES[metric]
+
+    def differences(rng, n):
+        ease = rng.normal(0.5, 0.8, (n, 1)) - 0.08 * np.arange(5)
+        latents = [ease + lift + rng.normal(0, 1, ease.shape) for lift in (better, 0)]
+        people = [value(np.searchsorted(CUTS, latent)) for latent in latents]
+        judge = [value(judged_by(rng, latent, kind)) for latent in latents]
+        return people[0] - people[1], judge[0] - judge[1]
+
+    return held(differences, labelled, queries, (-1, 1), count)
+
+
+def held(values, labelled, queries, bounds, count):
+    """How often the interval holds the mean of people's `values(rng, n)`, and the means."""
+    truth = next(iter(values(np.random.default_rng(0), 400_000))).mean()
+    rng = np.random.default_rng(1)
+    times, estimates, plain = 0, np.empty(count), np.empty(count)
     for number in range(count):
-        people, judge = graded(rng, queries, kind)
-        label = np.full(people.shape, np.nan)
-        if design == "queries":
-            label[:labelled] = people[:labelled]
-        else:
-            drawn = rng.choice(people.size, labelled, replace=False)
-            label.flat[drawn] = people.flat[drawn]
-        documents = replace(blank, grade=judge.ravel().astype(float), label=label.ravel())
-        if spec.name == "precision":
-            mean = documents.precision(spec)
-        else:
-            (values,) = documents.drawn([spec], known < labelled, 5, number)
-            mean = prediction_powered(
-                value(people[:labelled] >= 2), values[:labelled], values[labelled:], bounds=(0, 1)
-            )
-        low, high = mean.interval
-        held += low <= truth <= high
-        estimates[number], plain[number] = mean.value, value(judge >= 2).mean()
-    return held / count, estimates.mean(), plain.mean(), truth
+        people, judge = values(rng, queries)
+        mean = prediction_powered(
+            people[:labelled], judge[:labelled], judge[labelled:], bounds=bounds
+        )
+        times += mean.interval is not None and mean.interval[0] <= truth <= mean.interval[1]
+        estimates[number], plain[number] = mean.value, mean.plain
+    return times / count, estimates.mean(), plain.mean(), truth
 
 
 NOISE = {"clear": 0.15, "middling": 0.5, "poor": 1.2}
@@ -289,19 +304,15 @@ def usual_width(queries, pairs):
     return {name: float(np.median(high - low)) for name, (low, high) in ends.items()}
 
 
-def probabilities():
-    """Print the table of metrics by probabilities."""
-    precision, mrr = BY_PROBABILITIES
-    for kind in (*JUDGES, *PANELS):
+def by_grades():
+    """Print the table of judges and panels."""
+    for kind in (*JUDGES, *PANELS, EXPECTED):
         cells = []
-        for metric, labelled_, design in (
-            (precision, 30, "queries"),
-            (precision, 100, "random"),
-            (mrr, 30, "queries"),
+        for metric, coverage in (
+            *((metric, grade_coverage) for metric in BY_GRADES),
+            ("ndcg@5", difference_coverage),
         ):
-            share, mean, plain, _ = probability_coverage(
-                kind, labelled_, 180, metric, design=design
-            )
+            share, mean, plain, _ = coverage(kind, 50, 300, metric)
             cells.append(f"{share:.1%} ({mean:.3f}; {plain:.3f})")
         sys.stdout.write(f"| {' | '.join([kind, *cells])} |\n")
 
@@ -338,4 +349,4 @@ def main():
 
 
 if __name__ == "__main__":
-    probabilities() if "probabilities" in sys.argv else main()
+    by_grades() if "grades" in sys.argv else main()

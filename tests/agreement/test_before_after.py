@@ -194,10 +194,10 @@ def test_other_readers_of_the_store_name_the_examples(kragx, qrels, store, tmp_p
         kragx("judge", "store", "export", out, "--store", store, "--examples", name)
         assert read_labels(out).queries == {q: dict(d) for q, d in sorted(by(guess).items())}
     human = qrels("human.qrels", HUMAN)
-    # As for `kragx agree`: the judge with the examples, by the half that never serves as one.
-    shown = kragx("judge", "calibrate", human, store)
+    # `kragx agree` takes the judge with the examples, by the half that never serves as one.
+    shown = kragx("agree", human, store)
     assert (shown.code, "of 20 held-out queries" in shown.out) == (0, True)
-    assert shown.out == kragx("judge", "calibrate", human, store, "--examples", chosen.name).out
+    assert shown.out == kragx("agree", human, store, "--examples", chosen.name).out
     stats = kragx("judge", "store", "stats", "--store", store, "--format", "json").json()
     rubrics = {group["rubric"] for group in stats}
     assert rubrics == {"relevance-en-1", f"relevance-en-1 with examples {chosen.name}"}

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
-
 import pytest
 
 from kragx.judging import Failure, Judge, Question, Store
@@ -102,40 +99,6 @@ def test_corrected(kragx, files):
     assert kragx("judge", "corrected", human, judge).code == 2
 
 
-def test_each_label(kragx, files):
-    """--per-label shows every label and whose it is, in the table and in JSON."""
-    human, judge, *runs = files
-    done = kragx("judge", "fill", human, judge, "--runs", runs[0], "--per-label")
-    assert [line.split("│")[-2].strip() for line in done.out.splitlines() if "q99" in line] == [
-        "judge"
-    ]
-    plain = kragx(
-        "judge", "fill", human, judge, "--runs", runs[0], "--per-label", "--format", "json"
-    ).json()
-    assert len(plain["labels"]) == 145
-
-
-@pytest.mark.parametrize("name", ["labels.jsonl", "labels.csv", "labels.qrels"])
-def test_fill(name, kragx, files, tmp_path):
-    """Human-only and filled with judged@k; every label's provenance in a file of three kinds."""
-    human, judge, *runs = files
-    out = tmp_path / name
-    done = kragx("judge", "fill", human, judge, "--runs", *runs, "-m", "ndcg@5", "--out", out)
-    assert done.code == 0, done.err
-    for part in ("human only", "filled", "judged@5", "144 human, 1 by the judge"):
-        assert part in done.out
-    text = out.read_text(encoding="utf-8-sig")
-    if name.endswith("jsonl"):
-        sources = [json.loads(line)["source"] for line in text.splitlines()]
-    elif name.endswith("csv"):
-        sources = [row["source"] for row in csv.DictReader(text.splitlines())]
-    else:
-        sources = [line.split()[1] for line in text.splitlines()]
-        assert kragx("score", "--qrels", out, "--run", runs[0]).code == 0
-    assert sorted(set(sources)) == ["human", "judge"]
-    assert sources.count("judge") == 1
-
-
 def results(jsonl):
     """A results file with Korean texts."""
     return jsonl(
@@ -169,7 +132,6 @@ def test_a_seed_below_zero(kragx, here):
     """A seed that no generator takes is refused as an option, by each command that has one."""
     for command in (
         ("agree", "human.qrels", "judge.qrels"),
-        ("judge", "calibrate", "human.qrels", "judge.qrels"),
         ("judge", "label", "human.qrels"),
     ):
         done = kragx(*command, "--seed", -1)

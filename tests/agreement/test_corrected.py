@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kragx import Run
 from kragx.agreement import LEAST_QUERIES, correct, prediction_powered
 from kragx.errors import DataError, UsageError
-from tests.agreement.simulation import EASY, HARD, correction_coverage, pair_coverage
+from kragx.judging.votes import decided
+from tests.agreement.simulation import (
+    BY_GRADES,
+    CUTS,
+    EASY,
+    EXPECTED,
+    HARD,
+    JUDGES,
+    PANELS,
+    correction_coverage,
+    difference_coverage,
+    grade_coverage,
+    graded_by,
+    pair_coverage,
+)
 
 
 def test_by_hand():
@@ -61,6 +78,44 @@ def test_intervals_cover(metric, ease):
     assert 0.93 <= share["corrected"] <= 0.97
     assert 0.93 <= share["people"] <= 0.98
     assert share["judge"] < 0.6
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("coverage", [grade_coverage, difference_coverage])
+@pytest.mark.parametrize("kind", [*JUDGES, *PANELS, EXPECTED])
+def test_intervals_cover_by_each_judge(kind, coverage):
+    """With 50 of 300 queries labelled, 92 to 98 of 100 hold the truth, and 94 to 96 on average.
+
+    So it is for each metric and each judge, however biased: what is estimated is the truth, where
+    the judge's own mean is not.
+    """
+    shares = []
+    for metric in BY_GRADES:
+        held, mean, plain, truth = coverage(kind, 50, 300, metric)
+        assert 0.92 <= held <= 0.98
+        assert abs(mean - truth) <= 0.01
+        if kind in ("lenient", "strict") and coverage is grade_coverage:
+            assert abs(plain - truth) > 0.05
+        shares.append(held)
+    assert 0.94 <= np.mean(shares) <= 0.96
+
+
+@pytest.mark.parametrize(
+    ("panel", "nearer"),
+    [("median of lenient, strict, noisy", 0.05), ("median of three lenient", -0.01)],
+)
+def test_a_panel_moves_the_metric_towards_the_truth(panel, nearer):
+    """Where its judges' errors differ; one that all of them share stays."""
+    rng = np.random.default_rng(5)
+    latent = rng.normal(0.4, 1.3, (4_000, 5))
+    truth = (np.searchsorted(CUTS, latent) >= 2).mean()
+    votes = np.array([graded_by(rng, latent, kind) for kind in PANELS[panel]])
+    median = np.sort(votes, axis=0)[1]
+    rows = votes.reshape(3, -1).T[:200]
+    assert [decided(row.tolist(), "median") for row in rows] == median.ravel()[:200].tolist()
+    alone = np.mean([abs((own >= 2).mean() - truth) for own in votes])
+    together = abs((median >= 2).mean() - truth)
+    assert alone - together > nearer
 
 
 @pytest.mark.integration
@@ -205,3 +260,81 @@ def test_refusals():
         correct(human, judge, [run, run])
     with pytest.raises(UsageError, match="not made of labels"):
         correct(human, judge, [run], metrics=["ndcg@5", "judged@5"])
+
+
+def test_differences_of_systems():
+    """Of each metric what a system has beyond the first, over the queries labelled for both."""
+    human, judge, run = files()
+    lists = {
+        query: [{"id": doc.id} for doc in reversed(result.documents)]
+        for query, result in run.results.items()
+    }
+    back = Run.from_documents(lists, name="back")
+    found = correct(human, judge, [run, back], metrics=["ndcg@5", "precision@3"])
+    assert found.systems["mine"].differences is None
+    apart = found.systems["back"].differences["ndcg@5"]
+    first, other = (found[name]["ndcg@5"] for name in ("mine", "back"))
+    assert apart.plain == pytest.approx(other.plain - first.plain)
+    assert apart.human == pytest.approx(other.human - first.human)
+    assert apart.interval[0] < apart.value < apart.interval[1]
+    # Paired: as sure as the differences of queries are, not as two means.
+    alike = correct(human, judge, [run, replace(run, name="again")], metrics=["ndcg@5"])
+    none = alike.systems["again"].differences["ndcg@5"]
+    assert (none.value, none.interval) == (0, None)
+    assert "minus mine" in str(found)
+    assert found.to_dict()["systems"]["back"]["differences"]["ndcg@5"]["value"] == apart.value
+
+
+def test_no_difference_of_systems_that_are_labelled_apart():
+    """Of too few queries labelled for both there is none, and it is said."""
+    human, judge, run = files()
+    halves = [
+        Run.from_documents(
+            {
+                query: [{"id": "x" if int(query[1:]) in unlabelled else "d0"}]
+                for query in run.results
+            },
+            name=name,
+        )
+        for name, unlabelled in (("one", range(10)), ("two", range(15, 25)))
+    ]
+    found = correct(human, judge, halves, metrics=["precision@1"], least=10)
+    assert found.systems["two"].differences is None
+    assert "two and one: no difference, as 5 queries are labelled for both" in found.notes
+
+
+def test_grades_between_labels():
+    """Expected grades and the means of panels are the judge's as well; of people they are not."""
+    human, judge, run = files()
+    between = {
+        query: {doc: min(3, grade + 0.4) for doc, grade in docs.items()}
+        for query, docs in judge.items()
+    }
+    found = correct(human, between, [run], metrics=["ndcg@5"])
+    assert found.n_out_of_scale == 0
+    whole = correct(human, judge, [run], metrics=["ndcg@5"])
+    assert found["mine"]["ndcg@5"].plain != whole["mine"]["ndcg@5"].plain
+    assert found["mine"]["ndcg@5"].human == whole["mine"]["ndcg@5"].human
+    human["q0"]["d0"] = 1.5
+    assert correct(human, between, [run], metrics=["ndcg@5"]).n_out_of_scale == 1
+
+
+def test_few_are_said_to_be_rough():
+    """Below 50 labelled queries; from there on nothing is said."""
+    for n, said in ((49, True), (50, False)):
+        human, judge, run = files(n_queries=80, n_labelled=n)
+        assert (
+            "intervals are rough" in str(correct(human, judge, [run], metrics=["ndcg@5"]))
+        ) is said
+
+
+def test_a_stratified_sample_is_refused(qrels, tmp_path):
+    """What `kragx judge label` drew by strata is no random part of the queries."""
+    human, judge, run = files()
+    qrels("human.qrels", human)
+    settings = {"design": "stratified", "asks": "relevance"}
+    item = {"query_id": "q", "document_id": "d", "query": "?", "document": "."}
+    sample = tmp_path / "human.qrels.sample.jsonl"
+    sample.write_text(f"{json.dumps({'sample': settings})}\n{json.dumps(item)}\n")
+    with pytest.raises(DataError, match="a stratified sample"):
+        correct(tmp_path / "human.qrels", judge, [run])

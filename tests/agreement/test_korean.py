@@ -1,4 +1,4 @@
-"""Agreement, calibration and probes in Korean: nothing in English is left but names."""
+"""Agreement, correction and probes in Korean: nothing in English is left but names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kragx import GoldDataset, Run, agree
-from kragx.agreement import Label, calibrate_grades, correct, fill, probe
+from kragx.agreement import Label, correct, probe
 from kragx.judging import Failure, Judge
 from kragx.testing import ScriptedClient
 from tests.thoroughness import some
@@ -34,7 +34,7 @@ def english(result):
 
 
 def test_labels():
-    """How labels agree, what they correct and fill, and what grades are worth."""
+    """How labels agree, and what they correct."""
     few = {query: HUMAN[query] for query in list(HUMAN)[:12]}
     assert english(agree(HUMAN, JUDGE, runs=RUNS, before=HUMAN, resamples=50)) == []
     assert english(agree({"q": {"a": 1, "b": 7}}, {"q": {"a": 1, "c": 1}}, scale="0-3")) == []
@@ -43,11 +43,6 @@ def test_labels():
     assert "사람 q b 7" in shown
     assert "human" not in shown
     assert english(correct(few, JUDGE, RUNS, metrics=["ndcg@2"], least=5)) == []
-    assert english(fill(few, JUDGE, RUNS, metrics=["ndcg@2"])) == []
-    assert english(calibrate_grades(HUMAN, JUDGE, RUNS, metrics=["precision@2(rel=1)"])) == []
-    assert (
-        english(calibrate_grades(HUMAN, {q: dict.fromkeys(d, 1) for q, d in HUMAN.items()})) == []
-    )
 
 
 def refuses_apples(request):

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from kragx import Run
-from kragx.agreement import agree, calibrate_grades, correct, fill
+from kragx.agreement import agree, correct
 from kragx.data.formats.jsonl import to_json
 from kragx.errors import DataError, UsageError
 
@@ -105,25 +105,17 @@ def test_ids_in_two_unicode_forms():
 FORMS = "differ in their Unicode form alone"
 
 
-def test_every_use_of_two_sides_says_so():
-    """Filled, corrected and calibrated labels of ids in two forms say why so few pairs are used."""
+def test_a_correction_says_so():
+    """Corrected by labels of ids in two forms it says why so few queries are used."""
     human = {f"질문{number}": {"a": number % 2, "b": 1} for number in range(8)}
     apart = {unicodedata.normalize("NFD", query): own for query, own in human.items()}
     half = dict([*human.items()][:4]) | dict([*apart.items()][4:])
     docs = {query: [{"id": "a"}, {"id": "b"}] for query in human | half}
     runs = [Run.from_documents(docs, name="one")]
-    assert any(FORMS in note for note in fill(human, half, runs).notes)
-    assert any(FORMS in note for note in calibrate_grades(human, half).notes)
     corrected = correct(human, half, runs, metrics=["precision@1"], least=4)
     assert any(FORMS in note for note in corrected.notes)
-    for notes in (
-        fill(human, human, runs).notes,
-        calibrate_grades(human, human).notes,
-        correct(human, human, runs, metrics=["precision@1"], least=4).notes,
-    ):
-        assert not any(FORMS in note for note in notes)
-    with pytest.raises(DataError, match=f"{FORMS} .*: 16; write both files in one form"):
-        calibrate_grades(human, apart)
+    alike = correct(human, human, runs, metrics=["precision@1"], least=4)
+    assert not any(FORMS in note for note in alike.notes)
     with pytest.raises(DataError, match=f"at least 8; pairs whose ids {FORMS}"):
         correct(human, half, runs, metrics=["precision@1"], least=8)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
+from kragx.agreement import read_labels
 from kragx.errors import JudgingError
 from kragx.judging import OpenAIClient, Store
 from kragx.judging.client import Token
@@ -135,6 +137,21 @@ def test_stored_with_the_judgement(store, tmp_path):
         pytest.approx(3),
     ]
     assert json.dumps(records)
+
+
+def test_as_labels(store):
+    """Whoever wants expected grades reads them from the store, and whole ones where there is none.
+
+    The grade of a person of the same question is what it is.
+    """
+    questions = [
+        replace(ask(text), query_id="q", document_id=text) for text in ("grade-1", "odd grade-2")
+    ]
+    with serving(handler=Telling) as server:
+        judge_of(client(server, logprobs=True), store).judge(questions)
+    labels = read_labels(store, "judge", asks="support", expected=True)
+    assert labels.grades == {("q", "grade-1"): pytest.approx(1.25), ("q", "odd grade-2"): 2}
+    assert read_labels(store, "judge", asks="support").grades["q", "grade-1"] == 1
 
 
 def test_who_does_not_ask_has_the_same_key_and_request(store):

@@ -539,6 +539,10 @@ def test_grades_of_a_panel_in_a_store(store):
             grades_of(opened)
         with pytest.raises(UsageError, match="means are no labels"):
             grades_of(opened, model="mean of a, b, c")
+        # Of the first only two were asked, and its mean is open.
+        assert grades_of(opened, model="mean of a, b, c", expected=True) == {("q", "d1"): 1}
+        means = grades_of(opened, model="mean of a, b", expected=True)
+        assert means == {("q", "d0"): 3, ("q", "d1"): 0.5, ("q", "d2"): 0.5}
         with pytest.raises(UsageError, match="the panel has 2 judges of 'a'"):
             grades_of(opened, model="median of 2 repeats of a")
 

@@ -11,7 +11,6 @@ from hypothesis import given, strategies as st
 
 from kragx import GoldDataset, evaluate
 from kragx.agreement.calibration import calibrate
-from kragx.agreement.grade_calibration import calibrate_grades
 from kragx.agreement.label_files import examples_in
 from kragx.agreement.labels import read_labels
 from kragx.comparison import check_comparable
@@ -320,8 +319,6 @@ def test_what_a_match_is_by_an_own_rubric(store, tmp_path):
         '{"id": "d0", "text": "document 0"}, {"id": "d1", "text": "document 1"}]}\n',
         encoding="utf-8",
     )
-    people = {"q": {"d0": 1, "d1": 0}}
-    assert calibrate_grades(people, store, scale="0-2", rubric=file).relevant == 1
     with pytest.raises(UsageError, match=r"positive: which grades of .* name the least one \(--po"):
         calibrate(str(run), store)
 

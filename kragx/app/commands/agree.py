@@ -1,4 +1,4 @@
-"""`kragx agree`, `judge calibrate`, `corrected` and `fill`: a judge's labels, and people's."""
+"""`kragx agree` and `judge corrected`: a judge's labels, and people's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +10,7 @@ from kragx import agreement
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.data import Run, read_runs
-from kragx.data.formats.jsonl import write_records
 from kragx.errors import UsageError
-from kragx.report.csv_files import csv_text, write_text
 
 
 def agree(
@@ -71,52 +69,6 @@ def agree(
     show(format, result.describe, result.to_dict)
 
 
-def calibrate(
-    human: opt.HumanLabels,
-    judge: opt.JudgeLabels,
-    more: opt.MoreRuns = None,
-    runs: opt.Runs = None,
-    metric: opt.Metrics = None,
-    relevant: Annotated[
-        int | None,
-        typer.Option(
-            help="The least label that is relevant (default: 2 above the lowest; with a "
-            "rubric's file its cut)."
-        ),
-    ] = None,
-    scale: opt.ScaleOfLabels = None,
-    asks: opt.Asks = None,
-    model: opt.Model = None,
-    rubric: opt.RubricId = None,
-    examples: opt.ExamplesName = None,
-    confidence: opt.Confidence = 0.95,
-    seed: opt.Seed = 0,
-    format: opt.TableOrJson = "table",  # noqa: A002
-) -> None:
-    """Say how probable relevance is at each of a judge's grades.
-
-    And from which grade on its word should count; with --runs, metrics by these probabilities.
-    """
-    systems = _systems(runs, more)
-    if metric and not systems:
-        raise UsageError("--metric: there are no systems to score; name their runs with --runs")
-    result = agreement.calibrate_grades(
-        human,
-        judge,
-        systems,
-        metrics=metric or (),
-        relevant=relevant,
-        scale=scale,
-        confidence=confidence,
-        seed=seed,
-        asks=asks,
-        model=model,
-        rubric=rubric,
-        examples=examples,
-    )
-    show(format, result.describe, result.to_dict)
-
-
 def corrected(
     human: opt.HumanLabels,
     judge: opt.JudgeLabels,
@@ -129,6 +81,13 @@ def corrected(
     model: opt.Model = None,
     rubric: opt.RubricId = None,
     examples: opt.ExamplesName = None,
+    expected: Annotated[
+        bool,
+        typer.Option(
+            "--expected",
+            help="Of a store: the grades that probabilities expect, and the mean of a panel.",
+        ),
+    ] = False,
     confidence: opt.Confidence = 0.95,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
@@ -145,51 +104,9 @@ def corrected(
         model=model,
         rubric=rubric,
         examples=examples,
+        expected=expected,
     )
     show(format, result.describe, result.to_dict)
-
-
-def fill(
-    human: opt.HumanLabels,
-    judge: opt.JudgeLabels,
-    more: opt.MoreRuns = None,
-    runs: opt.Runs = None,
-    metric: opt.Metrics = None,
-    scale: opt.ScaleOfLabels = None,
-    asks: opt.Asks = None,
-    model: opt.Model = None,
-    rubric: opt.RubricId = None,
-    examples: opt.ExamplesName = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="Write every label and whose it is: .jsonl, .csv, or qrels."
-        ),
-    ] = None,
-    per_label: Annotated[
-        bool, typer.Option("--per-label", help="Also each label and whose it is.")
-    ] = False,
-    format: opt.TableOrJson = "table",  # noqa: A002
-) -> None:
-    """Score by people's labels, and the judge's in the holes."""
-    filled = agreement.fill(
-        human,
-        judge,
-        _systems(runs, more),
-        metrics=metric or ["ndcg@10"],
-        scale=scale,
-        asks=asks,
-        model=model,
-        rubric=rubric,
-        examples=examples,
-    )
-    if out is not None:
-        _write_labels(filled, out)
-    show(
-        format,
-        lambda: filled.describe(labels=per_label),
-        lambda: filled.to_dict(labels=per_label),
-    )
 
 
 def _systems(runs: Sequence[Path] | None, more: Sequence[Path] | None) -> list[Run]:
@@ -197,15 +114,3 @@ def _systems(runs: Sequence[Path] | None, more: Sequence[Path] | None) -> list[R
     if more and not runs:
         raise UsageError(f"{more[0]}: a third file; name systems with --runs")
     return read_runs([*(runs or ()), *(more or ())])
-
-
-def _write_labels(filled: agreement.Filled, path: Path) -> None:
-    rows = list(filled.rows())
-    if path.suffix == ".jsonl":
-        write_records(rows, path)
-    elif path.suffix == ".csv":
-        write_text(path, csv_text(rows, list(rows[0])))
-    else:
-        # The second column, which no reader of qrels looks at, says whose label it is.
-        lines = ("{query_id} {source} {document_id} {grade}\n".format(**row) for row in rows)
-        write_text(path, "".join(lines))

@@ -1,4 +1,4 @@
-"""The judge: label, calibrate, corrected, fill, probe, nuggets, store; submit, status, collect."""
+"""The judge: label, corrected, probe, nuggets, store; submit, status, collect."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,9 +24,7 @@ from kragx.printing import Line, phrase, show as show_parts
 judge: opt.Commands = opt.group("judge", __doc__)
 _COMMANDS: tuple[Callable[..., Any], ...] = (
     label,
-    agree.calibrate,
     agree.corrected,
-    agree.fill,
     batches.submit,
     batches.status,
     batches.collect,

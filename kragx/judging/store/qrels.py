@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from kragx.errors import DataError, UsageError, nearest
 from kragx.judging.keys import canonical_json
@@ -62,7 +62,8 @@ def grades(
     rubric: str | None = None,
     examples: str | None = None,
     human: bool = True,
-) -> dict[tuple[str, str], int]:
+    expected: bool = False,
+) -> dict[tuple[str, str], float]:
     """The judge's grade of each (query id, document id); what failed has none.
 
     Args:
@@ -72,15 +73,17 @@ def grades(
         rubric: the same.
         examples: the same.
         human: whether a person's grade of the very question takes the place of the judge's.
+        expected: whether grades between those of the scale are wanted: the one that a model's
+            probabilities expect, where the store has it, and the mean of a panel.
 
     Raises:
         UsageError: as `qrels`.
         DataError: there is no grade.
     """
-    graded = graded_once(store, asks, model, rubric, examples, human=human)
+    graded = graded_once(store, asks, model, rubric, examples, human=human, expected=expected)
     if not graded:
         raise DataError(f"{store.address}: no grade of {asks} fits; see: kragx judge store stats")
-    best: dict[tuple[str, str], int] = {}
+    best: dict[tuple[str, str], float] = {}
     for own in graded:
         for pair in own.pairs:
             best[pair] = max(best.get(pair, 0), own.grade)
@@ -94,12 +97,12 @@ class Graded:
     Attributes:
         question: as a store has it.
         pairs: the (query id, document id) that it is about.
-        grade: a label of the rubric's scale.
+        grade: a label of the rubric's scale, or where expected grades are wanted one between two.
     """
 
     question: Mapping[str, Any]
     pairs: Sequence[tuple[str, str]]
-    grade: int
+    grade: float
 
 
 def graded_once(
@@ -110,15 +113,21 @@ def graded_once(
     examples: str | None = None,
     *,
     human: bool = True,
+    expected: bool = False,
 ) -> list[Graded]:
     """Each question of a kind with one grade: of its repeats the first, of a panel what it decides.
 
     What the votes in the store leave undecided has no grade, as in a run. Arguments as of `grades`.
 
     Raises:
-        UsageError: as `qrels`; or a panel's grades are means.
+        UsageError: as `qrels`; or a panel's grades are means, and no expected ones are wanted.
     """
     panel = _Panel.named(model)
+    if panel is not None and panel.decide == "mean" and not expected:
+        raise UsageError(
+            "--model: means are no labels",
+            remedy="compare what the median decides: 'median of ...'",
+        )
     records = one_judge(store, asks, model, rubric, examples)
     settled = store.settled(list(records), human=human)
     votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
@@ -135,14 +144,19 @@ def graded_once(
         given = [record for record in own.values() if record is not None]
         attempts = [settled[record["key"]] for record in given]
         people = [attempt for attempt in attempts if attempt.source == "human"]
-        grades_ = [int(attempt.grade or 0) for attempt in people[:1] or attempts]
-        grade: float | None = grades_[0] if grades_ else None
+        grades_: list[float] = [
+            attempt.expected
+            if expected and attempt.expected is not None
+            else int(attempt.grade or 0)
+            for attempt in people[:1] or attempts
+        ]
+        grade = grades_[0] if grades_ else None
         if panel is not None and not people:
             top = max(int(attempt.grade or 0) for attempt in settled.values())
             grade = settled_by(grades_, len(own) - len(given), panel.decide, top)
         if grade is not None:
             pairs = [(query, document) for record in given for query, document in record["pairs"]]
-            graded.append(Graded(given[0]["question"], [*dict.fromkeys(pairs)], int(grade)))
+            graded.append(Graded(given[0]["question"], [*dict.fromkeys(pairs)], grade))
     return graded
 
 
@@ -170,12 +184,7 @@ class _Panel:
         if match is None:
             return None
         repeats, names = match["repeats"], match["names"]
-        rule: Decide = "median" if match["rule"] == "median" else "majority"
-        if match["rule"] == "mean":
-            raise UsageError(
-                "--model: means are no labels",
-                remedy="compare what the median decides: 'median of ...'",
-            )
+        rule = cast("Decide", match["rule"])
         if repeats:
             return cls(rule, {names: int(repeats)})
         return cls(rule, Counter(re.sub(r" #\d+$", "", name) for name in names.split(", ")))

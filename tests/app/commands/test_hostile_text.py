@@ -168,8 +168,6 @@ threshold sweep good.jsonl --format csv
 threshold sweep {name}
 threshold calibrate good.jsonl --labels human.qrels
 judge corrected human.qrels human.qrels --runs one.run --metric mrr@10 --least 3
-judge fill human.qrels human.qrels --runs one.run --metric mrr@10 --per-label
-judge fill human.qrels human.qrels --runs one.run --out {name}.csv
 judge probe config.yaml --resamples 100 --passages 2
 judge store stats --store store.sqlite
 judge store stats --store store.sqlite --format json

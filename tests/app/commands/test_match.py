@@ -158,7 +158,6 @@ def test_a_file_that_is_read_is_not_written_over(kragx, here):
         ("threshold sweep a.jsonl --plot", "a.jsonl"),
         ("threshold sweep out --plot", "out/gold.jsonl"),
         ("judge store export --store store.sqlite", "store.sqlite"),
-        ("judge fill a.jsonl gold.jsonl --out", "gold.jsonl"),
         ("report out --format html --out", "out/report.json"),
         ("report out --summary", "out/config.yaml"),
         ("compare out --summary", "out/report.json"),

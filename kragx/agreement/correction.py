@@ -1,28 +1,21 @@
-"""Prediction-powered means: a judge's numbers on all queries, put right by people on some.
+"""`correct`: a judge's means over all queries, put right by people's labels of some.
 
-The judge scores every query, people score n of them. What people say of those n tells how far off
-the judge is, so the mean over all queries is corrected by it, and its interval says how sure that
-is. A query is one observation, whatever the number of documents behind it: documents of one query
+A query is one observation, whatever the number of documents behind it: documents of one query
 resemble each other, and counting each as an observation of its own gives intervals that are far
 too narrow.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from kragx.agreement import scoring
 from kragx.agreement.labels import Labels, Scale, other_forms, read_sides
-from kragx.comparison.statistics import (
-    CONFIDENCE,
-    Interval,
-    check_confidence,
-    score_interval,
-    student_t,
-)
+from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
+from kragx.agreement.sample import drawn_by
+from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.data import Run
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation
@@ -32,102 +25,9 @@ from kragx.printing import Line, Part, Result, Table, joined, number, percent, p
 LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""
 
-
-@dataclass(frozen=True)
-class CorrectedMean:
-    """One mean, corrected.
-
-    Attributes:
-        value: the prediction-powered estimate.
-        interval: of the mean over the population that the queries are a sample of; None where
-            all human values are the same, unless that is the least or the greatest there can be.
-        plain: the judge's mean over all queries, uncorrected.
-        human: the human mean over the labelled queries alone.
-        human_interval: of that one.
-        weight: how much of the judge was used, from 0 (people alone) to 1.
-        n_labelled, n_queries: how many queries people, and the judge, scored.
-    """
-
-    value: float
-    interval: Interval | None
-    plain: float
-    human: float
-    human_interval: Interval | None
-    weight: float
-    n_labelled: int
-    n_queries: int
-
-
-def prediction_powered(
-    human: Floats,
-    judge: Floats,
-    rest: Floats,
-    confidence: float = CONFIDENCE,
-    bounds: Interval = (-inf, inf),
-) -> CorrectedMean:
-    """Estimate a mean from n human values, the judge's for the same units, and for other units.
-
-    With f the judge's values and y the human ones the estimate is
-    ``mean(y) + w * (mean of f over the rest - mean of f over the labelled)``, where the weight w is
-    the one that makes its variance least, cut to [0, 1] (power tuning, PPI++). Its variance is
-    ``var(y - w f) / n + w^2 var(f) / N``; the interval uses Student's t with n - 1 degrees of
-    freedom, and n - 2 in the variance, as w is estimated from the same values. Between bounds it is
-    Wilson's of as many hits and misses as would be that sure (`score_intervals`): one around the
-    estimate would end beyond the bounds, and hold the truth too seldom where most queries are hits.
-
-    Args:
-        human: (n) the human value of each labelled unit.
-        judge: (n) the judge's value of the same.
-        rest: (N) the judge's value of each unit that people did not label; may be empty, and the
-            estimate is then the human mean.
-        confidence: between 0 and 1.
-        bounds: between what the values lie; an estimate beyond is cut off.
-
-    Raises:
-        UsageError: fewer than three labelled units, or human and judge differ in number.
-
-    Source: A. Angelopoulos, J. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference,
-    2023.
-    """
-    n, more = len(human), len(rest)
-    if n < 3 or len(judge) != n:
-        raise UsageError(f"{n} labelled and {len(judge)} judged units: at least 3 of each needed")
-    check_confidence(confidence)
-    mean = value = float(human.mean())
-    everything = np.concatenate([judge, rest])
-    spread = float(everything.var(ddof=1)) if more >= 2 else 0.0
-    weight = 0.0
-    if spread > 0:
-        covariance = float(((human - human.mean()) * (judge - judge.mean())).sum() / (n - 1))
-        weight = min(1.0, max(0.0, covariance / (spread * (1 + n / more))))
-        value = float(human.mean() + weight * (rest.mean() - judge.mean()))
-    rectified = human - weight * judge
-    residual = float(((rectified - rectified.mean()) ** 2).sum()) / (n - 2 if weight else n - 1)
-    variance = residual / n + (weight**2 * spread / more if weight else 0.0)
-
-    low, width = bounds[0], bounds[1] - bounds[0]
-    between = int(min((human > bounds[0]).sum(), (human < bounds[1]).sum()))
-
-    def around(mean: float, variance: float) -> Interval | None:
-        if between and variance <= 1e-24 * max(1, mean**2):  # equal, but for their last digits
-            return None
-        if not isfinite(width):
-            margin = student_t((1 + confidence) / 2, n - 1) * sqrt(variance)
-            return mean - margin, mean + margin
-        ends = score_interval((mean - low) / width, variance / width**2, n, between, confidence)
-        return low + width * ends[0], low + width * ends[1]
-
-    value = min(bounds[1], max(bounds[0], value))
-    return CorrectedMean(
-        value=value,
-        interval=around(value, variance),
-        plain=float(everything.mean()),
-        human=mean,
-        human_interval=around(mean, float(human.var(ddof=1)) / n),
-        weight=weight,
-        n_labelled=n,
-        n_queries=n + more,
-    )
+FEW_QUERIES = 50
+"""Of fewer labelled queries intervals are said to be rough (docs/agreement-correction.md has what
+was measured)."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +36,8 @@ class CorrectedSystem:
 
     Attributes:
         metrics: each metric's `CorrectedMean`.
+        differences: of each metric this system's mean minus the first system's, over queries that
+            people have labelled for both; None of the first, and where these are too few.
         labelled: the queries that people have labelled down to the deepest cut.
         n_partly_labelled: how many queries people have labelled in part; they are not used.
         n_unscored: how many of its queries have no label by the judge; no mean has them.
@@ -145,6 +47,7 @@ class CorrectedSystem:
     """
 
     metrics: Mapping[str, CorrectedMean]
+    differences: Mapping[str, CorrectedMean] | None
     labelled: tuple[str, ...]
     n_partly_labelled: int
     n_unscored: int
@@ -166,6 +69,12 @@ class CorrectedSystem:
                 "values",
                 k=self.depth,
                 share=percent(self.judged),
+            )
+        if len(self.labelled) < FEW_QUERIES:
+            yield phrase(
+                "{n} labelled queries are few: intervals are rough below {few} queries",
+                n=len(self.labelled),
+                few=FEW_QUERIES,
             )
         if any(mean.interval is None for mean in self.metrics.values()):
             yield phrase("no interval where people's values are all the same: nothing varies")
@@ -199,24 +108,24 @@ class Corrected(Result):
         confidence = scoring.level(self.settings["confidence"])
         judged = (phrase("judge alone"), phrase("corrected"), confidence)
         people = (phrase("people alone"), confidence)
+        head = (phrase("metric"), *judged, *people, phrase("labelled"))
+        first, *rest = self.systems
         yield Table(
-            (phrase("system"), phrase("metric"), *judged, *people, phrase("labelled")),
+            (phrase("system"), *head),
             [
-                (
-                    name,
-                    metric,
-                    number(mean.plain),
-                    number(mean.value),
-                    scoring.ends(mean.interval),
-                    number(mean.human),
-                    scoring.ends(mean.human_interval),
-                    phrase("{n} of {of}", n=mean.n_labelled, of=mean.n_queries),
-                )
+                (name, *_row(metric, mean))
                 for name, system in self.systems.items()
                 for metric, mean in system.metrics.items()
             ],
             words=2,
         )
+        differences = [
+            (name, *_row(metric, mean))
+            for name in rest
+            for metric, mean in (self.systems[name].differences or {}).items()
+        ]
+        if differences:
+            yield Table((phrase("minus {name}", name=first), *head), differences, words=2)
         for name, system in self.systems.items():
             yield from (warning(joined(": ", [name, remark])) for remark in system.remarks())
         if self.n_human_only:
@@ -235,6 +144,18 @@ class Corrected(Result):
         )
 
 
+def _row(metric: str, mean: CorrectedMean) -> tuple[str, ...]:
+    return (
+        metric,
+        number(mean.plain),
+        number(mean.value),
+        scoring.ends(mean.interval),
+        number(mean.human),
+        scoring.ends(mean.human_interval),
+        phrase("{n} of {of}", n=mean.n_labelled, of=mean.n_queries),
+    )
+
+
 def correct(
     human: object,
     judge: object,
@@ -248,6 +169,7 @@ def correct(
     model: str | None = None,
     rubric: str | None = None,
     examples: str | None = None,
+    expected: bool = False,
 ) -> Corrected:
     """Correct the means that a judge's labels give by people's labels of some queries.
 
@@ -257,7 +179,7 @@ def correct(
 
     Args:
         human: labels of some queries, as for `read_labels`.
-        judge: labels of all queries.
+        judge: labels of all queries; they may lie between those of the scale.
         runs: the systems.
         metrics: metric strings; each needs a cut (``@10``).
         scale: of the labels; None for that of the human labels.
@@ -267,58 +189,61 @@ def correct(
         model: the same.
         rubric: the same.
         examples: the same.
+        expected: of a judge's store, whether to take the grades that the model's probabilities
+            expect, and the mean of a panel that `model` names so, in place of whole ones.
 
     Raises:
-        DataError: too few queries are labelled, or the judge has labels for none of a run's.
+        DataError: too few queries are labelled, or not at random, or the judge has labels for none
+            of a run's.
         UsageError: an argument is wrong.
     """
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     runs = scoring.systems(runs)
-    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric, examples)
-    alike = tuple(other_forms(people.grades, machine.grades))
-    queries = list(machine.queries)
-    gold = scoring.as_gold(machine, labels, queries)
-    corrected = {}
-    for run in runs:
-        by_judge = scoring.scored_by(gold, run, metrics)
-        depth = depth_of(by_judge)
-        whole, n_part = labelled_whole(people, labels, queries, run, depth)
-        if len(whole) < least:
-            raise DataError(
-                f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
-                f"({n_part} in part), and a correction needs at least {least}",
-                remedy="; ".join(
-                    alike or ["label more (kragx judge label --queries), or take a smaller cut"]
-                ),
-            )
-        results = {query: run.results[query] for query in whole if query in run.results}
-        by_people = scoring.scored_by(
-            scoring.as_gold(people, labels, whole), replace(run, results=results), metrics
+    people, machine, labels = read_sides(
+        human, judge, scale, asks, model, rubric, examples, expected=expected
+    )
+    if drawn_by(human) == "stratified":
+        raise DataError(
+            f"{people.name}: a stratified sample, with as many pairs of rare grades as of frequent "
+            "ones, says nothing of a retriever's lists as they are",
+            remedy="label whole queries (kragx judge label --queries 30)",
         )
-        known = np.isin(queries, whole)  # and `whole` has the order of `queries`
-        corrected[run.name] = CorrectedSystem(
-            metrics={
-                str(judged.spec): prediction_powered(
-                    labelled.values, judged.values[known], judged.values[~known], confidence, (0, 1)
+    sides = _Sides(people, machine, labels, metrics, least)
+    notes = list(other_forms(people.grades, machine.grades))
+    systems: dict[str, CorrectedSystem] = {}
+    values = [sides.values(run) for run in runs]
+    first = values[0]
+    for run, values_of_run in zip(runs, values, strict=True):
+        difference = values_of_run.minus(first)
+        is_known = run is not runs[0] and difference.n_labelled >= least
+        if run is not runs[0] and not is_known:
+            notes.append(
+                phrase(
+                    "{name} and {first}: no difference, as {n} queries are labelled for both",
+                    name=run.name,
+                    first=runs[0].name,
+                    n=difference.n_labelled,
                 )
-                for judged, labelled in zip(by_judge.scores, by_people.scores, strict=True)
-            },
-            labelled=tuple(whole),
-            n_partly_labelled=n_part,
+            )
+        systems[run.name] = CorrectedSystem(
+            metrics=values_of_run.means(confidence, (0, 1)),
+            differences=difference.means(confidence, (-1, 1)) if is_known else None,
+            labelled=values_of_run.labelled,
+            n_partly_labelled=values_of_run.n_partly,
             n_unscored=sum(query not in machine.queries for query in run.results),
-            judged=scoring.judged_share(by_judge),
-            depth=depth,
+            judged=scoring.judged_share(values_of_run.evaluation),
+            depth=depth_of(values_of_run.evaluation),
         )
     n_out_of_scale = sum(
-        grade not in labels for side in (people, machine) for grade in side.grades.values()
+        len(side) - len(side.on(labels, between=side is machine)) for side in (people, machine)
     )
     return Corrected(
-        systems=corrected,
+        systems=systems,
         n_human_only=sum(query not in machine.queries for query in people.queries),
         n_out_of_scale=n_out_of_scale,
         scale=labels,
-        notes=(*scoring.scale_notes(labels, n_out_of_scale), *alike),
+        notes=(*scoring.scale_notes(labels, n_out_of_scale), *notes),
         settings={
             "human": people.name,
             "judge": machine.name,
@@ -328,6 +253,87 @@ def correct(
             "method": "prediction-powered mean with power tuning (PPI++)",
         },
     )
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Each metric's values of a system, or of the difference of two.
+
+    Attributes:
+        evaluation: of the system by the judge's labels.
+        labelled: the queries that people have labelled whole.
+        n_partly: how many they have labelled in part.
+        judge: (m, q) by the judge's labels.
+        human: (m, q) by people's; NaN of a query that they have not labelled whole.
+    """
+
+    evaluation: Evaluation
+    labelled: tuple[str, ...]
+    n_partly: int
+    judge: Floats
+    human: Floats
+
+    def minus(self, base: Self) -> Self:
+        """The differences to another system's values of the same queries."""
+        return replace(self, judge=self.judge - base.judge, human=self.human - base.human)
+
+    @property
+    def n_labelled(self) -> int:
+        """How many queries have people's values."""
+        return int((~np.isnan(self.human[0])).sum())
+
+    def means(self, confidence: float, bounds: Interval) -> dict[str, CorrectedMean]:
+        """The corrected mean of each metric."""
+        labelled = ~np.isnan(self.human[0])
+        return {
+            str(spec): prediction_powered(
+                human[labelled], judge[labelled], judge[~labelled], confidence, bounds
+            )
+            for spec, human, judge in zip(
+                self.evaluation.specs, self.human, self.judge, strict=True
+            )
+        }
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """People's labels and the judge's, to score systems by."""
+
+    people: Labels
+    machine: Labels
+    scale: Scale
+    metrics: Sequence[str]
+    least: int
+
+    def values(self, run: Run) -> _Values:
+        """A system's, by either side.
+
+        Raises:
+            DataError: people have labelled too few queries whole.
+        """
+        queries = list(self.machine.queries)
+        graded = self.machine.on(self.scale, between=True)
+        by_judge = self._scored(graded, queries, run)
+        depth = depth_of(by_judge)
+        whole, n_partly = labelled_whole(self.people, self.scale, queries, run, depth)
+        if len(whole) < self.least:
+            alike = other_forms(self.people.grades, self.machine.grades)
+            raise DataError(
+                f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
+                f"({n_partly} in part), and a correction needs at least {self.least}",
+                remedy="; ".join(alike)
+                or "label more (kragx judge label --queries), or take a smaller cut",
+            )
+        results = {query: run.results[query] for query in whole if query in run.results}
+        labels = self.people.on(self.scale)
+        by_people = self._scored(labels, whole, replace(run, results=results))
+        judge = np.array([score.values for score in by_judge.scores])
+        human = np.full(judge.shape, np.nan)
+        human[:, np.isin(queries, whole)] = [score.values for score in by_people.scores]
+        return _Values(by_judge, tuple(whole), n_partly, judge, human)
+
+    def _scored(self, labels: Labels, queries: Sequence[str], run: Run) -> Evaluation:
+        return scoring.scored_by(scoring.as_gold(labels, self.scale, queries), run, self.metrics)
 
 
 def depth_of(evaluation: Evaluation) -> int:
