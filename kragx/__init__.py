@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from kragx.report.figures.comparison import write_figures as write_figures
     from kragx.report.figures.sweep import sweep_figure as sweep_figure
     from kragx.report.html_page.page import write_html as write_html
-    from kragx.tuning import Halving as Halving, Tuning as Tuning, tune as tune
+    from kragx.tuning import Tuning as Tuning, tune as tune
 
 _PUBLIC = {
     "agreement": ("Agreement", "agree", "read_labels"),
@@ -130,7 +130,7 @@ _PUBLIC = {
     "report.figures.comparison": ("write_figures",),
     "report.figures.sweep": ("sweep_figure",),
     "report.html_page.page": ("write_html",),
-    "tuning": ("Halving", "Tuning", "tune"),
+    "tuning": ("Tuning", "tune"),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 

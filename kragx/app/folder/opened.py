@@ -119,9 +119,7 @@ class Opened:
         gold = read_gold(self.sealed.path("gold.jsonl"))
         dataset = replace(gold, name=name, version=config.dataset.version)
         runs = {}
-        dropped = {drop.name for drop in self.record.drops} if self.record else set()
-        asked_of = {name: own for name, own in config.asked.items() if name not in dropped}
-        for file, (name, retriever) in zip(file_names(asked_of), asked_of.items()):
+        for file, (name, retriever) in zip(file_names(config.asked), config.asked.items()):
             asked, run = read_results(self.sealed.path(f"results/{file}.jsonl"))
             if self.sealed.manifest is None and asked.content_hash != gold.content_hash:
                 raise _cut_short(self.sealed.folder)
