@@ -199,6 +199,21 @@ def orders_of(
     }
 
 
+def leads_of(rows: Floats, *, is_higher: bool) -> Bools:
+    """(r, r, t) who is ahead of whom, of (r, t) means, NaN for none: that is ahead of nobody."""
+    scores = rows if is_higher else -rows
+    leads: Bools = scores[:, None] - scores > _EQUAL
+    return leads
+
+
+def tiers_of(names: Sequence[str], leads: Bools) -> tuple[tuple[str, ...], ...]:
+    """The retrievers, the best first, those that are equal together; `leads` (r, r)."""
+    n_ahead = leads.sum(axis=0)  # how many are ahead of each
+    return tuple(
+        tuple(name for name, n in zip(names, n_ahead) if n == rank) for rank in sorted({*n_ahead})
+    )
+
+
 def _order(
     metric: str,
     names: Sequence[str],
@@ -207,16 +222,12 @@ def _order(
     thresholds: Sequence[float],
     chosen: float,
 ) -> Order:
-    place, scores = thresholds.index(chosen), rows if is_higher else -rows
-    leads: Bools = scores[:, None] - scores > _EQUAL  # (r, r, t) who is ahead of whom
+    place, leads = thresholds.index(chosen), leads_of(rows, is_higher=is_higher)
     changed = leads != leads[..., place, None]
     alike = ~changed.any(axis=(0, 1))
     low = place - int(np.argmin(np.append(alike[place::-1], False))) + 1
     high = place + int(np.argmin(np.append(alike[place:], False))) - 1
-    n_ahead = leads[..., place].sum(axis=0)  # how many are ahead of each
-    tiers = tuple(
-        tuple(name for name, n in zip(names, n_ahead) if n == rank) for rank in sorted({*n_ahead})
-    )
+    tiers = tiers_of(names, leads[..., place])
 
     def departure(position: int) -> Departure | None:
         if not 0 <= position < len(thresholds):
@@ -230,7 +241,10 @@ def _order(
 
     # The thresholds nearest to the chosen one, itself before all.
     nearest = sorted(range(len(thresholds)), key=lambda at: abs(thresholds[at] - chosen))
-    ahead, known = leads[..., nearest], np.nan_to_num(scores[:, nearest], nan=-np.inf)
+    ahead, known = (
+        leads[..., nearest],
+        np.nan_to_num((rows if is_higher else -rows)[:, nearest], nan=-np.inf),
+    )
     leaders = known.argmax(axis=0).tolist()
     is_single = (known[:, 0] == known[:, 0].max()).sum() == 1
     led_by: dict[str, float] = {}

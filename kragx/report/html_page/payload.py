@@ -16,8 +16,8 @@ from kragx.comparison import (
 from kragx.comparison.changes import gold_of
 from kragx.comparison.gold_versions import NAMED
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
-from kragx.comparison.recommendations import TELLING
 from kragx.comparison.statistics import LEAST
+from kragx.comparison.verdict import TELLING
 from kragx.comparison.view import FEW
 from kragx.data import Ids, Query
 from kragx.data.gold_diff import gold_name
