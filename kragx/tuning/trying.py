@@ -92,18 +92,18 @@ def tune(
     gold = read_dataset(dataset)
     spec = _metric(metric, profile)
     criteria = Criteria.of(match=match, metrics=[spec], profile=profile)
-    tries = _Tries(gold, make, every, progress, asking)
+    runs: dict[str, Run] = {}
     if criteria.matcher.needs_pool(MatchItem(query, ()) for query in gold):
         # Each in a pool of its own would be measured by what it found itself.
-        runs = [tries.run(own.name) for own in every]
+        runs = {own.name: _asked(gold, make, own, progress, asking) for own in every}
         judge, named = criteria.matcher, criteria.named
-        pool = pooled(gold, runs, match=judge, profile=named, corpus=corpus)
+        pool = pooled(gold, runs.values(), match=judge, profile=named, corpus=corpus)
         criteria = replace(criteria, matcher=pool)
 
     questions, rules = list(gold), _rules(spec, confidence, resamples, seed)
     sizes, tried = Sizes(budget_tokenizer), []
     for setting in every:
-        run = tries.run(setting.name)
+        run = runs[setting.name] if runs else _asked(gold, make, setting, progress, asking)
         evaluation = evaluate_run(gold, run, criteria, corpus=corpus)
         rules = replace(rules, match=evaluation.match_name)
         failures = Failures.of(evaluation, max_failed)
@@ -157,33 +157,17 @@ def _aligned(evaluation: Evaluation, questions: Iterable[Query]) -> Floats:
     return np.array([values.get(query.id, np.nan) for query in questions], np.float64)
 
 
-class _Tries:
-    """Makes each setting's retriever once, and asks it each question once."""
-
-    def __init__(
-        self,
-        gold: GoldDataset,
-        make: Callable[..., Any],
-        every: Sequence[Setting],
-        progress: bool | None,
-        asking: Mapping[str, Any],
-    ) -> None:
-        self._gold, self._make, self._progress = gold, make, progress
-        self._asking = dict(asking)
-        self._settings = {own.name: own for own in every}
-        self._runs: dict[str, Run] = {}
-
-    def run(self, name: str) -> Run:
-        """What a setting returns to the questions."""
-        if name not in self._runs:
-            retriever = self._retriever(name)
-            options = {"name": name, "progress": self._progress, **self._asking}
-            self._runs[name] = retrieve(retriever, self._gold, **options)
-        return self._runs[name]
-
-    def _retriever(self, name: str) -> Any:
-        try:
-            return self._make(**self._settings[name].values)
-        except Exception as error:  # whatever foreign code raises, the user must learn where
-            problem = f"{type(error).__name__}: {error}"
-            raise UsageError(problem, field=name) from error
+def _asked(
+    gold: GoldDataset,
+    make: Callable[..., Any],
+    setting: Setting,
+    progress: bool | None,
+    asking: Mapping[str, Any],
+) -> Run:
+    """What a setting's retriever, which is made for it, returns to the questions."""
+    try:
+        retriever = make(**setting.values)
+    except Exception as error:  # whatever foreign code raises, the user must learn where
+        problem = f"{type(error).__name__}: {error}"
+        raise UsageError(problem, field=setting.name) from error
+    return retrieve(retriever, gold, name=setting.name, progress=progress, **asking)
