@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from kragx.api.evaluations import Evaluations as Evaluations
     from kragx.api.pairs import match_pairs as match_pairs
     from kragx.comparison import Comparison as Comparison, compare as compare
-    from kragx.comparison.flips import flips as flips
-    from kragx.comparison.plateaus import Plateau as Plateau, plateaus as plateaus
+    from kragx.comparison.thresholds import Sweep as Sweep, sweep as sweep
     from kragx.data import (
         Doc as Doc,
         Gold as Gold,
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
         StageLosses as StageLosses,
         stage_losses as stage_losses,
     )
-    from kragx.evaluation.sweep import Sweep as Sweep, sweep as sweep
     from kragx.krag.document import KragDocument as KragDocument
     from kragx.krag.embedding_evaluator import (
         EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,
@@ -76,7 +74,7 @@ if TYPE_CHECKING:
     from kragx.report.figures.comparison import write_figures as write_figures
     from kragx.report.figures.sweep import sweep_figure as sweep_figure
     from kragx.report.html_page.page import write_html as write_html
-    from kragx.tuning import Halving as Halving, Tuning as Tuning, tune as tune
+    from kragx.tuning import Tuning as Tuning, tune as tune
 
 _PUBLIC = {
     "agreement": ("Agreement", "agree", "read_labels"),
@@ -85,8 +83,7 @@ _PUBLIC = {
     "api.evaluations": ("Evaluations",),
     "api.pairs": ("match_pairs",),
     "comparison": ("Comparison", "compare"),
-    "comparison.flips": ("flips",),
-    "comparison.plateaus": ("Plateau", "plateaus"),
+    "comparison.thresholds": ("Sweep", "sweep"),
     "data": (
         "Doc",
         "Gold",
@@ -119,7 +116,6 @@ _PUBLIC = {
     "evaluation.pools": ("pooled",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
     "evaluation.stage_losses": ("StageLosses", "stage_losses"),
-    "evaluation.sweep": ("Sweep", "sweep"),
     "krag.document": ("KragDocument",),
     "krag.embedding_evaluator": ("EmbeddingRougeOfflineRetrievalEvaluators",),
     "krag.evaluators": (
@@ -134,7 +130,7 @@ _PUBLIC = {
     "report.figures.comparison": ("write_figures",),
     "report.figures.sweep": ("sweep_figure",),
     "report.html_page.page": ("write_html",),
-    "tuning": ("Halving", "Tuning", "tune"),
+    "tuning": ("Tuning", "tune"),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 

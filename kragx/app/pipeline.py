@@ -13,11 +13,10 @@ from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.folder.opened import Content, opened, read_folder
 from kragx.app.folder.scores import RecordedScores, Recording
 from kragx.app.preflight import check_slices, earlier_results, undecidable_with
-from kragx.app.racing import ask_settings
 from kragx.app.retrieving.fingerprint import Fingerprints
-from kragx.app.retrieving.grids import check_axes, cuts, plan
+from kragx.app.retrieving.grids import ask_settings, check_axes, cuts, plan
 from kragx.app.retrieving.retrieve_all import Keeping
-from kragx.app.run_report import RunReport, slices_of
+from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
 from kragx.data import Corpus, GoldDataset, Run, as_corpus, read_dataset
 from kragx.errors import (
@@ -133,7 +132,7 @@ def run(
     for problem in told:
         say(problem)
     check_axes(config.retrievers)
-    for line in plan(config.retrievers, len(dataset), config.halving):
+    for line in plan(config.retrievers, len(dataset)):
         say(line)
     earlier = earlier_results(config, dataset, folder, anyway=anyway)
     recording = Recording(
@@ -145,14 +144,8 @@ def run(
     keeping = None if folder is None else _keeping(config, folder, written, fresh, say)
     engine = engine_of(config.sharing)
     with engine.connected() if isinstance(engine, Ray) else nullcontext():
-        runs, kept, drops = ask_settings(
-            config,
-            dataset,
-            lambda own, part, runs: _evaluated(own, part, runs, corpus, matchers).evaluations,
-            slices=slices_of(config, dataset),
-            progress=progress,
-            keeping=keeping,
-            engine=engine,
+        runs, kept = ask_settings(
+            config, dataset, progress=progress, keeping=keeping, engine=engine
         )
         with _failures_first(runs, dataset, config.max_failed):
             report = _evaluated(config, dataset, runs, corpus, matchers, recording, workers=engine)
@@ -173,7 +166,7 @@ def run(
         earlier=earlier and earlier.results,
         earlier_record=earlier and earlier.record,
         anyway=anyway,
-        record=clock.record(config.file, git, kept, drops),
+        record=clock.record(config.file, git, kept),
         plans=tuple({id(plan): plan for own in matchers.values() for plan in own.plans}.values()),
     )
 
@@ -188,7 +181,7 @@ def grid_plan(config: RunConfig) -> list[Line]:
     """
     check_axes(config.retrievers)
     n_questions, shorter = len(load_dataset(config)), cuts(config.retrievers)
-    lines = [Line(text) for text in plan(config.retrievers, n_questions, config.halving)]
+    lines = [Line(text) for text in plan(config.retrievers, n_questions)]
     for name in config.asked:
         longest = visible(shorter[name].of) if name in shorter else ""
         cut = phrase("the beginning of {retriever}", retriever=longest) if longest else ""

@@ -130,7 +130,6 @@ class RunReport(Result):
             self.evaluations,
             self._compared,
             self.slices,
-            self.record.drops if self.record is not None else (),
         )
 
     @cached_property

@@ -13,7 +13,6 @@ from kragx.data import GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import parse, parse_all
 from kragx.tuning import (
-    Drop,
     MatcherSettings,
     Rules,
     Setting,
@@ -35,7 +34,6 @@ def tunings(
     evaluations: Sequence[Evaluation],
     comparisons: Sequence[Comparison],
     slices: Sequence[str] = (),
-    drops: Sequence[Drop] = (),
 ) -> tuple[Tuning, ...]:
     """Which setting to take, under each matcher; nothing without a grid, or without a metric.
 
@@ -46,7 +44,6 @@ def tunings(
         evaluations: by matcher, then setting.
         comparisons: one for each matcher; they say who failed.
         slices: fields of a query; both halves of the questions have their share of the first one's.
-        drops: settings that were asked no further.
     """
     if not config.has_grid:
         return ()
@@ -69,12 +66,12 @@ def tunings(
             _tried(own, own_metric, config.settings[own.name], costs[own.name], failures, ids)
             for own in group
         ]
-        rules = rules_of(config, own_metric, comparison.match, len(sides[0]))
+        rules = rules_of(config, own_metric, comparison.match)
         places = {query_id: place for place, query_id in enumerate(ids)}
         choosing, held = (
             np.array([places[own] for own in side if own in places], np.intp) for side in sides
         )
-        results.append(tuned(tried, rules, halves=(choosing, held), drops=drops))
+        results.append(tuned(tried, rules, halves=(choosing, held)))
     return tuple(results)
 
 
@@ -128,7 +125,7 @@ def _as_measured(metric: str, evaluation: Evaluation) -> str:
     return next(name for name, own in names.items() if own.with_options(rel=rel) == wanted)
 
 
-def rules_of(config: RunConfig, metric: str, match: str, n_choosing: int) -> Rules:
+def rules_of(config: RunConfig, metric: str, match: str) -> Rules:
     """How the settings of a config are held against each other."""
     return Rules(
         metric,
@@ -138,7 +135,6 @@ def rules_of(config: RunConfig, metric: str, match: str, n_choosing: int) -> Rul
         config.statistics.confidence,
         config.statistics.resamples,
         config.statistics.seed,
-        config.halving.looks(n_choosing) if config.halving is not None else 1,
     )
 
 

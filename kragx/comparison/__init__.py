@@ -22,7 +22,6 @@ from kragx.comparison.decidable import (
     undecidable_differences as undecidable_differences,
 )
 from kragx.comparison.failures import Failures
-from kragx.comparison.flips import Flips, flips_warning as flips_warning
 from kragx.comparison.gate_conditions import Gate, parse_gates
 from kragx.comparison.gates import (
     NEEDS_EARLIER as NEEDS_EARLIER,
@@ -34,6 +33,7 @@ from kragx.comparison.gates import (
     gates_table as gates_table,
 )
 from kragx.comparison.gold_versions import GoldVersions, gold_versions as gold_versions
+from kragx.comparison.orders import Order, orders_warning as orders_warning
 from kragx.comparison.scores import Results, RetrieverScores, direction as direction
 from kragx.comparison.side_by_side import (
     REMEDY as REMEDY,
@@ -49,11 +49,11 @@ __all__ = [
     "Difference",
     "Estimate",
     "Failures",
-    "Flips",
     "Gate",
     "GateResult",
     "GoldVersions",
     "Leader",
+    "Order",
     "QueryChange",
     "Recommendation",
     "Results",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kragx.comparison.comparison import Caution, Comparison
-from kragx.comparison.flips import flips_warning
+from kragx.comparison.orders import orders_warning
 from kragx.comparison.scores import RetrieverScores
 from kragx.evaluation.wording import siblings_remarks
 from kragx.matchers.gold_siblings import SIBLINGS
@@ -81,9 +81,9 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
             apart,
         )
     turned = [
-        flip
-        for flip in comparison.flips
-        if flip.metric == metric and comparison.best in flip.involved
+        order
+        for order in comparison.orders
+        if order.metric == metric and comparison.best in order.involved
     ]
-    if turned and comparison.leader is not None and (text := flips_warning(comparison.flips)):
+    if turned and comparison.leader is not None and (text := orders_warning(comparison.orders)):
         yield Caution("threshold", text, {"metric": metric, "led_by": turned[0].led_by})

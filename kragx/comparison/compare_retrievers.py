@@ -15,8 +15,8 @@ from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.decidable import too_few_questions
 from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.families import Families
-from kragx.comparison.flips import flips_between, flips_warning
 from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
+from kragx.comparison.orders import orders_near, orders_warning
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
@@ -210,7 +210,9 @@ class Draft:
                 )
                 for number, (field, value) in enumerate(self.parts)
             ),
-            flips=tuple(filter(None, flips_between(scores, aligned.metrics).values())),
+            orders=tuple(
+                order for order in orders_near(scores, aligned.metrics).values() if order.swapped
+            ),
             failures=self.failures,
             gold=self.gold,
         )
@@ -326,7 +328,7 @@ def _cautions(
         )
     if too_few := too_few_questions(comparison):
         yield too_few.text
-    if warning := flips_warning(comparison.flips):
+    if warning := orders_warning(comparison.orders):
         yield warning
 
 

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal
 
 from kragx.comparison.failures import Failures, failed_names, with_failures
 from kragx.comparison.families import correction_text, family_of
-from kragx.comparison.flips import Flips
 from kragx.comparison.gold_versions import GoldVersions
+from kragx.comparison.orders import Order
 from kragx.comparison.statistics import (
     CONFIDENCE,
     MOST_RESAMPLES,
@@ -176,7 +176,7 @@ class Comparison(Result):
         overall: all queries.
         slices: by field in the order asked for, larger slices first, those without a value last.
         cautions: what a reader must know before trusting the comparison.
-        flips: the metrics in which another threshold near the chosen one orders otherwise.
+        orders: those metrics' that another threshold near the chosen one reverses.
         recommendations: what follows, the verdict first.
         failures: of each retriever that failed on some question, or returned nothing for any;
             whose are not tolerated is not comparable, and so not among `retrievers`.
@@ -208,7 +208,7 @@ class Comparison(Result):
     n_tests_of_times: int = field(default=0, kw_only=True)
     slices: tuple[Slice, ...] = ()
     cautions: tuple[str, ...] = ()
-    flips: tuple[Flips, ...] = field(default=(), metadata=HIDDEN)
+    orders: tuple[Order, ...] = field(default=(), metadata=HIDDEN)
     recommendations: tuple[Recommendation, ...] = ()
     failures: tuple[Failures, ...] = ()
     gold: tuple[GoldVersions, ...] = ()

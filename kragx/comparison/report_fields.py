@@ -34,7 +34,6 @@ class _Settings(TypedDict, total=False):
 
 class _Nearby(TypedDict, total=False):
     chosen: float
-    neighbourhood: float
     thresholds: list[float]
     means: dict[str, list[float | None]]
 

@@ -14,7 +14,7 @@ from kragx.comparison.tables import Tables, TableValues
 from kragx.comparison.view import Direction
 from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
-from kragx.evaluation.evaluation import NEIGHBOURHOOD, Evaluation, Nearby
+from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.metrics import Floats, is_mean, known_metric
 
 
@@ -59,8 +59,8 @@ class RetrieverScores:
     groups: Tables | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, evaluation: Evaluation, neighbourhood: float = NEIGHBOURHOOD) -> RetrieverScores:
-        """Of an evaluation, with its means at thresholds as near as that."""
+    def of(cls, evaluation: Evaluation) -> RetrieverScores:
+        """Of an evaluation."""
         return cls(
             name=evaluation.name,
             match=evaluation.match_name,
@@ -69,11 +69,7 @@ class RetrieverScores:
             values={str(scores.spec): scores.values for scores in evaluation.scores},
             means=evaluation.mean,
             better={name: direction(name) for name in evaluation.mean},
-            nearby=(
-                evaluation.nearby
-                if neighbourhood == NEIGHBOURHOOD
-                else evaluation.around(neighbourhood)
-            ),
+            nearby=evaluation.nearby,
             bounds=evaluation.bounds,
             n_failed=evaluation.counts["n_failed"],
             failures=evaluation.failures,

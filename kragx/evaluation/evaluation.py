@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
 Means = dict[str, float | None]
 
-NEIGHBOURHOOD = 0.1
-"""How far from the chosen threshold a conclusion should hold, unless told otherwise."""
+_NEIGHBOURHOOD = 0.1
+"""How far from the chosen threshold a conclusion should hold."""
 
 _STEPS = 4  # thresholds on either side of the chosen one: few, as they take time
 
@@ -66,13 +66,11 @@ class Nearby:
 
     Attributes:
         chosen: the threshold of the evaluation.
-        neighbourhood: how far from it was looked.
         thresholds: (t) where, ascending; the chosen one is among them.
         means: for each metric its mean at each of them; None where it has none.
     """
 
     chosen: float
-    neighbourhood: float
     thresholds: tuple[float, ...]
     means: Mapping[str, tuple[float | None, ...]]
 
@@ -83,7 +81,7 @@ class Nearby:
         means = {name: tuple(values) for name, values in record["means"].items()}
         if any(len(values) != len(thresholds) for values in means.values()):
             raise ValueError("there is not a mean at each threshold")
-        return cls(record["chosen"], record["neighbourhood"], thresholds, means)
+        return cls(record["chosen"], thresholds, means)
 
 
 # Compared by identity, as it holds arrays.
@@ -360,10 +358,6 @@ class Evaluation(Result):
     @cached_property
     def nearby(self) -> Nearby | None:
         """The means at thresholds near the chosen one; None where there is nothing to vary."""
-        return self.around(NEIGHBOURHOOD)
-
-    def around(self, neighbourhood: float) -> Nearby | None:
-        """`nearby` within another distance."""
         match = self.settings["match"]
         if "threshold" not in match or "pool" in self.settings or self.unanswered:
             return None
@@ -373,12 +367,12 @@ class Evaluation(Result):
                 grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top
             }
         else:
-            grid = threshold + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
+            grid = threshold + np.linspace(-_NEIGHBOURHOOD, _NEIGHBOURHOOD, 2 * _STEPS + 1)
             near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
         thresholds = tuple(sorted(near))
         rows = [means for _, means in self.means_at(thresholds)]
         columns = {name: tuple(means[name] for means in rows) for name in self.mean}
-        return Nearby(threshold, neighbourhood, thresholds, columns)
+        return Nearby(threshold, thresholds, columns)
 
     @property
     def match_label(self) -> str:

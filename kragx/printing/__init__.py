@@ -39,7 +39,6 @@ from kragx.printing.phrases import (
 )
 from kragx.printing.progress import progress_bar as progress_bar
 from kragx.printing.result import Result, Shown
-from kragx.printing.steps import steps as steps
 from kragx.printing.terminal import as_text, console as console, put as put, say as say, show
 
 __all__ = [

@@ -11,10 +11,10 @@ from kragx.data import GoldDataset, Query
 from kragx.data.formats.cells import csv_line
 from kragx.data.formats.jsonl import open_text
 from kragx.evaluation.evaluation import Evaluation, metric_names
-from kragx.evaluation.sweep import Sweep
 
 if TYPE_CHECKING:
     from kragx.comparison import Comparison
+    from kragx.comparison.thresholds import Sweep
 
 
 def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Comparison] = ()) -> str:
@@ -105,20 +105,8 @@ QUESTION_COLUMNS: Mapping[str, Callable[[Query], object]] = {
 
 def sweeps_csv(sweeps: Sequence[Sweep]) -> str:
     """A line for each retriever, matcher and threshold, a column for each metric."""
-    rows = (
-        {
-            "retriever": sweep.retriever,
-            "match": sweep.match_name,
-            "threshold": threshold,
-            "chosen": int(threshold == sweep.chosen),
-            "n_matches": sweep.n_matches[position],
-            **{name: values[position] for name, values in sweep.values.items()},
-        }
-        for sweep in sweeps
-        for position, threshold in enumerate(sweep.thresholds)
-    )
-    metrics = dict.fromkeys(name for sweep in sweeps for name in sweep.values)
-    return csv_text(rows, ["retriever", "match", "threshold", "chosen", "n_matches", *metrics])
+    rows = [row for sweep in sweeps for row in sweep.rows()]
+    return csv_text(rows, list(dict.fromkeys(name for row in rows for name in row)))
 
 
 def write_text(path: Path, text: str) -> None:

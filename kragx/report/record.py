@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from kragx.printing import Line, Result, duration, joined, phrase, visible, warning
-from kragx.tuning import Drop
 
 NAMES = 5
 """So many changed files are named; of the others it is said how many they are."""
@@ -176,7 +175,6 @@ class Record(Result):
         git: the repository in which the config stands, or without one the current folder; None if
             there is none, or no git.
         kept: of a resumed run the answers that it did not ask for again, by retriever.
-        drops: settings of a grid that were asked no further.
     """
 
     config: str | None
@@ -184,7 +182,6 @@ class Record(Result):
     seconds: float
     git: Checkout | None = None
     kept: Mapping[str, Kept] = field(default_factory=dict)
-    drops: tuple[Drop, ...] = ()
 
     also_plain: ClassVar[tuple[str, ...]] = ("resumed",)
 
@@ -203,8 +200,7 @@ class Record(Result):
         git = None if value["git"] is None else Checkout.read(value["git"])
         kept = {name: Kept.read(of_name) for name, of_name in value["kept"].items()}
         config, date = _text(value["config"]), str(value["date"])
-        drops = tuple(map(Drop.read, value.get("drops", ())))
-        return cls(config, date, float(value["seconds"]), git, kept, drops)
+        return cls(config, date, float(value["seconds"]), git, kept)
 
     def describe(self) -> Iterator[Line]:
         """When and from what, then what was not asked for again."""
@@ -269,11 +265,10 @@ class Clock:
         config: Path | None = None,
         git: Checkout | None = None,
         kept: Mapping[str, Kept] = MappingProxyType({}),
-        drops: tuple[Drop, ...] = (),
     ) -> Record:
         """The record of a run that began with the clock and ends now."""
         seconds = round(time.perf_counter() - self._started, 3)
-        return Record(None if config is None else config.name, self.date, seconds, git, kept, drops)
+        return Record(None if config is None else config.name, self.date, seconds, git, kept)
 
 
 def checkout(folder: Path, *written: Path, config: str | None = None) -> Checkout | None:

@@ -14,7 +14,6 @@ from kragx.tuning.grid import (
     value_label as value_label,
 )
 from kragx.tuning.halves import drawn as drawn, halved as halved
-from kragx.tuning.halving import Halving, halve as halve
 from kragx.tuning.matcher_settings import (
     MatcherSettings,
     UnderSetting,
@@ -25,7 +24,6 @@ from kragx.tuning.trying import tune
 from kragx.tuning.tuning import (
     SHOWN as SHOWN,
     Curve,
-    Drop,
     HeldAgainst,
     HeldOut,
     Point,
@@ -35,8 +33,6 @@ from kragx.tuning.tuning import (
 
 __all__ = [
     "Curve",
-    "Drop",
-    "Halving",
     "HeldAgainst",
     "HeldOut",
     "MatcherSettings",

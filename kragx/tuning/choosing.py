@@ -14,7 +14,7 @@ from kragx.tuning.grid import Setting
 from kragx.tuning.halves import drawn, halved
 from kragx.tuning.rules import Rules
 from kragx.tuning.shrinkage import excess
-from kragx.tuning.tuning import Drop, HeldAgainst, HeldOut, SettingResult, Tuning, Verdict
+from kragx.tuning.tuning import HeldAgainst, HeldOut, SettingResult, Tuning, Verdict
 
 _ALIKE = 0.05
 """Sizes and times that differ by less, as a share of the smaller, are equal."""
@@ -49,7 +49,6 @@ def tuned(
     rules: Rules,
     *,
     halves: tuple[Rows, Rows] | None = None,
-    drops: Sequence[Drop] = (),
 ) -> Tuning:
     """Which setting to take, and how sure that is.
 
@@ -65,7 +64,6 @@ def tuned(
         tried: the settings; those that failed are named and not compared: nothing is told of them.
         rules: how they are compared.
         halves: the questions that choose and those that are held out; None to draw them.
-        drops: settings that were asked no further; they count among those that were tried.
     """
     compared = [own for own in tried if not own.failed and not np.isnan(own.values).all()]
     failed = [own for own in tried if own not in compared]
@@ -76,14 +74,12 @@ def tuned(
     whole: Bools = np.asarray(~np.isnan(values).any(axis=1))
     choosing, held = (rows[whole[rows]] for rows in halves)
     known = values[whole]
-    n_all = len(compared) + len(drops)
     base = Tuning(
         match=rules.match,
         metric=rules.metric,
         better=rules.better,
         confidence=rules.confidence,
         seed=rules.seed,
-        looks=rules.looks,
         n_choosing=len(choosing) if compared else 0,
         n_held_out=len(held) if compared else 0,
         verdict="none",
@@ -92,7 +88,6 @@ def tuned(
         settings=tuple(map(_unvalued, failed)),
         held_out=None,
         curves=(),
-        drops=tuple(drops),
     )
     if not compared or not len(choosing):
         return base
@@ -129,7 +124,7 @@ def tuned(
         curves=curves_of(compared, known, rules),
     )
     needed = deciding(rules.alpha, rules.resamples)
-    if n_all > 1 and (len(choosing) < max(needed or 0, LEAST) or not len(held)):
+    if len(compared) > 1 and (len(choosing) < max(needed or 0, LEAST) or not len(held)):
         return replace(base, verdict="too_few")
     alike = [place for place in range(len(compared)) if not told[place]]
     chosen = _simplest(alike, compared, means)
@@ -139,9 +134,9 @@ def tuned(
         test = _held_against(values[held], chosen, best, compared, rules)
         if test.refutes(rules.confidence, rules.better):
             verdict, chosen = "refuted", best
-    if n_all == 1:
+    if len(compared) == 1:
         verdict = "only"
-    elif len(alike) == n_all and verdict != "refuted":
+    elif len(alike) == len(compared) and verdict != "refuted":
         verdict = "open"
     outcome = None
     if len(held):

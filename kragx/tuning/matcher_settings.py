@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from kragx.comparison.orders import leads_of, tiers_of
 from kragx.printing import (
     Cell,
     Heading,
@@ -25,7 +28,6 @@ from kragx.printing import (
 )
 from kragx.tuning.grid import Setting
 
-_EQUAL = 1e-12  # means that rounding alone tells apart are equal
 _NAMED = 4  # pairs that are named
 
 
@@ -145,33 +147,18 @@ def matcher_settings(
         under: for each setting the means of the retrievers that can be compared, and whether the
             first of them is told to be better than every other.
     """
-    results = tuple(
-        UnderSetting(setting.name, dict(setting.values), _order(means, sign), dict(means), certain)
-        for setting, means, certain in under
-    )
-    names = list(dict.fromkeys(name for result in results for name in result.means))
+    names = list(dict.fromkeys(name for _, means, _ in under for name in means))
+    rows = np.array([[means.get(name, np.nan) for _, means, _ in under] for name in names])
+    leads = leads_of(rows.reshape(len(names), len(under)), is_higher=sign > 0)
+    results = []
+    for place, (setting, means, certain) in enumerate(under):
+        known = [row for row, name in enumerate(names) if name in means]
+        tiers = tiers_of([names[row] for row in known], leads[np.ix_(known, known)][..., place])
+        results.append(
+            UnderSetting(setting.name, dict(setting.values), tiers, dict(means), certain)
+        )
+    ahead = leads.any(axis=2)  # under some setting
     swapped = tuple(
-        (one, other)
-        for place, one in enumerate(names)
-        for other in names[place + 1 :]
-        if len({_ahead(own.means, one, other) for own in results} - {None, 0}) > 1
+        (names[one], names[other]) for one, other in np.argwhere(np.triu(ahead & ahead.T)).tolist()
     )
-    return MatcherSettings(of, metric, results, swapped)
-
-
-def _ahead(means: Mapping[str, float], one: str, other: str) -> int | None:
-    """1 or -1 by which of two has more, 0 where they are equal; None where either has none."""
-    if one not in means or other not in means:
-        return None
-    lead = means[one] - means[other]
-    return 0 if abs(lead) <= _EQUAL else 1 if lead > 0 else -1
-
-
-def _order(means: Mapping[str, float], sign: float) -> tuple[tuple[str, ...], ...]:
-    tiers: list[list[str]] = []
-    for name in sorted(means, key=lambda name: -sign * means[name]):
-        if tiers and abs(means[tiers[-1][0]] - means[name]) <= _EQUAL:
-            tiers[-1].append(name)
-        else:
-            tiers.append([name])
-    return tuple(map(tuple, tiers))
+    return MatcherSettings(of, metric, tuple(results), swapped)

@@ -30,7 +30,6 @@ class Rules:
         confidence: of all that is said.
         resamples: how many random flips.
         seed: of flips, and of the lot by which questions are held out.
-        looks: how often settings are looked at, which share the level.
     """
 
     metric: str
@@ -40,12 +39,11 @@ class Rules:
     confidence: float = CONFIDENCE
     resamples: int = RESAMPLES
     seed: int = SEED
-    looks: int = 1
 
     @property
     def alpha(self) -> float:
-        """The level of a single look."""
-        return (1 - self.confidence) / self.looks
+        """The level."""
+        return 1 - self.confidence
 
     @property
     def sign(self) -> float:
@@ -64,4 +62,4 @@ class Rules:
 
     def behind(self, values: Floats) -> Behind:
         """How each column stands against the best of the others."""
-        return behind_best(self.sign * values, self.resamples, self.seed, 1 - self.alpha)
+        return behind_best(self.sign * values, self.resamples, self.seed, self.confidence)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
@@ -24,10 +23,8 @@ from kragx.metrics import Floats, MetricSpec, Profile, parse_all, profile_for
 from kragx.tuning.choosing import Tried, tuned
 from kragx.tuning.costs import Sizes, median_seconds
 from kragx.tuning.grid import MAX_SETTINGS, Setting, read_grid, settings, size
-from kragx.tuning.halves import drawn, halved
-from kragx.tuning.halving import Halving, halve
 from kragx.tuning.rules import Rules
-from kragx.tuning.tuning import Drop, Tuning
+from kragx.tuning.tuning import Tuning
 
 
 def tune(
@@ -40,7 +37,6 @@ def tune(
     match: object = None,
     profile: str | Profile | None = None,
     corpus: object = None,
-    halving: bool | Halving = False,
     max_settings: int = MAX_SETTINGS,
     max_failed: float = 0.0,
     budget_tokenizer: object = None,
@@ -61,8 +57,6 @@ def tune(
         match: as for `evaluate`.
         profile: as for `evaluate`.
         corpus: as for `evaluate`.
-        halving: ask settings no further that are told from the best; `Halving` says when it is
-            looked. Not with a judge, which is asked about all answers.
         max_settings: more combinations are an error.
         max_failed: the share of questions that a setting may fail on and be compared.
         budget_tokenizer: what a token of context is; None for ``unicode``.
@@ -89,7 +83,7 @@ def tune(
     """
     axes = read_grid(grid)
     Settings(confidence, resamples, seed, max_failed=max_failed)  # which says what is wrong
-    _check_options(asking, halving)
+    _check_options(asking)
     every = settings(str(name or getattr(make, "__name__", type(make).__name__)), axes)
     if len(every) > max_settings:
         raise UsageError(
@@ -98,25 +92,36 @@ def tune(
     gold = read_dataset(dataset)
     spec = _metric(metric, profile)
     criteria = Criteria.of(match=match, metrics=[spec], profile=profile)
-    tries = _Tries(gold, make, every, progress, asking)
-    if criteria.matcher.judges and halving:
-        raise UsageError(
-            "a judge is asked about all answers", field="halving", remedy="leave out one of the two"
-        )
+    runs: dict[str, Run] = {}
     if criteria.matcher.needs_pool(MatchItem(query, ()) for query in gold):
         # Each in a pool of its own would be measured by what it found itself.
-        runs = [tries.run(own.name, gold.queries) for own in every]
+        runs = {own.name: _asked(gold, make, own, progress, asking) for own in every}
         judge, named = criteria.matcher, criteria.named
-        pool = pooled(gold, runs, match=judge, profile=named, corpus=corpus)
+        pool = pooled(gold, runs.values(), match=judge, profile=named, corpus=corpus)
         criteria = replace(criteria, matcher=pool)
 
-    def measured(run: Run, queries: GoldDataset) -> Evaluation:
-        return evaluate_run(queries, run, criteria, corpus=corpus)
+    questions, rules = list(gold), _rules(spec, confidence, resamples, seed)
+    sizes, tried = Sizes(budget_tokenizer), []
+    for setting in every:
+        run = runs[setting.name] if runs else _asked(gold, make, setting, progress, asking)
+        evaluation = evaluate_run(gold, run, criteria, corpus=corpus)
+        rules = replace(rules, match=evaluation.match_name)
+        failures = Failures.of(evaluation, max_failed)
+        tried.append(
+            Tried(
+                setting,
+                setting.name,
+                _aligned(evaluation, questions),
+                sizes.mean(run),
+                median_seconds(run),
+                "" if failures.tolerated else failures.text,
+            )
+        )
+    return tuned(tried, rules)
 
-    questions = list(gold)
-    choosing, held = halved(drawn([None] * len(gold), seed), [None] * len(gold))
-    rounds = Halving() if halving is True else halving or None
-    rules = Rules(
+
+def _rules(spec: MetricSpec, confidence: float, resamples: int, seed: int) -> Rules:
+    return Rules(
         str(spec),
         "",
         "lower" if direction(str(spec)) == "lower" else "higher",
@@ -124,56 +129,15 @@ def tune(
         confidence,
         resamples,
         seed,
-        rounds.looks(len(choosing)) if rounds is not None else 1,
     )
-    drops: tuple[Drop, ...] = ()
-    if rounds is not None:
-
-        def values(names: Sequence[str], rows: np.ndarray) -> dict[str, Floats | None]:
-            part = replace(gold, queries=tuple(questions[row] for row in rows.tolist()))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the whole says them
-                results = [measured(tries.run(own, part.queries), part) for own in names]
-            return {
-                result.name: result.scores[0].values
-                if Failures.of(result, max_failed).tolerated
-                else None
-                for result in results
-            }
-
-        drops = halve([own.name for own in every], choosing, rounds, values, rules)
-    gone, sizes, tried = {drop.name for drop in drops}, Sizes(budget_tokenizer), []
-    for setting in every:
-        if setting.name not in gone:
-            run = tries.run(setting.name, gold.queries)
-            own = measured(run, gold)
-            rules = replace(rules, match=own.match_name)
-            failures = Failures.of(own, max_failed)
-            tried.append(
-                Tried(
-                    setting,
-                    setting.name,
-                    _aligned(own, questions),
-                    sizes.mean(run),
-                    median_seconds(run),
-                    "" if failures.tolerated else failures.text,
-                )
-            )
-    return tuned(tried, rules, halves=(choosing, held), drops=drops)
 
 
-def _check_options(asking: Mapping[str, Any], halving: object) -> None:
+def _check_options(asking: Mapping[str, Any]) -> None:
     """Refuse what neither `tune` nor `retrieve` takes, before anything is asked."""
     known = [*signature(Asking).parameters, *signature(tune).parameters]
     for name in asking:
         if name not in known:
             raise UsageError(f"tune: unknown argument {name!r}; {nearest(name, known)}")
-    if not isinstance(halving, bool | Halving):
-        raise UsageError(
-            f"{halving!r} does not say when to look",
-            field="halving",
-            remedy="pass True, or Halving(start=50, factor=2)",
-        )
 
 
 def _metric(text: str | None, profile: str | Profile | None) -> MetricSpec:
@@ -193,44 +157,17 @@ def _aligned(evaluation: Evaluation, questions: Iterable[Query]) -> Floats:
     return np.array([values.get(query.id, np.nan) for query in questions], np.float64)
 
 
-class _Tries:
-    """Makes each setting's retriever once, and asks it each question once."""
-
-    def __init__(
-        self,
-        gold: GoldDataset,
-        make: Callable[..., Any],
-        every: Sequence[Setting],
-        progress: bool | None,
-        asking: Mapping[str, Any],
-    ) -> None:
-        self._gold, self._make, self._progress = gold, make, progress
-        self._asking = dict(asking)
-        self._settings = {own.name: own for own in every}
-        self._made: dict[str, Any] = {}
-        self._runs: dict[str, Run] = {}
-
-    def run(self, name: str, queries: Sequence[Query]) -> Run:
-        """What a setting returns to these questions; only those that are new are asked."""
-        known = dict(self._runs[name].results) if name in self._runs else {}
-        new = tuple(query for query in queries if query.id not in known)
-        if new or name not in self._runs:
-            run = retrieve(
-                self._retriever(name),
-                replace(self._gold, queries=new),
-                name=name,
-                progress=self._progress,
-                **self._asking,
-            )
-            self._runs[name] = replace(run, results={**known, **run.results})
-        results = self._runs[name].results
-        return replace(self._runs[name], results={own.id: results[own.id] for own in queries})
-
-    def _retriever(self, name: str) -> Any:
-        if name not in self._made:
-            try:
-                self._made[name] = self._make(**self._settings[name].values)
-            except Exception as error:  # whatever foreign code raises, the user must learn where
-                problem = f"{type(error).__name__}: {error}"
-                raise UsageError(problem, field=name) from error
-        return self._made[name]
+def _asked(
+    gold: GoldDataset,
+    make: Callable[..., Any],
+    setting: Setting,
+    progress: bool | None,
+    asking: Mapping[str, Any],
+) -> Run:
+    """What a setting's retriever, which is made for it, returns to the questions."""
+    try:
+        retriever = make(**setting.values)
+    except Exception as error:  # whatever foreign code raises, the user must learn where
+        problem = f"{type(error).__name__}: {error}"
+        raise UsageError(problem, field=setting.name) from error
+    return retrieve(retriever, gold, name=setting.name, progress=progress, **asking)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -20,7 +20,6 @@ from kragx.printing import (
     joined,
     number,
     phrase,
-    probability,
     visible,
 )
 
@@ -161,36 +160,6 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Drop:
-    """A setting that was asked no further, as it was told from the best.
-
-    Attributes:
-        name: the setting.
-        n_questions: on how many it had been asked by then.
-        best: the best setting then.
-        behind: by how much it lay behind that one, on these questions.
-        p: of the hypothesis that no other was better.
-    """
-
-    name: str
-    n_questions: int
-    best: str
-    behind: float
-    p: float
-
-    @classmethod
-    def read(cls, value: Mapping[str, Any]) -> Drop:
-        """Of its plain values."""
-        return cls(
-            str(value["name"]),
-            int(value["n_questions"]),
-            str(value["best"]),
-            float(value["behind"]),
-            float(value["p"]),
-        )
-
-
-@dataclass(frozen=True)
 class Tuning(Result):
     """Which setting of a grid to take, and how sure that is.
 
@@ -204,7 +173,6 @@ class Tuning(Result):
         better: its direction.
         confidence: of all that is said.
         seed: of the lot.
-        looks: how often settings were looked at, which share the level (1 without halving).
         n_choosing, n_held_out: how many questions of each kind have a value for every setting.
         verdict: what the choice rests on.
         take: the setting to take; None where nothing can be said.
@@ -212,7 +180,6 @@ class Tuning(Result):
         settings: every one that was compared, the best first; then those that failed.
         held_out: what the questions held out say of the setting to take.
         curves: of each axis, over all settings, then with each other axis held.
-        drops: settings that were asked no further, in the order in which they went.
 
     Examples:
         >>> from kragx import GoldDataset, tune
@@ -231,7 +198,6 @@ class Tuning(Result):
     better: Literal["higher", "lower"]
     confidence: float
     seed: int
-    looks: int
     n_choosing: int
     n_held_out: int
     verdict: Verdict
@@ -240,7 +206,6 @@ class Tuning(Result):
     settings: tuple[SettingResult, ...]
     held_out: HeldOut | None
     curves: tuple[Curve, ...]
-    drops: tuple[Drop, ...] = ()
 
     also_plain: ClassVar[tuple[str, ...]] = ("sentence", "n_candidates", "n_settings", "n_failed")
 
@@ -251,8 +216,8 @@ class Tuning(Result):
 
     @property
     def n_settings(self) -> int:
-        """How many settings there are, with those that were dropped or failed."""
-        return len(self.settings) + len(self.drops)
+        """How many settings there are, with those that failed."""
+        return len(self.settings)
 
     @property
     def n_failed(self) -> int:
@@ -386,15 +351,13 @@ class Tuning(Result):
         return beside_setting(comparison, self.sentence, self.take, sure=sure)
 
     def describe(self, most: int | None = None) -> Iterator[Part]:
-        """The sentence, the settings, or at most so many, the axes, what was dropped."""
+        """The sentence, the settings, or at most so many, the axes."""
         yield Line(self.sentence, "bold")
         if self.settings:
             yield self.settings_table(most)
         mains = [curve for curve in self.curves if not curve.among]
         for curve in mains:
             yield curve_table(curve, self.metric)
-        if self.drops:
-            yield drops_table(self.drops)
 
     def full(self) -> Iterator[Part]:
         """The same with each axis where the others are held, under a heading."""
@@ -475,33 +438,5 @@ def curve_table(curve: Curve, metric: str) -> Table:
             else "each the mean of {n} settings, over all questions; ▼ another value was told to "
             "be better",
             n=of,
-        ),
-    )
-
-
-def drops_table(drops: Sequence[Drop]) -> Table:
-    """Who was asked no further, when and why."""
-    rows: list[list[str | Cell]] = [
-        [
-            Cell(drop.name, code=True),
-            str(drop.n_questions),
-            Cell(drop.best, code=True),
-            number(drop.behind),
-            probability(drop.p),
-        ]
-        for drop in drops
-    ]
-    return Table(
-        [
-            phrase("dropped"),
-            phrase("after questions"),
-            phrase("best then"),
-            phrase("behind by"),
-            "p",
-        ],
-        rows,
-        note=phrase(
-            "told from the best at a level that all rounds share; not asked further, and neither "
-            "missing nor 0 anywhere"
         ),
     )

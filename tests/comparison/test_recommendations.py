@@ -8,7 +8,7 @@ import pytest
 
 from kragx import compare
 from kragx.comparison import RetrieverScores, Settings, compare_scores
-from kragx.comparison.recommendations import _Needed
+from kragx.comparison.verdict import needed_text
 from kragx.comparison.view import FEW
 from tests.thoroughness import some
 
@@ -416,8 +416,9 @@ def test_few_queries_do_not_say_how_many_would_decide(n):
 
 def test_a_range_of_one_number_is_one_number():
     """Where so many queries are enough in any case, and fewer are not, they stand once."""
-    assert _Needed(21, 21, False, 20).text == "About 21 queries would decide (there are 20)."
-    assert _Needed(21, 22, False, 20).text == "About 21 to 22 queries would decide (there are 20)."
+    once, twice = (needed_text((21, most), 20, many_more=False) for most in (21, 22))
+    assert once == "About 21 queries would decide (there are 20)."
+    assert twice == "About 21 to 22 queries would decide (there are 20)."
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from kragx import (
     compare,
     evaluate,
     explain,
-    plateaus,
     sweep,
 )
 from kragx.evaluation.parts.engine import attempt
@@ -219,15 +218,15 @@ def test_no_english_sentence_is_left(monkeypatch):
 
 
 def test_thresholds_and_explanations(monkeypatch):
-    """A sweep, a plateau and an explanation in Korean leave nothing in English but names."""
+    """A sweep with its plateau and an explanation in Korean leave nothing in English but names."""
     monkeypatch.delenv("KRAGX_LANG", raising=False)
     gold = GoldDataset.from_documents([["a b c d e f"], []], queries=["무엇?", "누구?"])
     lists = [["a b c d x y", "a b c d e f"], ["y z"]], [["a b c d e f"], []]
     match = {"method": "rouge2", "threshold": 0.7}
     runs = [Run.from_documents(own, name=name) for own, name in zip(lists, ("하나", "둘"))]
-    sweeps = [sweep(evaluate(gold, run, match=match, metrics=["mrr@5"])) for run in runs]
+    swept = sweep([evaluate(gold, run, match=match, metrics=["mrr@5"]) for run in runs])
     explained = [explain(gold, runs[0], query_id=own, match=match) for own in ("q1", "q2")]
-    text = "\n".join(own.to_text(language="ko") for own in (*sweeps, *plateaus(sweeps), *explained))
+    text = "\n".join(own.to_text(language="ko") for own in (swept, *explained))
     assert "안정 구간: " in text
     assert "임계값" in text
     assert "정답 1: 2위에서 찾음" in text

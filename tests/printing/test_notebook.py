@@ -15,9 +15,8 @@ from kragx import (
     Retrieved,
     Run,
     evaluate,
-    sweep,
 )
-from kragx.printing import Dot, dots, steps
+from kragx.printing import Dot, dots
 from kragx.printing.progress import _picture
 
 CELL = """
@@ -185,25 +184,3 @@ def test_figure_of_an_evaluation():
     assert [title.text for title in drawn.iter("title")] == ["mrr@5: 0.5000", "recall@5: 0.5000"]
     assert drawn.get("aria-label") == "<b>내 것</b>"
     assert "<script" not in own._repr_html_()
-
-
-def test_a_sweep_has_a_figure(monkeypatch):
-    """A line for each metric, its title in the language of results, and no script."""
-    evaluation = evaluate([["a b c d"], ["e f g h"]], [["a b c"], ["x", "e f g h"]], match="rouge1")
-    html = sweep(evaluation, ["recall@2", "mrr@2"])._repr_html_()
-    drawing = html[html.index("<svg") :]
-    assert drawing.count("<path") == 2
-    assert [name in drawing for name in ("recall@2", "mrr@2", "<script")] == [True, True, False]
-    assert "Metrics against the threshold" in drawing
-    monkeypatch.setenv("KRAGX_LANG", "ko")
-    assert "임계값에 따른 지표" in sweep(evaluation, ["recall@2"])._repr_html_()
-
-
-def test_steps_by_hand():
-    """A value holds up to its place: .5 to 0.4, then 1 to 0.8; what has no value is left out."""
-    drawing = steps("t", [0.4, 0.8], {"a": [0.5, 1.0], "b": [None, None], "<c>": [0.0, 0.0]}, 0.8)
-    assert "d='M34.0 101.0V26.0H370.0'" in drawing
-    assert drawing.count("<path") == 2
-    assert "&lt;c&gt;" in drawing
-    assert "<c>" not in drawing
-    assert steps("t", [0.4], {"b": [None]}) == ""

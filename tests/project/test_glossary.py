@@ -11,9 +11,9 @@ from tests.docs.support import TWINS, Document
 RESULTS = [
     "kragx/printing/ko.json",
     "kragx/report/figures/comparison.py",
+    "kragx/report/figures/history.py",
     "kragx/report/figures/sweep.py",
     "kragx/report/figures/tuning.py",
-    "kragx/report/history_page/words.py",
     "kragx/report/html_page/script/words.js",
     "kragx/workshop/web/static/words.js",
     "kragx/workshop/guidelines/ko.md",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kragx import Gold, GoldDataset, Halving, Query, UsageError, tune
+from kragx import Gold, GoldDataset, Query, UsageError, tune
 from kragx.judging import Judge
 from kragx.testing import ScriptedClient
 
@@ -55,15 +55,6 @@ def test_a_grid_from_python():
     assert len(ASKED) == 240
 
 
-def test_halving_asks_each_question_once_and_losers_less():
-    """A clear loser is asked ten questions; the others all, none of them twice."""
-    result = tried({"skill": [0, 8, 9]}, halving=Halving(10, 2))
-    assert [drop.name for drop in result.drops] == ["Toy[skill=0]"]
-    asked = [skill for skill, _ in ASKED]
-    assert (asked.count(0), asked.count(8), asked.count(9)) == (10, 60, 60)
-    assert result.looks == 3
-
-
 def test_a_broken_setting_is_named():
     """One that fails is not taken; one that cannot be made is an error with its name."""
     result = tried({"skill": [3, 99]})
@@ -88,7 +79,6 @@ def test_what_is_wrong():
     [
         ({"metrics": ["mrr@3"]}, "tune: unknown argument 'metrics'; perhaps you meant 'metric'"),
         ({"concurency": 3}, "tune: unknown argument 'concurency'; perhaps you meant 'concurrency'"),
-        ({"halving": 20}, "halving: 20 does not say when to look; pass True, or Halving("),
         ({"confidence": 95}, "confidence: 95"),
         ({"resamples": 5}, "resamples: 5"),
         ({"seed": -1}, "seed: -1"),
@@ -101,15 +91,6 @@ def test_an_option_that_is_wrong_is_said_before_anything_is_asked(options, said)
         tried({"skill": [1, 2]}, **options)
     assert str(caught.value).startswith(said)
     assert ASKED == []
-
-
-@pytest.mark.parametrize(
-    ("start", "factor"), [(0, 2), (-5, 2), (2.5, 2), (10, 1), (10, float("nan"))]
-)
-def test_rounds_that_are_none(start, factor):
-    """No round begins with nothing, and each is larger than the one before."""
-    with pytest.raises(UsageError, match=r"halving\.(start|factor)"):
-        Halving(start, factor)
 
 
 def judging(tmp_path, **options):
@@ -130,9 +111,3 @@ def test_without_gold_all_settings_are_judged_in_one_pool(tmp_path):
     """What one setting finds is gold for all of them, or each would find all of its own."""
     of_first = {own.name: own.mean for own in judging(tmp_path).settings}
     assert of_first == {"first[k=1]": 0.25, "first[k=4]": 1.0}
-
-
-def test_halving_does_not_go_with_a_judge(tmp_path):
-    """As in a config: a judge is asked about all answers."""
-    with pytest.raises(UsageError, match="halving: a judge is asked about all answers"):
-        judging(tmp_path, halving=True)

@@ -1,6 +1,5 @@
 """`kragx history`: the runs of a folder over time."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,10 +8,8 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.app.past_runs import history as past
-from kragx.judging import Store
-from kragx.judging.store.drift import drift
 from kragx.metrics import KRAGX, parse
-from kragx.report.history_page.page import write_history_page
+from kragx.report.figures.history import history_figure
 
 
 def history(
@@ -31,15 +28,8 @@ def history(
     since: Annotated[
         str | None, typer.Option(help="Only runs from a day on: 2026-01-31; all of them are shown.")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="Also write a page with lines of every metric.")
-    ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            help="A judgement store (SQLite, or postgresql://...): also how many grades changed "
-            "where the same pairs were judged again later."
-        ),
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw it: a file .png, .svg or .pdf.")
     ] = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
@@ -48,18 +38,13 @@ def history(
     With the commit, and the settings that changed. What cannot be compared is not joined.
     """
     names = [_canonical(name) for name in metric or ()]
-    outcome = past(
-        results, metrics=names, since=since, every_metric=format == "json" or html is not None
-    )
-    if store is not None:
-        with Store(store, make=False) as opened:
-            outcome = replace(outcome, drift=drift(opened.records()))
-    if html is not None:
-        write_history_page(outcome, html)
+    outcome = past(results, metrics=names, since=since, every_metric=format == "json")
     shown = outcome.metrics if names else outcome.metrics[:1]
+    if plot is not None:
+        history_figure(outcome, plot, shown)
     show(format, lambda: outcome.describe(shown, full=since is not None), outcome.to_dict)
-    if html is not None:
-        written([html])
+    if plot is not None:
+        written([plot])
 
 
 def _canonical(metric: str) -> str:

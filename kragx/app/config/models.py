@@ -39,7 +39,7 @@ from kragx.matchers import label
 from kragx.metrics import Profile, parse_all, profile_for
 from kragx.plugins import is_import_path
 from kragx.secrets import Secrets
-from kragx.tuning import GRID, MAX_SETTINGS, Halving, Setting, has_grid, read_grid, size, spread
+from kragx.tuning import GRID, MAX_SETTINGS, Setting, has_grid, read_grid, size, spread
 from kragx.tuning.grid import settings, value_label
 
 
@@ -486,15 +486,6 @@ class StatisticsConfig(_Model):
     )
 
 
-class HalvingConfig(_Model):
-    """When settings are looked at that may be dropped."""
-
-    start: int = Field(default=50, ge=10, description="questions of the first round")
-    factor: float = Field(
-        default=2.0, ge=1.1, le=100, description="how many times more the next round has"
-    )
-
-
 class TuningConfig(_Model):
     """What becomes of grids: `kragx.tuning`."""
 
@@ -503,10 +494,6 @@ class TuningConfig(_Model):
     )
     max_settings: int = Field(
         default=MAX_SETTINGS, ge=1, description="of all grids together; more are an error"
-    )
-    halving: bool | HalvingConfig = Field(
-        default=False,
-        description="ask settings no further that are told from the best on some of the questions",
     )
 
 
@@ -719,17 +706,6 @@ class RunConfig(_Model):
     @property
     def _match(self) -> Any:
         return self.resolved_profile.match if self.match is None else self.match
-
-    @property
-    def halving(self) -> Halving | None:
-        """When settings may be dropped; None where all are asked all."""
-        match self.tuning.halving:
-            case False:
-                return None
-            case True:
-                return Halving()
-        own = self.tuning.halving
-        return Halving(own.start, own.factor)
 
     @property
     def tuning_metric(self) -> str | None:

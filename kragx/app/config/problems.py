@@ -166,13 +166,6 @@ def _of_tuning(config: RunConfig) -> Iterator[str]:
             f"match: the grid makes {n_matchers} settings, more than max_settings ({most}); leave "
             "values out, or raise tuning.max_settings"
         )
-    if config.tuning.halving:
-        if not config.has_grid:
-            yield f"tuning.halving: no retriever has a {GRID}"
-        if n_matchers > 1:
-            yield f"tuning.halving: one matcher decides who is dropped; there are {n_matchers}"
-        if config.judge is not None:
-            yield "tuning.halving: a judge is asked about all answers; leave out one of the two"
     text = config.tuning.metric
     if text is None:
         return

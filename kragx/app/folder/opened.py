@@ -113,9 +113,7 @@ class Opened:
         gold = read_gold(self.sealed.path("gold.jsonl"))
         dataset = replace(gold, name=name, version=config.dataset.version)
         runs = {}
-        dropped = {drop.name for drop in self.record.drops} if self.record else set()
-        asked_of = {name: own for name, own in config.asked.items() if name not in dropped}
-        for file, (name, retriever) in zip(file_names(asked_of), asked_of.items()):
+        for file, (name, retriever) in zip(file_names(config.asked), config.asked.items()):
             _, run = read_results(self.sealed.path(f"results/{file}.jsonl"))
             # Its queries are the gold set's; what was extra is not in the folder.
             runs[name] = replace(run, name=name, settings=retriever.settings)

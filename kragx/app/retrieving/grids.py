@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from kragx.app.config import RetrieverConfig
+from kragx.app.config import RetrieverConfig, RunConfig
 from kragx.app.retrieving.making import makers_of
-from kragx.data import Run
+from kragx.app.retrieving.retrieve_all import retrieve_all
+from kragx.data import GoldDataset, Run
 from kragx.errors import UsageError
 from kragx.printing import phrase, visible
-from kragx.tuning import GRID, Halving, size
+from kragx.report.record import Kept
+from kragx.tuning import GRID, size
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,26 @@ def check_axes(retrievers: Mapping[str, RetrieverConfig]) -> None:
         raise UsageError("\n".join(problems))
 
 
-def plan(
-    retrievers: Mapping[str, RetrieverConfig], n_questions: int, halving: Halving | None = None
-) -> Iterator[str]:
+def ask_settings(
+    config: RunConfig, dataset: GoldDataset, **options: Any
+) -> tuple[dict[str, Run], dict[str, Kept]]:
+    """What the settings of a config return to each question, and what an earlier run has kept.
+
+    Of settings that differ in where a list is cut the longest is asked.
+
+    Args:
+        config: has the settings.
+        dataset: the questions.
+        options: as of `retrieve_all`.
+    """
+    shorter = cuts(config.retrievers)
+    asked = {name: own for name, own in config.asked.items() if name not in shorter}
+    runs, kept = retrieve_all(asked, dataset, **options)
+    runs |= {name: own.run(name, runs) for name, own in shorter.items()}
+    return {name: runs[name] for name in config.asked}, kept
+
+
+def plan(retrievers: Mapping[str, RetrieverConfig], n_questions: int) -> Iterator[str]:
     """What the grids will ask, a line for each and one for all retrievers; nothing without one."""
     not_asked, total = cuts(retrievers), 0
     for of, own in retrievers.items():
@@ -106,17 +126,6 @@ def plan(
                 settings=settings,
                 questions=questions,
                 n=asks,
-            )
-    if halving is not None:
-        sizes = halving.rounds(-(-n_questions // 2))
-        if sizes:
-            yield phrase(
-                "halving: asks fewer where settings are dropped, after {sizes} questions",
-                sizes=", ".join(map(str, sizes)),
-            )
-        else:
-            yield phrase(
-                "halving: asks fewer where settings are dropped, never: there are too few questions"
             )
     if len(retrievers) > 1 and any(retriever.axes for retriever in retrievers.values()):
         yield phrase(

@@ -13,7 +13,6 @@ from kragx.comparison.history.runs import PastRun, PastScore
 from kragx.comparison.history.steps import BREAKS, Step, step, tested
 from kragx.data.gold_diff import gold_name
 from kragx.errors import UsageError, nearest
-from kragx.judging.store.drift import Drift, drift_parts
 from kragx.printing import (
     Cell,
     Heading,
@@ -66,7 +65,6 @@ class History(Result):
         n_tests: how many steps were tested in the first metric, over which its p is corrected.
         n_tests_of_others: how many in the others, which are corrected apart.
         n_tests_of_times: how many in measured times, which are, too.
-        drift: of the judges of a store, if one was looked at; None for none.
     """
 
     runs: tuple[PastRun, ...]
@@ -74,7 +72,6 @@ class History(Result):
     series: tuple[Series, ...]
     skipped: Mapping[str, str]
     n_tests: int = 0
-    drift: tuple[Drift, ...] | None = None
     n_tests_of_others: int = 0
     n_tests_of_times: int = 0
 
@@ -134,12 +131,10 @@ class History(Result):
                 yield Heading(metric)
             yield self._table(metric, start)
         yield from self.said(start)
-        if self.drift is not None:
-            yield from drift_parts(self.drift)
         if start:
             said = phrase(
                 "the last {shown} of {n} runs; --since 2026-01-31 shows those from a day on, "
-                "--html and --format json have all",
+                "--plot and --format json have all",
                 shown=SHOWN,
                 n=len(self.runs),
             )

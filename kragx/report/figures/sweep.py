@@ -1,4 +1,4 @@
-"""Metrics against the threshold: a panel for each metric, a line for each sweep."""
+"""Metrics against the threshold: a panel for each metric, a line for each retriever."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx import printing
-from kragx.comparison.plateaus import plateaus
+from kragx.comparison.thresholds import Sweep
 from kragx.errors import UsageError
-from kragx.evaluation.sweep import Sweep
 from kragx.report.figures.drawing import (
     colour,
     dashes,
@@ -29,16 +28,15 @@ _ENDINGS = (".png", ".svg", ".pdf")
 
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "title": "Metrics against the threshold (dotted: the chosen one; shaded: {})",
-        "ordered": "the order holds",
-        "alike": "as at the chosen one",
+        "title": "Metrics against the threshold (dotted: the chosen one)",
+        "ordered": "Metrics against the threshold "
+        "(dotted: the chosen one; shaded: the order holds)",
         "threshold": "threshold",
         "value": "value",
     },
     "ko": {
-        "title": "임계값에 따른 지표 (점선: 고른 임계값, 음영: {})",
-        "ordered": "순서가 그대로인 구간",
-        "alike": "고른 임계값에서와 같은 구간",
+        "title": "임계값에 따른 지표 (점선: 고른 임계값)",
+        "ordered": "임계값에 따른 지표 (점선: 고른 임계값, 음영: 순서가 그대로인 구간)",
         "threshold": "임계값",
         "value": "값",
     },
@@ -51,14 +49,12 @@ def sweep_figure(
     *,
     language: str | None = None,
 ) -> Figure:
-    """A panel for each metric, a line for each sweep; the chosen threshold marked.
+    """A panel for each metric, a line for each retriever; the chosen threshold marked.
 
-    Shaded are the thresholds around it at which several retrievers keep their order; of one, those
-    at which its metric is as there.
+    Shaded are the thresholds around it at which several retrievers keep their order.
 
     Args:
-        sweeps: one, or several of other retrievers or matchers; their metrics are drawn side by
-            side.
+        sweeps: one, or several of other matchers; their metrics are drawn side by side.
         path: where to write it (.png, .svg or .pdf). Without, it is shown where a window or a
             notebook can show it.
         language: of title and labels: ``en`` or ``ko``; None for the one that results are shown
@@ -77,55 +73,42 @@ def sweep_figure(
     """
     words = _WORDS[printing.language(language)]
     sweeps = [sweeps] if isinstance(sweeps, Sweep) else sweeps
-    metrics = list(dict.fromkeys(name for sweep in sweeps for name in sweep.values))
+    lists = [
+        (sweep, retriever, values) for sweep in sweeps for retriever, values in sweep.values.items()
+    ]
+    metrics = list(dict.fromkeys(name for _, _, values in lists for name in values))
     if not metrics:
         raise UsageError("sweeps: there is nothing to draw; name at least one metric")
     if path is not None and Path(path).suffix.lower() not in _ENDINGS:
         raise UsageError(f"{path}: a figure is written as {', '.join(_ENDINGS)}")
     several = len({sweep.match_name for sweep in sweeps}) > 1
-    kept = {
-        (plateau.match, plateau.metric): plateau
-        for name in dict.fromkeys(sweep.match_name for sweep in sweeps)
-        for plateau in plateaus([sweep for sweep in sweeps if sweep.match_name == name])
-    }
-    ordered = bool(kept)
-    title = words["title"].format(words["ordered" if ordered else "alike"])
+    title = words["ordered" if any(sweep.orders for sweep in sweeps) else "title"]
     with drawing("sweep"):
         figure, axes = panels(title, len(metrics), 2, 5.2, 3.3, shown=path is None)
         lines: dict[str, Any] = {}
         for place, (panel, metric) in enumerate(zip(axes, metrics, strict=True), start=1):
-            values: list[float | None] = []
-            for series, sweep in enumerate(sweeps):
-                if metric not in sweep.values:
+            means: list[float | None] = []
+            for series, (sweep, retriever, values) in enumerate(lists):
+                if metric not in values:
                     continue
-                values += sweep.values[metric]
+                means += values[metric]
                 # A score equal to the threshold matches, so a value holds up to its threshold.
                 [line] = panel.step(
                     sweep.thresholds,
-                    [float("nan") if value is None else value for value in sweep.values[metric]],
+                    [float("nan") if value is None else value for value in values[metric]],
                     where="pre",
                     color=colour(series),
                     linestyle=dashes(series),
                     gid=f"sweep-{place}-{series}",
                 )
-                label = f"{sweep.retriever}, {sweep.match_name}" if several else sweep.retriever
+                label = f"{retriever}, {sweep.match_name}" if several else retriever
                 lines.setdefault(wrapped(label), line)
-                stable = sweep.stable[metric]
-                if stable is not None and not ordered:
-                    panel.fill_between(
-                        [stable.low, stable.high],
-                        stable.least - 0.012,
-                        stable.greatest + 0.012,
-                        color=colour(series),
-                        alpha=0.18,
-                        linewidth=0,
-                    )
-                plateau = kept.pop((sweep.match_name, metric), None)
-                if plateau is not None and plateau.value is None:
-                    panel.axvspan(plateau.low, plateau.high, color="0.5", alpha=0.15, linewidth=0)
                 panel.axvline(sweep.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
+            for order in (sweep.orders.get(metric) for sweep in sweeps):
+                if order is not None and order.value is None:
+                    panel.axvspan(order.low, order.high, color="0.5", alpha=0.15, linewidth=0)
             panel.set(title=metric, xlabel=words["threshold"], ylabel=words["value"])
-            unit_axis(panel, values, "y", room=1.05)
+            unit_axis(panel, means, "y", room=1.05)
         legend(figure, lines)
         if path is not None:
             save(figure, Path(path))

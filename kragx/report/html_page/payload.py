@@ -10,14 +10,14 @@ from kragx.comparison import (
     Comparison,
     GateResult,
     GoldVersions,
-    flips_warning,
+    orders_warning,
     too_few_questions,
 )
 from kragx.comparison.changes import gold_of
 from kragx.comparison.gold_versions import NAMED
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
-from kragx.comparison.recommendations import TELLING
 from kragx.comparison.statistics import LEAST
+from kragx.comparison.verdict import TELLING
 from kragx.comparison.view import FEW
 from kragx.data import Ids, Query
 from kragx.data.gold_diff import gold_name
@@ -221,17 +221,17 @@ def _standings(
             part["rows"] = _positions(slice_.query_ids, position_of)
         own["flips"] = [
             {
-                "metric": flips.metric,
-                "chosen": flips.chosen,
-                "leader": flips.leader,
-                "swapped": plain(flips.swapped),
+                "metric": order.metric,
+                "chosen": order.chosen,
+                "leader": order.leader,
+                "swapped": plain(order.swapped),
             }
-            for flips in comparison.flips
+            for order in comparison.orders
         ]
         too_few = too_few_questions(comparison)
         own["too_few"] = plain(too_few)
         # The page says these in its own words.
-        told = (flips_warning(comparison.flips), str(too_few))
+        told = (orders_warning(comparison.orders), str(too_few))
         turning = [
             caution for caution in comparison.recommendations[0].cautions if caution.code in _TEXTS
         ]

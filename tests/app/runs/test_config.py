@@ -160,7 +160,7 @@ def test_schema_accepts_the_configs(name):
         "dataset: {path: g, targets: {difficulty: {easy: 1}}}\nretrievers: {a: r}",
         "dataset: g\nretrievers: {a: r}\nmatch: {method: rouge2, grid: {threshold: [0.4, 0.6]}}",
         "dataset: g\nretrievers: {a: {class: 'm:x', args: {grid: {k: [5, 10]}}, cut: k}}\n"
-        "tuning: {halving: {start: 20}}",
+        "tuning: {max_settings: 20}",
     ],
 )
 def test_schema_accepts_short_forms(text):

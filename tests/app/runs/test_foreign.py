@@ -266,7 +266,7 @@ READING = [
     ("report", "theirs"),
     ("compare", "mine", "theirs"),
     ("explain", "theirs", "-q", "q1"),
-    ("threshold", "sweep", "theirs", "--from", "0.4", "--to", "0.6"),
+    ("threshold", "sweep", "theirs"),
     ("gold", "validate", "theirs/config.yaml"),
 ]
 MORE = [

@@ -173,38 +173,6 @@ def test_an_interrupted_grid_goes_on(config, here, kragx):
     assert "r[skill=2]: 40 of 40 answers are kept" in outcome.err
 
 
-@pytest.mark.integration
-def test_halving_drops_who_is_told_apart_and_the_folder_keeps_that(config, here, kragx):
-    """A clear loser is asked ten questions and no more, and is neither missing nor 0 anywhere."""
-    path = config({"skill": [0, 8, 9]}, tuning={"halving": {"start": 10, "factor": 9}})
-    outcome = kragx("run", path)
-    assert outcome.code == 0, outcome.err
-    assert "halving: asks fewer where settings are dropped, after 10 questions" in outcome.err
-    asked = [line.split()[0] for line in (here / "log").read_text().splitlines()]
-    assert (asked.count("0"), asked.count("8"), asked.count("9")) == (10, 40, 40)
-    report = json.loads((here / "out/report.json").read_text())
-    (tuning,) = report["tunings"]
-    assert [(drop["name"], drop["n_questions"]) for drop in tuning["drops"]] == [("r[skill=0]", 10)]
-    assert (tuning["looks"], tuning["n_settings"], len(tuning["settings"])) == (2, 3, 2)
-    assert {own["retriever"] for own in report["evaluations"]} == {"r[skill=8]", "r[skill=9]"}
-    assert report["record"]["kept"] == {}
-    assert "dropped" in outcome.out
-    again = kragx("report", here / "out", "--format", "json").json()
-    assert again["tunings"] == report["tunings"]
-
-
-def test_halving_without_a_folder_and_with_a_baseline(config, here, kragx):
-    """Rounds go on from one another without a folder, too; the baseline is never dropped."""
-    path = config(
-        {"skill": [0, 8, 9]},
-        tuning={"halving": {"start": 10, "factor": 9}},
-        baseline="r[skill=0]",
-        output=None,
-    )
-    assert kragx("run", path).code == 0
-    assert len((here / "log").read_text().splitlines()) == 120
-
-
 def test_a_setting_that_fails_is_told_and_not_taken(config, kragx):
     """The best one fails on half of the questions: another is taken, and the exit code is 5."""
     outcome = kragx("run", config({"skill": [2, 5, 9]}, args={"broken": [9]}))
@@ -229,12 +197,6 @@ def test_a_setting_that_fails_is_told_and_not_taken(config, kragx):
             ({"skill": [1]}, {"baseline": "r"}, "baseline: 'r' is no setting"),
             ({"skill": [1]}, {"tuning": {"metric": "ndcg@5"}}, "is none of metrics"),
             ({"skill": [1]}, {"tuning": {"metrc": "ndcg@5"}}, "tuning.metrc: unknown key"),
-            ({"skill": [1]}, {"tuning": {"halving": {"start": 2}}}, "tuning.halving.start"),
-            (
-                {"skill": [1]},
-                {"tuning": {"halving": True}, "match": None, "matchers": {"a": "id", "b": "exact"}},
-                "one matcher decides who is dropped; there are 2",
-            ),
             (
                 {"skill": [1]},
                 {"match": {"method": "rouge2", "grid": {"threshold": [2]}}},

@@ -7,7 +7,7 @@ import pytest
 
 from kragx import evaluate, write_html
 from kragx.comparison import Settings
-from kragx.tuning import Drop, Rules, Setting, Tried, matcher_settings, settings, tuned
+from kragx.tuning import Rules, Setting, Tried, matcher_settings, settings, tuned
 from tests.browser import expect
 from tests.report.browser.conftest import HOSTILE, dataset, runs
 
@@ -34,8 +34,7 @@ def written(tmp_path):
             for place, own in enumerate(grid)
         ]
         broken = Tried(Setting("x"), HOSTILE if hostile else "x", hard, failed="failed on 3")
-        drops = [Drop("bm25[chunk_size=1]", 10, tried[-1].name, 0.3, 0.0001)]
-        tuning = tuned([*tried, broken], Rules("ndcg@5", "overlap", resamples=300), drops=drops)
+        tuning = tuned([*tried, broken], Rules("ndcg@5", "overlap", resamples=300))
         under = [
             (own, {"a": 0.5 + place / 10, "b": 0.55}, False)
             for place, own in enumerate(settings("overlap", {"threshold": [0.4, 0.6]}))

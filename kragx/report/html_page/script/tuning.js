@@ -11,14 +11,13 @@ function tuningSection() {
 }
 
 function tuned(tuning) {
-  const { settings, curves, drops } = tuning, mains = curves.filter(({ among }) => !Object.keys(among).length), held = curves.filter((curve) => !mains.includes(curve));
+  const { settings, curves } = tuning, mains = curves.filter(({ among }) => !Object.keys(among).length), held = curves.filter((curve) => !mains.includes(curve));
   const shownFirst = settings.filter((own, place) => place < SETTINGS || own.name === tuning.take), rest = settings.filter((own) => !shownFirst.includes(own));
   return [
     el("p.headline", {}, tuningChoice(tuning), " ", tuningBadge(tuning)), el("p.how", {}, tuningWorth(tuning)),
     settings.length ? settingsTable(tuning, shownFirst) : null,
     rest.length ? el("details", { ontoggle: scrollHints }, el("summary", {}, t("tuningMore", rest.length)), settingsTable(tuning, rest)) : null,
     settings.length ? el("p.legend", {}, t("tuningNote", percent(tuning.confidence))) : null,
-    drops.length ? dropsTable(drops) : null,
     mains.length ? el("div.multiples", {}, mains.map((curve) => curvePanel(curve, tuning))) : null,
     mains.length ? el("p.legend", {}, t("tuningCurves", percent(tuning.confidence))) : null,
     held.length ? el("details", {}, el("summary", {}, t("tuningHeld")), el("div.multiples", {}, held.map((curve) => curvePanel(curve, tuning)))) : null,
@@ -77,13 +76,6 @@ function settingsTable(tuning, settings) {
     cellOf(tuningValue(own.mean), missing(own.low) ? "" : `[${tuningValue(own.low)}, ${tuningValue(own.high)}]`), cellOf(tuningValue(own.held_out)),
     cellOf(tuningValue(own.at_most)), cellOf(missing(own.tokens) ? "–" : grouped(own.tokens)), cellOf(duration(own.seconds)), el("td.decided", {}, verdictOf(own)));
   return stageBox(t("tuning"), head, settings.map(row));
-}
-
-function dropsTable(drops) {
-  const head = ["tuningDropped", "tuningAfter", "tuningThen", "tuningBy", "tuningP"].map((key) => t(key));
-  const row = ({ name: own, n_questions: n, best, behind, p }) => el("tr", {}, el("th", { scope: "row" }, breakable(own)),
-    el("td", {}, grouped(n)), el("td.decided", {}, breakable(best)), el("td", {}, tuningValue(behind)), el("td", {}, probability(p)));
-  return [stageBox(t("tuningDropped"), head, drops.map(row)), el("p.legend", {}, t("tuningDrops"))];
 }
 
 /** The means along one axis, with their intervals, on the scale of all axes. */

@@ -1,0 +1,271 @@
+"""The order of retrievers along thresholds: where it holds, and which pairs are reversed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.view import Direction
+from kragx.metrics import Bools, Floats
+from kragx.printing import Line, Result, joined, number, phrase
+
+Values = Mapping[str, Sequence[float | None]]
+"""Of one retriever, for each metric its mean at each threshold."""
+
+_EQUAL = 1e-12  # means that rounding alone tells apart are equal
+_NAMED = 4  # retrievers of an order that are named
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Where an order ends: the nearest threshold with another, and a pair that stands otherwise.
+
+    Attributes:
+        threshold: the first one beyond the plateau.
+        ahead, behind: the pair as it stands there.
+        equal: whether the two are equal there, and neither is ahead.
+        n_more: how many other pairs stand otherwise.
+    """
+
+    threshold: float
+    ahead: str
+    behind: str
+    equal: bool
+    n_more: int
+
+    @property
+    def text(self) -> str:
+        """The threshold, and how the pair stands there."""
+        pair = phrase(
+            "at {threshold:.4g} {ahead!r} and {behind!r} are equal"
+            if self.equal
+            else "at {threshold:.4g} {ahead!r} is ahead of {behind!r}",
+            threshold=self.threshold,
+            ahead=self.ahead,
+            behind=self.behind,
+        )
+        more = phrase(
+            "(and 1 more pair)" if self.n_more == 1 else "(and {n} more pairs)", n=self.n_more
+        )
+        return joined(" ", [pair, more if self.n_more else ""])
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+
+@dataclass(frozen=True)
+class Order(Result):
+    """The order of several retrievers in a metric, and whether another threshold has another.
+
+    Its plateau is the thresholds around the chosen one at which no two of them change their order.
+    Two that are equal are in an order of their own: where everything matches all are equal, and
+    that is no plateau of an order by which one was ahead.
+
+    Attributes:
+        metric: by which they are ordered.
+        chosen: the threshold of the evaluations.
+        low, high: the ends of the plateau; both were looked at.
+        tiers: the retrievers, the best first, those that are equal together.
+        value: of all of them, where they are equal at the chosen threshold.
+        below, above: where the plateau ends; None where no threshold beyond was looked at.
+        leader: which is best at the chosen threshold; None if several are.
+        led_by: what leads elsewhere, with the threshold nearest to the chosen one where it does.
+        swapped: pairs (better, worse at the chosen threshold) whose order is reversed elsewhere,
+            with the threshold nearest to the chosen one. What becomes equal is not reversed.
+    """
+
+    metric: str
+    chosen: float
+    low: float
+    high: float
+    tiers: tuple[tuple[str, ...], ...]
+    value: float | None
+    below: Departure | None
+    above: Departure | None
+    leader: str | None
+    led_by: dict[str, float]
+    swapped: tuple[tuple[str, str, float], ...]
+
+    @property
+    def involved(self) -> frozenset[str]:
+        """Whose place is another at some threshold."""
+        return frozenset(name for better, worse, _ in self.swapped for name in (better, worse))
+
+    def warning(self) -> str | None:
+        """One line for people about what is reversed; None if nothing is."""
+        if not self.swapped:
+            return None
+        better, worse, threshold = min(self.swapped, key=lambda pair: abs(pair[2] - self.chosen))
+        more = len(self.swapped) - 1
+        return phrase(
+            "the order depends on the threshold: at {chosen:g} {better!r} is ahead of {worse!r} in "
+            "{metric}, at {threshold:g} behind; see kragx threshold sweep"
+            if not more
+            else "the order depends on the threshold: at {chosen:g} {better!r} is ahead of "
+            "{worse!r} in {metric}, at {threshold:g} behind (and 1 other pair); see kragx "
+            "threshold sweep"
+            if more == 1
+            else "the order depends on the threshold: at {chosen:g} {better!r} is ahead of "
+            "{worse!r} in {metric}, at {threshold:g} behind (and {n} other pairs); see kragx "
+            "threshold sweep",
+            chosen=self.chosen,
+            better=better,
+            worse=worse,
+            metric=self.metric,
+            threshold=threshold,
+            n=more,
+        )
+
+    def describe(self) -> Iterator[Line]:
+        """The order, from where to where it holds, and what ends it."""
+        order = " > ".join(" = ".join(names) for names in self.tiers[:_NAMED])
+        more = sum(map(len, self.tiers[_NAMED:]))
+        names = phrase("{order} > {n} more", order=order, n=more) if more else order
+        where = phrase(
+            "at the chosen threshold {chosen:g} alone"
+            if self.low == self.high
+            else "from threshold {low:.4g} to {high:.4g}, around the chosen {chosen:g}",
+            low=self.low,
+            high=self.high,
+            chosen=self.chosen,
+        )
+        held = phrase(
+            "{metric}: plateau: the order {order} holds {where}"
+            if self.value is None
+            else "{metric}: no order: all are equal, {value}, {where}",
+            metric=self.metric,
+            order=names,
+            value=number(self.value),
+            where=where,
+        )
+        ends = (end.text for end in (self.below, self.above) if end is not None)
+        yield Line(joined("; ", [held, *ends]))
+
+
+def orders_near(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> dict[str, Order]:
+    """The order in each of these metrics, by what retrievers scored near their threshold.
+
+    Nothing where there is nothing to vary: one retriever, a matcher that decides yes or no,
+    different matchers, or a pool.
+    """
+    nearby = [score.nearby for score in scores if score.nearby is not None]
+    if (
+        len(nearby) < max(2, len(scores))
+        or len({near.thresholds for near in nearby}) > 1
+        or any(score.settings["match"] != scores[0].settings["match"] for score in scores)
+    ):
+        return {}
+    values = {score.name: near.means for score, near in zip(scores, nearby, strict=True)}
+    better = {metric: scores[0].better[metric] for metric in metrics}
+    return orders_of(values, better, nearby[0].thresholds, nearby[0].chosen)
+
+
+def orders_warning(orders: Iterable[Order]) -> str | None:
+    """One line about all metrics in which an order is reversed; None if it holds in each."""
+    reversed_orders = [order for order in orders if order.swapped]
+    if not reversed_orders:
+        return None
+    warning = reversed_orders[0].warning()
+    if len(reversed_orders) == 1:
+        return warning
+    others = ", ".join(order.metric for order in reversed_orders[1:])
+    return phrase("{warning} (also in {metrics})", warning=warning, metrics=others)
+
+
+def orders_of(
+    values: Mapping[str, Values],
+    better: Mapping[str, Direction],
+    thresholds: Sequence[float],
+    chosen: float,
+) -> dict[str, Order]:
+    """The order of several retrievers in each metric that all have and that has a direction.
+
+    Args:
+        values: of each retriever.
+        better: the metrics' directions.
+        thresholds: (t) where the values are, ascending.
+        chosen: that of the evaluations; nothing follows where it is none of these.
+    """
+    if len(values) < 2 or chosen not in thresholds:
+        return {}
+    return {
+        metric: _order(metric, list(values), rows, way == "higher", thresholds, chosen)
+        for metric, way in better.items()
+        if way != "neither" and all(metric in means for means in values.values())
+        for rows in [np.array([means[metric] for means in values.values()], np.float64)]
+    }
+
+
+def leads_of(rows: Floats, *, is_higher: bool) -> Bools:
+    """(r, r, t) who is ahead of whom, of (r, t) means, NaN for none: that is ahead of nobody."""
+    scores = rows if is_higher else -rows
+    leads: Bools = scores[:, None] - scores > _EQUAL
+    return leads
+
+
+def tiers_of(names: Sequence[str], leads: Bools) -> tuple[tuple[str, ...], ...]:
+    """The retrievers, the best first, those that are equal together; `leads` (r, r)."""
+    n_ahead = leads.sum(axis=0)  # how many are ahead of each
+    return tuple(
+        tuple(name for name, n in zip(names, n_ahead) if n == rank) for rank in sorted({*n_ahead})
+    )
+
+
+def _order(
+    metric: str,
+    names: Sequence[str],
+    rows: Floats,  # (r, t), NaN for none
+    is_higher: bool,
+    thresholds: Sequence[float],
+    chosen: float,
+) -> Order:
+    place, leads = thresholds.index(chosen), leads_of(rows, is_higher=is_higher)
+    changed = leads != leads[..., place, None]
+    alike = ~changed.any(axis=(0, 1))
+    low = place - int(np.argmin(np.append(alike[place::-1], False))) + 1
+    high = place + int(np.argmin(np.append(alike[place:], False))) - 1
+    tiers = tiers_of(names, leads[..., place])
+
+    def departure(position: int) -> Departure | None:
+        if not 0 <= position < len(thresholds):
+            return None
+        pairs = changed[..., position] | changed[..., position].T
+        (one, other), *more = np.argwhere(np.triu(pairs)).tolist()
+        if leads[other, one, position]:
+            one, other = other, one
+        is_equal = not leads[one, other, position]
+        return Departure(thresholds[position], names[one], names[other], is_equal, len(more))
+
+    # The thresholds nearest to the chosen one, itself before all.
+    nearest = sorted(range(len(thresholds)), key=lambda at: abs(thresholds[at] - chosen))
+    ahead, known = (
+        leads[..., nearest],
+        np.nan_to_num((rows if is_higher else -rows)[:, nearest], nan=-np.inf),
+    )
+    leaders = known.argmax(axis=0).tolist()
+    is_single = (known[:, 0] == known[:, 0].max()).sum() == 1
+    led_by: dict[str, float] = {}
+    for column, leader in enumerate(leaders if is_single else ()):
+        if ahead[leader, leaders[0], column]:
+            led_by.setdefault(names[leader], thresholds[nearest[column]])
+    behind = ahead.swapaxes(0, 1)
+    reversed_pairs = np.argwhere(ahead[..., 0] & behind.any(axis=2)).tolist()
+    return Order(
+        metric=metric,
+        chosen=chosen,
+        low=thresholds[low],
+        high=thresholds[high],
+        tiers=tiers,
+        value=float(rows[0, place]) if len(tiers) == 1 and not np.isnan(rows[0, place]) else None,
+        below=departure(low - 1),
+        above=departure(high + 1),
+        leader=names[leaders[0]] if is_single else None,
+        led_by=led_by,
+        swapped=tuple(
+            (names[better], names[worse], thresholds[nearest[behind[better, worse].argmax()]])
+            for better, worse in sorted(reversed_pairs, key=sorted)
+        ),
+    )

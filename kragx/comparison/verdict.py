@@ -1,0 +1,326 @@
+"""The verdict: which retriever is best in the first metric, or that the data does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf, nan, sqrt
+from typing import Any
+
+from kragx.comparison.comparison import Comparison, Recommendation
+from kragx.comparison.statistics import deciding, queries_needed
+from kragx.comparison.view import Difference, Leader
+from kragx.metrics import known_metric
+from kragx.printing import joined, listed, number, phrase
+
+MANY = 10
+"""Beyond so many times the sample nobody can say how many queries would decide."""
+
+TELLING = 20
+"""Fewer queries than this do not say how many would decide: their effect may be any."""
+
+
+def verdict(comparison: Comparison) -> Recommendation:
+    """Which retriever is best in the first metric, or that the data does not say."""
+    if not comparison.retrievers:
+        return _nobody(comparison)
+    if len(comparison.retrievers) == 1:
+        return _single(comparison)
+    metric, leader = comparison.primary, comparison.leader
+    if leader is None:
+        text = phrase(
+            "{metric} has no direction or no value, so it does not say which retriever is best.",
+            metric=metric,
+        )
+        return Recommendation("no_winner", text, False, {"metric": metric})
+    if comparison.overall.found_nothing(metric):
+        return _nothing_found(comparison)
+    return _between(comparison, leader)
+
+
+def _nobody(comparison: Comparison) -> Recommendation:
+    """Nobody can be compared."""
+    lost = comparison.not_comparable
+    text = phrase(
+        "Every retriever failed or returned nothing, so there is nothing to compare."
+        if any(failure.nothing for failure in comparison.failures)
+        else "Every retriever failed, so there is nothing to compare."
+        if len(lost) > 1
+        else "The retriever {name} failed, so there is nothing to compare.",
+        name=lost[0],
+    )
+    values = {"metric": comparison.primary, "failed": list(lost)}
+    return Recommendation("no_winner", text, False, values)
+
+
+def _single(comparison: Comparison) -> Recommendation:
+    """There is nobody else to compare with."""
+    if lost := comparison.not_comparable:
+        text = phrase(
+            "Only {best} can be compared, as {lost} failed or returned nothing."
+            if any(failure.nothing for failure in comparison.failures)
+            else "Only {best} can be compared, as {lost} failed.",
+            best=comparison.best,
+            lost=listed(lost),
+        )
+    else:
+        text = phrase(
+            "There is one retriever, and so nothing to choose between; add another, or earlier "
+            "results (--earlier), to compare."
+        )
+    return Recommendation("one_retriever", text, False, {"failed": list(lost)})
+
+
+def _between(comparison: Comparison, leader: Leader) -> Recommendation:
+    """The best against the one that comes next."""
+    metric = leader.metric
+    best, rival = comparison.overall.means[leader.best][metric], _nearest_rival(comparison, leader)
+    values: dict[str, Any] = {
+        "metric": metric,
+        "best": leader.best,
+        "shared": list(leader.shared),
+        "value": best.value,
+        "low": best.low,
+        "high": best.high,
+        "n": best.n,
+        "tied": list(leader.tied),
+        "next": rival.against,
+        **_values_of(rival, "difference_"),
+    }
+    if not leader.decided:
+        text = _undecided(leader, rival, best.text)
+        if leader.tested:
+            needed, many_more = needed_queries(comparison, rival)
+            text = joined(" ", [text, needed_text(needed, rival.n, many_more=many_more)])
+            values["queries_needed"], values["queries_needed_at_most"] = needed
+            values["many_more"] = many_more
+        return Recommendation("no_winner", text, False, values)
+    use = phrase(
+        "Use {best}: in {metric} it is better than every other retriever that can be compared, "
+        "with {value}. The next is {next}; the {difference}."
+        if comparison.not_comparable
+        else "Use {best}: in {metric} it is better than every other retriever, with {value}. "
+        "The next is {next}; the {difference}.",
+        best=leader.best,
+        metric=metric,
+        value=best.text,
+        next=rival.against,
+        difference=rival.text,
+    )
+    opposite = list(_opposite(comparison, leader))
+    values["opposite"] = [
+        {"metrics": metrics, "retriever": other.retriever, **_values_of(other)}
+        for metrics, other in opposite
+    ]
+    text = joined(" ", [use, *(_opposed(metrics, other) for metrics, other in opposite)])
+    return Recommendation("winner", text, True, values)
+
+
+def _values_of(difference: Difference, prefix: str = "") -> dict[str, float | None]:
+    return {
+        "difference": difference.value,
+        f"{prefix}low": difference.low,
+        f"{prefix}high": difference.high,
+        "p_adjusted": difference.p_adjusted,
+    }
+
+
+def _nothing_found(comparison: Comparison) -> Recommendation:
+    """The first metric is 0 for all; what another one says is found, if one does."""
+    metric, means = comparison.primary, comparison.overall.means
+    by_any = {other for name in means for other in comparison.overall.finds(name)}
+    seen = [other for other in comparison.metrics if other in by_any]
+    if not seen:
+        text = phrase(
+            "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
+            "gold and the matcher first.",
+            metric=metric,
+            every=every(comparison),
+        )
+        return Recommendation("no_winner", text, False, {"metric": metric, "nothing_found": True})
+    deepest = [other for *_, other in by_depth(comparison, "recall", "hit_rate") if other in seen]
+    far = deepest[-1] if deepest else seen[0]
+    name = max(means, key=lambda name: means[name][far].value or 0)
+    deeper = _depth(far) > _depth(metric)
+    text = phrase(
+        "{metric} is 0 for {every}, and so none is better in it; but gold stands further down: "
+        "{far} is {value} for {name}. Reranking could bring it up."
+        if deeper
+        else "{metric} is 0 for {every}, and so none is better in it; but gold is found: {far} is "
+        "{value} for {name}. Put a metric first that sees it.",
+        metric=metric,
+        every=every(comparison),
+        far=far,
+        value=number(means[name][far].value),
+        name=name,
+    )
+    values = {
+        "metric": metric,
+        "found_in": far,
+        "found_by": name,
+        "found": means[name][far].value,
+        "deeper": deeper,
+    }
+    return Recommendation("no_winner", text, False, values)
+
+
+def by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, str]]:
+    """The metrics of these names by their k, infinite for the whole list, recall after others.
+
+    Those with options or a budget are none of them.
+    """
+    return sorted(
+        (float(k or "inf"), name == "recall", metric)
+        for metric in comparison.metrics
+        for name, _, k in [metric.partition("@")]
+        if name in names and (k.isdigit() or not k)
+    )
+
+
+def _depth(metric: str) -> float:
+    """The rank at which a metric cuts; infinite for the whole list, NaN for a budget."""
+    k = metric.partition("@")[2].partition("(")[0]
+    return float(k) if k.isdigit() else nan if k else inf
+
+
+def _opposite(comparison: Comparison, leader: Leader) -> Iterator[tuple[list[str], Difference]]:
+    """Who is better than the leader in another metric, for sure: in which, and the first of them.
+
+    Times and what is made of them are another matter.
+    """
+    found: dict[str, list[Difference]] = {}
+    for metric, other in comparison.overall.leaders.items():
+        if metric == leader.metric or "second" in _unit(metric) or other.best == leader.best:
+            continue
+        for difference in other.differences:
+            if difference.against == leader.best and difference.decided:
+                found.setdefault(other.best, []).append(difference)
+    for differences in found.values():
+        yield [own.metric for own in differences], differences[0]
+
+
+def _unit(metric: str) -> str:
+    known = known_metric(metric)
+    return "" if known is None else known.unit
+
+
+def _opposed(metrics: Sequence[str], difference: Difference) -> str:
+    return phrase(
+        "But {retriever} is better than it in {metric}: the {difference}."
+        if len(metrics) == 1
+        else "But {retriever} is better than it in {metrics}: in {metric} the {difference}.",
+        retriever=difference.retriever,
+        metric=difference.metric,
+        metrics=listed(metrics),
+        difference=difference.text,
+    )
+
+
+def every(comparison: Comparison) -> str:
+    """All retrievers but those that failed on more than is tolerated: nothing is said of them."""
+    return phrase(
+        "every retriever that can be compared" if comparison.not_comparable else "every retriever"
+    )
+
+
+def _undecided(leader: Leader, rival: Difference, best: str) -> str:
+    metric = leader.metric
+    if leader.ties and all(tie.never_differs for tie in leader.ties):
+        return phrase(
+            "{names} have the same value for every query in {metric}, {value} on average; the data "
+            "does not say which is best.",
+            names=listed([leader.best, *leader.tied]),
+            metric=metric,
+            value=best,
+        )
+    ties = tuple(name for name in leader.tied if name not in leader.shared)
+    if not leader.tested:
+        reason = phrase("it is a run's own number, which is not tested")
+    elif len(leader.shared) > 1 and not ties:
+        reason = phrase("cannot be told from each other")
+    else:
+        reason = phrase(
+            "cannot be told from {ties}: the {difference}"
+            if ties == (rival.against,)
+            else "cannot be told from {ties}; to {rival} the {difference}",
+            ties=listed(ties),
+            rival=rival.against,
+            difference=rival.text,
+        )
+    return phrase(
+        "The data does not say which retriever is best in {metric}: {names} have the best value, "
+        "{value}, but {reason}."
+        if len(leader.shared) > 1
+        else "The data does not say which retriever is best in {metric}: {names} has the best "
+        "value, {value}, but {reason}.",
+        metric=metric,
+        names=listed(leader.shared),
+        value=best,
+        reason=reason,
+    )
+
+
+def needed_queries(
+    comparison: Comparison, rival: Difference
+) -> tuple[tuple[int | None, int | None], bool]:
+    """How many queries would decide between the leader and the one that comes next.
+
+    The difference itself is known no better than its standard error, so the ends are those of a
+    difference larger and smaller by one, in two digits.
+
+    Returns:
+        At the least: None where nothing differs, beyond `MANY` times the sample, and of fewer than
+        `TELLING` queries, as one more would seem to do. At the most: None beyond `MANY` times the
+        sample. And whether many more may be needed, or, without a least number, are.
+    """
+    n, error = rival.n, 1 / sqrt(max(rival.n, 1))
+    if n < TELLING or rival.effect is None:
+        return (None, None), n < TELLING and not rival.never_differs
+    settings = comparison.statistics
+    fewest = max(n + 1, deciding(settings.alpha, settings.resamples) or 0)
+    few, most = (
+        None if needed is None or needed > MANY * n else _two_digits(max(needed, fewest))
+        for needed in (
+            queries_needed(abs(rival.effect) + way * error, comparison.least) for way in (1, -1)
+        )
+    )
+    return (few, most), most is None
+
+
+def needed_text(needed: tuple[int | None, int | None], n: int, *, many_more: bool) -> str:
+    """The same in a sentence, of `n` queries that there are; nothing where nothing differs."""
+    few, most = needed
+    if few is None and not many_more:
+        return ""
+    return phrase(
+        "So few queries ({n}) do not say how many would decide; some fifty are a start."
+        if n < TELLING
+        else "Many more queries would be needed to decide (there are {n:,})."
+        if few is None
+        else "It would take about {few:,} queries at the least, perhaps many more (there are "
+        "{n:,})."
+        if most is None
+        else "About {few:,} queries would decide (there are {n:,})."
+        if few == most
+        else "About {few:,} to {most:,} queries would decide (there are {n:,}).",
+        few=few,
+        most=most,
+        n=n,
+    )
+
+
+def _two_digits(n: int) -> int:
+    """The least number of two digits and zeros that is not below."""
+    unit: int = 10 ** max(0, len(str(n)) - 2)
+    return unit * -(-n // unit)
+
+
+def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
+    """The leader against the one that comes next: tied ones first, but for those that are equal."""
+    means, metric = comparison.overall.means, leader.metric
+    top = min if comparison.better[metric] == "lower" else max
+    others = [tie for tie in leader.ties if not tie.never_differs]
+    # A leader is only compared with those that have a value.
+    return top(
+        others or leader.ties or leader.differences,
+        key=lambda difference: means[difference.against][metric].value or 0.0,
+    )
