@@ -1,35 +1,12 @@
 """Workers that ask at once, and how they end well."""
 
 import asyncio
-import gc
-from collections.abc import Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from kragx.judging.agenda import Agenda
 from kragx.judging.asking import GRACE, Asker
 from kragx.printing import phrase, say
-
-_SELDOM = 10_000  # objects that are new before the garbage collector looks for cycles among them
-
-
-@contextmanager
-def collecting_seldom() -> Iterator[None]:
-    """Within, the garbage collector looks for cycles less often, unless it is told so anyway.
-
-    Workers that wait for one commit free the objects of their calls together and make the next
-    ones together; at 700 it looks through them seven times as often as without the commit, and
-    a call takes a twentieth longer.
-    """
-    before = gc.get_threshold()
-    if not 0 < before[0] < _SELDOM:
-        yield
-        return
-    gc.set_threshold(_SELDOM, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 class Crew:
@@ -52,8 +29,7 @@ class Crew:
         if not tasks:
             return
         try:
-            with collecting_seldom():
-                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             for task in done:
                 task.result()
         except BaseException as end:

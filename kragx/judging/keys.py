@@ -1,12 +1,8 @@
-"""A question's key: a hash of everything that the judgement depends on.
-
-Until version 0.1.0 a client's settings entered it whole, also what only bounds an answer. What was
-stored under such keys is looked for by `earlier_clients`.
-"""
+"""A question's key: a hash of everything that the judgement depends on."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -67,19 +63,6 @@ def output_limit(settings: Mapping[str, Any]) -> int | None:
 def _is_limit(value: object) -> bool:
     # Ollama's -1 and -2 are no limits.
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def earlier_clients(
-    settings: Iterable[Mapping[str, Any]], stored: Iterable[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
-    """Under which settings an earlier version may have kept what these settings ask for.
-
-    Args:
-        settings: the client's, as they are and as earlier versions wrote them.
-        stored: those that a store knows.
-    """
-    same = [essential(setting) for setting in settings]
-    return [known for known in stored if known not in same and essential(known) in same]
 
 
 def digest(rubric: Rubric) -> dict[str, str]:

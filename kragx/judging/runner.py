@@ -16,11 +16,11 @@ from kragx.judging.client import FailureKind
 from kragx.judging.counting import about_spent, most_tokens
 from kragx.judging.crew import Crew
 from kragx.judging.docket import Docket
-from kragx.judging.periods import used_of
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store, StoreFailedError
+from kragx.judging.store.spending import used_of
 from kragx.judging.tally import Tally
 from kragx.judging.writer import Writer
 from kragx.printing import joined, listed, phrase, progress_bar

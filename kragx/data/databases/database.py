@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, Connection, Row, Select, Table, func, null, select
+from sqlalchemy import Column, Connection, Row, Select, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
@@ -46,7 +46,7 @@ class Database:
         self._address, self._schema, self._waits = address, schema, waits
         self._lock = threading.Lock()
         try:
-            self._connection, read_only, self._lacking = opened(address, schema, make=make)
+            self._connection, read_only = opened(address, schema, make=make)
         except (SQLAlchemyError, OSError) as error:
             problem = f"cannot be opened as a {schema.what}: {reason(error)}"
             raise DataError(f"{address}: {problem}") from None
@@ -147,8 +147,7 @@ class Database:
 
     def _query(self, table: str, names: Iterable[str]) -> Select[Any]:
         columns = self._schema.tables[table].c
-        of_names = (null() if (table, name) in self._lacking else columns[name] for name in names)
-        query = select(*of_names).select_from(self._schema.tables[table])
+        query = select(*(columns[name] for name in names))
         return query.order_by(columns.id) if "id" in columns else query
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,14 +96,6 @@ class LangChainClient:
         That is whatever else it was made with, but for secrets that came from variables, and what
         no answer depends on. Texts stand there as hashes.
         """
-        return self._settings(_bare)
-
-    @property
-    def earlier_settings(self) -> tuple[Mapping[str, Any], ...]:
-        """The same as version 0.1.0 wrote it: with the hashes of limits, too."""
-        return (self._settings(dict),)
-
-    def _settings(self, kept: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         options = {name: getattr(self.chat, name, None) for name in _OPTIONS}
         address = self._first(_ADDRESSES)
         kind = type(self.chat)
@@ -118,7 +110,7 @@ class LangChainClient:
         known = dict.fromkeys(_NAMES, "model") | dict.fromkeys(_ADDRESSES, "base_url")
         more = {
             name: value if isinstance(value, (int, float)) else _digest(value)
-            for name, value in kept(made_with).items()
+            for name, value in _bare(made_with).items()
             if name not in _NO_MATTER and _address(value) != settings.get(known.get(name, name))
         }
         return {**settings, "args": more} if more else settings

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -25,7 +25,6 @@ from kragx.plugins import (
     one_of,
     optional,
     whole,
-    without_secrets,
     without_variables,
 )
 from kragx.printing import phrase
@@ -118,19 +117,11 @@ class OpenAIClient:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Provider, server, model and sampling; what is not set is not sent."""
-        return self._settings(without_variables)
-
-    @property
-    def earlier_settings(self) -> tuple[Mapping[str, Any], ...]:
-        """The same as version 0.1.0 wrote it: with texts of variables in `extra_body`."""
-        return (self._settings(without_secrets),)
-
-    def _settings(self, kept: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         base_url = self.base_url or "https://api.openai.com/v1"
         # The strict schema is what is asked for first anyway.
         form = None if self.answer_format == "json_schema" else self.answer_format
         more = {
-            "extra_body": kept(self.extra_body or {}),
+            "extra_body": without_variables(self.extra_body or {}),
             "answer_format": form,
             "headers": self._header_hashes(),
             "api_version": self.api_version,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, inspect, select, text
+from sqlalchemy import Connection, Table, insert, select, text
 
 from kragx.data.databases.database import insert_rows, rows_of
 from kragx.judging.store.batch import Batch, in_order
@@ -103,9 +103,6 @@ class Register:
         return set(db.scalars(select(columns.key).where(columns.uid.in_(others))))
 
     def _batches(self, db: Connection) -> list[Batch]:
-        # A file of an earlier version that may only be read.
-        if self._database.read_only and not inspect(db).has_table(batch_states.name):
-            return []
         columns = batch_states.c
         query = select(*(columns[name] for name in _STATE)).order_by(columns.id)
         return in_order(((*row,) for row in db.execute(query)), self._path)
