@@ -8,7 +8,7 @@ import os
 import re
 import traceback
 import warnings
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -52,12 +52,7 @@ _WHOLE = 8
 """Shorter ones than this only as words of their own."""
 _WORD = 12
 """What is shorter and but letters is a word (``local``, ``lm-studio``), and kept in texts."""
-_PIECE = 12
-"""So many letters and digits of a secret, in a row but for other signs, are a piece of it."""
-_PART = 6
-"""Pieces are looked for by every so many signs; one of eleven holds such a part."""
 _SHORT = 64
-_SIGNS = bytes(sign for sign in range(128) if not chr(sign).isalnum())
 _CUT = re.compile(r"(?:\.{3}|…|\*{3})")
 
 
@@ -114,8 +109,8 @@ class Secrets:
     def mask(self, text: str) -> str:
         """A text with the name of its variable in place of each secret.
 
-        So is what is made of one: quoted in a URL or a string, in other case, in Base64 (a Basic
-        header), cut off before an ellipsis, or in pieces of twelve letters and digits or more.
+        So is what is made of one: quoted in a URL or a string, in other case, in the Basic header
+        of a URL with a login, or cut off before an ellipsis.
         The password of any URL is masked, too, and what is called a key in it (``?key=``).
         """
         return self._of_short(text) if len(text) <= _SHORT else self._mask(text)
@@ -129,13 +124,9 @@ class Secrets:
         if "://" in text:
             text = _IN_URL.sub(lambda match: f"://{self._login(match[1])}@", text)
             text = _IN_QUERY.sub(self._in_query, text)
-        lowered = _small(text)
-        if any(form in lowered for form in self._forms):
-            text = self._plain.sub(lambda match: self._forms.get(_small(match[0]), LITERAL), text)
-        if any(code in text for code in self._codes):
-            text = self._coded.sub(lambda match: self._codes[match[1]], text)
-        if self._parts:
-            text = self._without_pieces(text)
+        bare = _bare(text)
+        if any(form in bare for form in self._forms):
+            text = self._plain.sub(lambda match: self._forms.get(_bare(match[0]), LITERAL), text)
         return self._without_beginnings(text) if _CUT.search(text) else text
 
     def _login(self, login: str) -> str:
@@ -154,37 +145,6 @@ class Secrets:
         if not named_secret(name) or value.startswith("${"):
             return match[0]
         return f"{name}={self.marks.get(value, LITERAL)}"
-
-    def _without_pieces(self, text: str) -> str:
-        squeezed = _squeezed(text)
-        if not any(part in squeezed for part in self._parts):
-            return text
-        pairs = [
-            (at, sign) for at, sign in enumerate(_small(text)) if sign.isalnum() or sign > "\x7f"
-        ]
-        signs = "".join(sign for _, sign in pairs)
-        spans: list[tuple[int, int, str]] = []
-        for part, (whole, offset, mark) in self._parts.items():
-            found = signs.find(part.decode("utf-8", "surrogatepass"))
-            while found >= 0:
-                start, left = found, offset
-                while left and start and _small(whole[left - 1]) == signs[start - 1]:
-                    left, start = left - 1, start - 1
-                end, right = found, offset
-                for one, other in zip(whole[offset:], signs[found:]):
-                    if _small(one) != other:
-                        break
-                    end, right = end + 1, right + 1
-                if right - left == len(whole) or _is_piece(whole[left:right]):
-                    spans.append((pairs[start][0], pairs[end - 1][0] + 1, mark))
-                found = signs.find(part.decode("utf-8", "surrogatepass"), max(end, found + 1))
-        kept: list[str] = []
-        position = 0
-        for first, last, mark in sorted(spans, key=lambda span: (span[0], -span[1])):
-            if first >= position:
-                kept += [text[position:first], mark]
-            position = max(position, last)
-        return "".join([*kept, text[position:]])
 
     def _without_beginnings(self, text: str) -> str:
         for value, mark in self.marks.items():
@@ -277,48 +237,16 @@ class Secrets:
 
     @cached_property
     def _forms(self) -> dict[str, str]:
-        """The same in lower case."""
-        return {_small(form): mark for form, mark in self._written.items()}
-
-    @cached_property
-    def _codes(self) -> dict[str, str]:
-        """The same for what a secret is within Base64, wherever in it it begins."""
-        return {
-            code(whole).decode(): mark
-            for value, mark in self._telling.items()
-            if len(value) >= _WHOLE
-            for whole in _triples(value.encode(errors="replace"))
-            for code in (b64encode, urlsafe_b64encode)
-        }
-
-    @cached_property
-    def _parts(self) -> dict[bytes, tuple[str, int, str]]:
-        """Parts as `_squeezed` has them, one of which stands in each piece of a secret.
-
-        With the signs of the whole, the part's place in it, and the mark.
-        """
-        parts: dict[bytes, tuple[str, int, str]] = {}
-        for value, mark in self._telling.items():
-            whole = "".join(sign for sign in value if sign.isalnum() or sign > "\x7f")
-            if len(whole) < _WHOLE:
-                continue
-            step = _PART if len(whole) >= _PIECE else len(whole)
-            for place in range(0, len(whole) - step + 1, step):
-                parts[_squeezed(whole[place : place + step])] = (whole, place, mark)
-        return parts
+        """The same in lower case, without backslashes."""
+        return {_bare(form): mark for form, mark in self._written.items()}
 
     @cached_property
     def _plain(self) -> re.Pattern[str]:
         forms = (
-            re.escape(form) if len(form) >= _WHOLE else rf"(?<!\w){re.escape(form)}(?!\w)"
+            _escaped(form) if len(form) >= _WHOLE else rf"(?<!\w){_escaped(form)}(?!\w)"
             for form in sorted(self._written, key=len, reverse=True)
         )
         return re.compile(_any_of(forms).pattern, re.I)
-
-    @cached_property
-    def _coded(self) -> re.Pattern[str]:
-        codes = _any_of(map(re.escape, self._codes)).pattern
-        return re.compile(rf"(?<![\w+/-])[\w+/-]*?({codes})[\w+/=-]*")
 
 
 def _kept(marks: Mapping[str, str]) -> dict[str, str]:
@@ -335,9 +263,15 @@ def _is_word(value: str) -> bool:
     )
 
 
-def _squeezed(text: str) -> bytes:
-    """A text in small letters without the signs of ASCII, in next to no time."""
-    return _small(text).encode("utf-8", "surrogatepass").translate(None, _SIGNS)
+def _bare(text: str) -> str:
+    """A text in small letters without the signs with which quotes are escaped."""
+    return _small(text).replace("\\", "")
+
+
+def _escaped(form: str) -> str:
+    """A pattern for a form however often it was escaped: gateways quote JSON that quotes JSON."""
+    patterns = {"\\": r"\\+", '"': r'\\*"', "'": r"\\*'"}
+    return "".join(patterns.get(sign) or re.escape(sign) for sign in form)
 
 
 def _small(text: str) -> str:
@@ -345,12 +279,6 @@ def _small(text: str) -> str:
     if text.isascii():
         return text.lower()
     return "".join(small if len(small := sign.lower()) == 1 else sign for sign in text)
-
-
-def _is_piece(run: str) -> bool:
-    """Whether signs in a row are so many, and so mixed, that no text has them by chance."""
-    is_mixed = not run.isalpha() or len(re.findall("[a-z][A-Z]", run)) > 1
-    return len(run) >= _PIECE and is_mixed and not run.isdecimal()
 
 
 def _logins(text: str) -> Iterator[str]:
@@ -405,7 +333,7 @@ def secrets_in(value: object, name: str = "") -> Iterator[str]:
         value, name = reveal(), "secret"
     match value:
         case BareUrl(login=tuple(login)):
-            yield from (login[1], ":".join(login))
+            yield from (login[1], ":".join(login), str(value.basic).removeprefix("Basic "))
         case str():
             yield from (*_logins(value), *_connecting(value))
             if named_secret(name):
@@ -439,13 +367,6 @@ def _forms_of(value: str) -> Iterator[str]:
     yield from (value, value.strip(), repr(value)[1:-1], json.dumps(value)[1:-1])
     yield from (quote(value, safe=safe, errors="replace") for safe in ("", "/"))
     yield quote_plus(value, errors="replace")
-    yield value.encode(errors="replace").hex()
-
-
-def _triples(data: bytes) -> Iterator[bytes]:
-    """What of a secret is whole in Base64, where three bytes are four letters."""
-    for start in range(3):
-        yield data[start : start + (len(data) - start) // 3 * 3]
 
 
 def _texts(value: object, path: str = "", name: str = "") -> Iterator[tuple[str, str, str]]:

@@ -36,13 +36,8 @@ FORMS: dict[str, Callable[[str], str]] = {
     "quoted": lambda key: quote(key, safe=""),
     "repr": repr,
     "escaped": lambda key: json.dumps(json.dumps(key)),
-    "base64": lambda key: base64.b64encode(f"user:{key}".encode()).decode(),
-    "in halves": lambda key: f"{key[:16]} and then {key[16:]}",
-    "spaced": " ".join,
-    "in lines": lambda key: "\n".join(key[at : at + 5] for at in range(0, len(key), 5)),
     "cut off": lambda key: f"{key[:12]}... is no key",
     "starred": lambda key: f"{key[:10]}********{key[-4:]} is no key",
-    "hex": lambda key: key.encode().hex(),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
 import warnings
@@ -16,9 +15,9 @@ from kragx.plugins import named_secret
 from kragx.secrets import Secrets, secrets_in
 
 KEY, URL_PASSWORD, WRITTEN = "kq-Sup3r\"S3cret/x'yz!", "pw0rd99", "sk-literal1234567890ab"
-LEAKS = ("Sup3r", URL_PASSWORD, "literal123", base64.b64encode(KEY[2:14].encode()).decode())
+LEAKS = ("Sup3r", URL_PASSWORD, "literal123")
 MODULE = """
-import base64, logging, warnings
+import logging, warnings
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -43,9 +42,8 @@ class Asked:
             try:
                 raise ConnectionError(f"{self.url}: {self.key!r}")
             except ConnectionError as error:
-                basic = base64.b64encode(f"elastic:{self.key}".encode()).decode()
                 raise RuntimeError(
-                    f"{self.url} Basic {basic} {quote(self.key)} {self.key[:12]}... on {self.port}"
+                    f"{self.url} {quote(self.key)} {self.key[:12]}... on {self.port}"
                 ) from error
         if question.endswith("2"):
             return self.key  # no list of documents
@@ -125,7 +123,7 @@ def test_a_run_and_its_folder(config, kragx, capsys, caplog):
     assert {"a.jsonl", "queries.csv", "report.json", "report.html", "config.yaml"} <= {*texts}
     texts |= {"out": done.out, "err": done.err}
     assert {name: leaks(text) for name, text in texts.items() if leaks(text)} == {}
-    failure = "https://elastic:${ES_URL}@localhost:1 Basic ${MINE} ${MINE} ${MINE}... on 8080"
+    failure = "https://elastic:${ES_URL}@localhost:1 ${MINE} ${MINE}... on 8080"
     assert failure in texts["a.jsonl"]
     assert failure in texts["queries.csv"]
     assert "api_key: '***', port: 512" in texts["config.yaml"]
@@ -331,17 +329,13 @@ def test_connection_strings(text, monkeypatch):
 
 @given(
     secret=st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=9),
-    before=st.binary(max_size=8),
-    after=st.binary(max_size=8),
 )
-def test_every_form(secret, before, after):
-    """Quoted, escaped, in Base64 at any place, or cut off: the secret, no word, is not there."""
+def test_every_form(secret):
+    """Quoted, escaped, or cut off: the secret, no word, is not there."""
     secret = f"7{secret}"
     secrets = Secrets({secret: "<>"})
     for form in (secret, repr(secret), json.dumps(secret), quote(secret), quote_plus(secret)):
         assert secrets.mask(f"x {form} y").strip("xy '\"") == "<>"
-    coded = base64.b64encode(before + secret.encode() + after).decode()
-    assert "<>" in secrets.mask(f"Basic {coded}")
     assert secret[:9] not in secrets.mask(f"x {secret[:-1]}... y")
 
 
