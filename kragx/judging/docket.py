@@ -39,10 +39,6 @@ class Docket:
             self.keys.append(key)
             self.wanted.setdefault(key, (question, canonical))
 
-    def look_up(self, store: Store) -> dict[str, Judgement]:
-        """What the store has for each wanted question that it has something for."""
-        return store.settled(list(self.wanted))
-
     def take_labels(self, store: Store) -> dict[int, Judgement]:
         """Human labels of the questions' queries and documents, by position: they win.
 
@@ -73,10 +69,6 @@ class Docket:
         needed = {key for position, key in enumerate(self.keys) if position not in judgements}
         self.wanted = {key: entry for key, entry in self.wanted.items() if key in needed}
         return judgements
-
-    def material(self, key: str) -> str:
-        """The canonical JSON of a wanted question."""
-        return self.wanted[key][1]
 
     def pairs(self) -> Iterator[tuple[str, str, str]]:
         """Which (key, query id, document id) belong together, of the wanted questions."""

@@ -5,16 +5,17 @@ faster than `rpm` allows, each with its own attempts and waits; every answer is 
 arrives. The order of the judgements is that of the questions, whatever comes first.
 """
 
+import asyncio
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kragx.errors import JudgingError
 from kragx.judging.agenda import Agenda, pending_in
-from kragx.judging.asking import Asker
+from kragx.judging.asking import GRACE, Asker
 from kragx.judging.client import FailureKind
 from kragx.judging.counting import about_spent, most_tokens
-from kragx.judging.crew import Crew
 from kragx.judging.docket import Docket
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement
@@ -23,7 +24,7 @@ from kragx.judging.store import NoStoreError, Store, StoreFailedError
 from kragx.judging.store.spending import used_of
 from kragx.judging.tally import Tally
 from kragx.judging.writer import Writer
-from kragx.printing import joined, listed, phrase, progress_bar
+from kragx.printing import joined, listed, phrase, progress_bar, say
 from kragx.warned import outside
 
 
@@ -59,7 +60,7 @@ class Runner:
         try:
             with Store(settings.store, make=not settings.dry_run) as store:
                 labels = await store.aside(docket.take_labels, store)
-                stored = await store.aside(docket.look_up, store)
+                stored = await store.aside(store.settled, [*docket.wanted])
                 self._done = {
                     key: stored[key] for key in stored if not self._is_asked_again(stored[key])
                 }
@@ -71,7 +72,7 @@ class Runner:
                 elif store.read_only:
                     self._do_without(todo, stored)
                 else:
-                    texts = ((key, docket.material(key)) for key in todo)
+                    texts = ((key, docket.wanted[key][1]) for key in todo)
                     await store.aside(store.note, texts, docket.pairs())
                     await self._ask_all(todo, store, stored)
         except NoStoreError:  # a dry run makes none
@@ -168,7 +169,6 @@ class Runner:
         agenda = Agenda(todo, store, known, settings.concurrency, ask_pending=settings.ask_pending)
         writer = Writer(store, self._docket, agenda)
         asker = Asker(settings, self._docket, agenda, store, writer, self._tally)
-        crew = Crew(asker, agenda, settings.timeout)
         with progress_bar(
             phrase("judging with {model}", model=settings.model),
             len(todo),
@@ -195,10 +195,10 @@ class Runner:
             try:
                 async with agenda.kept():
                     if asker.breaker.unproven:
-                        await crew.run([work(alone=True)])
-                    await crew.run(
-                        work(alone=False) for _ in range(min(settings.concurrency, len(agenda)))
-                    )
+                        await _to_their_end([work(alone=True)], asker, agenda, settings.timeout)
+                    n_workers = min(settings.concurrency, len(agenda))
+                    workers = [work(alone=False) for _ in range(n_workers)]
+                    await _to_their_end(workers, asker, agenda, settings.timeout)
             except StoreFailedError as error:
                 writer.error = error
             finally:
@@ -252,3 +252,44 @@ class Runner:
                 JudgeWarning,
                 stacklevel=outside(),
             )
+
+
+async def _to_their_end(
+    workers: Iterable[Coroutine[Any, Any, None]], asker: Asker, agenda: Agenda, timeout: float
+) -> None:
+    """Run workers; whatever ends them, answers under way are waited for and kept.
+
+    Whoever is cancelled (an interrupt, SIGTERM) asks nothing more and waits for what is under way,
+    `timeout` seconds at most; cancelled once more, it breaks off.
+
+    Raises:
+        Exception: what the first of them to fail raises.
+    """
+    tasks = [asyncio.create_task(worker) for worker in workers]
+    if not tasks:
+        return
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+    except BaseException as end:
+        if isinstance(end, (asyncio.CancelledError, KeyboardInterrupt)) and asker.calling:
+            say(
+                phrase(
+                    "kragx: interrupted; {n} answers under way are waited for, {seconds:g} s "
+                    "at most, and kept (once more: at once)",
+                    n=len(asker.calling),
+                    seconds=timeout,
+                )
+            )
+        agenda.closed = True
+        for task in tasks:
+            if task not in asker.calling:
+                task.cancel()
+        try:
+            await asyncio.wait(tasks, timeout=timeout + 2 * GRACE)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -18,7 +18,6 @@ from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
 from kragx.judging.clients.failures import failed
 from kragx.judging.clients.http import UnreadableError, as_utf_8, bounded, trusted
-from kragx.judging.clients.pools import Pools
 from kragx.plugins import (
     check_options,
     named_secret,
@@ -94,7 +93,7 @@ class OpenAIClient:
     )
     api_version: Annotated[str | None, optional(checks.text)] = None
     logprobs: bool = False
-    _open: dict[asyncio.AbstractEventLoop, Pools] = field(
+    _open: dict[asyncio.AbstractEventLoop, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -192,9 +191,8 @@ class OpenAIClient:
         try:
             # The whole of it: a server that sends on and on, a byte at a time, is no answer either.
             async with asyncio.timeout(request.timeout):
-                with self._pools().client() as client:
-                    completions = client.chat.completions.with_raw_response
-                    return (await completions.create(**options)).http_response
+                completions = self._connected().chat.completions.with_raw_response
+                return (await completions.create(**options)).http_response
         except TimeoutError:
             return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
         except openai.APIStatusError as error:
@@ -238,9 +236,9 @@ class OpenAIClient:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        pools = self._open.pop(asyncio.get_running_loop(), None)
-        if pools is not None:
-            await pools.close()
+        client = self._open.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
 
     @property
     def _sampling(self) -> dict[str, Any]:
@@ -257,14 +255,16 @@ class OpenAIClient:
         }
         return {name: value for name, value in options.items() if value is not None}
 
-    def _pools(self) -> Pools:
+    def _connected(self) -> AsyncOpenAI:
+        """The official client of the running event loop, for bodies within bounds."""
         loop = asyncio.get_running_loop()
         if loop not in self._open:
             from openai import DefaultAsyncHttpxClient
 
-            kind = DefaultAsyncHttpxClient
-            self._open[loop] = Pools(lambda: self._made(bounded(kind(verify=trusted(kind)))))
-        return self._open[loop]
+            http_client = DefaultAsyncHttpxClient(verify=trusted(DefaultAsyncHttpxClient))
+            self._open[loop] = self._made(bounded(http_client))
+        client: AsyncOpenAI = self._open[loop]
+        return client
 
     def _made(self, http_client: Any) -> AsyncOpenAI:
         from openai import AsyncAzureOpenAI, AsyncOpenAI

@@ -6,10 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, insert, select, text
 
-from kragx.data.databases.database import insert_rows, rows_of
+from kragx.data.databases.database import Database, insert_rows, rows_of
 from kragx.judging.store.batch import Batch, in_order
 from kragx.judging.store.claims import live
-from kragx.judging.store.database import Database
 from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batch_states, claims
 from kragx.judging.store.values import now
 

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from sqlalchemy import ColumnElement, Connection, delete, literal_column, or_, select, update
 
-from kragx.data.databases.database import insert_rows
-from kragx.judging.store.database import Database
+from kragx.data.databases.database import Database, insert_rows
 from kragx.judging.store.tables import claims
 
 LASTS = 30.0

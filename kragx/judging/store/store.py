@@ -17,9 +17,9 @@ from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, now, storabl
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
+    from kragx.data.databases.database import Database
     from kragx.judging.store.batches import Register
     from kragx.judging.store.claims import Claimed, Claims
-    from kragx.judging.store.database import Database
 
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 _QUESTION = ("key", "material")
@@ -46,9 +46,10 @@ class Store:
         self._claims: Claims | None = None
 
     def __enter__(self) -> Self:
-        from kragx.judging.store.database import Database
+        from kragx.data.databases.database import Database
+        from kragx.judging.store.tables import SCHEMA
 
-        self._database = Database(self.address, self._make)
+        self._database = Database(self.address, SCHEMA, self._make)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -173,13 +174,14 @@ class Store:
                 settled[attempt.key] = attempt
         return settled
 
-    def last(self) -> int:
-        """The number of the newest attempt; 0 if there is none."""
-        return self._database.last("attempts")
-
     def last_human(self) -> int:
         """The number of the newest grade that a person gave; 0 if there is none."""
-        return self._database.last_human()
+        from sqlalchemy import func, select
+
+        from kragx.judging.store.tables import attempts
+
+        query = select(func.max(attempts.c.id)).where(attempts.c.source == "human")
+        return self._database.do(lambda db: db.scalars(query).one()) or 0
 
     def spent(self, *, after: int) -> Iterator[tuple[int, str, str, bool, Spent]]:
         """Yield what attempts took: number, id, the model asked, whether by a batch, and tokens.
