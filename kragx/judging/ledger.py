@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kragx.judging.budget import Budget, Budgets, Price, Used, in_words
-from kragx.judging.client import Request
-from kragx.judging.counting import Count, most_tokens
+from kragx.judging.client import Request, Usage
+from kragx.judging.counting import most_tokens, spent_of
 from kragx.judging.store.spending import StoreSpending
 from kragx.judging.tally import Spent
 
@@ -166,15 +166,15 @@ class Ledger:
         self._stored.read(store, None if self._total.cost is None else self._prices)
         self._read_at = time.monotonic()
 
-    def settle(self, room: Spent, count: Count) -> Spent:
+    def settle(self, room: Spent, usage: Usage | None) -> Spent:
         """Replace what was reserved by what was used, which is returned."""
-        spent = count.spent
+        spent = spent_of(usage)
         with self._lock:
             self._reserved.add(-room)
             self.spent.add(spent)
-            if count.counting == "most":
+            if usage is not None and usage.counting == "most":
                 self.unknown.add(replace(room, n_calls=0, n_calls_without_usage=1))
-            elif count.counting is None:
+            elif usage is not None and usage.counting is None:
                 self._learn(spent, room)
             waiting, self._waiting = self._waiting, []
         for turn in waiting:

@@ -19,7 +19,7 @@ from kragx.judging.client import Answer, Failure, Usage
 from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import Dialect
 from kragx.judging.clients.openai import OpenAIClient
-from kragx.judging.counting import Count, counted
+from kragx.judging.counting import counted, spent_of
 from kragx.judging.keys import output_limit, question_of
 from kragx.judging.question import Judgement, Question
 from kragx.judging.remedies import failure_lines
@@ -313,9 +313,9 @@ def _stored(
             )
             for status, body in entries
         ]
-        answer, count = _agreed(answers, tokens, question)
-        tally.add(count.spent)
-        attempt = judged(key, answer, count, question, None, limit, model)
+        answer, usage = _agreed(answers, tokens, question)
+        tally.add(spent_of(usage))
+        attempt = judged(key, answer, usage, question, None, limit, model)
         uid = hashlib.sha256(f"{batch.uid} {key} {entries[0][0]}".encode()).hexdigest()[:32]
         attempts.append(shown(replace(attempt, uid=uid, source="batch"), secrets))
         asked.append(question)
@@ -327,20 +327,23 @@ def _stored(
 
 def _agreed(
     answers: Sequence[Answer | Failure], tokens: int, question: Question
-) -> tuple[Answer | Failure, Count]:
-    """The answer of lines that say the same, with its count; what they say otherwise is none."""
-    counts = [counted(answer, tokens, _NOTHING) for answer in answers]
+) -> tuple[Answer | Failure, Usage | None]:
+    """The answer of lines that say the same, with its usage; what they say otherwise is none."""
+    usages = [counted(answer, tokens, _NOTHING) for answer in answers]
     attempts = [
-        judged("", answer, count, question, None, None, None)
-        for answer, count in zip(answers, counts, strict=True)
+        judged("", answer, usage, question, None, None, None)
+        for answer, usage in zip(answers, usages, strict=True)
     ]
     if len({(attempt.grade, attempt.answer, attempt.failure) for attempt in attempts}) == 1:
-        return answers[0], counts[0]
+        return answers[0], usages[0]
     said = ", ".join(attempt.failure or f"grade {attempt.grade}" for attempt in attempts)
     problem = f"{len(answers)} lines of the batch that contradict each other: {said}"
     names = ("prompt", "completion", "cached", "reasoning")
-    usage = Usage(*(sum(getattr(count.usage, name) or 0 for count in counts) for name in names))
-    return Failure("api_error", problem, again=True), replace(counts[0], usage=usage)
+    total: dict[str, Any] = {
+        name: sum(getattr(usage, name, 0) or 0 for usage in usages) for name in names
+    }
+    total["counting"] = getattr(usages[0], "counting", None)
+    return Failure("api_error", problem, again=True), Usage(**total)
 
 
 # -- reaching the provider -----------------------------------------------------------------------
