@@ -61,6 +61,11 @@ class Grader(ABC):
         """What dry runs would have asked, by judge."""
         return tuple(judge.plan for judge in self.members)
 
+    def planned(self, tally: Tally) -> dict[str, Any]:
+        """What a dry run would ask, for its summary; nothing of another run."""
+        plan, names = tally.planned, ("n_calls", "prompt_tokens", "completion_tokens")
+        return {"plan": {name: getattr(plan, name) for name in names}} if self.dry_run else {}
+
     # -- what all its judges share ---------------------------------------------------------------
 
     @property
@@ -172,20 +177,11 @@ class Judge(JudgeSettings, Grader):
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """What judging took, for a result: coverage, failures by kind, calls, tokens and cost."""
-        summary = {
+        return {
             **plain(tally),
             "cost": None if self.price is None else self.price.of(tally),
             "currency": self.currency if self.price else None,
             "model": self.model,
             "store": str(self.store),
+            **self.planned(tally),
         }
-        if self.dry_run:
-            plan, price = tally.planned, self.price
-            summary["plan"] = {
-                "n_calls": plan.n_calls,
-                "prompt_tokens": plan.prompt_tokens,
-                "completion_tokens": plan.completion_tokens,
-                "cost": None if price is None else price.of(plan),
-                "most_cost": None if price is None else price.of(tally.planned_most),
-            }
-        return summary

@@ -238,7 +238,7 @@ class Panel(Grader):
             for name, judge in zip(names, self.members)
         }
         priced = all(judge.price is not None for judge in self.members)
-        summary = {
+        return {
             **plain(tally),
             "cost": sum(own["cost"] for own in costs.values()) if priced else None,
             "currency": first.currency if priced else None,
@@ -257,14 +257,8 @@ class Panel(Grader):
                 "temperature_0": self._is_repeats and _is_at_0(first.client.settings),
                 **agreement(tally.votes, names, self._n_everywhere),
             },
+            **self.planned(tally),
         }
-        if self.dry_run:
-            plans = [cost["plan"] for cost in costs.values()]
-            summary["plan"] = {
-                name: None if name.endswith("cost") and not priced else sum(p[name] for p in plans)
-                for name in plans[0]
-            }
-        return summary
 
 
 def repeated(judge: Judge, n: int, **options: Any) -> Panel:

@@ -158,7 +158,6 @@ class Runner:
             about, most = about_spent(request), most_tokens(request, settings.output_limit)
             plan.add(key, about, most)
             self._tally.planned.add(about)
-            self._tally.planned_most.add(most)
 
     async def _ask_all(
         self, todo: Sequence[str], store: Store, known: Mapping[str, Judgement]
