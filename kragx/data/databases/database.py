@@ -128,11 +128,6 @@ class Database:
             if len(page) < MOST_VALUES:  # it was the last one
                 return
 
-    def last(self, table: str) -> int:
-        """The highest id of a table; 0 if it is empty."""
-        query = select(func.max(self._schema.tables[table].c.id))
-        return self.do(lambda db: db.scalars(query).one()) or 0
-
     def lasts(self) -> dict[str, int]:
         """The highest id of each table, at one moment; 0 of an empty one."""
         row = self.do(lambda db: db.execute(self._lasts).one())
