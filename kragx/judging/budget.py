@@ -158,9 +158,9 @@ class Budgets:
     def with_limits(self, limits: Mapping[str, Any]) -> Budgets:
         """The same with the limits of a command line, which win over those of the same `per`."""
         per = limits.get("per", "run")
-        own = {budget.per: budget for budget in self.limits}
-        changed = replace(own.get(per, Budget()), **limits)
-        return Budgets(tuple({**own, per: changed}.values()))
+        by_period = {budget.per: budget for budget in self.limits}
+        changed = replace(by_period.get(per, Budget()), **limits)
+        return Budgets(tuple({**by_period, per: changed}.values()))
 
     def to_dict(self) -> list[dict[str, Any]]:
         """As a config has them."""

@@ -66,8 +66,8 @@ class Docket:
             judgements[position] = Judgement(
                 self.keys[position], grade=max(0, grade), source="human"
             )
-        needed = {key for position, key in enumerate(self.keys) if position not in judgements}
-        self.wanted = {key: entry for key, entry in self.wanted.items() if key in needed}
+        keys = {key for position, key in enumerate(self.keys) if position not in judgements}
+        self.wanted = {key: entry for key, entry in self.wanted.items() if key in keys}
         return judgements
 
     def pairs(self) -> Iterator[tuple[str, str, str]]:

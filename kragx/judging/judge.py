@@ -147,10 +147,10 @@ class Judge(JudgeSettings, Grader):
         docket = Docket(self, questions)
         try:
             with Store(self.store, make=False) as store:
-                settled = store.settled([*docket.wanted])
+                judgements = store.settled([*docket.wanted])
         except NoStoreError:
             return [None] * len(questions)
-        return [settled.get(key) for key in docket.keys]
+        return [judgements.get(key) for key in docket.keys]
 
     @property
     def decides_by(self) -> str:

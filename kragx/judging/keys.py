@@ -99,9 +99,9 @@ def material(
     if question.document_first:
         about["document_first"] = True
     if question.examples:
-        shown = [digest_of_example(example) for example in question.examples]
+        digests = [digest_of_example(example) for example in question.examples]
         name = question.examples_name
-        about["examples"] = {"name": name, "prompt": EXAMPLES_VERSION, "shown": shown}
+        about["examples"] = {"name": name, "prompt": EXAMPLES_VERSION, "shown": digests}
     return about
 
 

@@ -125,10 +125,10 @@ class Ledger:
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        most = most_tokens(request, self._output_limit)
+        at_most = most_tokens(request, self._output_limit)
         while True:
             with self._lock:
-                room = most + self._excess
+                room = at_most + self._excess
                 shortage = self._shortage(room, store)
                 if shortage is None:
                     self._reserved.add(room)
@@ -146,13 +146,13 @@ class Ledger:
             return None
         self._read(store)
         spent = Used.of(self.spent + self.unknown, self._price)
-        more = Used.of(self._reserved + room, self._price)
+        reserved = Used.of(self._reserved + room, self._price)
         for budget in self._limits:
             if budget.per == "total":
                 used = spent + self._stored.used
             else:
                 used = sum((fellow.used for fellow in self.fellows), spent)
-            if name := budget.lacking(used + more):
+            if name := budget.lacking(used + reserved):
                 n_unknown = self.unknown.n_calls_without_usage
                 n_waiting = self._stored.waiting.calls if budget.per == "total" else 0
                 call = Used.of(room, self._price)

@@ -135,10 +135,10 @@ def _client(options: Mapping[str, Any]) -> Any:
     if named == "openai":
         if "args" in options:
             raise UsageError("judge.args: belongs to a client with an import path")
-        own = {name: options[name] for name in _CLIENT if name in options}
-        if "model" not in own:
-            own["model"] = _model_of_environment("judge.model")
-        return OpenAIClient(**own)
+        client_options = {name: options[name] for name in _CLIENT if name in options}
+        if "model" not in client_options:
+            client_options["model"] = _model_of_environment("judge.model")
+        return OpenAIClient(**client_options)
     for name in _CLIENT:
         if name in options:
             raise UsageError(f"judge.{name}: what {named!r} takes belongs under 'args'")

@@ -98,10 +98,10 @@ class Runner:
             resume(dialects[-1])
 
     def _is_asked_again(self, stored: Judgement) -> bool:
-        again = self._settings.ask_again
+        policy = self._settings.ask_again
         return stored.failure is not None and (
-            again == "all"
-            or (again == "transient" and (stored.failure not in SETTLED or self._fits_now(stored)))
+            policy == "all"
+            or (policy == "transient" and (stored.failure not in SETTLED or self._fits_now(stored)))
         )
 
     def _fits_now(self, stored: Judgement) -> bool:
@@ -113,11 +113,11 @@ class Runner:
 
     def _not_pending(self, store: Store) -> list[str]:
         """What is left to ask, but for what a batch will answer."""
-        left = [key for key in self._docket.wanted if key not in self._done]
+        open_keys = [key for key in self._docket.wanted if key not in self._done]
         of_no_batch = self._settings.ask_pending or store.read_only
-        pending = {} if of_no_batch else pending_in(store, left)
+        pending = {} if of_no_batch else pending_in(store, open_keys)
         self._done |= pending
-        return [key for key in left if key not in pending]
+        return [key for key in open_keys if key not in pending]
 
     def _do_without(self, todo: Sequence[str], known: Mapping[str, Judgement]) -> None:
         """Leave unanswered what a store lacks that takes no answers."""
@@ -155,8 +155,8 @@ class Runner:
                 continue
             question, _ = self._docket.wanted[key]
             request = request_for(question, key, settings.timeout)
-            about, most = about_spent(request), most_tokens(request, settings.output_limit)
-            plan.add(key, about, most)
+            about, at_most = about_spent(request), most_tokens(request, settings.output_limit)
+            plan.add(key, about, at_most)
             self._tally.planned.add(about)
 
     async def _ask_all(
@@ -268,8 +268,8 @@ async def _to_their_end(
     if not tasks:
         return
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-        for task in done:
+        finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in finished:
             task.result()
     except BaseException as end:
         if isinstance(end, (asyncio.CancelledError, KeyboardInterrupt)) and asker.calling:

@@ -142,8 +142,8 @@ class Tally(Spent):
             super().add(other)
             return
         counts = vars(self)
-        for name, more in vars(other).items():
-            counts[name] = counts[name] + more
+        for name, count in vars(other).items():
+            counts[name] = counts[name] + count
 
     def kept(self) -> Tally:
         """The same of what was judged before and is not asked about again: no call is made."""

@@ -183,14 +183,14 @@ def _alone(connection: Connection, schema: Schema) -> None:
 def _state(connection: Connection, schema: Schema) -> tuple[int | None, bool]:
     """The version of the tables, None where there are none, and whether they may only be read."""
     # Not to_regclass, which may not see what another session has made a moment ago.
-    there = connection.scalar(
+    n_tables = connection.scalar(
         text(
             "SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
             "WHERE nspname = :schema AND relname = 'versions'"
         ),
         {"schema": schema.name},
     )
-    if not there:
+    if not n_tables:
         return None, False
     version = connection.scalar(text(f"SELECT max(version) FROM {schema.name}.versions"))
     may_write = connection.scalar(
@@ -203,10 +203,10 @@ def _state(connection: Connection, schema: Schema) -> tuple[int | None, bool]:
 
 
 def _make(connection: Connection, schema: Schema) -> None:
-    there = connection.scalar(
+    n_schemas = connection.scalar(
         text("SELECT count(*) FROM pg_namespace WHERE nspname = :name"), {"name": schema.name}
     )
-    if not there:
+    if not n_schemas:
         connection.exec_driver_sql(f"CREATE SCHEMA {schema.name}")
     for statement in schema.of_postgresql():
         connection.exec_driver_sql(statement)

@@ -80,15 +80,15 @@ class Database:
         if write and self.read_only:
             problem = f"the {self._schema.what} may only be read"
             raise StoreFailedError(problem, path=str(self._address))
-        left = iter(() if self._address.path else self._waits if waits is None else waits)
+        waits_left = iter(() if self._address.path else self._waits if waits is None else waits)
         while True:
             try:
                 with self._lock, transaction(self._connection, write=write):
                     return work(self._connection)
             except SQLAlchemyError as error:
-                wait = next(left, None) if isinstance(error, OperationalError) else None
-                most = seconds_left()
-                if wait is None or (most is not None and wait > most):
+                wait = next(waits_left, None) if isinstance(error, OperationalError) else None
+                seconds = seconds_left()
+                if wait is None or (seconds is not None and wait > seconds):
                     problem = f"the {self._schema.what} failed: {reason(error)}"
                     raise StoreFailedError(problem, path=str(self._address)) from None
             time.sleep(wait)
@@ -137,7 +137,7 @@ class Database:
     def _lasts(self) -> Select[Any]:
         tables = self._schema.tables.items()
         return select(
-            *(select(func.max(own.c.id)).scalar_subquery().label(name) for name, own in tables)
+            *(select(func.max(table.c.id)).scalar_subquery().label(name) for name, table in tables)
         )
 
     def _query(self, table: str, names: Iterable[str]) -> Select[Any]:

@@ -82,14 +82,14 @@ class BatchStatus:
             yield warning(f"{name}: {visible(problem)}")
         if self.tally is None:
             return
-        said = phrase(
+        grades = phrase(
             "{batch}: {n} grades, {sent} + {got} tokens",
             batch=name,
             n=self.tally.n_judgements - self.tally.n_missing,
             sent=self.tally.prompt_tokens,
             got=self.tally.completion_tokens,
         )
-        yield Line(said, item="-")
+        yield Line(grades, item="-")
         odd = (joined(": ", [what, str(n)]) for what, n in self.odd.items() if n)
         for remark in [*failure_lines(plain(self.tally)), *odd]:
             yield warning(joined(": ", [name, visible(remark)]))
@@ -122,10 +122,10 @@ class Overview(Result):
     def describe(self) -> Iterator[Part]:
         """A row for each batch, what came in, and what to do next."""
         if not self.is_there:
-            said = phrase(
+            sentence = phrase(
                 "{store}: there is no such store; {remedy}", remedy=ELSEWHERE, store=self.store
             )
-            yield Line(said)
+            yield Line(sentence)
             return
         if not self.batches:
             yield Line(phrase("{store}: no batch was ever submitted", store=self.store))
@@ -156,13 +156,13 @@ class Overview(Result):
             yield from entry.remarks()
         yield from (warning(visible(problem)) for problem in self.problems)
         if self.n_pending:
-            said = phrase(
+            sentence = phrase(
                 "{n} questions are pending; kragx judge collect stores what has been answered",
                 n=self.n_pending,
             )
         else:
-            said = phrase("nothing is pending; kragx run finds the grades in the store")
-        yield Line(said)
+            sentence = phrase("nothing is pending; kragx run finds the grades in the store")
+        yield Line(sentence)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the rubrics of the batches."""
@@ -244,16 +244,16 @@ async def _look(
         return entry
     questions = register.questions(batch)
     try:
-        lines, gone = await _downloaded(service, remote, questions.keys())
+        lines, problems = await _downloaded(service, remote, questions.keys())
     except JudgingError:
-        settled = store.settled([*questions]).values()
-        if sum(judgement.grade is not None for judgement in settled) < len(questions):
+        judgements = store.settled([*questions]).values()
+        if sum(judgement.grade is not None for judgement in judgements) < len(questions):
             raise
-        asked = "never whole, and all of it has been asked anew meanwhile"
-        register.move(uid, "submitted", "given up", problems=[asked])
+        problem = "never whole, and all of it has been asked anew meanwhile"
+        register.move(uid, "submitted", "given up", problems=[problem])
         return entry
     tally = _stored(store, batch, questions, lines, secrets)
-    register.move(uid, "submitted", "collected", status=remote.status, problems=gone)
+    register.move(uid, "submitted", "collected", status=remote.status, problems=problems)
     odd = {
         phrase("not run before it ended"): len(lines.not_run),
         phrase("no answer came for"): len(questions) - len(lines.answers) - len(lines.not_run),
@@ -270,14 +270,14 @@ async def _downloaded(
         JudgingError: a file came in half, time and again.
     """
     for _ in range(_DOWNLOADS):
-        lines, gone = ResultLines(), []
+        lines, problems = ResultLines(), []
         for file in remote.files:
             try:
                 lines.read(await service.download(file), keys)
             except GoneError as error:
-                gone.append(error.problem)
-        if gone or not (lines.is_cut or lines.n_lines < remote.n_answered):
-            return lines, gone
+                problems.append(error.problem)
+        if problems or not (lines.is_cut or lines.n_lines < remote.n_answered):
+            return lines, problems
     wrong = "a file of it ends within a line" if lines.is_cut else "it has fewer lines than it says"
     raise JudgingError(
         f"{wrong}: {lines.n_lines} of {remote.n_answered} lines came; nothing of it counts as "

@@ -70,9 +70,12 @@ class BatchService:
 
     def __init__(self, client: AsyncOpenAI, secrets: Secrets) -> None:
         # Asking again does no harm but where a batch is made.
-        again = client.with_options(max_retries=2)
+        retrying = client.with_options(max_retries=2)
         self._client = client
-        self._files, self._batches = again.files.with_raw_response, again.batches.with_raw_response
+        self._files, self._batches = (
+            retrying.files.with_raw_response,
+            retrying.batches.with_raw_response,
+        )
         self._mask = secrets.mask
 
     async def aclose(self) -> None:

@@ -153,10 +153,10 @@ async def submit(
             "costs (0.5 for half), or give the budget in calls or tokens",
         )
     client: Any = settings.client
-    most, about = _within_budget(parcel, price)
+    amounts, about = _within_budget(parcel, price)
     lines = [
         (key, request_line(key, client.batch_endpoint, client.body(parcel.request(key))))
-        for key in most
+        for key in amounts
     ]
     result = Submitted(
         model=settings.model,
@@ -176,11 +176,11 @@ async def submit(
     service = BatchService(client.connected(), parcel.secrets)
     try:
         with Store(settings.store) as store:
-            wanted = parcel.wanted.items()
-            store.note(((key, canonical) for key, (_, canonical) in wanted), parcel.pairs)
+            questions = parcel.wanted.items()
+            store.note(((key, canonical) for key, (_, canonical) in questions), parcel.pairs)
             for file in in_files(lines, most_requests, most_bytes):
                 batch = await _send(
-                    parcel, file, sum((most[key] for key in file), Used()), store, service
+                    parcel, file, sum((amounts[key] for key in file), Used()), store, service
                 )
                 batches += [batch] if batch else []
     finally:
@@ -204,21 +204,21 @@ def _within_budget(parcel: Parcel, price: Price | None) -> tuple[dict[str, Used]
         limits = used_of(settings.budget, None, settings.prices)
     # The judges of a panel share the budget of a run; of all runs the store tells.
     fellows = sum((fellow.submitted for fellow in settings.ledger.fellows), Used())
-    most: dict[str, Used] = {}
+    amounts: dict[str, Used] = {}
     about, total = Spent(), Used()
     for key in parcel.wanted:
         request = parcel.request(key)
         at_most = Used.of(most_tokens(request, settings.output_limit), price)
         total = total + at_most
         if any(
-            budget.lacking(others + total + (fellows if budget.per == "run" else Used()))
-            for budget, others in limits
+            budget.lacking(used + total + (fellows if budget.per == "run" else Used()))
+            for budget, used in limits
         ):
             break
         settings.ledger.submitted = total
-        most[key] = at_most
+        amounts[key] = at_most
         about.add(about_spent(request))
-    return most, about
+    return amounts, about
 
 
 async def _send(

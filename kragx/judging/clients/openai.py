@@ -119,7 +119,7 @@ class OpenAIClient:
         base_url = self.base_url or "https://api.openai.com/v1"
         # The strict schema is what is asked for first anyway.
         form = None if self.answer_format == "json_schema" else self.answer_format
-        more = {
+        options = {
             "extra_body": without_variables(self.extra_body or {}),
             "answer_format": form,
             "headers": self._header_hashes(),
@@ -129,7 +129,7 @@ class OpenAIClient:
             "provider": "openai",
             "base_url": self.endpoint or base_url.rstrip("/"),
             **self._sampling,
-            **{name: value for name, value in more.items() if value},
+            **{name: value for name, value in options.items() if value},
         }
 
     def _header_hashes(self) -> dict[str, str]:

@@ -64,10 +64,10 @@ class Register:
         def work(db: Connection) -> set[str]:
             _alone(db, claims)
             # A claim goes after its answer has come: this order misses neither.
-            taken = set() if again else live(db) | self._pending(db, uid)
+            busy = set() if again else live(db) | self._pending(db, uid)
             graded = select(attempts.c.key).where(attempts.c.grade.is_not(None))
-            taken |= {key for (key,) in rows_of(db, graded, attempts.c.key, questions)}
-            free = questions.keys() - taken
+            busy |= {key for (key,) in rows_of(db, graded, attempts.c.key, questions)}
+            free = questions.keys() - busy
             if free:
                 _add(db, uid, "planned", about)
                 rows = [

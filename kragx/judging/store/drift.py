@@ -108,17 +108,17 @@ def drift(records: Iterable[Mapping[str, Any]]) -> tuple[Drift, ...]:
     at = {own: median_low(own_times) for own, own_times in times.items()}
     ordered = sorted(grades, key=lambda own: (at[own], own))
     names = _names(ordered)
-    found = []
+    drifts = []
     for place, later in enumerate(ordered):
         for earlier in reversed(ordered[:place]):
             shared = grades[later].keys() & grades[earlier].keys()
             if shared:
                 pairs = [(grades[earlier][pair], grades[later][pair]) for pair in shared]
-                found.append(
+                drifts.append(
                     _drift(later.asks, pairs, *((names[o], at[o]) for o in (earlier, later)))
                 )
                 break
-    return tuple(found)
+    return tuple(drifts)
 
 
 def drift_parts(drifts: Iterable[Drift]) -> Iterable[Part]:

@@ -119,13 +119,13 @@ class Store:
         """
         records = list(records)
         uids = {attempt.uid for attempt, *_ in records}
-        known = len(self._database.rows("attempts", ["uid"], "uid", uids))
+        n_known = len(self._database.rows("attempts", ["uid"], "uid", uids))
         self._database.insert(
             questions=_of(_QUESTION, ((attempt.key, text) for attempt, text, _ in records)),
             pairs=_of(_PAIR, (pair for *_, pairs in records for pair in pairs)),
             attempts=_rows(attempt for attempt, *_ in records),
         )
-        new = len(uids) - known
+        new = len(uids) - n_known
         return new, len(records) - new
 
     # -- claiming ----------------------------------------------------------------------------
@@ -161,18 +161,18 @@ class Store:
         The newest human grade, unless `human` is false; else the first grade, which stays the
         same whatever is added; else the newest failure.
         """
-        settled: dict[str, Judgement] = {}
+        judgements: dict[str, Judgement] = {}
         for values in self._database.rows("attempts", COLUMNS, "key", keys):
             attempt = attempt_of(values, str(self.address))
             if attempt.source != "human":
                 attempt = replace(attempt, source="store")
             elif not human:
                 continue
-            before = settled.get(attempt.key)
+            before = judgements.get(attempt.key)
             is_open = before is None or (before.source != "human" and before.grade is None)
             if is_open or attempt.source == "human":
-                settled[attempt.key] = attempt
-        return settled
+                judgements[attempt.key] = attempt
+        return judgements
 
     def last_human(self) -> int:
         """The number of the newest grade that a person gave; 0 if there is none."""
