@@ -87,18 +87,6 @@ def test_postgresql(database):
     assert judge_of(ScriptedClient([]), database).judge(questions).tally.n_calls == 0
 
 
-@pytest.mark.integration
-def test_a_database_of_an_earlier_version(database):
-    """What it lacks is added, beside what it holds."""
-    judge_of(ScriptedClient([2]), database).judge([ask("before")])
-    with Store(database) as opened:
-        for name in ("answer", "expected"):
-            drop = f"ALTER TABLE kragx.attempts DROP COLUMN {name}"
-            opened._database.do(lambda db, drop=drop: db.exec_driver_sql(drop))
-    judged = judge_of(ScriptedClient([3]), database).judge([ask("before"), ask("later")])
-    assert [one.grade for one in judged.judgements] == [2, 3]
-
-
 def test_address():
     """Neither text nor representation has a password; what is no store is refused."""
     address = Address.of(URL)
