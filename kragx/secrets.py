@@ -53,6 +53,7 @@ _WHOLE = 8
 _WORD = 12
 """What is shorter and but letters is a word (``local``, ``lm-studio``), and kept in texts."""
 _SHORT = 64
+_CUT = re.compile(r"(?:\.{3}|…|\*{3})")
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,9 @@ class Secrets:
     def mask(self, text: str) -> str:
         """A text with the name of its variable in place of each secret.
 
-        So is one that is quoted, in a URL or a string. The password of any URL is masked, too, and
-        what is called a key in it (``?key=``).
+        So is what is made of one: quoted in a URL or a string, in other case, in the Basic header
+        of a URL with a login, or cut off before an ellipsis.
+        The password of any URL is masked, too, and what is called a key in it (``?key=``).
         """
         return self._of_short(text) if len(text) <= _SHORT else self._mask(text)
 
@@ -122,9 +124,10 @@ class Secrets:
         if "://" in text:
             text = _IN_URL.sub(lambda match: f"://{self._login(match[1])}@", text)
             text = _IN_QUERY.sub(self._in_query, text)
-        if any(form in text for form in self._forms):
-            text = self._pattern.sub(lambda match: self._forms[match[0]], text)
-        return text
+        bare = _bare(text)
+        if any(form in bare for form in self._forms):
+            text = self._plain.sub(lambda match: self._forms.get(_bare(match[0]), LITERAL), text)
+        return self._without_beginnings(text) if _CUT.search(text) else text
 
     def _login(self, login: str) -> str:
         """What stands before the host in a URL, without its password."""
@@ -142,6 +145,16 @@ class Secrets:
         if not named_secret(name) or value.startswith("${"):
             return match[0]
         return f"{name}={self.marks.get(value, LITERAL)}"
+
+    def _without_beginnings(self, text: str) -> str:
+        for value, mark in self.marks.items():
+            if len(value) > _WHOLE and not _is_word(value) and value[:_WHOLE] in text:
+                # The longest first: a letter more belongs to it, too.
+                ends = range(len(value) - 1, _WHOLE - 1, -1)
+                cut = "|".join(re.escape(value[:end]) for end in ends)
+                parts = re.split(rf"(?:{cut})(?={_CUT.pattern})", text)
+                text = mark.join(parts)
+        return text
 
     def masked(self, value: Any) -> Any:
         """A plain value with `mask` applied to all texts in it."""
@@ -204,24 +217,36 @@ class Secrets:
             raise
 
     @cached_property
-    def _forms(self) -> dict[str, str]:
-        """What is shown for each form in which a secret stands in a text, but for words."""
+    def _telling(self) -> dict[str, str]:
+        """The values that stand in no text by chance."""
+        return {
+            value: mark
+            for value, mark in self.marks.items()
+            if len(value) >= _LEAST and not _is_word(value)
+        }
+
+    @cached_property
+    def _written(self) -> dict[str, str]:
+        """What is shown for each form in which a secret may stand in a text."""
         return {
             form: mark
-            for value, mark in self.marks.items()
-            if not _is_word(value)
+            for value, mark in self._telling.items()
             for form in _forms_of(value)
             if len(form) >= _LEAST
         }
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return re.compile(
-            "|".join(
-                re.escape(form) if len(form) >= _WHOLE else rf"(?<!\w){re.escape(form)}(?!\w)"
-                for form in sorted(self._forms, key=len, reverse=True)
-            )
+    def _forms(self) -> dict[str, str]:
+        """The same in lower case, without backslashes."""
+        return {_bare(form): mark for form, mark in self._written.items()}
+
+    @cached_property
+    def _plain(self) -> re.Pattern[str]:
+        forms = (
+            _escaped(form) if len(form) >= _WHOLE else rf"(?<!\w){_escaped(form)}(?!\w)"
+            for form in sorted(self._written, key=len, reverse=True)
         )
+        return re.compile(_any_of(forms).pattern, re.I)
 
 
 def _kept(marks: Mapping[str, str]) -> dict[str, str]:
@@ -236,6 +261,24 @@ def _is_word(value: str) -> bool:
     return len(value) < _WORD and all(
         part.isalpha() and part in (part.lower(), part.upper(), part.title()) for part in parts
     )
+
+
+def _bare(text: str) -> str:
+    """A text in small letters without the signs with which quotes are escaped."""
+    return _small(text).replace("\\", "")
+
+
+def _escaped(form: str) -> str:
+    """A pattern for a form however often it was escaped: gateways quote JSON that quotes JSON."""
+    patterns = {"\\": r"\\+", '"': r'\\*"', "'": r"\\*'"}
+    return "".join(patterns.get(sign) or re.escape(sign) for sign in form)
+
+
+def _small(text: str) -> str:
+    """A text in small letters, letter by letter: in its whole a letter may become two."""
+    if text.isascii():
+        return text.lower()
+    return "".join(small if len(small := sign.lower()) == 1 else sign for sign in text)
 
 
 def _logins(text: str) -> Iterator[str]:
@@ -268,14 +311,10 @@ class BareUrl(str):
     @property
     def basic(self) -> str | None:
         """The header `Authorization` that says the login; None without one."""
-        return self.login and f"Basic {_encoded(self.login)}"
+        return self.login and f"Basic {b64encode(':'.join(self.login).encode()).decode()}"
 
     def __reduce__(self) -> tuple[object, ...]:
         return _address, (str(self), self.login)
-
-
-def _encoded(login: tuple[str, str]) -> str:
-    return b64encode(":".join(login).encode()).decode()
 
 
 def _address(url: str, login: tuple[str, str] | None) -> BareUrl:
@@ -294,7 +333,7 @@ def secrets_in(value: object, name: str = "") -> Iterator[str]:
         value, name = reveal(), "secret"
     match value:
         case BareUrl(login=tuple(login)):
-            yield from (login[1], ":".join(login), _encoded(login))
+            yield from (login[1], ":".join(login), str(value.basic).removeprefix("Basic "))
         case str():
             yield from (*_logins(value), *_connecting(value))
             if named_secret(name):
@@ -318,6 +357,10 @@ def _of_headers(headers: Mapping[str, Any], masked: Callable[[Any], Any]) -> dic
         return value if is_plain or variables(value) else LITERAL
 
     return {name: shown(str(name), value) for name, value in headers.items()}
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(patterns) or r"(?!)")
 
 
 def _forms_of(value: str) -> Iterator[str]:

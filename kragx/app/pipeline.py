@@ -88,7 +88,7 @@ def run(
         fresh: ask everything, whatever an interrupted run has left.
         judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...);
             the report's config has them, as numbers may depend on them. Of a ``budget`` the limits
-            that it names win over those of the same period.
+            that it names win over those of the same `per`.
         anyway: compare with the config's earlier results even if they cannot be compared.
         say: is told, before anything is asked, what so few questions cannot decide, and before
             a retriever is, what becomes of the answers that an interrupted run has left.

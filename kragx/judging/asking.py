@@ -11,8 +11,8 @@ from typing import Any
 
 from kragx.judging.agenda import Agenda
 from kragx.judging.breaker import SERVICE, Breaker
-from kragx.judging.client import Answer, Failure, Request, words_of
-from kragx.judging.counting import NO_CALL, Count, at_most, counted
+from kragx.judging.client import Answer, Failure, Request, Usage, words_of
+from kragx.judging.counting import at_most, counted
 from kragx.judging.docket import Docket
 from kragx.judging.expected import expected_grade
 from kragx.judging.forms import Reading
@@ -86,7 +86,7 @@ class Asker:
                 judged(
                     key,
                     answer,
-                    reply.count,
+                    reply.usage,
                     question,
                     reply.seconds,
                     settings.output_limit,
@@ -185,11 +185,11 @@ class Asker:
 
     async def _once(self, request: Request, room: Spent) -> "_Reply":
         settings, task = self._settings, asyncio.current_task()
-        count = NO_CALL
+        usage: Usage | None = None
         try:
             started = await settings.pace.enter()
             began = time.perf_counter()
-            count = at_most(room)  # whatever ends the call, it was made
+            usage = at_most(room)  # whatever ends the call, it was made
             self.calling.add(task)
             try:
                 with self._first_awaited():
@@ -201,17 +201,17 @@ class Asker:
                 self.calling.discard(task)
                 settings.pace.leave()
             seconds = time.perf_counter() - began
-            count = counted(answer, request, room)
+            usage = counted(answer, request, room)
             is_refused = False
             if isinstance(answer, Answer) or answer.kind not in SERVICE:
                 settings.pace.answer(started)
             elif answer.kind == "timeout":
                 settings.pace.timeout(started)
             elif self._is_refused(answer, started):
-                is_refused, count = True, NO_CALL
-            return _Reply(answer, count, is_refused, started, seconds)
+                is_refused, usage = True, None
+            return _Reply(answer, usage, is_refused, started, seconds)
         finally:
-            self._tally.add(settings.ledger.settle(room, count))
+            self._tally.add(settings.ledger.settle(room, usage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,14 +220,14 @@ class _Reply:
 
     Attributes:
         answer: what came.
-        count: what it used.
+        usage: what it used; None if it was no call.
         is_refused: the server took no notice of the question, so it was no call.
         started: when it was asked, by the judge's clock.
         seconds: that it took.
     """
 
     answer: Answer | Failure
-    count: Count
+    usage: Usage | None
     is_refused: bool
     started: float
     seconds: float
@@ -269,14 +269,14 @@ def _listed(read: Reading) -> str | None:
 def judged(
     key: str,
     answer: Answer | Failure,
-    count: Count,
+    usage: Usage | None,
     question: Question,
     seconds: float | None,
     output_limit: int | None,
     asked_model: str | None,
 ) -> Judgement:
     """What is kept of an answer: its grade, or why it has none."""
-    usage = count.usage
+    usage = usage or Usage()
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, question)
     outcome: dict[str, Any] = (
         {"failure": read.kind, "detail": read.detail}
@@ -295,7 +295,7 @@ def judged(
         completion_tokens=usage.completion,
         cached_tokens=usage.cached,
         reasoning_tokens=usage.reasoning,
-        counting=count.counting,
+        counting=usage.counting,
         seconds=None if seconds is None else round(seconds, 4),
         model=answer.model,
         fingerprint=answer.fingerprint,

@@ -72,10 +72,10 @@ class Breaker:
         self._in_a_row = self._in_a_row + 1 if group == self._group else 1
         self._group = group
         first = is_service and self.unproven
-        most = _FIRST if first else _IN_A_ROW + 2 * settings.concurrency
+        limit = _FIRST if first else _IN_A_ROW + 2 * settings.concurrency
         if not self._agenda:  # there is nothing to save
             return
-        if self._in_a_row >= most:
+        if self._in_a_row >= limit:
             calls = "calls, the first ones," if first else "questions"
             raise self._stop(failure, f"{self._in_a_row} {calls} in a row failed")
         answered = max(self._begun, settings.pace.answered or self._begun)
@@ -105,7 +105,7 @@ class Breaker:
         if failure.kind not in SERVICE and failure.detail:
             words = f"{failure.kind}: {words}"  # a model's own words do not say so
         is_spent = failure.fatal and failure.kind == "rate_limit"
-        what = remedy(failure.kind, 402 if is_spent else failure.status)
+        advice = remedy(failure.kind, 402 if is_spent else failure.status)
         return JudgingError(
             phrase(
                 "judge: {words}. {why}, so judging stopped; what was judged is in {store}",
@@ -113,5 +113,5 @@ class Breaker:
                 why=why,
                 store=self._settings.store,
             ),
-            remedy=phrase("{remedy}; a new run goes on from there", remedy=what),
+            remedy=phrase("{remedy}; a new run goes on from there", remedy=advice),
         )

@@ -12,7 +12,7 @@ from kragx.judging.tally import Spent
 from kragx.plugins import check_options, from_options, number, optional
 from kragx.printing import phrase
 
-Per = Literal["run", "day", "week", "month", "year", "total"]
+Per = Literal["run", "total"]
 _amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")
 _share = number(lambda value: 0 <= value <= 1, "share from 0 to 1")
 
@@ -85,8 +85,7 @@ class Budget:
         cost: in the currency of the price table.
         calls: requests, retries included.
         tokens: of prompts and answers together.
-        per: ``run``, that is whatever one judge asks; or all that the store has of the current
-            ``day``, ``week`` (from Monday), ``month`` or ``year`` in UTC, or in ``total``.
+        per: ``run``, that is whatever one judge asks; or ``total``, all that the store has.
 
     Raises:
         UsageError: an amount is no number of at least 0.
@@ -122,19 +121,11 @@ class Budget:
             return phrase(
                 "{amount} of {limit} {unit} are used", amount=amount, limit=limit, unit=unit
             )
-        of = {
-            "total": phrase("in all"),
-            "day": phrase("a day"),
-            "week": phrase("a week"),
-            "month": phrase("a month"),
-            "year": phrase("a year"),
-        }
         return phrase(
-            "{amount} of {limit} {unit} {of} are used by all who share the store",
+            "{amount} of {limit} {unit} in all are used by all who share the store",
             amount=amount,
             limit=limit,
             unit=unit,
-            of=of[self.per],
         )
 
     def allows(self, spent: Spent, price: Price | None) -> bool:
@@ -165,11 +156,11 @@ class Budgets:
         return all(budget.allows(spent, price) for budget in self.limits)
 
     def with_limits(self, limits: Mapping[str, Any]) -> Budgets:
-        """The same with the limits of a command line, which win over those of the same period."""
+        """The same with the limits of a command line, which win over those of the same `per`."""
         per = limits.get("per", "run")
-        own = {budget.per: budget for budget in self.limits}
-        changed = replace(own.get(per, Budget()), **limits)
-        return Budgets(tuple({**own, per: changed}.values()))
+        by_period = {budget.per: budget for budget in self.limits}
+        changed = replace(by_period.get(per, Budget()), **limits)
+        return Budgets(tuple({**by_period, per: changed}.values()))
 
     def to_dict(self) -> list[dict[str, Any]]:
         """As a config has them."""

@@ -22,24 +22,27 @@ FailureKind = Literal[
     "not_asked",  # the budget was used up, or it was a dry run
     "pending",  # in a batch whose answers are not collected yet
 ]
+Counting = Literal["estimate", "most"]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them; None where it does not say.
+    """Tokens of a call; None where nobody says.
 
     `cached` tokens are a part of `prompt` and `reasoning` tokens a part of `completion`. What is
-    no count (a text, a negative number, more than 10^9) counts as not said.
+    no count (a text, a negative number, more than 10^9) counts as not said. `counting` is how they
+    were counted where the provider did not (`Judgement.counting`).
     """
 
     prompt: int | None = None
     completion: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+    counting: Counting | None = None
 
     def __post_init__(self) -> None:
-        for name in self.__slots__:
+        for name in ("prompt", "completion", "cached", "reasoning"):
             object.__setattr__(self, name, _count(getattr(self, name)))
         if self.cached is not None and self.cached > (self.prompt or 0):
             object.__setattr__(self, "cached", None)

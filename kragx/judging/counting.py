@@ -2,10 +2,9 @@
 
 import json
 import unicodedata
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from kragx.judging.client import Answer, Failure, FailureKind, Message, Request, Usage
-from kragx.judging.question import Counting
 from kragx.judging.tally import Spent
 
 _ASSUMED_OUTPUT = 4096  # tokens of an answer, where the client has no limit
@@ -59,45 +58,32 @@ def about_spent(request: Request) -> Spent:
     return Spent(1, prompt_tokens=prompt, completion_tokens=request.about_output)
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """What a call used.
+def spent_of(usage: Usage | None) -> Spent:
+    """What a call used as it is counted; of one without an answer that is unknown.
 
-    Attributes:
-        usage: in tokens.
-        counting: who says so; see `Judgement.counting`.
-        n_calls: 0 if it was not made, or not taken by the server.
+    Args:
+        usage: None of a call that was not made, or not taken by the server.
     """
-
-    usage: Usage = field(default_factory=Usage)
-    counting: Counting | None = None
-    n_calls: int = 1
-
-    @property
-    def spent(self) -> Spent:
-        """The same as it is counted; what a call without an answer took is unknown."""
-        if self.counting == "most" or not self.n_calls:
-            return Spent(self.n_calls, n_calls_without_usage=self.n_calls)
-        usage = self.usage
-        return Spent(
-            1,
-            n_calls_estimated=int(self.counting is not None),
-            prompt_tokens=usage.prompt or 0,
-            completion_tokens=usage.completion or 0,
-            cached_tokens=usage.cached or 0,
-        )
+    if usage is None:
+        return Spent()
+    if usage.counting == "most":
+        return Spent(1, n_calls_without_usage=1)
+    return Spent(
+        1,
+        n_calls_estimated=int(usage.counting is not None),
+        prompt_tokens=usage.prompt or 0,
+        completion_tokens=usage.completion or 0,
+        cached_tokens=usage.cached or 0,
+    )
 
 
-NO_CALL = Count(n_calls=0)
-
-
-def at_most(room: Spent) -> Count:
+def at_most(room: Spent) -> Usage:
     """What a call used that nobody answered: perhaps all that was reserved for it."""
-    return Count(Usage(room.prompt_tokens, room.completion_tokens), "most")
+    return Usage(room.prompt_tokens, room.completion_tokens, counting="most")
 
 
-def counted(answer: Answer | Failure, request: Request | int, room: Spent) -> Count:
-    """What a call used: as the provider says, else estimated from the texts.
+def counted(answer: Answer | Failure, request: Request | int, room: Spent) -> Usage | None:
+    """What a call used: as the provider says, else estimated from the texts; None if it was none.
 
     Args:
         answer: what came of it.
@@ -106,15 +92,15 @@ def counted(answer: Answer | Failure, request: Request | int, room: Spent) -> Co
     """
     usage = answer.usage
     if usage.prompt is not None and usage.completion is not None:
-        return Count(usage)
+        return usage
     if isinstance(answer, Failure) and usage.prompt is None and usage.completion is None:
         if answer.kind in _UNANSWERED:
-            return NO_CALL if answer.away else at_most(room)
+            return None if answer.away else at_most(room)
         if answer.kind in _FREE:
-            return NO_CALL if answer.kind == "rate_limit" and answer.again else Count()
+            return None if answer.kind == "rate_limit" and answer.again else Usage()
     prompt, completion = usage.prompt, usage.completion
     if prompt is None:
         prompt = request if isinstance(request, int) else about_prompt(request.messages)
     if completion is None:
         completion = about_tokens(answer.text or "")
-    return Count(replace(usage, prompt=prompt, completion=completion), "estimate")
+    return replace(usage, prompt=prompt, completion=completion, counting="estimate")

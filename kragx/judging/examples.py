@@ -112,8 +112,8 @@ class Examples:
     @property
     def name(self) -> str:
         """What tells these examples from others: a hash of those that are shown as a rule."""
-        shown = [digest_of_example(pair) for pair in self.pairs[: self.n]]
-        return key_of(canonical_json(shown))[:8]
+        digests = [digest_of_example(pair) for pair in self.pairs[: self.n]]
+        return key_of(canonical_json(digests))[:8]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -133,8 +133,8 @@ class Examples:
         self._check(question.rubric)
         own = _Texts.of(question)
         pairs = (pair for pair, texts in self._texts if not own.shared_with(texts))
-        shown = tuple(pair for pair, _ in zip(pairs, range(self.n)))
-        return replace(question, examples=shown, examples_name=self.name)
+        examples = tuple(pair for pair, _ in zip(pairs, range(self.n)))
+        return replace(question, examples=examples, examples_name=self.name)
 
     def _check(self, rubric: Rubric) -> None:
         with inside("judge.examples"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-from kragx.judging.budget import Budgets, Plan
+from kragx.judging.budget import Plan
 from kragx.judging.clients.lifetime import in_use
 from kragx.judging.docket import Docket
 from kragx.judging.keys import canonical_json
@@ -22,95 +23,107 @@ from kragx.loop import run_sync
 from kragx.plain import plain
 
 
-class Grader(Protocol):
+class Grader(ABC):
     """Whoever is asked for grades: a `Judge`, or a `Panel` of several with common settings."""
 
     @property
+    @abstractmethod
     def members(self) -> tuple[Judge, ...]:
         """The judges that are asked; of a judge itself."""
-        ...
 
     @property
+    @abstractmethod
     def model(self) -> str:
         """Who decides, in results."""
-        ...
 
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """What dry runs would have asked."""
-        ...
-
-    @property
-    def store(self) -> Any:
-        """Where judgements are kept."""
-        ...
-
-    @property
-    def rubric(self) -> Rubric | None:
-        """One of the user's own."""
-        ...
-
-    @property
-    def examples(self) -> Any:
-        """What is shown with each question; None for nothing."""
-        ...
-
-    @property
-    def asks(self) -> Asks | None:
-        """The one question that its rubric or prompt is for; None if it has neither."""
-        ...
-
-    @property
-    def max_missing(self) -> float:
-        """The share of judgements that may be missing."""
-        ...
-
-    @property
-    def budget(self) -> Budgets:
-        """What may not be exceeded."""
-        ...
-
-    @property
-    def dry_run(self) -> bool:
-        """Whether calls are counted instead of made."""
-        ...
-
-    def rubric_for(self, asks: Asks, text: str) -> Rubric:
-        """The rubric of a question about a text."""
-        ...
-
-    def rubric_id(self, asks: str) -> str:
-        """What names the wording of a question in results."""
-        ...
-
-    def judge(self, questions: Sequence[Question]) -> Judged:
+    @abstractmethod
+    async def ajudge(self, questions: Sequence[Question]) -> Judged:
         """Judge each question; what is stored is not asked again."""
-        ...
 
+    @abstractmethod
     def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
         """What is stored of each question; nothing is asked."""
-        ...
 
-    def waiting(self) -> str:
-        """How many batches are open in the store, and since when."""
-        ...
-
+    @abstractmethod
     def with_options(self, **options: Any) -> Self:
         """The same with these options; itself where it has them."""
-        ...
 
+    @abstractmethod
     def summary(self, tally: Tally) -> dict[str, Any]:
         """What judging took, as results record it."""
-        ...
-
-
-@dataclass(frozen=True)
-class Judge(JudgeSettings):
-    """An LLM that grades; its options are those of `JudgeSettings`."""
 
     def judge(self, questions: Sequence[Question]) -> Judged:
         """`ajudge` for synchronous code; works inside a running event loop (a notebook) too."""
         return run_sync(lambda: self.ajudge(questions))
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """What dry runs would have asked, by judge."""
+        return tuple(judge.plan for judge in self.members)
+
+    def planned(self, tally: Tally) -> dict[str, Any]:
+        """What a dry run would ask, for its summary; nothing of another run."""
+        plan, names = tally.planned, ("n_calls", "prompt_tokens", "completion_tokens")
+        return {"plan": {name: getattr(plan, name) for name in names}} if self.dry_run else {}
+
+    # -- what all its judges share ---------------------------------------------------------------
+
+    @property
+    def store(self) -> Any:
+        """Where judgements are kept."""
+        return self.members[0].store
+
+    @property
+    def rubric(self) -> Any:
+        """One of the user's own; None for the built-in ones."""
+        return self.members[0].rubric
+
+    @property
+    def examples(self) -> Any:
+        """What is shown with each question; None for nothing."""
+        return self.members[0].examples
+
+    @property
+    def asks(self) -> Asks | None:
+        """The one question that its rubric or prompt is for; None if it has neither."""
+        return self.members[0].asks
+
+    @property
+    def max_missing(self) -> float:
+        """The share of judgements that may be missing."""
+        return self.members[0].max_missing
+
+    @property
+    def budget(self) -> Any:
+        """What may not be exceeded (`Budgets`)."""
+        return self.members[0].budget
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether calls are counted instead of made."""
+        return self.members[0].dry_run
+
+    def rubric_for(self, asks: Asks, text: str) -> Rubric:
+        """The rubric of a question about a text."""
+        return self.members[0].rubric_for(asks, text)
+
+    def rubric_id(self, asks: str) -> str:
+        """What names the wording of a question in results."""
+        return self.members[0].rubric_id(asks)
+
+    def waiting(self) -> str:
+        """How many batches are open in the store, and since when.
+
+        Raises:
+            DataError: the store cannot be used.
+        """
+        with Store(self.store) as store:
+            return waiting(store.batches.batches())
+
+
+@dataclass(frozen=True)
+class Judge(JudgeSettings, Grader):
+    """An LLM that grades; its options are those of `JudgeSettings`."""
 
     async def ajudge(self, questions: Sequence[Question]) -> Judged:
         """Judge each question; a question asked twice, or stored before, is not asked again.
@@ -125,15 +138,6 @@ class Judge(JudgeSettings):
             async with in_use(self.client):
                 return await Runner(self, docket).judge()
 
-    def waiting(self) -> str:
-        """How many batches are open in the store, and since when.
-
-        Raises:
-            DataError: the store cannot be used.
-        """
-        with Store(self.store) as store:
-            return waiting(store.batches.batches())
-
     def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
         """What the store has for each question; None for one without an answer. Nothing is asked.
 
@@ -143,10 +147,10 @@ class Judge(JudgeSettings):
         docket = Docket(self, questions)
         try:
             with Store(self.store, make=False) as store:
-                settled = docket.look_up(store)
+                judgements = store.settled([*docket.wanted])
         except NoStoreError:
             return [None] * len(questions)
-        return [settled.get(key) for key in docket.keys]
+        return [judgements.get(key) for key in docket.keys]
 
     @property
     def decides_by(self) -> str:
@@ -165,11 +169,6 @@ class Judge(JudgeSettings):
         """Itself alone."""
         return (self,)
 
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """Its own."""
-        return (self.plan,)
-
     def with_options(self, **options: Any) -> Self:
         """The same with these options; itself where it has them, to share it."""
         if all(getattr(self, name) == value for name, value in options.items()):
@@ -178,20 +177,11 @@ class Judge(JudgeSettings):
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """What judging took, for a result: coverage, failures by kind, calls, tokens and cost."""
-        summary = {
+        return {
             **plain(tally),
             "cost": None if self.price is None else self.price.of(tally),
             "currency": self.currency if self.price else None,
             "model": self.model,
             "store": str(self.store),
+            **self.planned(tally),
         }
-        if self.dry_run:
-            plan, price = tally.planned, self.price
-            summary["plan"] = {
-                "n_calls": plan.n_calls,
-                "prompt_tokens": plan.prompt_tokens,
-                "completion_tokens": plan.completion_tokens,
-                "cost": None if price is None else price.of(plan),
-                "most_cost": None if price is None else price.of(tally.planned_most),
-            }
-        return summary

@@ -1,12 +1,8 @@
-"""A question's key: a hash of everything that the judgement depends on.
-
-Until version 0.1.0 a client's settings entered it whole, also what only bounds an answer. What was
-stored under such keys is looked for by `earlier_clients`.
-"""
+"""A question's key: a hash of everything that the judgement depends on."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -69,19 +65,6 @@ def _is_limit(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def earlier_clients(
-    settings: Iterable[Mapping[str, Any]], stored: Iterable[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
-    """Under which settings an earlier version may have kept what these settings ask for.
-
-    Args:
-        settings: the client's, as they are and as earlier versions wrote them.
-        stored: those that a store knows.
-    """
-    same = [essential(setting) for setting in settings]
-    return [known for known in stored if known not in same and essential(known) in same]
-
-
 def digest(rubric: Rubric) -> dict[str, str]:
     """A rubric as it enters the key: its id, and a digest of its words.
 
@@ -116,9 +99,9 @@ def material(
     if question.document_first:
         about["document_first"] = True
     if question.examples:
-        shown = [digest_of_example(example) for example in question.examples]
+        digests = [digest_of_example(example) for example in question.examples]
         name = question.examples_name
-        about["examples"] = {"name": name, "prompt": EXAMPLES_VERSION, "shown": shown}
+        about["examples"] = {"name": name, "prompt": EXAMPLES_VERSION, "shown": digests}
     return about
 
 

@@ -8,23 +8,18 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kragx.judging.budget import Budget, Budgets, Price, Used, in_words
-from kragx.judging.client import Request
-from kragx.judging.counting import Count, most_tokens
-from kragx.judging.periods import Period
+from kragx.judging.client import Request, Usage
+from kragx.judging.counting import most_tokens, spent_of
+from kragx.judging.store.spending import StoreSpending
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
     from kragx.judging.store import Store
 
 _OFTEN = 1.0  # seconds between two looks at what others have used
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
@@ -36,7 +31,6 @@ class Shortage:
         limit: which of its limits.
         used: what counts against it.
         call: the most that the call can use.
-        free: when a new period begins; None for never.
         n_unknown: calls without an answer, of which the most is counted.
         n_waiting: questions in open batches, of which the same is.
     """
@@ -45,7 +39,6 @@ class Shortage:
     limit: str
     used: Used
     call: Used
-    free: datetime | None
     n_unknown: int
     n_waiting: int
 
@@ -56,10 +49,9 @@ class Shortage:
             whose += f" ({self.n_waiting} questions in open batches are counted at their most)"
         if self.n_unknown:
             whose += f" ({self.n_unknown} calls without an answer are counted as the most they are)"
-        free = "" if self.free is None else f"; it is free again at {self.free:%Y-%m-%d %H:%M} UTC"
         call = in_words(self.limit, self.call)
         more = "" if self.limit == "calls" else f", and another call can take {call}"
-        return f"{whose}{more}{free}"
+        return f"{whose}{more}"
 
 
 class Ledger:
@@ -97,9 +89,9 @@ class Ledger:
         self.shortage: Shortage | None = None
         self.submitted: Used = Used()
         self.fellows: Sequence[Ledger] = ()
-        self._limits = [
-            (budget, Period(budget.per)) for budget in budgets.limits if not budget.is_boundless
-        ]
+        self._limits = [budget for budget in budgets.limits if not budget.is_boundless]
+        self._total = next((limit for limit in self._limits if limit.per == "total"), None)
+        self._stored = StoreSpending()  # by others than this ledger
         self._prices, self._price = prices, prices.get(model)
         self._output_limit = output_limit
         self._reserved = Spent()
@@ -124,7 +116,7 @@ class Ledger:
 
         Args:
             request: what would be asked.
-            store: whose rows count against budgets of a period.
+            store: whose rows count against a budget in total.
 
         Returns:
             the most that the call can use, which must be settled; None if no call is on its way
@@ -133,10 +125,10 @@ class Ledger:
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        most = most_tokens(request, self._output_limit)
+        at_most = most_tokens(request, self._output_limit)
         while True:
             with self._lock:
-                room = most + self._excess
+                room = at_most + self._excess
                 shortage = self._shortage(room, store)
                 if shortage is None:
                     self._reserved.add(room)
@@ -152,39 +144,37 @@ class Ledger:
         """What has no room for a call; None if there is room."""
         if not self._limits:
             return None
-        self._read(store, _OFTEN)
-        spent = self.spent + self.unknown
-        for budget, period in self._limits:
-            used = period.others + Used.of(spent + -period.before, self._price)
-            if budget.per == "run":  # of other periods the store tells
-                used = sum((fellow.used for fellow in self.fellows), used)
-            more = Used.of(self._reserved + room, self._price)
-            if name := budget.lacking(used + more):
+        self._read(store)
+        spent = Used.of(self.spent + self.unknown, self._price)
+        reserved = Used.of(self._reserved + room, self._price)
+        for budget in self._limits:
+            if budget.per == "total":
+                used = spent + self._stored.used
+            else:
+                used = sum((fellow.used for fellow in self.fellows), spent)
+            if name := budget.lacking(used + reserved):
                 n_unknown = self.unknown.n_calls_without_usage
+                n_waiting = self._stored.waiting.calls if budget.per == "total" else 0
                 call = Used.of(room, self._price)
-                n_waiting = period.waiting.calls
-                return Shortage(budget, name, used, call, period.end, n_unknown, n_waiting)
+                return Shortage(budget, name, used, call, n_unknown, n_waiting)
         return None
 
-    def _read(self, store: Store, seconds: float) -> None:
-        """Count what others have used meanwhile, unless that was done so few seconds ago."""
-        of_periods = [limit for limit in self._limits if limit[0].per != "run"]
-        if not of_periods or time.monotonic() - self._read_at < seconds:
+    def _read(self, store: Store) -> None:
+        """Count what others have used meanwhile, unless that was done a moment ago."""
+        if self._total is None or time.monotonic() - self._read_at < _OFTEN:
             return
-        for budget, period in of_periods:
-            prices = self._prices if budget.cost is not None else None
-            period.read(store, _now(), self.spent + self.unknown, prices)
+        self._stored.read(store, None if self._total.cost is None else self._prices)
         self._read_at = time.monotonic()
 
-    def settle(self, room: Spent, count: Count) -> Spent:
+    def settle(self, room: Spent, usage: Usage | None) -> Spent:
         """Replace what was reserved by what was used, which is returned."""
-        spent = count.spent
+        spent = spent_of(usage)
         with self._lock:
             self._reserved.add(-room)
             self.spent.add(spent)
-            if count.counting == "most":
+            if usage is not None and usage.counting == "most":
                 self.unknown.add(replace(room, n_calls=0, n_calls_without_usage=1))
-            elif count.counting is None:
+            elif usage is not None and usage.counting is None:
                 self._learn(spent, room)
             waiting, self._waiting = self._waiting, []
         for turn in waiting:
@@ -195,9 +185,8 @@ class Ledger:
     def wrote(self, uid: str) -> None:
         """The store will have this attempt, which is settled."""
         with self._lock:
-            for budget, period in self._limits:
-                if budget.per != "run":
-                    period.wrote(uid)
+            if self._total is not None:
+                self._stored.ledgers.add(uid)
 
     def _learn(self, spent: Spent, room: Spent) -> None:
         for name in ("prompt_tokens", "completion_tokens"):

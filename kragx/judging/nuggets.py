@@ -63,7 +63,7 @@ class Nuggets(Result):
                 n_vital=self.n_vital,
             )
         )
-        others = (
+        counts = (
             (phrase("questions that had facts and keep them"), self.n_kept),
             (
                 phrase("without a reference answer or gold text, and so without facts"),
@@ -71,9 +71,9 @@ class Nuggets(Result):
             ),
             (phrase("in whose text the model found no fact"), self.n_without),
         )
-        if any(n for _, n in others):
-            shown = (phrase("{noun}: {n}", noun=what, n=n) for what, n in others if n)
-            yield Line(joined(", ", shown))
+        if any(n for _, n in counts):
+            phrases = (phrase("{noun}: {n}", noun=what, n=n) for what, n in counts if n)
+            yield Line(joined(", ", phrases))
         if self.n_missing:
             yield warning(
                 phrase("questions without facts, as judging failed: {n}", n=self.n_missing)

@@ -1,54 +1,21 @@
-"""Where the questions go that a judge would ask, if they are to be submitted."""
+"""What judges would ask, kept to be submitted in batches instead of asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from kragx.errors import UsageError
 from kragx.judging.client import Client, Request
-from kragx.judging.clients.dialect import Dialect
 from kragx.judging.keys import canonical_json
+from kragx.judging.prompt import request_for
 from kragx.judging.question import Judgement, Question
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-
     from kragx.judging.docket import Docket
     from kragx.judging.settings import JudgeSettings
     from kragx.secrets import Secrets
-
-
-@runtime_checkable
-class BatchClient(Client, Protocol):
-    """A client whose provider has batches."""
-
-    @property
-    def batch_endpoint(self) -> str:
-        """What the requests of a batch are for."""
-        ...
-
-    @property
-    def reach(self) -> Mapping[str, Any] | None:
-        """How the provider is reached, without a secret; None if that cannot be said without one.
-
-        These are the options of an `OpenAIClient` of this model.
-        """
-        ...
-
-    @property
-    def dialect(self) -> Dialect:
-        """What such a request looks like."""
-        ...
-
-    def body(self, request: Request) -> Mapping[str, Any]:
-        """The body of the request with which it is asked."""
-        ...
-
-    def connected(self) -> AsyncOpenAI:
-        """What speaks to the provider in the running event loop; whoever gets it closes it."""
-        ...
 
 
 @dataclass
@@ -71,6 +38,10 @@ class Parcel:
     pending: set[str] = field(default_factory=set)
     stored: set[str] = field(default_factory=set)
 
+    def request(self, key: str) -> Request:
+        """With which a question is asked."""
+        return request_for(self.wanted[key][0], key, self.settings.timeout)
+
 
 class Outbox:
     """Questions that are to be submitted, by the judge that would be asked."""
@@ -89,7 +60,7 @@ class Outbox:
         Raises:
             UsageError: its provider's batches are not known.
         """
-        if not isinstance(client, BatchClient):
+        if not hasattr(client, "batch_endpoint"):
             name = client.settings.get("provider", type(client).__name__)
             raise UsageError(
                 f"judge: {name} cannot be asked in batches, only one question at a time",

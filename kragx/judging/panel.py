@@ -9,15 +9,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal, Self
 
 from kragx.errors import UsageError
-from kragx.judging.budget import Budgets, Plan
-from kragx.judging.judge import Judge
+from kragx.judging.judge import Grader, Judge
 from kragx.judging.keys import canonical_json, essential
 from kragx.judging.question import Judgement, Question
-from kragx.judging.rubric import LISTED, Asks, Rubric
+from kragx.judging.rubric import LISTED
 from kragx.judging.runner import Judged
 from kragx.judging.tally import Tallies, Tally
 from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled
-from kragx.loop import run_sync
 from kragx.plain import plain
 from kragx.plugins import check_options
 
@@ -42,7 +40,7 @@ def _judges(judges: Any) -> tuple[Judge, ...]:
 
 
 @dataclass(frozen=True)
-class Panel:
+class Panel(Grader):
     """Several judges that are asked one after the other; their votes decide together.
 
     Each vote is a judgement as of one judge: under its own key, stored, priced, resumed. What the
@@ -119,64 +117,10 @@ class Panel:
         ]
 
     @property
-    def store(self) -> Any:
-        """Where the votes are."""
-        return self.judges[0].store
-
-    @property
-    def rubric(self) -> Rubric | None:
-        """One of the user's own."""
-        rubric: Rubric | None = self.judges[0].rubric
-        return rubric
-
-    @property
-    def examples(self) -> Any:
-        """What is shown with each question."""
-        return self.judges[0].examples
-
-    @property
-    def asks(self) -> Asks | None:
-        """As `JudgeSettings.asks`."""
-        return self.members[0].asks
-
-    @property
-    def max_missing(self) -> float:
-        """The share of the panel's grades that may be missing."""
-        return float(self.judges[0].max_missing)
-
-    @property
-    def budget(self) -> Budgets:
-        """Of all its judges together."""
-        budget: Budgets = self.judges[0].budget
-        return budget
-
-    @property
-    def dry_run(self) -> bool:
-        """Whether calls are counted instead of made."""
-        return bool(self.judges[0].dry_run)
-
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """What dry runs would have asked, by judge."""
-        return tuple(judge.plan for judge in self.members)
-
-    @property
     def _n_everywhere(self) -> int:
         """How many judges are asked everything."""
         n = len(self.judges)
         return n if self.ask == "all" else n_needed(n, self.decide)
-
-    def rubric_for(self, asks: Asks, text: str) -> Rubric:
-        """As `JudgeSettings.rubric_for`."""
-        return self.members[0].rubric_for(asks, text)
-
-    def rubric_id(self, asks: str) -> str:
-        """As `JudgeSettings.rubric_id`."""
-        return self.members[0].rubric_id(asks)
-
-    def waiting(self) -> str:
-        """As `Judge.waiting`."""
-        return self.members[0].waiting()
 
     def with_options(self, **options: Any) -> Self:
         """The same with these options of each judge; itself where all have them, to share it."""
@@ -185,10 +129,6 @@ class Panel:
         return self if same else replace(self, judges=judges)
 
     # -- judging -------------------------------------------------------------------------------
-
-    def judge(self, questions: Sequence[Question]) -> Judged:
-        """`ajudge` for synchronous code; works inside a running event loop (a notebook) too."""
-        return run_sync(lambda: self.ajudge(questions))
 
     async def ajudge(self, questions: Sequence[Question]) -> Judged:
         """Have each question judged by the panel, by one judge after the other.
@@ -298,7 +238,7 @@ class Panel:
             for name, judge in zip(names, self.members)
         }
         priced = all(judge.price is not None for judge in self.members)
-        summary = {
+        return {
             **plain(tally),
             "cost": sum(own["cost"] for own in costs.values()) if priced else None,
             "currency": first.currency if priced else None,
@@ -317,14 +257,8 @@ class Panel:
                 "temperature_0": self._is_repeats and _is_at_0(first.client.settings),
                 **agreement(tally.votes, names, self._n_everywhere),
             },
+            **self.planned(tally),
         }
-        if self.dry_run:
-            plans = [cost["plan"] for cost in costs.values()]
-            summary["plan"] = {
-                name: None if name.endswith("cost") and not priced else sum(p[name] for p in plans)
-                for name in plans[0]
-            }
-        return summary
 
 
 def repeated(judge: Judge, n: int, **options: Any) -> Panel:

@@ -7,11 +7,9 @@ from typing import Literal
 
 from kragx.data.text import Mender
 from kragx.errors import DataError, shorten
-from kragx.judging.client import FailureKind
+from kragx.judging.client import Counting, FailureKind
 from kragx.judging.rubric import Rubric
 from kragx.judging.template import shows
-
-Counting = Literal["estimate", "most"]
 
 # The same question would be answered the same way again; the others may succeed another time.
 SETTLED: frozenset[FailureKind] = frozenset({"refusal", "length", "content_filter"})

@@ -89,20 +89,20 @@ def asked_for(
 def _in_words(kind: Kind, rubric: Rubric) -> str:
     words: Mapping[str, str] = words_around(rubric)["kinds"]
     name = kind.query_type
-    asked = [words["any"] if name is None else words["other"].format(name=name)]
+    phrases = [words["any"] if name is None else words["other"].format(name=name)]
     if name in _EXPLAINED:
-        asked = [words[name]]
+        phrases = [words[name]]
     if kind.difficulty is not None:
         # In the rubric's own words, so that no model need guess which difficulty is which.
         meaning = rubric.grades[DIFFICULTIES.index(kind.difficulty)].rstrip(".")
-        asked.append(words["difficulty"].format(name=meaning))
+        phrases.append(words["difficulty"].format(name=meaning))
     if kind.several:
-        asked.append(words["several"])
+        phrases.append(words["several"])
     if not kind.answerable:
-        asked.append(words["unanswerable"])
+        phrases.append(words["unanswerable"])
     if kind.number > 1:
-        asked.append(words["further"].format(number=kind.number))
-    return " ".join(asked)
+        phrases.append(words["further"].format(number=kind.number))
+    return " ".join(phrases)
 
 
 def drafts(judge: Grader, questions: Sequence[Question]) -> tuple[list[Draft | None], Judged]:
@@ -152,9 +152,9 @@ def relevance_of(
     Raises:
         UsageError: the judge shows examples of something else.
     """
-    own = judge.members[0]
+    member = judge.members[0]
     if judge.asks == "support":  # a rubric for runs with gold, which says nothing of answers
-        rubric = built_in("relevance", draft.text, own.language)
+        rubric = built_in("relevance", draft.text, member.language)
     else:
         rubric = judge.rubric_for("relevance", draft.text)
     question = Question(rubric, text, query=draft.text, query_id=query_id, document_id=document_id)

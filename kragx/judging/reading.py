@@ -55,7 +55,7 @@ def read_judge(value: object = None) -> Grader:
         case str():
             return Judge(OpenAIClient(value))
         case Mapping():
-            return _of_mapping(_with_n({str(name): option for name, option in value.items()}))
+            return _of_mapping({str(name): option for name, option in value.items()})
         case Client():
             return Judge(value)
         case _ if hasattr(value, "with_structured_output"):
@@ -64,21 +64,6 @@ def read_judge(value: object = None) -> Grader:
         f"judge: {type(value).__name__} is no judge; pass a Judge, a client, a LangChain chat "
         "model, or a model's name"
     )
-
-
-def _with_n(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same with the ``n`` that may stand beside ``examples`` among their own options."""
-    examples = options.get("examples")
-    if "n" not in options or "examples" not in options:
-        return options
-    n = options["n"]
-    options = {name: option for name, option in options.items() if name != "n"}
-    if examples is None:
-        return options
-    own = examples if isinstance(examples, Mapping) else {"labels": examples}
-    if own.get("n", n) != n:
-        raise UsageError(f"judge.n: {n!r}, and judge.examples.n: {own['n']!r}; keep one")
-    return {**options, "examples": {**own, "n": n}}
 
 
 def _of_mapping(options: Mapping[str, Any]) -> Grader:
@@ -150,10 +135,10 @@ def _client(options: Mapping[str, Any]) -> Any:
     if named == "openai":
         if "args" in options:
             raise UsageError("judge.args: belongs to a client with an import path")
-        own = {name: options[name] for name in _CLIENT if name in options}
-        if "model" not in own:
-            own["model"] = _model_of_environment("judge.model")
-        return OpenAIClient(**own)
+        client_options = {name: options[name] for name in _CLIENT if name in options}
+        if "model" not in client_options:
+            client_options["model"] = _model_of_environment("judge.model")
+        return OpenAIClient(**client_options)
     for name in _CLIENT:
         if name in options:
             raise UsageError(f"judge.{name}: what {named!r} takes belongs under 'args'")

@@ -5,25 +5,26 @@ faster than `rpm` allows, each with its own attempts and waits; every answer is 
 arrives. The order of the judgements is that of the questions, whatever comes first.
 """
 
+import asyncio
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kragx.errors import JudgingError
 from kragx.judging.agenda import Agenda, pending_in
-from kragx.judging.asking import Asker
+from kragx.judging.asking import GRACE, Asker
 from kragx.judging.client import FailureKind
 from kragx.judging.counting import about_spent, most_tokens
-from kragx.judging.crew import Crew
 from kragx.judging.docket import Docket
-from kragx.judging.periods import used_of
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store, StoreFailedError
+from kragx.judging.store.spending import used_of
 from kragx.judging.tally import Tally
 from kragx.judging.writer import Writer
-from kragx.printing import joined, listed, phrase, progress_bar
+from kragx.printing import joined, listed, phrase, progress_bar, say
 from kragx.warned import outside
 
 
@@ -59,7 +60,7 @@ class Runner:
         try:
             with Store(settings.store, make=not settings.dry_run) as store:
                 labels = await store.aside(docket.take_labels, store)
-                stored = await store.aside(docket.look_up, store)
+                stored = await store.aside(store.settled, [*docket.wanted])
                 self._done = {
                     key: stored[key] for key in stored if not self._is_asked_again(stored[key])
                 }
@@ -71,7 +72,7 @@ class Runner:
                 elif store.read_only:
                     self._do_without(todo, stored)
                 else:
-                    texts = ((key, docket.material(key)) for key in todo)
+                    texts = ((key, docket.wanted[key][1]) for key in todo)
                     await store.aside(store.note, texts, docket.pairs())
                     await self._ask_all(todo, store, stored)
         except NoStoreError:  # a dry run makes none
@@ -97,10 +98,10 @@ class Runner:
             resume(dialects[-1])
 
     def _is_asked_again(self, stored: Judgement) -> bool:
-        again = self._settings.ask_again
+        policy = self._settings.ask_again
         return stored.failure is not None and (
-            again == "all"
-            or (again == "transient" and (stored.failure not in SETTLED or self._fits_now(stored)))
+            policy == "all"
+            or (policy == "transient" and (stored.failure not in SETTLED or self._fits_now(stored)))
         )
 
     def _fits_now(self, stored: Judgement) -> bool:
@@ -112,11 +113,11 @@ class Runner:
 
     def _not_pending(self, store: Store) -> list[str]:
         """What is left to ask, but for what a batch will answer."""
-        left = [key for key in self._docket.wanted if key not in self._done]
+        open_keys = [key for key in self._docket.wanted if key not in self._done]
         of_no_batch = self._settings.ask_pending or store.read_only
-        pending = {} if of_no_batch else pending_in(store, left)
+        pending = {} if of_no_batch else pending_in(store, open_keys)
         self._done |= pending
-        return [key for key in left if key not in pending]
+        return [key for key in open_keys if key not in pending]
 
     def _do_without(self, todo: Sequence[str], known: Mapping[str, Judgement]) -> None:
         """Leave unanswered what a store lacks that takes no answers."""
@@ -154,10 +155,9 @@ class Runner:
                 continue
             question, _ = self._docket.wanted[key]
             request = request_for(question, key, settings.timeout)
-            about, most = about_spent(request), most_tokens(request, settings.output_limit)
-            plan.add(key, about, most)
+            about, at_most = about_spent(request), most_tokens(request, settings.output_limit)
+            plan.add(key, about, at_most)
             self._tally.planned.add(about)
-            self._tally.planned_most.add(most)
 
     async def _ask_all(
         self, todo: Sequence[str], store: Store, known: Mapping[str, Judgement]
@@ -168,7 +168,6 @@ class Runner:
         agenda = Agenda(todo, store, known, settings.concurrency, ask_pending=settings.ask_pending)
         writer = Writer(store, self._docket, agenda)
         asker = Asker(settings, self._docket, agenda, store, writer, self._tally)
-        crew = Crew(asker, agenda, settings.timeout)
         with progress_bar(
             phrase("judging with {model}", model=settings.model),
             len(todo),
@@ -195,10 +194,10 @@ class Runner:
             try:
                 async with agenda.kept():
                     if asker.breaker.unproven:
-                        await crew.run([work(alone=True)])
-                    await crew.run(
-                        work(alone=False) for _ in range(min(settings.concurrency, len(agenda)))
-                    )
+                        await _to_their_end([work(alone=True)], asker, agenda, settings.timeout)
+                    n_workers = min(settings.concurrency, len(agenda))
+                    workers = [work(alone=False) for _ in range(n_workers)]
+                    await _to_their_end(workers, asker, agenda, settings.timeout)
             except StoreFailedError as error:
                 writer.error = error
             finally:
@@ -252,3 +251,44 @@ class Runner:
                 JudgeWarning,
                 stacklevel=outside(),
             )
+
+
+async def _to_their_end(
+    workers: Iterable[Coroutine[Any, Any, None]], asker: Asker, agenda: Agenda, timeout: float
+) -> None:
+    """Run workers; whatever ends them, answers under way are waited for and kept.
+
+    Whoever is cancelled (an interrupt, SIGTERM) asks nothing more and waits for what is under way,
+    `timeout` seconds at most; cancelled once more, it breaks off.
+
+    Raises:
+        Exception: what the first of them to fail raises.
+    """
+    tasks = [asyncio.create_task(worker) for worker in workers]
+    if not tasks:
+        return
+    try:
+        finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in finished:
+            task.result()
+    except BaseException as end:
+        if isinstance(end, (asyncio.CancelledError, KeyboardInterrupt)) and asker.calling:
+            say(
+                phrase(
+                    "kragx: interrupted; {n} answers under way are waited for, {seconds:g} s "
+                    "at most, and kept (once more: at once)",
+                    n=len(asker.calling),
+                    seconds=timeout,
+                )
+            )
+        agenda.closed = True
+        for task in tasks:
+            if task not in asker.calling:
+                task.cancel()
+        try:
+            await asyncio.wait(tasks, timeout=timeout + 2 * GRACE)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -193,11 +193,6 @@ class JudgeSettings:
         return Plan(self.model, self.price, self.currency)
 
     @cached_property
-    def known_clients(self) -> dict[int, list[dict[str, Any]]]:
-        """The settings of clients that the store knew, by the number of its last attempt then."""
-        return {}
-
-    @cached_property
     def pace(self) -> Pace:
         """When this judge's next request may start, over all runs with it."""
         return Pace(self.concurrency, self.rpm, self.timeout, self.clock, self.sleep)

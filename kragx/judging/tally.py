@@ -113,8 +113,8 @@ class Tally(Spent):
         n_refused: requests for which the server had no room (429) or was away; no calls.
         dialects: how servers had to be asked for how many grades, where not as usual.
         n_calls_saved: calls that cheaper matchers of a combination made unnecessary.
-        planned, planned_most: of a dry run, about what asking would take, and the most it can, for
-            what no earlier evaluation with the same judge has counted.
+        planned: of a dry run, about what asking would take, for what no earlier evaluation with the
+            same judge has counted.
         judges: of a panel what each judge took; `votes`: how many questions got each row of votes.
     """
 
@@ -131,7 +131,6 @@ class Tally(Spent):
     dialects: Counter[str] = field(default_factory=Counter)
     n_calls_saved: int = field(default=0, metadata=HIDDEN)  # only combinations tell
     planned: Spent = field(default_factory=Spent, metadata=HIDDEN)
-    planned_most: Spent = field(default_factory=Spent, metadata=HIDDEN)
     judges: Tallies = field(default_factory=Tallies, metadata=HIDDEN)  # a panel's summary tells
     votes: Counter[Pattern] = field(default_factory=Counter, metadata=HIDDEN)
 
@@ -143,8 +142,8 @@ class Tally(Spent):
             super().add(other)
             return
         counts = vars(self)
-        for name, more in vars(other).items():
-            counts[name] = counts[name] + more
+        for name, count in vars(other).items():
+            counts[name] = counts[name] + count
 
     def kept(self) -> Tally:
         """The same of what was judged before and is not asked about again: no call is made."""

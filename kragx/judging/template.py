@@ -129,9 +129,9 @@ def parts(
     except Exception as error:  # whatever the expressions of a template may raise
         raise UsageError(f"cannot be rendered: {error}") from None
     pieces = rendered.split(_MARK)
-    shown = pieces[1::2]
+    names = pieces[1::2]
     for name in texts:
-        if name in _names(prompt) and (name not in shown or not marks.keys() >= set(shown)):
+        if name in _names(prompt) and (name not in names or not marks.keys() >= set(names)):
             problem = f"{name!r} is used, but is not shown as it is"
             raise UsageError(problem, remedy=f"write {{{{ {name} }}}}, without a filter")
     return tuple(zip(pieces[::2], [*pieces[1::2], ""], strict=True))

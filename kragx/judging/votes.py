@@ -117,9 +117,9 @@ def alpha(patterns: Mapping[Pattern, int]) -> float | None:
     coincidences = np.zeros((size, size))
     for grades, n in graded:
         # Of m grades each stands beside m - 1 others, and counts once in all.
-        for one, other in combinations(grades, 2):
-            coincidences[one, other] += n / (len(grades) - 1)
-            coincidences[other, one] += n / (len(grades) - 1)
+        for first_grade, other in combinations(grades, 2):
+            coincidences[first_grade, other] += n / (len(grades) - 1)
+            coincidences[other, first_grade] += n / (len(grades) - 1)
     value = float(ordinal_alpha(coincidences))
     return None if math.isnan(value) else value
 

@@ -92,7 +92,7 @@ class Writer:
         for key, *pair in self._docket.pairs():
             pairs.setdefault(key, []).append(pair)
         lines = (
-            json.dumps(record(attempt, json.loads(self._docket.material(attempt.key)), pairs))
+            json.dumps(record(attempt, json.loads(self._docket.wanted[attempt.key][1]), pairs))
             for attempt in self._attempts
         )
         n_lost = len(self._attempts)

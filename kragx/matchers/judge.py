@@ -106,7 +106,7 @@ class JudgeMatcher(ArrayMatcher):
     def judging(self, **options: Any) -> Self:
         """The same with these options of its judge; itself where it has them, to share it.
 
-        Of a `budget` the limits that it names win over those of the same period.
+        Of a `budget` the limits that it names win over those of the same `per`.
         """
         if "budget" in options:
             options["budget"] = self.judge.budget.with_limits(options["budget"])

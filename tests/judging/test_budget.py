@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from itertools import cycle
 
 import pytest
@@ -20,11 +18,11 @@ from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.counting import at_most, counted, most_tokens
 from kragx.judging.ledger import Ledger
-from kragx.judging.periods import Period, bounds_of
+from kragx.judging.store.spending import StoreSpending
 from kragx.judging.store.statistics import statistics
 from kragx.judging.tally import Spent
 from tests.judging.support import ask, judge_of
-from tests.thoroughness import examples, some
+from tests.thoroughness import examples
 
 LIMIT = 200  # tokens of an answer
 PRICE = Price(input=2.0, output=8.0)
@@ -238,81 +236,30 @@ def test_errors_of_a_service_are_free(failure, store):
 # -- periods ----------------------------------------------------------------------------------
 
 
-class Calendar:
-    """The time that ledgers and rows of a store see."""
-
-    def __init__(self, monkeypatch):
-        self.time = datetime(2026, 11, 22, 12, tzinfo=UTC)
-        monkeypatch.setattr("kragx.judging.ledger._now", lambda: self.time)
-        monkeypatch.setattr("kragx.judging.ledger._OFTEN", -1.0)
-        text = lambda: self.time.isoformat(timespec="milliseconds")  # noqa: E731
-        monkeypatch.setattr("kragx.judging.asking.now", text)
-
-
 @pytest.fixture
-def calendar(monkeypatch):
-    """A calendar at a Sunday noon."""
-    return Calendar(monkeypatch)
+def at_once(monkeypatch):
+    """Ledgers look at the store before each call, not once a second."""
+    monkeypatch.setattr("kragx.judging.ledger._OFTEN", -1.0)
 
 
-@pytest.mark.parametrize(
-    ("per", "time", "start", "end"),
-    [
-        ("day", "2026-12-31T23:59:59+00:00", "2026-12-31", "2027-01-01"),
-        ("day", "2026-03-01T08:59:00+09:00", "2026-02-28", "2026-03-01"),  # UTC, not Seoul
-        ("week", "2026-11-22T00:00:00+00:00", "2026-11-16", "2026-11-23"),
-        ("week", "2026-11-23T00:00:00+00:00", "2026-11-23", "2026-11-30"),
-        ("month", "2026-12-31T23:00:00+00:00", "2026-12-01", "2027-01-01"),
-        ("month", "2028-02-29T23:00:00+00:00", "2028-02-01", "2028-03-01"),
-        ("year", "2028-02-29T23:00:00+00:00", "2028-01-01", "2029-01-01"),
-    ],
-)
-def test_calendar(per, time, start, end):
-    """Periods are those of the calendar in UTC; weeks begin on Monday."""
-    own = bounds_of(per, datetime.fromisoformat(time))
-    assert own == tuple(datetime.fromisoformat(f"{day}T00:00:00+00:00") for day in (start, end))
-
-
-@pytest.mark.parametrize(
-    ("per", "days"), some([("day", 1), ("week", 1), ("month", 9), ("year", 40), ("total", None)], 5)
-)
-def test_limits_span_runs(per, days, calendar, store):
-    """Whoever uses the store counts, until the next period begins; the error says when that is."""
-    limit = {"calls": 5, "per": per}
+def test_limits_span_runs(at_once, store):
+    """Whoever uses the store counts, for good."""
+    limit = {"calls": 5, "per": "total"}
     judge_of(ScriptedClient([1, 1, 1]), store).judge([ask(name) for name in "abc"])
     client = ScriptedClient(lambda _: 1)
     with pytest.raises(JudgingError, match="2 of 4 questions were not asked") as caught:
         judge_of(client, store, budget=limit).judge([ask(name) for name in "defg"])
     assert len(client.requests) == 2
-    whose = "in all" if per == "total" else f"a {per}"
-    assert f"5 of 5 calls {whose} are used by all who share the store" in str(caught.value)
-    assert ("free again at" in str(caught.value)) == (days is not None)
-    calendar.time += timedelta(days=days or 4000)
-    judge = judge_of(client, store, budget=limit)
-    if days is None:
-        with pytest.raises(JudgingError, match="2 of 2"):
-            judge.judge([ask("f"), ask("g")])
-    else:
-        judge.judge([ask("f"), ask("g")])
+    assert "5 of 5 calls in all are used by all who share the store" in str(caught.value)
+    with pytest.raises(JudgingError, match="2 of 2"):
+        judge_of(client, store, budget=limit).judge([ask("f"), ask("g")])
 
 
-def test_a_run_over_midnight(calendar, store):
-    """What a run uses after midnight counts for the new day alone, and what it used before not."""
-    client = ScriptedClient(lambda _: 1)
-    judge = judge_of(client, store, budget={"calls": 3, "per": "day"})
-    judge.judge([ask(name) for name in "abc"])
-    calendar.time += timedelta(days=1)
-    judge.judge([ask(name) for name in "de"])
-    with pytest.raises(JudgingError, match="1 of 2 questions were not asked"):
-        judge.judge([ask(name) for name in "fg"])
-    assert len(client.requests) == 6
-
-
-def test_cost_of_a_period_by_model(calendar, store):
+def test_cost_in_all_by_model(at_once, store):
     """Each model's tokens cost its own price; a model without one is an error that names it."""
     judge_of(ScriptedClient([1], model="other"), store).judge([ask("a")])
     prices = {"scripted": {"input": 100, "output": 100}}
-    limit = {"cost": 0.9, "per": "month"}
+    limit = {"cost": 0.9, "per": "total"}
     with pytest.raises(UsageError, match=r"price of 'other' is not known.*judge\.prices\.other"):
         judge_of(ScriptedClient([1]), store, budget=limit, prices=prices).judge([ask("b")])
     prices["other"] = {"input": 1000, "output": 1000}  # 120 tokens: .12
@@ -320,24 +267,24 @@ def test_cost_of_a_period_by_model(calendar, store):
     judge = judge_of(
         ScriptedClient(lambda _: 1, usage=usage), store, budget=limit, prices=prices, concurrency=4
     )
-    with pytest.raises(JudgingError, match=r"\d of 0.9000 USD a month are used by all") as caught:
+    with pytest.raises(JudgingError, match=r"\d of 0.9000 USD in all are used by all") as caught:
         judge.judge([ask(f"document {number}") for number in range(40)])
     used = float(str(caught.value).split("budget: ")[1].split(" of ")[0])
     assert used == pytest.approx(0.12 + judge.ledger.cost, abs=1e-4)
     assert 0.3 < used <= 0.9
 
 
-def test_calls_without_an_answer_count_in_a_period(calendar, store):
+def test_calls_without_an_answer_count_in_all(at_once, store):
     """The most that they can have taken counts for later runs too."""
     judge_of(ScriptedClient([Failure("timeout")]), store).judge([ask("a")])
-    limit = {"tokens": 9_000, "per": "day"}
-    with pytest.raises(JudgingError, match=r"of 9000 tokens a day are used") as caught:
+    limit = {"tokens": 9_000, "per": "total"}
+    with pytest.raises(JudgingError, match=r"of 9000 tokens in all are used") as caught:
         judge_of(ScriptedClient([]), store, budget=limit).judge([ask("b")])
     assert int(str(caught.value).split("budget: ")[1].split(" of ")[0]) > 4096
 
 
 @pytest.mark.integration
-def test_two_judges_at_once(calendar, store):
+def test_two_judges_at_once(at_once, store):
     """Two that share a store see each other's calls; a limit is passed by what is in flight."""
 
     async def both():
@@ -362,62 +309,45 @@ def test_two_judges_at_once(calendar, store):
 
 
 def test_several_limits():
-    """A list holds side by side; the command line wins over the limits of the same period alone."""
-    budgets = read_budget([{"cost": 20, "per": "month"}, {"calls": 100, "tokens": 9}])
+    """A list holds side by side; the command line wins over the limits of the same kind alone."""
+    budgets = read_budget([{"cost": 20, "per": "total"}, {"calls": 100, "tokens": 9}])
     changed = budgets.with_limits({"calls": 5})
     assert changed.to_dict() == [
-        {"cost": 20, "per": "month"},
+        {"cost": 20, "per": "total"},
         {"calls": 5, "tokens": 9, "per": "run"},
     ]
-    assert budgets.with_limits({"cost": 1.0, "per": "day"}).to_dict()[-1] == {
-        "cost": 1.0,
-        "per": "day",
-    }
+    in_all = budgets.with_limits({"cost": 1.0, "per": "total"}).to_dict()
+    assert in_all == [{"cost": 1.0, "per": "total"}, {"calls": 100, "tokens": 9, "per": "run"}]
     assert (changed.cost, read_budget(5).cost, read_budget(None).cost) == (20, 5, None)
     with pytest.raises(UsageError, match=r"budget\.1: a second one per run"):
         read_budget([5, {"calls": 3}])
     with pytest.raises(
-        UsageError, match=r"budget\.per: unknown value 'fortnight'; valid: run, day"
+        UsageError, match=r"budget\.per: unknown value 'fortnight'; valid: run, total"
     ):
         read_budget({"calls": 3, "per": "fortnight"})
 
 
-def test_rows_of_earlier_versions_count(calendar, tmp_path):
-    """Version 0.1.0 wrote the model that was asked into the question alone; it has its price."""
-    from tests.judging.test_old_stores import of_dump
-
-    old = of_dump("store-1.sql", tmp_path)
-    with Store(old) as opened:
-        used = list(opened.spent(datetime(2026, 1, 1, tzinfo=UTC), after=0, models=True))
-    assert Counter(model for *_, model, _, _ in used) == {"gpt-4.1-mini": 2, "o3": 2, "scripted": 5}
-    prices, limit = {"scripted": {"input": 1, "output": 1}}, {"cost": 1, "per": "year"}
-    judge = judge_of(ScriptedClient([]), old, budget=limit, prices=prices)
-    with pytest.raises(UsageError, match=r"the price of 'gpt-4\.1-mini' is not known"):
-        judge.judge([ask("new")])
-
-
-def test_batches_cost_what_batches_cost(calendar, store):
-    """Of a period a batch's tokens count at the price of batches, where it is known."""
+def test_batches_cost_what_batches_cost(at_once, store):
+    """In all a batch's tokens count at the price of batches, where it is known."""
     judge_of(ScriptedClient([1]), store).judge([ask("a")])  # 100 + 20 tokens
     with Store(store) as opened:
         (record,) = opened.records()
         row = {name: record[name] for name in record if name not in ("question", "pairs")}
         opened.add([Judgement(**row | {"uid": "u", "source": "batch"})])
-        period = Period("month")
         for batch, cost in ((None, 0.24), (0.5, 0.12 + 0.06)):
             prices = {"scripted": Price(1000, 1000, batch=batch)}
-            period = Period("month")
-            period.read(opened, calendar.time, Spent(), prices)
-            assert period.others.cost == pytest.approx(cost)
+            spending = StoreSpending()
+            spending.read(opened, prices)
+            assert spending.used.cost == pytest.approx(cost)
 
 
-def test_open_batches_count_at_their_most(calendar, store):
-    """What a batch may take is kept free in its period until the batch is done; runs ignore it."""
+def test_open_batches_count_at_their_most(at_once, store):
+    """What a batch may take is kept free in all until the batch is done; runs ignore it."""
     about = {"client": {"model": "m"}, "rubrics": {}, "most": {"calls": 3}}
     with Store(store) as opened:
         opened.batches.plan("1", about, dict.fromkeys("xyz", ("digest", 7)), again=False)
     client = ScriptedClient(lambda _: 1)
-    limit = {"calls": 5, "per": "month"}
+    limit = {"calls": 5, "per": "total"}
     with pytest.raises(JudgingError, match="2 of 4 questions were not asked") as caught:
         judge_of(client, store, budget=limit).judge([ask(name) for name in "abcd"])
     assert "3 questions in open batches are counted at their most" in str(caught.value)
@@ -427,10 +357,10 @@ def test_open_batches_count_at_their_most(calendar, store):
     assert len(client.requests) == 4
 
 
-def test_a_dry_run_says_what_is_left(calendar, tmp_path):
+def test_a_dry_run_says_what_is_left(at_once, tmp_path):
     """Of each limit what all have used, and whether the rest is enough; it makes no store."""
     path = tmp_path / "folder" / "store.sqlite"
-    budget = [{"cost": 2, "per": "month"}, {"calls": 3}]
+    budget = [{"cost": 2, "per": "total"}, {"calls": 3}]
     options = {"budget": budget, "prices": {"scripted": Price(1000, 1000)}}
 
     def said():
@@ -438,11 +368,11 @@ def test_a_dry_run_says_what_is_left(calendar, tmp_path):
         judge.judge([ask(name) for name in "abcd"])
         return list(judge.plan.says_of_limits())
 
-    whose = "USD a month are used by all who share the store"
+    whose = "USD in all are used by all who share the store"
     runs = "0 of 3 calls are used; the rest may not be enough"
     assert said() == [f"0.0000 of 2.0000 {whose}; the rest may not be enough", runs]
     assert not path.parent.exists()
     judge_of(ScriptedClient([1]), path).judge([ask("e")])  # 120 tokens for a thousandth each
-    options["budget"] = [{"cost": 200000, "per": "month"}, {"calls": 4}]
+    options["budget"] = [{"cost": 200000, "per": "total"}, {"calls": 4}]
     enough = "0 of 4 calls are used; the rest is enough"
     assert said() == [f"0.1200 of 200000.0000 {whose}; the rest is enough", enough]

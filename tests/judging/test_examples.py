@@ -521,15 +521,3 @@ def test_a_panel_shows_the_same_to_all_its_judges(store):
     assert [shown for shown, _ in first] == [shown for shown, _ in second]
     for pair, (shown, _) in zip(LABELS, first, strict=True):
         assert pair.query not in {query for query, *_ in shown}
-
-
-def test_where_n_belongs():
-    """`n` may stand beside `examples`, too; two that differ are an error."""
-    beside = {"model": "m", "examples": LABELS, "n": 2}
-    assert read_judge(beside).examples == Examples(LABELS, n=2)
-    assert read_judge({**beside, "examples": {"labels": LABELS, "n": 2}}).examples.n == 2
-    assert read_judge({**beside, "examples": None}).examples is None
-    with pytest.raises(UsageError, match=r"judge\.n: 2, and judge\.examples\.n: 3; keep one"):
-        read_judge({**beside, "examples": {"labels": LABELS, "n": 3}})
-    with pytest.raises(UsageError, match=r"judge\.n: unknown option"):
-        read_judge({"model": "m", "n": 2})

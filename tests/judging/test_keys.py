@@ -10,18 +10,12 @@ from pydantic import SecretStr
 
 from kragx.app.config import filled, parse_config
 from kragx.judging import (
-    Judge,
-    Judgement,
     LangChainClient,
-    OpenAIClient,
     Question,
-    Store,
     read_judge,
 )
 from kragx.judging.docket import Docket
-from kragx.judging.keys import canonical_json, digest, key_of, material
 from kragx.judging.rubric import RUBRICS
-from tests.judging.support import ask
 
 
 class Chat(BaseChatModel):
@@ -213,28 +207,3 @@ def test_judgements_of_an_earlier_version_are_served(monkeypatch: pytest.MonkeyP
     }
     assert judge.client.settings == before
     assert LangChainClient(Chat(**args, max_retries=0)).settings == before
-
-
-def test_what_was_stored_with_a_password_or_a_variable_is_served(store, monkeypatch):
-    """Settings once held a login, a literal key and texts of variables; their grades count."""
-    monkeypatch.setenv("TENANT", "korea-east")
-    body = filled({"tenant": "${TENANT}", "api_key": "literal-key-77"})
-    client = OpenAIClient("m", base_url="http://me:pw@h/v1", extra_body=body)
-    settings = str(client.settings)
-    assert not [text for text in ("me:pw", "korea-east") if text in settings]
-    question = ask("a document")
-    earlier = {
-        "provider": "openai",
-        "base_url": "http://me:pw@h/v1",
-        "model": "m",
-        "temperature": 0.0,
-        "max_completion_tokens": 2048,
-        "extra_body": {"tenant": "korea-east", "api_key": "literal-key-77"},
-    }
-    written = canonical_json(material(question, earlier, 0, digest(question.rubric)))
-    key = key_of(written)
-    with Store(store) as opened:
-        opened.note([(key, written)], [])
-        opened.add([Judgement(key, grade=2, uid="1", at="2026-01-01", source="judge")])
-    (judgement,) = Judge(client, store=store).judge([question]).judgements
-    assert (judgement.grade, judgement.source) == (2, "store")

@@ -255,7 +255,7 @@ def test_a_judge_that_cannot_be_asked(store):
     assert [len(client.requests) for client in clients] == [0, 2, 2]
 
 
-@pytest.mark.parametrize("per", ["run", "day"])
+@pytest.mark.parametrize("per", ["run", "total"])
 def test_one_budget_for_all(per, store):
     """Five calls are five of the panel, not of each of its judges, and a new run goes on."""
     panel, clients = panel_of(store, budget={"calls": 5, "per": per})

@@ -65,21 +65,19 @@ def test_a_batch(tape, store):
         judge = Judge(openai_client(base_url), store=store)
         result = submitted(judge, WORDS)
         assert (result.n_questions, len(result.batches)) == (6, 1)
-        ((batch, n_questions),) = looked(judge).batches
-        assert (batch.detail["status"], n_questions) == ("validating", 6)
+        (pending,) = looked(judge).batches
+        assert (pending.remote.status, pending.n_questions) == ("validating", 6)
         if server:
-            server.run(batch.id)
-        overview = looked(judge, collect=True)
-    (collected,) = overview.collected.values()
-    assert collected.n_grades == 2
+            server.run(pending.batch.id)
+        (collected,) = looked(judge, collect=True).batches
     kinds = {"refusal": 1, "invalid_json": 1, "rate_limit": 1, "length": 1}
-    assert collected.failures == kinds
+    assert collected.tally.failures == kinds
     with Store(store) as opened:
         rows = {row["question"]["document"].split(",")[0]: row for row in opened.records()}
     assert [rows[word].get("grade") for word in WORDS] == [2, 0, None, None, None, None]
     assert rows["grade-2"]["reason"] == "as the document says"
     assert rows["grade-2"]["model"] == "local-judge-2025-01-01"
-    assert collected.spent.completion_tokens == 5 * 20  # a 429 takes none
+    assert collected.tally.completion_tokens == 5 * 20  # a 429 takes none
 
 
 @pytest.mark.integration
@@ -91,7 +89,7 @@ def test_an_answer_that_never_came(tape, store):
             server.faults.append("create lost")
         with pytest.raises(JudgingError, match="making a batch failed"):
             submitted(judge, WORDS[:2])
-        ((batch, _),) = looked(judge).batches
+        (batch,) = (entry.batch for entry in looked(judge).batches)
         assert batch.state == "submitted"
         again = Outbox()
         replace(judge, outbox=again, dry_run=True).judge([ask("grade-2, document 0")])

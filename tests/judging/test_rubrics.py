@@ -17,7 +17,8 @@ from kragx.comparison import check_comparable
 from kragx.errors import DataError, UsageError
 from kragx.judging import RUBRICS, Judge, Question, Store, read_judge, read_rubric
 from kragx.judging.docket import Docket
-from kragx.judging.prompt import messages
+from kragx.judging.keys import canonical_json, digest, key_of
+from kragx.judging.prompt import messages, request_for
 from kragx.judging.question import Example
 from kragx.judging.rubric import as_asked
 from kragx.judging.store.qrels import grades
@@ -37,6 +38,21 @@ Think of what is asked, not of style.
 BARE = "0 is wrong, 3 is right. Q: {{ query }} P: {{ document }}"
 GRADES = {0: "nothing", 1: "something"}
 TOKEN = "0123456789abcdef"
+# id: digest of the rubric's words, start of the hash of its messages and schema.
+WORDS = {
+    "holds-en-1": ("e28dfdbe66e2d4ec", "0f25b7eac60eec9e"),
+    "holds-ko-1": ("ba7c06549c6b2bc5", "bf3954907c5530b1"),
+    "need-en-1": ("a492e211a2fd09ff", "09a252655c59638d"),
+    "need-ko-1": ("7db1f1e197bb4bc4", "958b200b28d80113"),
+    "nuggets-en-1": ("905f1b4ad599320d", "644ef2d628cdd0e1"),
+    "nuggets-ko-1": ("0085c623a159bcca", "6e9304e36046018c"),
+    "questions-en-1": ("48d7adc7d6759652", "dfce155a19af04c2"),
+    "questions-ko-1": ("82e6d770e4776c8c", "20d9f365289a50a4"),
+    "relevance-en-1": ("f8321a141010a51f", "ab738eaf2300ae93"),
+    "relevance-ko-1": ("39c62dd56f48b34f", "adab97d5c8944ac8"),
+    "support-en-1": ("0f688852dad409f6", "79d4de31f0c85409"),
+    "support-ko-1": ("def6205eb3d77936", "886dcf5fff840ad8"),
+}
 
 
 def by_document(request):
@@ -350,3 +366,23 @@ def test_examples_are_known_by_a_rubrics_file(store, tmp_path):
     judge_of(ScriptedClient([2]), store).judge([question])
     with Store(store) as opened:
         assert examples_in(opened, "relevance", None, file) == {"labels"}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_words(name):
+    """The words of the built-in rubrics and of the prompt are those behind the stored grades.
+
+    A changed wording needs a new id or PROMPT_VERSION, and a line of its own here.
+    """
+    rubric = RUBRICS[name]
+    usual = {"gold": "a gold text", "reference": "a reference"}
+    own = {
+        "nuggets": {"most": 9},
+        "holds": {"facts": ("a fact", "another")},
+        "questions": {"kind": "any"},
+    }
+    question = Question(rubric, "a document", query="a query", **own.get(rubric.asks, usual))
+    request = request_for(question, "0" * 64, 1.0)
+    prompt = key_of(canonical_json([request.messages, request.schema]))[:16]
+    assert (digest(rubric)["digest"], prompt) == WORDS[name]
+    assert set(WORDS) == set(RUBRICS)

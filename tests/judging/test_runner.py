@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import dataclass
 
 import pytest
 
@@ -414,3 +415,29 @@ def test_store_only_grows(store):
         with pytest.raises(sqlite3.IntegrityError, match="only grows"):
             db.execute(statement)
     db.close()
+
+
+@dataclass
+class Limited(ScriptedClient):
+    """Says how many tokens an answer may have."""
+
+    limit: int = 0
+
+    @property
+    def settings(self):
+        """With the limit."""
+        return {**super().settings, "max_tokens": self.limit}
+
+
+@pytest.mark.parametrize(
+    ("again", "limit", "n_calls"),
+    [("transient", 80, 0), ("transient", 81, 1), ("none", 9000, 0), ("all", 9, 1)],
+)
+def test_limits(store, again, limit, n_calls):
+    """A lower limit asks nothing, a higher one what was cut off; both serve the grades."""
+    questions = [ask("short"), ask("long")]
+    judge_of(Limited([3, Failure("length")], limit=80), store, concurrency=1).judge(questions)
+    judge = judge_of(Limited([2] * n_calls, limit=limit), store, ask_again=again)
+    judged = judge.judge(questions)
+    assert [judgement.grade for judgement in judged.judgements] == [3, 2 if n_calls else None]
+    assert (judged.tally.n_calls, judged.tally.n_stored) == (n_calls, 2 - n_calls)

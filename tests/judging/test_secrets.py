@@ -35,6 +35,8 @@ FORMS: dict[str, Callable[[str], str]] = {
     "quoted": lambda key: quote(key, safe=""),
     "repr": repr,
     "escaped": lambda key: json.dumps(json.dumps(key)),
+    "cut off": lambda key: f"{key[:12]}... is no key",
+    "starred": lambda key: f"{key[:10]}********{key[-4:]} is no key",
 }
 
 

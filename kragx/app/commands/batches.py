@@ -15,7 +15,7 @@ from kragx.app.folder.written import claimed
 from kragx.errors import DataError, JudgingError, RetrieverError, UsageError
 from kragx.judging import DEFAULT_STORE, Judge
 from kragx.judging.batches.collecting import ELSEWHERE, Overview, look_after
-from kragx.judging.batches.lines import MOST_REQUESTS
+from kragx.judging.batches.files import MOST_REQUESTS
 from kragx.judging.batches.submitting import submit as submit_parcel
 from kragx.judging.outbox import Outbox
 from kragx.judging.store import Address
@@ -113,13 +113,10 @@ def status(
     config: _Config = None,
     settings: opt.Settings = None,
     store: _Store = str(DEFAULT_STORE),
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Say what was last known; ask nothing.")
-    ] = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Say how far the submitted batches are."""
-    for overview in _each_store(config, settings, store, ask=not offline):
+    for overview in _each_store(config, settings, store):
         show(format, overview.describe, overview.to_dict)
 
 

@@ -163,11 +163,8 @@ Fresh = Annotated[bool, typer.Option("--fresh", help="Take over no answers of an
 MaxCalls = Annotated[int | None, typer.Option(help="The most calls that each judge may make.")]
 MaxTokens = Annotated[int | None, typer.Option(help="The most tokens that each judge may use.")]
 BudgetPer = Annotated[
-    Literal["run", "day", "week", "month", "year", "total"] | None,
-    typer.Option(
-        help="What the limits are of: this run (default), or all that the store has of this day, "
-        "week, month or year in UTC, or in total."
-    ),
+    Literal["run", "total"] | None,
+    typer.Option(help="What the limits are of: this run (default), or all that the store has."),
 ]
 
 # What is shown and written

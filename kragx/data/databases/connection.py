@@ -28,13 +28,10 @@ class Opened(NamedTuple):
     Attributes:
         connection: the connection.
         read_only: whether there is no right to write.
-        lacking: the (table, column) that a database of an earlier kragx, which may only be read,
-            has not got.
     """
 
     connection: Connection
     read_only: bool
-    lacking: frozenset[tuple[str, str]] = frozenset()
 
 
 def opened(address: Address, schema: Schema, *, make: bool) -> Opened:
@@ -77,32 +74,6 @@ def transaction(connection: Connection, *, write: bool = False) -> Iterator[Conn
         yield connection
 
 
-_COLUMNS = {
-    "sqlite": "SELECT name FROM pragma_table_info(:table)",
-    "postgresql": "SELECT column_name FROM information_schema.columns "
-    "WHERE table_schema = :schema AND table_name = :table",
-}
-
-
-def _lacking(connection: Connection, schema: Schema) -> frozenset[tuple[str, str]]:
-    """The (table, column) that a database of an earlier kragx has not got."""
-    query = text(_COLUMNS[connection.dialect.name])
-    lacking: set[tuple[str, str]] = set()
-    for table, columns in schema.later.items():
-        values = {"schema": schema.name, "table": table}
-        own = {name: values[name] for name in query.compile().params}
-        present = set(connection.scalars(query, own))
-        lacking |= {(table, column) for column in columns if column not in present}
-    return frozenset(lacking)
-
-
-def _add_lacking(connection: Connection, schema: Schema) -> None:
-    within = f"{schema.name}." if connection.dialect.name == "postgresql" else ""
-    for table, name in _lacking(connection, schema):  # another process may have been faster
-        kind = schema.tables[table].c[name].type.compile(connection.dialect)
-        connection.exec_driver_sql(f"ALTER TABLE {within}{table} ADD COLUMN {name} {kind}")
-
-
 # -- SQLite --------------------------------------------------------------------------------------
 
 
@@ -119,21 +90,12 @@ def _sqlite(path: Path, schema: Schema, make: bool) -> Opened:
     connection = create_engine("sqlite://", creator=driver, poolclass=NullPool).connect()
     try:
         with transaction(connection):
-            names = set(connection.exec_driver_sql(_TABLES).scalars())
-            if schema.first not in names:
+            if schema.first not in connection.exec_driver_sql(_TABLES).scalars():
                 raise DataError(f"{path}: an SQLite file of something else; name another")
-            lacking = _lacking(connection, schema)
-            lacks_tables = schema.later_tables - names
-        if not read_only and (lacking or lacks_tables):
-            with transaction(connection, write=True):
-                _add_lacking(connection, schema)
-                for statement in schema.of_sqlite() if lacks_tables else ():
-                    connection.exec_driver_sql(statement)
-            lacking = frozenset()
     except BaseException:
         connection.close()
         raise
-    return Opened(connection, read_only, lacking)
+    return Opened(connection, read_only)
 
 
 def _may_write(path: Path) -> bool:
@@ -207,17 +169,10 @@ def _postgresql(address: Address, schema: Schema, make: bool) -> Opened:
                     _make(connection, schema)
                     version, read_only = _state(connection, schema)
         _check(str(address), version or 0, schema)
-        with connection.begin():
-            lacking = _lacking(connection, schema)
-        if lacking and not read_only:
-            with connection.begin():
-                _alone(connection, schema)
-                _add_lacking(connection, schema)
-            lacking = frozenset()
     except BaseException:
         connection.close()
         raise
-    return Opened(connection, read_only, lacking)
+    return Opened(connection, read_only)
 
 
 def _alone(connection: Connection, schema: Schema) -> None:
@@ -228,14 +183,14 @@ def _alone(connection: Connection, schema: Schema) -> None:
 def _state(connection: Connection, schema: Schema) -> tuple[int | None, bool]:
     """The version of the tables, None where there are none, and whether they may only be read."""
     # Not to_regclass, which may not see what another session has made a moment ago.
-    there = connection.scalar(
+    n_tables = connection.scalar(
         text(
             "SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
             "WHERE nspname = :schema AND relname = 'versions'"
         ),
         {"schema": schema.name},
     )
-    if not there:
+    if not n_tables:
         return None, False
     version = connection.scalar(text(f"SELECT max(version) FROM {schema.name}.versions"))
     may_write = connection.scalar(
@@ -248,10 +203,10 @@ def _state(connection: Connection, schema: Schema) -> tuple[int | None, bool]:
 
 
 def _make(connection: Connection, schema: Schema) -> None:
-    there = connection.scalar(
+    n_schemas = connection.scalar(
         text("SELECT count(*) FROM pg_namespace WHERE nspname = :name"), {"name": schema.name}
     )
-    if not there:
+    if not n_schemas:
         connection.exec_driver_sql(f"CREATE SCHEMA {schema.name}")
     for statement in schema.of_postgresql():
         connection.exec_driver_sql(statement)

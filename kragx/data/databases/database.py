@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, Connection, Row, Select, Table, func, null, select
+from sqlalchemy import Column, Connection, Row, Select, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
@@ -46,7 +46,7 @@ class Database:
         self._address, self._schema, self._waits = address, schema, waits
         self._lock = threading.Lock()
         try:
-            self._connection, read_only, self._lacking = opened(address, schema, make=make)
+            self._connection, read_only = opened(address, schema, make=make)
         except (SQLAlchemyError, OSError) as error:
             problem = f"cannot be opened as a {schema.what}: {reason(error)}"
             raise DataError(f"{address}: {problem}") from None
@@ -80,15 +80,15 @@ class Database:
         if write and self.read_only:
             problem = f"the {self._schema.what} may only be read"
             raise StoreFailedError(problem, path=str(self._address))
-        left = iter(() if self._address.path else self._waits if waits is None else waits)
+        waits_left = iter(() if self._address.path else self._waits if waits is None else waits)
         while True:
             try:
                 with self._lock, transaction(self._connection, write=write):
                     return work(self._connection)
             except SQLAlchemyError as error:
-                wait = next(left, None) if isinstance(error, OperationalError) else None
-                most = seconds_left()
-                if wait is None or (most is not None and wait > most):
+                wait = next(waits_left, None) if isinstance(error, OperationalError) else None
+                seconds = seconds_left()
+                if wait is None or (seconds is not None and wait > seconds):
                     problem = f"the {self._schema.what} failed: {reason(error)}"
                     raise StoreFailedError(problem, path=str(self._address)) from None
             time.sleep(wait)
@@ -128,11 +128,6 @@ class Database:
             if len(page) < MOST_VALUES:  # it was the last one
                 return
 
-    def last(self, table: str) -> int:
-        """The highest id of a table; 0 if it is empty."""
-        query = select(func.max(self._schema.tables[table].c.id))
-        return self.do(lambda db: db.scalars(query).one()) or 0
-
     def lasts(self) -> dict[str, int]:
         """The highest id of each table, at one moment; 0 of an empty one."""
         row = self.do(lambda db: db.execute(self._lasts).one())
@@ -142,13 +137,12 @@ class Database:
     def _lasts(self) -> Select[Any]:
         tables = self._schema.tables.items()
         return select(
-            *(select(func.max(own.c.id)).scalar_subquery().label(name) for name, own in tables)
+            *(select(func.max(table.c.id)).scalar_subquery().label(name) for name, table in tables)
         )
 
     def _query(self, table: str, names: Iterable[str]) -> Select[Any]:
         columns = self._schema.tables[table].c
-        of_names = (null() if (table, name) in self._lacking else columns[name] for name in names)
-        query = select(*of_names).select_from(self._schema.tables[table])
+        query = select(*(columns[name] for name in names))
         return query.order_by(columns.id) if "id" in columns else query
 
 

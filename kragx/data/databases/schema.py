@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -39,9 +39,7 @@ class Schema:
         what: what people call such a database, in messages.
         metadata: the tables.
         version: of the tables.
-        grow: names of the tables whose rows neither change nor go; every version has the first one.
-        later: columns that databases of earlier versions of kragx lack, by table.
-        later_tables: names of tables that they lack.
+        grow: names of the tables whose rows neither change nor go.
         lock: the number of PostgreSQL's advisory lock of who makes or changes the tables.
     """
 
@@ -51,8 +49,6 @@ class Schema:
     version: int
     grow: tuple[str, ...]
     lock: int
-    later: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    later_tables: frozenset[str] = frozenset()
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -61,7 +57,7 @@ class Schema:
 
     @property
     def first(self) -> str:
-        """The name of a table that every version has."""
+        """The name of a table by which such a database is told from another."""
         return self.grow[0]
 
     def of_sqlite(self) -> Iterator[str]:

@@ -20,6 +20,13 @@ _MARK = "kragx"
 ENDED = ("completed", "expired", "cancelled")
 """Statuses of batches whose answers are there, as many as there are."""
 
+_AGAIN = "nothing is lost: run the same command again"
+_REMEDIES = {
+    401: "is the key right?",
+    403: "may this key use batches?",
+    404: "is there a server that knows batches at judge.base_url, and is it the same account?",
+}
+
 
 class RefusedError(JudgingError):
     """The provider has said no: what was asked for was surely not done."""
@@ -37,7 +44,7 @@ class Remote:
         id: the provider's.
         status: its word for how far it is.
         uid: ours, if it is one of ours.
-        n_requests, n_completed, n_failed: as it counts.
+        n_requests, n_answered: as it counts.
         files: of answers, and of errors.
         created: when, in seconds since 1970.
         problems: why it failed.
@@ -45,12 +52,11 @@ class Remote:
 
     id: str
     status: str
-    uid: str | None
+    uid: object
     n_requests: int
-    n_completed: int
-    n_failed: int
+    n_answered: int
     files: tuple[str, ...]
-    created: float
+    created: int
     problems: tuple[str, ...]
 
 
@@ -64,7 +70,12 @@ class BatchService:
 
     def __init__(self, client: AsyncOpenAI, secrets: Secrets) -> None:
         # Asking again does no harm but where a batch is made.
-        self._client, self._again = client, client.with_options(max_retries=2)
+        retrying = client.with_options(max_retries=2)
+        self._client = client
+        self._files, self._batches = (
+            retrying.files.with_raw_response,
+            retrying.batches.with_raw_response,
+        )
         self._mask = secrets.mask
 
     async def aclose(self) -> None:
@@ -74,9 +85,8 @@ class BatchService:
     async def upload(self, name: str, content: bytes) -> str:
         """Upload a file of requests; its id."""
         file = (name, content, "application/jsonl")
-        files = self._again.files.with_raw_response
-        answer = await self._plain("uploading a file", files.create(file=file, purpose="batch"))
-        return self._text(answer, "id")
+        call = self._files.create(file=file, purpose="batch")
+        return self._text(await self._plain("uploading a file", call), "id")
 
     async def create(self, file: str, endpoint: str, uid: str) -> Remote:
         """Have the requests of a file run.
@@ -84,17 +94,16 @@ class BatchService:
         Raises:
             RefusedError: it is surely not run. After any other error it may be; see `find`.
         """
-        batches = self._client.batches.with_raw_response
         options: Any = {"input_file_id": file, "endpoint": endpoint, "metadata": {_MARK: uid}}
+        batches = self._client.batches.with_raw_response
         call = batches.create(completion_window="24h", **options)
         return self._remote(await self._plain("making a batch", call))
 
     async def find(self, uid: str, since: float) -> Remote | None:
         """The batch with this id of ours, made since then (seconds since 1970), if there is one."""
-        batches = self._again.batches.with_raw_response
         after: dict[str, Any] = {}
         while True:
-            page = await self._plain("listing batches", batches.list(limit=100, **after))
+            page = await self._plain("listing batches", self._batches.list(limit=100, **after))
             listed = page.get("data")
             if not isinstance(listed, list):
                 raise self._odd("listing batches", page)
@@ -113,13 +122,12 @@ class BatchService:
         Raises:
             GoneError: the provider knows none of that id.
         """
-        batches = self._again.batches.with_raw_response
-        return self._remote(await self._plain(f"looking at {batch}", batches.retrieve(batch)))
+        call = self._batches.retrieve(batch)
+        return self._remote(await self._plain(f"looking at {batch}", call))
 
     async def cancel(self, batch: str) -> None:
         """Have a batch run no further."""
-        batches = self._again.batches.with_raw_response
-        await self._plain(f"cancelling {batch}", batches.cancel(batch))
+        await self._plain(f"cancelling {batch}", self._batches.cancel(batch))
 
     async def download(self, file: str) -> bytes:
         """What a file holds.
@@ -127,22 +135,17 @@ class BatchService:
         Raises:
             GoneError: the provider has not got it.
         """
-        with self._said(f"downloading {file}"):
-            response = await self._again.files.with_raw_response.content(file)
-            return response.http_response.content
+        return await self._bytes(f"downloading {file}", self._files.content(file))
 
     async def delete(self, file: str) -> None:
         """Remove a file."""
-        files = self._again.files.with_raw_response
-        await self._plain(f"deleting {file}", files.delete(file))
+        await self._plain(f"deleting {file}", self._files.delete(file))
 
     # -- reading what it says --------------------------------------------------------------------
 
     async def _plain(self, what: str, call: Awaitable[Any]) -> Mapping[str, Any]:
         """A response's JSON object, as it came: no field of it is taken for granted."""
-        with self._said(what):
-            response = await call
-            content = response.http_response.content
+        content = await self._bytes(what, call)
         try:
             value = json.loads(content)
         except (ValueError, RecursionError):
@@ -151,18 +154,22 @@ class BatchService:
             raise self._odd(what, content)
         return value
 
+    async def _bytes(self, what: str, call: Awaitable[Any]) -> bytes:
+        with self._saying(what):
+            content: bytes = (await call).http_response.content
+            return content
+
     @contextmanager
-    def _said(self, what: str) -> Iterator[None]:
+    def _saying(self, what: str) -> Iterator[None]:
         import openai
 
         try:
             yield
         except openai.APIStatusError as error:
             status = error.status_code
+            kind: type[JudgingError] = GoneError if status == 404 else RefusedError
             if status in (408, 409) or status >= 500:  # it may have been done all the same
                 kind = JudgingError
-            else:
-                kind = GoneError if status == 404 else RefusedError
             problem = f"judge: {what} failed: {self._mask(str(error))}"
             raise kind(problem, remedy=_REMEDIES.get(status, "")) from None
         except openai.APIError as error:
@@ -173,18 +180,15 @@ class BatchService:
     def _remote(self, batch: Any) -> Remote:
         if not isinstance(batch, dict):
             raise self._odd("a batch", batch)
-        counts, metadata = batch.get("request_counts"), batch.get("metadata")
-        counts = counts if isinstance(counts, dict) else {}
-        errors = (batch.get("errors") or {}).get("data") or ()
-        uid = metadata.get(_MARK) if isinstance(metadata, dict) else None
+        counts = _object(batch.get("request_counts"))
+        errors = _object(batch.get("errors")).get("data") or ()
         files = (batch.get("output_file_id"), batch.get("error_file_id"))
         return Remote(
             id=self._text(batch, "id"),
             status=self._text(batch, "status"),
-            uid=uid if isinstance(uid, str) else None,
+            uid=_object(batch.get("metadata")).get(_MARK),
             n_requests=_whole(counts.get("total")),
-            n_completed=_whole(counts.get("completed")),
-            n_failed=_whole(counts.get("failed")),
+            n_answered=_whole(counts.get("completed")) + _whole(counts.get("failed")),
             files=tuple(file for file in files if isinstance(file, str) and file),
             created=_whole(batch.get("created_at")),
             problems=tuple(self._mask(_problem(error)) for error in errors),
@@ -204,12 +208,8 @@ class BatchService:
         )
 
 
-_AGAIN = "nothing is lost: run the same command again"
-_REMEDIES = {
-    401: "is the key right?",
-    403: "may this key use batches?",
-    404: "is there a server that knows batches at judge.base_url, and is it the same account?",
-}
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _whole(value: object) -> int:

@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from kragx.errors import JudgingError, UsageError
-from kragx.judging.batches.lines import MOST_BYTES, MOST_REQUESTS, in_files, request_line
+from kragx.judging.batches.files import MOST_BYTES, MOST_REQUESTS, in_files, request_line
 from kragx.judging.batches.service import BatchService, RefusedError
 from kragx.judging.budget import Price, Used
 from kragx.judging.counting import about_prompt, about_spent, most_tokens
 from kragx.judging.keys import digest
 from kragx.judging.outbox import Parcel
-from kragx.judging.periods import used_of
-from kragx.judging.prompt import messages, request_for
+from kragx.judging.prompt import messages
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.batch import Batch
+from kragx.judging.store.spending import used_of
 from kragx.judging.tally import Spent
 from kragx.printing import Line, Part, Result, phrase, warning
 
@@ -153,28 +153,11 @@ async def submit(
             "costs (0.5 for half), or give the budget in calls or tokens",
         )
     client: Any = settings.client
-    try:
-        with Store(settings.store, make=False) as store:
-            limits = used_of(settings.budget, store, settings.prices)
-    except NoStoreError:
-        limits = used_of(settings.budget, None, settings.prices)
-    about, lines = Spent(), []
-    most: dict[str, Used] = {}
-    # The judges of a panel share the budget of a run; of other periods the store tells.
-    fellows = sum((fellow.submitted for fellow in settings.ledger.fellows), Used())
-    total = Used()
-    for key, (question, _) in parcel.wanted.items():
-        request = request_for(question, key, settings.timeout)
-        most[key] = Used.of(most_tokens(request, settings.output_limit), price)
-        total = total + most[key]
-        if any(
-            budget.lacking(others + total + (fellows if budget.per == "run" else Used()))
-            for budget, others in limits
-        ):
-            break
-        settings.ledger.submitted = total
-        about.add(about_spent(request))
-        lines.append((key, request_line(key, client.batch_endpoint, client.body(request))))
+    amounts, about = _within_budget(parcel, price)
+    lines = [
+        (key, request_line(key, client.batch_endpoint, client.body(parcel.request(key))))
+        for key in amounts
+    ]
     result = Submitted(
         model=settings.model,
         batches=(),
@@ -189,12 +172,17 @@ async def submit(
     )
     if dry_run or not lines:
         return result
-    files = in_files(lines, most_requests, most_bytes)
+    batches: list[tuple[str, int]] = []
     service = BatchService(client.connected(), parcel.secrets)
     try:
         with Store(settings.store) as store:
-            submission = _Submission(parcel, store, service, price, most)
-            batches = [batch for file in files if (batch := await submission.send(file))]
+            questions = parcel.wanted.items()
+            store.note(((key, canonical) for key, (_, canonical) in questions), parcel.pairs)
+            for file in in_files(lines, most_requests, most_bytes):
+                batch = await _send(
+                    parcel, file, sum((amounts[key] for key in file), Used()), store, service
+                )
+                batches += [batch] if batch else []
     finally:
         await service.aclose()
     n_questions = sum(n for _, n in batches)
@@ -206,68 +194,75 @@ async def submit(
     )
 
 
-class _Submission:
-    """Makes batches of a parcel's questions."""
+def _within_budget(parcel: Parcel, price: Price | None) -> tuple[dict[str, Used], Spent]:
+    """The most that each question may take, as many as fit, and about what all of them do."""
+    settings = parcel.settings
+    try:
+        with Store(settings.store, make=False) as store:
+            limits = used_of(settings.budget, store, settings.prices)
+    except NoStoreError:
+        limits = used_of(settings.budget, None, settings.prices)
+    # The judges of a panel share the budget of a run; of all runs the store tells.
+    fellows = sum((fellow.submitted for fellow in settings.ledger.fellows), Used())
+    amounts: dict[str, Used] = {}
+    about, total = Spent(), Used()
+    for key in parcel.wanted:
+        request = parcel.request(key)
+        at_most = Used.of(most_tokens(request, settings.output_limit), price)
+        total = total + at_most
+        if any(
+            budget.lacking(used + total + (fellows if budget.per == "run" else Used()))
+            for budget, used in limits
+        ):
+            break
+        settings.ledger.submitted = total
+        amounts[key] = at_most
+        about.add(about_spent(request))
+    return amounts, about
 
-    def __init__(
-        self,
-        parcel: Parcel,
-        store: Store,
-        service: BatchService,
-        price: Price | None,
-        most: Mapping[str, Used],
-    ) -> None:
-        self._parcel, self._service, self._most = parcel, service, most
-        self._register = store.batches
-        settings, questions = parcel.settings, [question for question, _ in parcel.wanted.values()]
-        rubrics = {id(question.rubric): question.rubric for question in questions}
-        digests = {number: digest(rubric)["digest"] for number, rubric in rubrics.items()}
-        self._questions = {
-            key: (digests[id(question.rubric)], about_prompt(messages(question, key)))
-            for key, (question, _) in parcel.wanted.items()
-        }
-        client: Any = settings.client
-        self._about = {
-            "client": parcel.secrets.masked(dict(client.settings)),
-            "reach": client.reach,
-            "dialect": str(client.dialect),
-            "price": price and asdict(price),
-            "currency": settings.currency,
-            "rubrics": {digests[number]: asdict(rubric) for number, rubric in rubrics.items()},
-        }
-        self._endpoint = client.batch_endpoint
-        wanted = parcel.wanted.items()
-        store.note(((key, canonical) for key, (_, canonical) in wanted), parcel.pairs)
 
-    async def send(self, file: Mapping[str, bytes]) -> tuple[str, int] | None:
-        """Have the lines of a file run, but for those that are in another batch meanwhile."""
-        uid = uuid.uuid4().hex
-        questions = {key: self._questions[key] for key in file}
-        again = self._parcel.settings.ask_pending
-        most = sum((self._most[key] for key in file), Used())
-        about = {**self._about, "most": asdict(most)}
-        keys = self._register.plan(uid, about, questions, again=again)
-        if not keys:
-            return None
-        content = b"".join(line for key, line in file.items() if key in keys)
-        try:
-            name = await self._service.upload(f"kragx-{uid}.jsonl", content)
-        except JudgingError as error:  # nothing can run
-            self._register.move(uid, "planned", "given up", problems=[error.problem])
-            raise
-        # From here on a batch may have been made, whatever becomes of this process.
-        if not self._register.move(uid, "planned", "uploaded", file=name):
-            await self._service.delete(name)
-            raise _taken_over(len(keys))
-        try:
-            remote = await self._service.create(name, self._endpoint, uid)
-        except RefusedError as error:
-            self._register.move(uid, "uploaded", "given up", problems=[error.problem])
-            raise
-        if not self._register.move(uid, "uploaded", "submitted", id=remote.id):
-            await self._service.cancel(remote.id)
-            raise _taken_over(len(keys))
-        return remote.id, len(keys)
+async def _send(
+    parcel: Parcel, file: Mapping[str, bytes], most: Used, store: Store, service: BatchService
+) -> tuple[str, int] | None:
+    """Have the lines of a file run, but for those that are in another batch meanwhile."""
+    uid, register = uuid.uuid4().hex, store.batches
+    asked = {key: parcel.wanted[key][0] for key in file}
+    rubrics = {id(question.rubric): question.rubric for question in asked.values()}
+    digests = {number: digest(rubric)["digest"] for number, rubric in rubrics.items()}
+    questions = {
+        key: (digests[id(question.rubric)], about_prompt(messages(question, key)))
+        for key, question in asked.items()
+    }
+    client: Any = parcel.settings.client
+    about = {
+        "client": parcel.secrets.masked(dict(client.settings)),
+        "reach": client.reach,
+        "dialect": str(client.dialect),
+        "rubrics": {digests[number]: asdict(rubric) for number, rubric in rubrics.items()},
+        "most": asdict(most),
+    }
+    keys = register.plan(uid, about, questions, again=parcel.settings.ask_pending)
+    if not keys:
+        return None
+    content = b"".join(line for key, line in file.items() if key in keys)
+    try:
+        name = await service.upload(f"kragx-{uid}.jsonl", content)
+    except JudgingError as error:  # nothing can run
+        register.move(uid, "planned", "given up", problems=[error.problem])
+        raise
+    # From here on a batch may have been made, whatever becomes of this process.
+    if not register.move(uid, "planned", "uploaded", file=name):
+        await service.delete(name)
+        raise _taken_over(len(keys))
+    try:
+        remote = await service.create(name, client.batch_endpoint, uid)
+    except RefusedError as error:
+        register.move(uid, "uploaded", "given up", problems=[error.problem])
+        raise
+    if not register.move(uid, "uploaded", "submitted", id=remote.id):
+        await service.cancel(remote.id)
+        raise _taken_over(len(keys))
+    return remote.id, len(keys)
 
 
 def _taken_over(n_questions: int) -> JudgingError:

@@ -138,8 +138,10 @@ def _read(
 
 def _first(choices: Sequence[Any]) -> Any:
     """The choice with the index 0, wherever it stands; without one that which comes first."""
-    own = (choice for choice in choices if isinstance(choice, Mapping) and choice.get("index") == 0)
-    return next(own, choices[0])
+    indexed = (
+        choice for choice in choices if isinstance(choice, Mapping) and choice.get("index") == 0
+    )
+    return next(indexed, choices[0])
 
 
 def _tokens(choice: Mapping[str, Any]) -> tuple[Token, ...]:
@@ -161,8 +163,8 @@ def _chance(token: Mapping[str, Any]) -> tuple[bytes, float]:
 
 def _bytes(token: Mapping[str, Any]) -> bytes:
     # A token may be a part of a letter, as of Korean ones, which only its bytes tell.
-    own = token.get("bytes")
-    return bytes(own) if isinstance(own, list) else str(token["token"]).encode()
+    content = token.get("bytes")
+    return bytes(content) if isinstance(content, list) else str(token["token"]).encode()
 
 
 def _arguments(calls: object) -> str | None:

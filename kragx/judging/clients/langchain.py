@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,14 +96,6 @@ class LangChainClient:
         That is whatever else it was made with, but for secrets that came from variables, and what
         no answer depends on. Texts stand there as hashes.
         """
-        return self._settings(_bare)
-
-    @property
-    def earlier_settings(self) -> tuple[Mapping[str, Any], ...]:
-        """The same as version 0.1.0 wrote it: with the hashes of limits, too."""
-        return (self._settings(dict),)
-
-    def _settings(self, kept: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         options = {name: getattr(self.chat, name, None) for name in _OPTIONS}
         address = self._first(_ADDRESSES)
         kind = type(self.chat)
@@ -115,13 +107,13 @@ class LangChainClient:
             **({"structured_output": dict(self.options)} if self.options else {}),
         }
         made_with = given(self.chat, _MORE) if self.args is None else without_secrets(self.args)
-        known = dict.fromkeys(_NAMES, "model") | dict.fromkeys(_ADDRESSES, "base_url")
-        more = {
+        names = dict.fromkeys(_NAMES, "model") | dict.fromkeys(_ADDRESSES, "base_url")
+        args = {
             name: value if isinstance(value, (int, float)) else _digest(value)
-            for name, value in kept(made_with).items()
-            if name not in _NO_MATTER and _address(value) != settings.get(known.get(name, name))
+            for name, value in _bare(made_with).items()
+            if name not in _NO_MATTER and _address(value) != settings.get(names.get(name, name))
         }
-        return {**settings, "args": more} if more else settings
+        return {**settings, "args": args} if args else settings
 
     @property
     def secrets(self) -> list[str]:
@@ -177,13 +169,13 @@ class LangChainClient:
         response = responses[-1] if responses else None
         if response is None:
             return failure_of(output) if isinstance(output, Exception) else _read(output)
-        heard = response.status_code, response.headers, response.content
+        reply = response.status_code, response.headers, response.content
         if response.url.path.endswith("/chat/completions"):
-            return read_response(*heard, has_tool=True)
+            return read_response(*reply, has_tool=True)
         if isinstance(output, Exception):
-            return with_remedy(unread(*heard, output), chat)
-        twice = _twice(response.content)
-        return Failure("invalid_json", twice) if twice else _read(output)
+            return with_remedy(unread(*reply, output), chat)
+        problem = _twice(response.content)
+        return Failure("invalid_json", problem) if problem else _read(output)
 
 
 def _twice(body: bytes) -> str | None:

@@ -51,17 +51,17 @@ def connect(chat: Any) -> Connected:
     if not hasattr(sdk, "with_options"):
         _warn_of_retries(chat)
         return Connected(chat)
-    own = None
+    http_client = None
     if getattr(chat, "http_async_client", None) is None:
         proxy = getattr(chat, "anthropic_proxy", None)
         kind = _package(sdk).DefaultAsyncHttpxClient
-        own = bounded(kind(**({"proxy": proxy} if proxy else {})))
-    sdk = sdk.with_options(max_retries=0, **({"http_client": own} if own else {}))
+        http_client = bounded(kind(**({"proxy": proxy} if proxy else {})))
+    sdk = sdk.with_options(max_retries=0, **({"http_client": http_client} if http_client else {}))
     copy = chat.model_copy()
     copy.__dict__[name] = sdk  # of Anthropic a cached property
     if name == "root_async_client":
         copy.async_client = sdk.chat.completions
-    return Connected(copy, own.aclose if own else None)
+    return Connected(copy, http_client.aclose if http_client else None)
 
 
 def package_of(chat: Any) -> str:
@@ -72,8 +72,8 @@ def package_of(chat: Any) -> str:
 
 
 def _made_again(chat: Any, **changes: Any) -> Any:
-    given = {name: getattr(chat, name) for name in chat.model_fields_set if name != "client"}
-    return type(chat)(**given | changes)
+    options = {name: getattr(chat, name) for name in chat.model_fields_set if name != "client"}
+    return type(chat)(**options | changes)
 
 
 def _package(sdk: Any) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -18,14 +18,12 @@ from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
 from kragx.judging.clients.failures import failed
 from kragx.judging.clients.http import UnreadableError, as_utf_8, bounded, trusted
-from kragx.judging.clients.pools import Pools
 from kragx.plugins import (
     check_options,
     named_secret,
     one_of,
     optional,
     whole,
-    without_secrets,
     without_variables,
 )
 from kragx.printing import phrase
@@ -95,7 +93,7 @@ class OpenAIClient:
     )
     api_version: Annotated[str | None, optional(checks.text)] = None
     logprobs: bool = False
-    _open: dict[asyncio.AbstractEventLoop, Pools] = field(
+    _open: dict[asyncio.AbstractEventLoop, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -118,19 +116,11 @@ class OpenAIClient:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Provider, server, model and sampling; what is not set is not sent."""
-        return self._settings(without_variables)
-
-    @property
-    def earlier_settings(self) -> tuple[Mapping[str, Any], ...]:
-        """The same as version 0.1.0 wrote it: with texts of variables in `extra_body`."""
-        return (self._settings(without_secrets),)
-
-    def _settings(self, kept: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         base_url = self.base_url or "https://api.openai.com/v1"
         # The strict schema is what is asked for first anyway.
         form = None if self.answer_format == "json_schema" else self.answer_format
-        more = {
-            "extra_body": kept(self.extra_body or {}),
+        options = {
+            "extra_body": without_variables(self.extra_body or {}),
             "answer_format": form,
             "headers": self._header_hashes(),
             "api_version": self.api_version,
@@ -139,7 +129,7 @@ class OpenAIClient:
             "provider": "openai",
             "base_url": self.endpoint or base_url.rstrip("/"),
             **self._sampling,
-            **{name: value for name, value in more.items() if value},
+            **{name: value for name, value in options.items() if value},
         }
 
     def _header_hashes(self) -> dict[str, str]:
@@ -201,9 +191,8 @@ class OpenAIClient:
         try:
             # The whole of it: a server that sends on and on, a byte at a time, is no answer either.
             async with asyncio.timeout(request.timeout):
-                with self._pools().client() as client:
-                    completions = client.chat.completions.with_raw_response
-                    return (await completions.create(**options)).http_response
+                completions = self._connected().chat.completions.with_raw_response
+                return (await completions.create(**options)).http_response
         except TimeoutError:
             return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
         except openai.APIStatusError as error:
@@ -247,9 +236,9 @@ class OpenAIClient:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        pools = self._open.pop(asyncio.get_running_loop(), None)
-        if pools is not None:
-            await pools.close()
+        client = self._open.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
 
     @property
     def _sampling(self) -> dict[str, Any]:
@@ -266,14 +255,16 @@ class OpenAIClient:
         }
         return {name: value for name, value in options.items() if value is not None}
 
-    def _pools(self) -> Pools:
+    def _connected(self) -> AsyncOpenAI:
+        """The official client of the running event loop, for bodies within bounds."""
         loop = asyncio.get_running_loop()
         if loop not in self._open:
             from openai import DefaultAsyncHttpxClient
 
-            kind = DefaultAsyncHttpxClient
-            self._open[loop] = Pools(lambda: self._made(bounded(kind(verify=trusted(kind)))))
-        return self._open[loop]
+            http_client = DefaultAsyncHttpxClient(verify=trusted(DefaultAsyncHttpxClient))
+            self._open[loop] = self._made(bounded(http_client))
+        client: AsyncOpenAI = self._open[loop]
+        return client
 
     def _made(self, http_client: Any) -> AsyncOpenAI:
         from openai import AsyncAzureOpenAI, AsyncOpenAI

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kragx.errors import DataError, UsageError, shorten
-from kragx.judging.budget import Price, Used
+from kragx.judging.budget import Used
 from kragx.printing import phrase
 
 OPEN = ("planned", "uploaded", "submitted")
@@ -46,14 +46,8 @@ class Batch:
         return str(self.detail.get("id") or self.uid)
 
     @property
-    def price(self) -> Price | None:
-        """Of its tokens; None if none was known when it was submitted."""
-        price = self.about.get("price")
-        return Price(**price) if price else None
-
-    @property
     def most(self) -> Used:
-        """What its answers may take at most, at that price."""
+        """What its answers may take at most."""
         return Used(**self.about["most"])
 
     @property
@@ -84,7 +78,7 @@ def in_order(rows: Iterable[tuple[str, str, str, str]], path: str) -> list[Batch
 def _first(uid: str, at: str, about: Mapping[str, Any]) -> Batch:
     """A batch as it was planned, if what it says of itself can be used."""
     batch = Batch(uid, at, "planned", at, about, {})
-    about["client"]["model"], about["rubrics"], batch.price, Used() + batch.most
+    about["client"]["model"], about["rubrics"], Used() + batch.most
     return batch
 
 

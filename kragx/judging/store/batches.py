@@ -4,12 +4,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, inspect, select, text
+from sqlalchemy import Connection, Table, insert, select, text
 
-from kragx.data.databases.database import insert_rows, rows_of
+from kragx.data.databases.database import Database, insert_rows, rows_of
 from kragx.judging.store.batch import Batch, in_order
 from kragx.judging.store.claims import live
-from kragx.judging.store.database import Database
 from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batch_states, claims
 from kragx.judging.store.values import now
 
@@ -65,10 +64,10 @@ class Register:
         def work(db: Connection) -> set[str]:
             _alone(db, claims)
             # A claim goes after its answer has come: this order misses neither.
-            taken = set() if again else live(db) | self._pending(db, uid)
+            busy = set() if again else live(db) | self._pending(db, uid)
             graded = select(attempts.c.key).where(attempts.c.grade.is_not(None))
-            taken |= {key for (key,) in rows_of(db, graded, attempts.c.key, questions)}
-            free = questions.keys() - taken
+            busy |= {key for (key,) in rows_of(db, graded, attempts.c.key, questions)}
+            free = questions.keys() - busy
             if free:
                 _add(db, uid, "planned", about)
                 rows = [
@@ -103,9 +102,6 @@ class Register:
         return set(db.scalars(select(columns.key).where(columns.uid.in_(others))))
 
     def _batches(self, db: Connection) -> list[Batch]:
-        # A file of an earlier version that may only be read.
-        if self._database.read_only and not inspect(db).has_table(batch_states.name):
-            return []
         columns = batch_states.c
         query = select(*(columns[name] for name in _STATE)).order_by(columns.id)
         return in_order(((*row,) for row in db.execute(query)), self._path)

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from sqlalchemy import ColumnElement, Connection, delete, literal_column, or_, select, update
 
-from kragx.data.databases.database import insert_rows
-from kragx.judging.store.database import Database
+from kragx.data.databases.database import Database, insert_rows
 from kragx.judging.store.tables import claims
 
 LASTS = 30.0
@@ -65,22 +64,22 @@ class Claims:
         if ended:
             is_own = _OWN.owner == self._owner
             db.execute(delete(claims).where(is_own, _OWN.key.in_(ended)))
-        own = self._taken(db, keys)
-        if len(own) == len(keys):
-            return Claimed(own, frozenset())
+        claimed = self._taken(db, keys)
+        if len(claimed) == len(keys):
+            return Claimed(claimed, frozenset())
         now = _now(db)
-        others = db.execute(
+        rows = db.execute(
             select(_OWN.key, _OWN.owner, _OWN.until > now).where(
                 _OWN.key.in_(keys), _OWN.owner != self._owner
             )
         ).all()
-        gone = {owner for _, owner, _ in others if _is_gone(owner)}
-        left = {key for key, owner, is_live in others if owner in gone or not is_live}
-        if left:
-            is_left = or_(_OWN.until <= now, _OWN.owner.in_(gone))
-            db.execute(delete(claims).where(_OWN.key.in_(left), is_left))
-        own |= self._taken(db, left)
-        return Claimed(own, own & left)
+        dead_owners = {owner for _, owner, _ in rows if _is_gone(owner)}
+        free_keys = {key for key, owner, is_live in rows if owner in dead_owners or not is_live}
+        if free_keys:
+            is_left = or_(_OWN.until <= now, _OWN.owner.in_(dead_owners))
+            db.execute(delete(claims).where(_OWN.key.in_(free_keys), is_left))
+        claimed |= self._taken(db, free_keys)
+        return Claimed(claimed, claimed & free_keys)
 
     def _taken(self, db: Connection, keys: Collection[str]) -> frozenset[str]:
         """Those of some keys that are one's own, after claiming all that are nobody's."""
@@ -108,8 +107,8 @@ class Claims:
 def live(db: Connection) -> set[str]:
     """The keys that somebody is about to ask, or is asking."""
     rows = db.execute(select(_OWN.key, _OWN.owner).where(_OWN.until > _now(db))).all()
-    gone = {owner for owner in {owner for _, owner in rows} if _is_gone(owner)}
-    return {key for key, owner in rows if owner not in gone}
+    dead_owners = {owner for owner in {owner for _, owner in rows} if _is_gone(owner)}
+    return {key for key, owner in rows if owner not in dead_owners}
 
 
 def _now(db: Connection) -> ColumnElement[float]:

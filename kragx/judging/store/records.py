@@ -18,8 +18,8 @@ def record(
 ) -> dict[str, Any]:
     """An attempt as it is exported, with its question and the (query, document) ids of each key."""
     values = zip(COLUMNS, VALUES(attempt))
-    own = {name: value for name, value in values if value is not None}
-    return own | {"question": question, "pairs": pairs.get(attempt.key, [])}
+    attempt_values = {name: value for name, value in values if value is not None}
+    return attempt_values | {"question": question, "pairs": pairs.get(attempt.key, [])}
 
 
 def exported(records: Iterable[Mapping[str, Any]]) -> list[Exported]:

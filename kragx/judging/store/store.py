@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -18,12 +17,11 @@ from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, now, storabl
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
+    from kragx.data.databases.database import Database
     from kragx.judging.store.batches import Register
     from kragx.judging.store.claims import Claimed, Claims
-    from kragx.judging.store.database import Database
 
-# In canonical JSON the client stands before the long texts; no other name stands between.
-_BEFORE_TEXTS = ',"document":'
+_TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 _QUESTION = ("key", "material")
 _PAIR = ("key", "query_id", "document_id")
 _Result = TypeVar("_Result")
@@ -48,9 +46,10 @@ class Store:
         self._claims: Claims | None = None
 
     def __enter__(self) -> Self:
-        from kragx.judging.store.database import Database
+        from kragx.data.databases.database import Database
+        from kragx.judging.store.tables import SCHEMA
 
-        self._database = Database(self.address, self._make)
+        self._database = Database(self.address, SCHEMA, self._make)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -120,13 +119,13 @@ class Store:
         """
         records = list(records)
         uids = {attempt.uid for attempt, *_ in records}
-        known = len(self._database.rows("attempts", ["uid"], "uid", uids))
+        n_known = len(self._database.rows("attempts", ["uid"], "uid", uids))
         self._database.insert(
             questions=_of(_QUESTION, ((attempt.key, text) for attempt, text, _ in records)),
             pairs=_of(_PAIR, (pair for *_, pairs in records for pair in pairs)),
             attempts=_rows(attempt for attempt, *_ in records),
         )
-        new = len(uids) - known
+        new = len(uids) - n_known
         return new, len(records) - new
 
     # -- claiming ----------------------------------------------------------------------------
@@ -162,56 +161,46 @@ class Store:
         The newest human grade, unless `human` is false; else the first grade, which stays the
         same whatever is added; else the newest failure.
         """
-        settled: dict[str, Judgement] = {}
+        judgements: dict[str, Judgement] = {}
         for values in self._database.rows("attempts", COLUMNS, "key", keys):
             attempt = attempt_of(values, str(self.address))
             if attempt.source != "human":
                 attempt = replace(attempt, source="store")
             elif not human:
                 continue
-            before = settled.get(attempt.key)
+            before = judgements.get(attempt.key)
             is_open = before is None or (before.source != "human" and before.grade is None)
             if is_open or attempt.source == "human":
-                settled[attempt.key] = attempt
-        return settled
-
-    def clients(self) -> list[dict[str, Any]]:
-        """The distinct settings of clients under which questions are kept."""
-        starts = self._database.distinct_starts(_BEFORE_TEXTS)
-        return [client for client in map(_client_of, starts) if client is not None]
-
-    def last(self) -> int:
-        """The number of the newest attempt; 0 if there is none."""
-        return self._database.last("attempts")
+                judgements[attempt.key] = attempt
+        return judgements
 
     def last_human(self) -> int:
         """The number of the newest grade that a person gave; 0 if there is none."""
-        return self._database.last_human()
+        from sqlalchemy import func, select
 
-    def spent(
-        self, since: datetime, *, after: int, models: bool
-    ) -> Iterator[tuple[int, str, str, bool, Spent]]:
+        from kragx.judging.store.tables import attempts
+
+        query = select(func.max(attempts.c.id)).where(attempts.c.source == "human")
+        return self._database.do(lambda db: db.scalars(query).one()) or 0
+
+    def spent(self, *, after: int) -> Iterator[tuple[int, str, str, bool, Spent]]:
         """Yield what attempts took: number, id, the model asked, whether by a batch, and tokens.
 
         Of a call without an answer that is the most it can have taken.
 
         Args:
-            since: only attempts made then or later.
             after: only attempts with a higher number.
-            models: whether the models matter; else they are empty.
         """
-        rows = self._database.spent(since.isoformat(timespec="milliseconds"), after)
-        # Version 0.1.0 wrote the model into the question alone.
-        unnamed = {key for _, _, key, _, model, *_ in rows if model is None} if models else set()
-        starts = self._database.starts_of_questions(_BEFORE_TEXTS, unnamed) if unnamed else []
-        of_start = {start: _client_of(start) or {} for start in {start for _, start in starts}}
-        of_key = {key: str(of_start[start].get("model")) for key, start in starts}
-        for number, uid, key, source, model, *tokens in rows:
-            prompt, completion, cached = (count or 0 for count in tokens)
-            used = Spent(
-                1, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached
-            )
-            yield number, uid, model or of_key.get(key, ""), source == "batch", used
+        names = ("uid", "asked_model", "source", *_TOKENS)
+        for page in self._database.pages("attempts", names, after):
+            for number, uid, model, source, *tokens in page:
+                if source == "human":
+                    continue
+                prompt, completion, cached = (count or 0 for count in tokens)
+                spent = Spent(
+                    1, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached
+                )
+                yield number, uid, model or "", source == "batch", spent
 
     def labels(self, query_ids: Sequence[str] | None = None) -> dict[tuple[str, str], int]:
         """The newest human grade of each (query id, document id); None for those of all queries."""
@@ -260,14 +249,6 @@ class Store:
             problem = f"a question that kragx did not write, {shorten(material)}: {error}"
             raise DataError(problem, path=str(self.address)) from None
         return dict(question)
-
-
-def _client_of(start: str | None) -> dict[str, Any] | None:
-    """The client in a question's start, up to its texts; None where kragx did not write it."""
-    with suppress(ValueError, LookupError, TypeError):
-        client = json.loads(f"{(start or '')[:-1]}}}")["client"]
-        return client if isinstance(client, dict) else None
-    return None
 
 
 def _rows(attempts: Iterable[Judgement]) -> list[dict[str, Any]]:

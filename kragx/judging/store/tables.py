@@ -106,16 +106,4 @@ SCHEMA = Schema(
     version=1,
     grow=("attempts", "questions", "labels", "batch_states", "batch_questions"),
     lock=5707241101,
-    # Of version 0.1.0 and of what came after it.
-    later={
-        "attempts": (
-            "dialect",
-            "output_limit",
-            "counting",
-            "asked_model",
-            "answer",
-            "expected",
-        )
-    },
-    later_tables=frozenset({"claims", "batch_states", "batch_questions"}),
 )

@@ -42,8 +42,9 @@ class Asked:
             try:
                 raise ConnectionError(f"{self.url}: {self.key!r}")
             except ConnectionError as error:
-                said = f"{self.url} {self.key} {quote(self.key)} on {self.port}"
-                raise RuntimeError(said) from error
+                raise RuntimeError(
+                    f"{self.url} {quote(self.key)} {self.key[:12]}... on {self.port}"
+                ) from error
         if question.endswith("2"):
             return self.key  # no list of documents
         return [Document(page_content="one two three four", id="a")]
@@ -122,7 +123,7 @@ def test_a_run_and_its_folder(config, kragx, capsys, caplog):
     assert {"a.jsonl", "queries.csv", "report.json", "report.html", "config.yaml"} <= {*texts}
     texts |= {"out": done.out, "err": done.err}
     assert {name: leaks(text) for name, text in texts.items() if leaks(text)} == {}
-    failure = "https://elastic:${ES_URL}@localhost:1 ${MINE} ${MINE} on 8080"
+    failure = "https://elastic:${ES_URL}@localhost:1 ${MINE} ${MINE}... on 8080"
     assert failure in texts["a.jsonl"]
     assert failure in texts["queries.csv"]
     assert "api_key: '***', port: 512" in texts["config.yaml"]
@@ -330,11 +331,12 @@ def test_connection_strings(text, monkeypatch):
     secret=st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=9),
 )
 def test_every_form(secret):
-    """As it is, quoted or escaped: the secret, no word, is not there."""
+    """Quoted, escaped, or cut off: the secret, no word, is not there."""
     secret = f"7{secret}"
     secrets = Secrets({secret: "<>"})
     for form in (secret, repr(secret), json.dumps(secret), quote(secret), quote_plus(secret)):
         assert secrets.mask(f"x {form} y").strip("xy '\"") == "<>"
+    assert secret[:9] not in secrets.mask(f"x {secret[:-1]}... y")
 
 
 def _fails():

@@ -1,9 +1,12 @@
 """The lines of batch files: what goes into them, and what comes back."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
+
+from kragx.printing import phrase
 
 MOST_REQUESTS = 50_000
 MOST_BYTES = 190_000_000
@@ -11,6 +14,8 @@ MOST_BYTES = 190_000_000
 
 _GOOD = 200
 _NOT_RUN = ("batch_expired", "batch_cancelled")
+BROKEN = phrase("lines that cannot be read")
+UNKNOWN = phrase("lines about what was not asked")
 
 
 def request_line(key: str, url: str, body: Mapping[str, Any]) -> bytes:
@@ -43,17 +48,15 @@ class ResultLines:
         answers: status and body of each request that was answered, by its key; several where lines
             with status 200 differ.
         not_run: the keys of those that were not run before the batch ended.
-        n_lines: how many lines there are.
-        n_broken: how many of them cannot be read.
-        n_unknown: how many are of requests that the batch does not have.
+        odd: how many lines are `BROKEN` or `UNKNOWN`.
+        n_lines: how many there are.
         is_cut: whether a file ends within a line.
     """
 
     answers: dict[str, list[tuple[int, Any]]] = field(default_factory=dict)
     not_run: set[str] = field(default_factory=set)
+    odd: Counter[str] = field(default_factory=Counter)
     n_lines: int = 0
-    n_broken: int = 0
-    n_unknown: int = 0
     is_cut: bool = False
 
     def read(self, content: bytes, keys: Set[str]) -> None:
@@ -64,13 +67,13 @@ class ResultLines:
             try:
                 record = json.loads(line)
                 key = str(record["custom_id"])
-                entry = _read(record)
+                entry = _entry(record)
             except (ValueError, TypeError, LookupError, RecursionError):
-                self.n_broken += 1
+                self.odd[BROKEN] += 1
                 self.is_cut |= content.endswith(line)
                 continue
             if key not in keys:
-                self.n_unknown += 1
+                self.odd[UNKNOWN] += 1
             elif entry is None:
                 self.not_run.add(key)
             else:
@@ -79,20 +82,17 @@ class ResultLines:
 
     def _answer(self, key: str, entry: tuple[int, Any]) -> None:
         """One more line that answers a request: a good one is worth more than an error."""
-        known = self.answers.get(key, [])
-        is_better = not known or known[0][0] != _GOOD == entry[0]
-        if is_better:
+        entries = self.answers.setdefault(key, [entry])
+        if entries[0][0] != _GOOD == entry[0]:
             self.answers[key] = [entry]
-        elif entry[0] == _GOOD and entry not in known:
-            known.append(entry)
+        elif entry[0] == _GOOD and entry not in entries:
+            entries.append(entry)
 
 
-def _read(record: Mapping[str, Any]) -> tuple[int, Any] | None:
+def _entry(record: Mapping[str, Any]) -> tuple[int, Any] | None:
     """Status and body of a line; None for a request that was not run."""
     error = record.get("error")
     if error is not None:
-        if error.get("code") in _NOT_RUN:
-            return None
-        return 0, {"error": error}
+        return None if error.get("code") in _NOT_RUN else (0, {"error": error})
     response = record["response"]
     return int(response["status_code"]), response["body"]
