@@ -7,6 +7,9 @@ import pytest
 from kragx.judging import Failure, Judge, Question, Store
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.rubric import RUBRICS, read_rubric
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.state.records import Judgement
+from kragx.workshop.state.state import State
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(6)} for q in range(24)}
 JUDGE = {
@@ -107,25 +110,50 @@ def results(jsonl):
                 "query_id": f"q{at}",
                 "query": f"질문 {at}",
                 "gold": [],
-                "retrieved": [{"id": f"d{rank}", "text": f"문서 {at} {rank}"} for rank in range(3)],
+                "retrieved": [
+                    {"id": f"d{at}{rank}", "text": f"문서 {at} {rank}"} for rank in range(3)
+                ],
             }
             for at in range(5)
         )
     )
 
 
-def test_label(kragx, jsonl, here):
-    """Labels from a pipe; the same command goes on without naming a source again."""
+@pytest.fixture
+def label(kragx, monkeypatch):
+    """`kragx judge label`, in whose workshop the owner gives some pairs these grades, in order."""
+
+    def call(*arguments, grades=()):
+        def served(opened, port=None, *, browser):
+            with opened.store() as store:
+                state = State(store)
+                pairs = [(name, doc) for name, docs in state.candidates.items() for doc in docs]
+                left = [pair for pair in pairs if not state.judgements.get(pair)]
+                person = state.owner().uid
+                state.add(
+                    Judgement(question=question, document=document, person=person, grade=grade)
+                    for (question, document), grade in zip(left, grades)
+                )
+
+        monkeypatch.setattr("kragx.app.commands.label.serve", served)
+        return kragx("judge", "label", *arguments)
+
+    return call
+
+
+def test_label(label, jsonl, here):
+    """Labels of a workshop; the same command goes on without naming a source again."""
     path = results(jsonl)
-    done = kragx("judge", "label", "my.qrels", "--results", path, "--pairs", 4, stdin="3 1 q")
+    done = label("my.qrels", "--results", path, "--pairs", 4, grades=[3, 1])
     assert done.code == 0, done.err
     assert "2 of 4 labelled, in my.qrels; run again to go on" in done.err
-    again = kragx("judge", "label", "my.qrels", stdin="0\n2\n")
+    again = label("my.qrels", grades=[0, 2])
     assert "going on with the sample" in again.err
     assert "4 of 4 labelled" in again.err
     grades = [line.split()[-1] for line in (here / "my.qrels").read_text().splitlines()]
-    assert grades == ["3", "1", "0", "2"]
-    assert "질문에 직접, 빠짐없이 답한다." in done.out  # the Korean rubric, for Korean questions
+    assert sorted(grades) == ["0", "1", "2", "3"]
+    words = Workshop.open(here / "my.qrels.workshop").settings.scale
+    assert words[3] == "질문에 직접, 빠짐없이 답한다."  # the Korean rubric, for Korean texts
 
 
 def test_a_seed_below_zero(kragx, here):
@@ -138,39 +166,28 @@ def test_a_seed_below_zero(kragx, here):
         assert (done.code, "--seed" in done.err) == (2, True)
 
 
-def test_label_keeps_its_scale(kragx, jsonl, here):
+def test_label_keeps_its_scale(label, jsonl, here):
     """Going on needs no --scale again, and another one is refused."""
     path = results(jsonl)
-    kragx(
-        "judge",
-        "label",
-        "my.qrels",
-        "--results",
-        path,
-        "--scale",
-        "1-5",
-        "--pairs",
-        3,
-        stdin="0 1 2 q",
-    )
-    again = kragx("judge", "label", "my.qrels", stdin="5")
+    label("my.qrels", "--results", path, "--scale", "0-4", "--pairs", 3, grades=[1, 2])
+    again = label("my.qrels", grades=[4])
     assert "3 of 3 labelled" in again.err
     grades = [line.split()[-1] for line in (here / "my.qrels").read_text().splitlines()]
-    assert grades == ["1", "2", "5"]
-    other = kragx("judge", "label", "my.qrels", "--scale", "0-3")
-    assert (other.code, "is being labelled 1-5" in other.err) == (2, True)
-    assert kragx("judge", "label", "my.qrels", "--scale", "1..5").code == 0
+    assert sorted(grades) == ["1", "2", "4"]
+    other = label("my.qrels", "--scale", "0-3")
+    assert (other.code, "is being labelled 0-4" in other.err) == (2, True)
+    assert label("my.qrels", "--scale", "0..4").code == 0
 
 
-def test_label_whole_queries(kragx, jsonl, here):
+def test_label_whole_queries(label, jsonl, here):
     """--queries draws every pair of so many queries."""
-    kragx("judge", "label", "my.qrels", "--results", results(jsonl), "--queries", 2, stdin="000000")
+    label("my.qrels", "--results", results(jsonl), "--queries", 2, grades=[0] * 6)
     lines = (here / "my.qrels").read_text().splitlines()
     assert len(lines) == 6
     assert len({line.split()[0] for line in lines}) == 2
 
 
-def test_label_what_the_judge_graded(kragx, jsonl, here):
+def test_label_what_the_judge_graded(label, jsonl, here):
     """With a store only pairs that its judge has graded are drawn; what is left out is counted."""
     path = results(jsonl)
     asked = [
@@ -179,63 +196,82 @@ def test_label_what_the_judge_graded(kragx, jsonl, here):
             f"문서 0 {rank}",
             query="질문 0",
             query_id="q0",
-            document_id=f"d{rank}",
+            document_id=f"d0{rank}",
         )
         for rank in range(3)
     ]
     Judge(ScriptedClient([0, 3, Failure("refusal")]), store="j.sqlite", concurrency=1).judge(asked)
-    done = kragx("judge", "label", "my.qrels", "--results", path, "--store", "j.sqlite", stdin="00")
+    done = label("my.qrels", "--results", path, "--store", "j.sqlite", grades=[0, 0])
     assert "drawn from 2 pairs; 13 that the judge has not graded left out" in done.err
     assert "2 of 2 labelled" in done.err
-    assert kragx("judge", "label", "other.qrels", "--store", "none.sqlite").code == 3
+    assert label("other.qrels", "--store", "none.sqlite").code == 3
 
 
-def test_label_by_an_own_rubric(kragx, jsonl, here):
+def test_label_by_an_own_rubric(label, jsonl, here):
     """Its file gives scale and words; where only its grades are known, no others are shown."""
     (here / "mine.yaml").write_text(
         "id: mine\nasks: relevance\ninstruction: '?'\ncut: 3\n"
         "grades: {0: w0, 1: w1, 2: w2, 3: w3, 4: in full}\n"
     )
     own = read_rubric(here / "mine.yaml")
-    question = Question(own, "문서 0 0", query="질문 0", query_id="q0", document_id="d0")
+    question = Question(own, "문서 0 0", query="질문 0", query_id="q0", document_id="d00")
     Judge(ScriptedClient([4]), store="j.sqlite").judge([question])
     source = ("--results", results(jsonl), "--store", "j.sqlite")
-    done = kragx("judge", "label", "my.qrels", *source, "--rubric", "mine.yaml", stdin="hx4")
-    assert "4  in full" in done.out
-    assert (here / "my.qrels").read_text() == "q0 0 d0 4\n"
-    without = kragx("judge", "label", "other.qrels", *source, stdin="hx3")
-    assert "directly and completely" not in without.out
-    assert "빠짐없이" not in without.out
+    label("my.qrels", *source, "--rubric", "mine.yaml", grades=[4])
+    assert Workshop.open(here / "my.qrels.workshop").settings.scale[4] == "in full"
+    assert (here / "my.qrels").read_text() == "q0 0 d00 4\n"
+    label("other.qrels", *source, grades=[3])
+    scale = Workshop.open(here / "other.qrels.workshop").settings.scale
+    assert scale == {0: "0", 1: "1", 2: "2", 3: "3"}
 
 
-def test_label_a_trec_run(kragx, jsonl, here):
+def test_label_a_trec_run(label, jsonl, here):
     """A TREC run is labelled with the questions of a gold set and the texts of a corpus."""
     gold = jsonl({"query_id": "q1", "query": "why?", "gold": [{"id": "a"}]}, name="gold.jsonl")
     corpus = jsonl({"id": "a", "text": "because"}, {"id": "b", "text": "so"}, name="corpus.jsonl")
     (here / "my.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 a 2 1.0 t\n")
     source = ("--run", "my.run", "--dataset", gold)
-    assert kragx("judge", "label", "my.qrels", *source).code == 2
-    done = kragx("judge", "label", "my.qrels", *source, "--corpus", corpus, stdin="30")
+    assert label("my.qrels", *source).code == 2
+    done = label("my.qrels", *source, "--corpus", corpus, grades=[3, 0])
     assert "2 of 2 labelled" in done.err
-    assert "because" in done.out
+    documents = Workshop.open(here / "my.qrels.workshop").documents
+    assert {doc.text for doc in documents.values()} == {"because", "so"}
     (here / "other.run").write_text("q1 Q0 zz 1 2.0 t\n")
-    unknown = kragx(
-        "judge", "label", "new.qrels", "--run", "other.run", *source[2:], "--corpus", corpus
-    )
+    unknown = label("new.qrels", "--run", "other.run", *source[2:], "--corpus", corpus)
     assert (unknown.code, "'zz' has no text" in unknown.err) == (3, True)
 
 
-def test_label_refusals(kragx, jsonl, here):
-    """Without a source there is nothing to draw from; a TREC run has no text."""
-    assert kragx("judge", "label", "my.qrels").code == 2
-    assert (
-        kragx("judge", "label", "my.qrels", "--results", results(jsonl), "--scale", "0-30").code
-        == 2
-    )
-    assert kragx("judge", "label", "my.qrels", "--results", results(jsonl), "--depth", 0).code == 2
-    assert kragx("judge", "label", "no/folder/my.qrels", "--results", results(jsonl)).code == 2
+def test_label_another_sample(label, jsonl, here):
+    """Drawn anew, a sample of other pairs is not labelled in the workshop of the one before."""
+    path = results(jsonl)
+    label("my.qrels", "--results", path, "--pairs", 2, grades=[1])
+    (here / "my.qrels.sample.jsonl").unlink()
+    other = jsonl({"query_id": "x", "query": "x?", "retrieved": [{"id": "x", "text": "x"}]})
+    again = label("my.qrels", "--results", other, grades=[1])
+    assert (again.code, "pairs are not in it" in again.err) == (2, True)
+    assert "name another folder with --workshop, or remove this one" in again.err
+
+
+def test_label_documents_of_two_texts(label, jsonl, here):
+    """An id that stands for two texts is refused before anything is written."""
+    lines = [
+        {"query_id": name, "query": name, "retrieved": [{"id": "d", "text": f"text of {name}"}]}
+        for name in ("q1", "q2")
+    ]
+    done = label("my.qrels", "--results", jsonl(*lines), grades=[1])
+    assert (done.code, "'d' has two texts" in done.err) == (3, True)
+    assert not (here / "my.qrels.sample.jsonl").exists()
+
+
+def test_label_refusals(label, jsonl, here):
+    """Without a source there is nothing to draw from; grades begin with 0, and are a few."""
+    assert label("my.qrels").code == 2
+    for scale in ("0-30", "1-5"):
+        assert label("my.qrels", "--results", results(jsonl), "--scale", scale).code == 2
+    assert label("my.qrels", "--results", results(jsonl), "--depth", 0).code == 2
+    assert label("no/folder/my.qrels", "--results", results(jsonl)).code == 2
     for name in ("-", "my.qrels.gz"):
-        assert kragx("judge", "label", name, "--results", results(jsonl)).code == 2
+        assert label(name, "--results", results(jsonl)).code == 2
         assert not (here / name).exists()
         assert not (here / (name + ".sample.jsonl")).exists()
 

@@ -85,7 +85,7 @@ def label(
     """
     from kragx.workshop import labelling
     from kragx.workshop.folder.folder import FILE, Workshop, start
-    from kragx.workshop.folder.samples import scale_of
+    from kragx.workshop.folder.samples import documents_of, scale_of
 
     if str(file) == "-":
         raise UsageError("-: labels go into a file, as they are kept while you work; name one")
@@ -118,7 +118,8 @@ def label(
         if named is not None or _has_own_rubric(store):
             settings["grades"] = {} if named is None else _meanings(named, grades)
         sample = replace(sample, settings=settings)
-        scale_of(sample, "en")  # what is wrong with it is said before anything is written
+        scale_of(sample, "en")  # what no workshop can be made of is said before it is written
+        documents_of(sample)
         sample.write(sample_file)
     folder = workshop or file.with_name(f"{file.name}.workshop")
     if not (folder / FILE).exists():
