@@ -15,6 +15,7 @@ from kragx.app.report_json import report_schema
 from kragx.data import read_dataset
 from kragx.data.gold_diff import diff_gold
 from tests.report.test_page import parts
+from tests.sealing import reseal
 from tests.thoroughness import some
 
 GATES = "gates: {mrr@5: '>= 0.8', recall@5: no worse than baseline by 0.02}"
@@ -459,7 +460,7 @@ def test_compare_with_gates(run, kragx):
             ),
             (("old", "new", "--format", "yaml"), 2, "'--format': "),
             (("old", "new", "--slice", "query_typ"), 2, "no query has a value of 'query_typ'"),
-            (("old", "broken"), 3, "broken: not whole; missing: config.yaml, gold.jsonl, results"),
+            (("old", "broken"), 3, "broken: no result folder, as it has no manifest.json"),
         ],
         3,
     ),
@@ -583,7 +584,7 @@ def test_earlier_results_are_checked_before_anything_is_asked(run, here, kragx, 
     for each in plain["evaluations"]:
         each["retriever"] = f"was {each['retriever']}"
     path.write_text(json.dumps(plain), encoding="utf-8")
-    (here / "old" / "manifest.json").unlink()
+    reseal(here / "old")
     renamed = run("new", "--earlier", "old", folder="renamed")
     assert renamed.code == 2
     assert "old has no retriever of this config; it has was mine, was other" in renamed.err
@@ -614,7 +615,7 @@ def test_a_report_that_lacks_something(run, here, kragx, without, code, message)
             part = part[key]
         del part[without[-1]]
     path.write_text(json.dumps(plain), encoding="utf-8")
-    (here / "old" / "manifest.json").unlink()
+    reseal(here / "old")
     outcome = kragx("compare", "old", "new")
     assert outcome.code == code
     assert message in outcome.out + outcome.err

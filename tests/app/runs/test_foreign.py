@@ -9,7 +9,6 @@ import re
 import shutil
 import sys
 import zlib
-from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -18,6 +17,7 @@ import yaml
 
 from kragx.app import config, pipeline
 from kragx.app.folder.written import claimed
+from tests.sealing import reseal
 
 pytestmark = pytest.mark.filterwarnings("ignore:gold of one template")
 
@@ -111,18 +111,6 @@ def blocks(folder):
     text = (folder / "report.html").read_text(encoding="utf-8")
     packed = re.findall(r'<script type="application/octet-stream" id="(.*?)">(.*?)</script>', text)
     return {name: json.loads(zlib.decompress(base64.b64decode(block))) for name, block in packed}
-
-
-def reseal(folder):
-    """Make the manifest fit what stands in a folder now, as whoever sends it can."""
-    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.*")}
-    entries = {
-        name: {"size": path.stat().st_size, "sha256": sha256(path.read_bytes()).hexdigest()}
-        for name, path in paths.items()
-        if path.is_file() and name != "manifest.json"
-    }
-    text = json.dumps({"written_by": "kragx", "files": entries})
-    (folder / "manifest.json").write_text(text, encoding="utf-8")
 
 
 @pytest.fixture

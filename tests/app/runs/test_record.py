@@ -14,6 +14,7 @@ import pytest
 from kragx import evaluate
 from kragx.printing import duration
 from tests.report.test_page import parts
+from tests.sealing import reseal
 
 GOLD = [
     {"query_id": f"q{n}", "query": f"question {n}", "gold": [{"id": f"g{n}"}]} for n in range(1, 7)
@@ -261,13 +262,13 @@ def test_it_changes_no_number(repository, kragx):
 
 
 @pytest.mark.integration
-def test_a_folder_of_an_earlier_version(prepared, kragx):
+def test_a_folder_without_a_record(prepared, kragx):
     """Where nothing was recorded that is said, by report and compare; nothing is made up."""
     assert kragx("run", "run.yaml").code == 0
     report = json.loads(Path("out/report.json").read_text())
     del report["record"]
     Path("out/report.json").write_text(json.dumps(report))
-    Path("out/manifest.json").unlink()
+    reseal(Path("out"))
     assert kragx("report", "out", "--format", "json").json()["record"] is None
     said = "When and from which commit these results come is not recorded."
     assert said in kragx("report", "out", "--format", "markdown").out
@@ -300,7 +301,7 @@ def test_a_broken_record_is_bad_data(prepared, kragx):
     assert kragx("run", "run.yaml").code == 0
     report = json.loads(Path("out/report.json").read_text())
     Path("out/report.json").write_text(json.dumps({**report, "record": {"date": 5}}))
-    Path("out/manifest.json").unlink()
+    reseal(Path("out"))
     outcome = kragx("report", "out")
     assert (outcome.code, "not a report that kragx wrote" in outcome.err) == (3, True)
 
