@@ -125,17 +125,19 @@ def label(
     if not (folder / FILE).exists():
         start(folder, sample=sample_file)
     opened = Workshop.open(folder)
-    _write(file, grades, sample, opened, labels)
+    _write(file, grades, sample, opened, labels)  # what an interrupted session left
     try:
         serve(opened, port, browser=browser)
     finally:
-        _write(file, grades, sample, opened, {})
+        n, of = _write(file, grades, sample, opened, {}), len(sample.items)
+        done = phrase("{n} of {of} labelled, in {path}", n=n, of=of, path=file)
+        say(joined("; ", [done, "" if n >= of else phrase("run again to go on")]))
 
 
 def _write(
     file: Path, scale: Scale, sample: Sample, workshop: "Workshop", labels: Mapping[Pair, int]
-) -> None:
-    """Write what the owner says of the sample by now, the labels taken in that are given."""
+) -> int:
+    """Write what the owner says of the sample by now, given labels taken in; how many."""
     from kragx.workshop import labelling
     from kragx.workshop.state.state import State
 
@@ -144,9 +146,7 @@ def _write(
         labelling.check_labelled(sample, scale, workshop, state)
         owner = state.owner().uid
         labelling.take_in(labels, sample, state, owner)
-        n = labelling.write_labels(file, scale, sample, labelling.grades_of(state, owner))
-    done = phrase("{n} of {of} labelled, in {path}", n=n, of=len(sample.items), path=file)
-    say(joined("; ", [done, "" if n >= len(sample.items) else phrase("run again to go on")]))
+        return labelling.write_labels(file, scale, sample, labelling.grades_of(state, owner))
 
 
 def _labelled(rubric: Rubric | None) -> Ask | None:
