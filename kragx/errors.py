@@ -314,13 +314,19 @@ def _is_near(one: str, other: str) -> bool:
     # next one.
     before: list[int] = []
     row: list[int] = [*range(len(other) + 1)]
-    for at, letter in enumerate(one, start=1):
-        before, last, row = row, before, [at]
-        for place, own in enumerate(other, start=1):
-            least = min(before[place] + 1, row[-1] + 1, before[place - 1] + (letter != own))
-            if at > 1 and place > 1 and one[at - 2 : at] == other[place - 2 : place][::-1]:
-                least = min(least, last[place - 2] + 1)
-            row.append(least)
+    for row_number, letter in enumerate(one, start=1):
+        before, last, row = row, before, [row_number]
+        for place, other_letter in enumerate(other, start=1):
+            fewest = min(
+                before[place] + 1, row[-1] + 1, before[place - 1] + (letter != other_letter)
+            )
+            if (
+                row_number > 1
+                and place > 1
+                and one[row_number - 2 : row_number] == other[place - 2 : place][::-1]
+            ):
+                fewest = min(fewest, last[place - 2] + 1)
+            row.append(fewest)
     return row[-1] <= max(1, max(len(one), len(other)) // 3)
 
 
@@ -337,5 +343,5 @@ def check_whole(field: str, value: object, least: int = 1, *, most: int | None =
 
 def shorten(value: object, width: int = 60) -> str:
     """The `repr` of a value for an error message, cut to `width` characters."""
-    shown = repr(value)
-    return shown if len(shown) <= width else shown[: width - 3] + "..."
+    text = repr(value)
+    return text if len(text) <= width else text[: width - 3] + "..."

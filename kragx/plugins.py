@@ -86,8 +86,8 @@ def shown_name(value: Any) -> str:
 
     A name that its class only inherits is another's, which works in another way.
     """
-    given = {**vars(type(value)), **getattr(value, "__dict__", {})}
-    return str(value.name) if "name" in given else path_of(type(value))
+    attributes = {**vars(type(value)), **getattr(value, "__dict__", {})}
+    return str(value.name) if "name" in attributes else path_of(type(value))
 
 
 def imported(path: str) -> Any:
@@ -213,13 +213,15 @@ def _each(value: Any, name: str, read: Callable[[str, str], str | None]) -> Any:
 
 def given(value: object, names: Iterable[str]) -> dict[str, Any]:
     """Attributes that hold a plain value; of a pydantic model only those that somebody gave it."""
-    told = getattr(value, "model_fields_set", None)
-    values = {name: getattr(value, name, None) for name in names if told is None or name in told}
+    names_set = getattr(value, "model_fields_set", None)
+    values = {
+        name: getattr(value, name, None) for name in names if names_set is None or name in names_set
+    }
     plain = (str, int, float, dict, list)
     return {
-        name: held
-        for name, held in values.items()
-        if isinstance(held, plain) and held not in ("", [], {})
+        name: entry
+        for name, entry in values.items()
+        if isinstance(entry, plain) and entry not in ("", [], {})
     }
 
 
@@ -259,7 +261,7 @@ def load(path: str) -> Any:
         ) from error
     for part in name.split("."):
         if not hasattr(value, part):
-            public = [other for other in vars(value) if not other.startswith("_")]
+            public = [attribute for attribute in vars(value) if not attribute.startswith("_")]
             problem = phrase(
                 "{path}: {module!r} has no {name!r}", path=path, module=module_name, name=name
             )
@@ -297,12 +299,16 @@ def maker(
     # What it gets are texts like any others.
     arguments = _each(dict(args or {}), "", lambda text, name: getattr(text, "plain", text))
     is_function = inspect.isroutine(value) or isinstance(value, partial)
-    makes = inspect.isclass(value) or inspect.isclass(getattr(value, "__self__", None))
-    if not makes and not arguments and not is_function:
+    is_class = inspect.isclass(value) or inspect.isclass(getattr(value, "__self__", None))
+    if not is_class and not arguments and not is_function:
         return lambda: value
     if not callable(value):
         raise UsageError(f"{path}: takes no arguments; it is not a class or function")
-    if is_function and not (makes or arguments) and _is_meant_itself(value, path, input_name, also):
+    if (
+        is_function
+        and not (is_class or arguments)
+        and _is_meant_itself(value, path, input_name, also)
+    ):
         return lambda: value
     check_arguments(value, arguments, path)
 
@@ -334,12 +340,12 @@ def _is_meant_itself(
     named = [
         p for p in signature.parameters.values() if p.kind not in any_number and p.name not in also
     ]
-    needed = [parameter for parameter in named if parameter.default is parameter.empty]
+    required = [parameter for parameter in named if parameter.default is parameter.empty]
     if not input_name or not signature.parameters:
-        return bool(needed)
-    if len(needed) == 1 and needed[0].kind is not inspect.Parameter.KEYWORD_ONLY:
+        return bool(required)
+    if len(required) == 1 and required[0].kind is not inspect.Parameter.KEYWORD_ONLY:
         return True
-    example = ", ".join(map(_written, needed or named[:1])) or "..."
+    example = ", ".join(map(_written, required or named[:1])) or "..."
     raise UsageError(
         f"{path}: cannot tell whether {path.rpartition(':')[2]}{signature} makes something or "
         f"takes the {input_name} itself; if it makes something, give it arguments: "
@@ -503,7 +509,7 @@ def fitting(fits: Callable[[Any], bool], problem: str) -> Read:
 
 def whole(least: int, most: int | None = None) -> Read:
     """Whole numbers from `least` on, or to `most`."""
-    which = f"of at least {least}" if most is None else f"from {least} to {most}"
+    range_text = f"of at least {least}" if most is None else f"from {least} to {most}"
     return fitting(
         lambda value: (
             isinstance(value, int)
@@ -511,7 +517,7 @@ def whole(least: int, most: int | None = None) -> Read:
             and least <= value
             and (most is None or value <= most)
         ),
-        f"{{!r}} is not a whole number {which}",
+        f"{{!r}} is not a whole number {range_text}",
     )
 
 

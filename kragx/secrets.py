@@ -103,8 +103,8 @@ class Secrets:
 
     def also(self, values: Iterable[str]) -> Secrets:
         """These and others, of which no variable is known."""
-        own = [value for value in values if value and value not in self.marks]
-        return replace(self, marks=_kept({**dict.fromkeys(own, LITERAL), **self.marks}))
+        new = [value for value in values if value and value not in self.marks]
+        return replace(self, marks=_kept({**dict.fromkeys(new, LITERAL), **self.marks}))
 
     def mask(self, text: str) -> str:
         """A text with the name of its variable in place of each secret.
@@ -211,9 +211,9 @@ class Secrets:
         try:
             yield
         except BaseException as error:
-            for one in _chain(error):
-                one.args = self.masked(one.args)
-                vars(one).update(self.masked(vars(one)))
+            for cause in _chain(error):
+                cause.args = self.masked(cause.args)
+                vars(cause).update(self.masked(vars(cause)))
             raise
 
     @cached_property
@@ -418,8 +418,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     seen: list[BaseException] = []
     waiting = [error]
     while waiting:
-        one = waiting.pop()
-        if one is not None and one not in seen:
-            seen.append(one)
-            waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+        cause = waiting.pop()
+        if cause is not None and cause not in seen:
+            seen.append(cause)
+            waiting += [cause.__cause__, cause.__context__, *getattr(cause, "exceptions", ())]
     yield from seen

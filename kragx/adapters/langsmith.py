@@ -127,12 +127,12 @@ def log(
             f"query {strange[0]!r} is no example of LangSmith, whose ids are UUIDs",
             remedy="evaluate with the gold set that read_examples gives",
         )
-    own = _client(client)
+    langsmith = _client(client)
     started = datetime.now(UTC)
     name = experiment or f"{evaluation.name}-{started:%Y%m%d-%H%M%S}"
-    project = own.create_project(
+    project = langsmith.create_project(
         name,
-        reference_dataset_id=own.read_dataset(dataset_name=dataset).id,
+        reference_dataset_id=langsmith.read_dataset(dataset_name=dataset).id,
         metadata={"kragx": plain(evaluation.settings), "mean": plain(evaluation.mean)},
     )
     feedback: list[tuple[uuid.UUID, Mapping[str, float | None]]] = []
@@ -140,7 +140,7 @@ def log(
         retrieved = run.results.get(query_id)
         run_id = uuid.uuid4()
         seconds = None if retrieved is None else retrieved.seconds
-        own.create_run(
+        langsmith.create_run(
             name=evaluation.name,
             id=run_id,
             run_type="retriever",
@@ -156,15 +156,15 @@ def log(
             reference_example_id=uuid.UUID(query_id),
         )
         feedback.append((run_id, of_query))
-    own.flush()  # feedback names runs that the server must know
+    langsmith.flush()  # feedback names runs that the server must know
     for run_id, values in feedback:
         for metric, value in values.items():
             if value is not None:
-                own.create_feedback(
+                langsmith.create_feedback(
                     run_id, key=metric, score=value, trace_id=run_id, session_id=project.id
                 )
-    own.flush()
-    own.update_project(project.id, end_time=datetime.now(UTC))
+    langsmith.flush()
+    langsmith.update_project(project.id, end_time=datetime.now(UTC))
     return name
 
 

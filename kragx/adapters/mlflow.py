@@ -69,9 +69,9 @@ def log(
         for name, value in _metrics(evaluation, lost=evaluation.name in comparison.not_comparable)
     )
     params = _renamed(
-        (f"{own.name}/{name}" if several else name, value)
-        for own in evaluations
-        for name, value in _params(own)
+        (f"{evaluation.name}/{name}" if several else name, value)
+        for evaluation in evaluations
+        for name, value in _params(evaluation)
     )
     active = mlflow.active_run()
     with nullcontext(active) if active else mlflow.start_run(run_name=run_name) as run:
@@ -92,19 +92,19 @@ def _parts(result: Evaluation | Evaluations) -> tuple[list[Evaluation], Comparis
     return list(several.values()), result.comparison  # type: ignore[union-attr]
 
 
-def _metrics(own: Evaluation, *, lost: bool) -> Iterator[tuple[str, float]]:
-    for name, value in own.counts.items():
+def _metrics(evaluation: Evaluation, *, lost: bool) -> Iterator[tuple[str, float]]:
+    for name, value in evaluation.counts.items():
         if isinstance(value, int | float) and math.isfinite(value):
             yield name, value
-    for name, value in {} if lost else own.mean.items():
+    for name, value in {} if lost else evaluation.mean.items():
         if value is not None:
             yield name, value
-            ends = own.intervals.get(name) or ()
+            ends = evaluation.intervals.get(name) or ()
             yield from zip((f"{name}.low", f"{name}.high"), ends)
 
 
-def _params(own: Evaluation) -> Iterator[tuple[str, Any]]:
-    settings = own.settings
+def _params(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
+    settings = evaluation.settings
     yield from _flat("match", settings["match"])
     yield "profile", settings["profile"]["name"]
     yield from _flat("gold", settings["dataset"])
@@ -127,12 +127,12 @@ def _renamed(entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         UsageError: two have one.
     """
     named: dict[str, Any] = {}
-    meant: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name, value in entries:
         key = _NOT_ALLOWED.sub("_", name.replace("@", "_at_"))
-        if meant.setdefault(key, name) != name:
+        if names.setdefault(key, name) != name:
             raise UsageError(
-                f"{meant[key]!r} and {name!r} are both {key!r} in MLflow",
+                f"{names[key]!r} and {name!r} are both {key!r} in MLflow",
                 remedy="name retrievers apart in letters, digits, '_', '-' and '.'",
             )
         named[key] = value

@@ -116,7 +116,7 @@ def _searches(
 
     Before it the number of all searches, behind it what others were for.
     """
-    own: dict[tuple[str, str], str] = {}  # the question that a span says it is of
+    question_of_span: dict[tuple[str, str], str] = {}  # the question that a span says it is of
     around: dict[tuple[str, str], tuple[str, str]] = {}
     spans: list[tuple[_Span, Retrieved, str | None]] = []
     of_trace: dict[str, set[str]] = defaultdict(set)
@@ -124,7 +124,7 @@ def _searches(
         said = normalise(span.question or "") if query_id is None else span.attributes.get(query_id)
         around[span.place] = span.around
         if (known := ids.get(str(said))) is not None:
-            own[span.place] = known
+            question_of_span[span.place] = known
             of_trace[span.place[0]].add(known)
         if span.retrieved is not None:
             spans.append((span, span.retrieved, known))
@@ -132,10 +132,10 @@ def _searches(
     def within(place: tuple[str, str]) -> str | None:
         """The question of the innermost span around that is of one."""
         for _ in around:  # at most so many, should they go round in a circle
-            if place in own or place not in around:
+            if place in question_of_span or place not in around:
                 break
             place = around[place]
-        return own.get(place)
+        return question_of_span.get(place)
 
     searches: dict[str, dict[str, dict[str, list[Retrieved]]]] = {}
     unknown: list[str] = []
@@ -237,10 +237,10 @@ def _spans(path: str | Path) -> Iterator[_Span]:
                 path=where,
                 remedy='each has {"resourceSpans": [...]}, as a collector\'s file exporter writes',
             ) from None
-        for own in spans:
+        for child in spans:
             with inside(path=where):
                 try:
-                    yield _span(own, mender, f"the {next(numbers)}th")
+                    yield _span(child, mender, f"the {next(numbers)}th")
                 except (
                     LookupError,
                     TypeError,
@@ -258,7 +258,9 @@ def _requests(path: str | Path) -> Iterator[tuple[int, Any]]:
     with open_bytes(path) as file:
         lines = [line.decode("utf-8-sig", "replace") for line in file]
     try:
-        yield from [(at, _json(line)) for at, line in enumerate(lines, start=1) if line.strip()]
+        yield from [
+            (number, _json(line)) for number, line in enumerate(lines, start=1) if line.strip()
+        ]
     except ValueError:
         try:
             yield 1, _json("".join(lines))
@@ -276,7 +278,9 @@ def _span(span: Mapping[str, Any], mender: Mender, otherwise: str) -> _Span:
     Raises:
         DataError: what a retriever retrieved is not all there.
     """
-    attributes = {own["key"]: _value(own.get("value")) for own in span.get("attributes", ())}
+    attributes = {
+        attribute["key"]: _value(attribute.get("value")) for attribute in span.get("attributes", ())
+    }
     kind = str(attributes.get("openinference.span.kind", "")).upper()
     trace = str(span.get("traceId") or otherwise)
     place = trace, str(span.get("spanId") or otherwise)
@@ -332,7 +336,7 @@ def _documents(attributes: Mapping[str, Any], name: str) -> Iterable[Mapping[str
     if "gen_ai.retrieval.documents" in attributes:
         value = attributes["gen_ai.retrieval.documents"]
         listed = _json(value) if isinstance(value, str) else value
-        return [_named(own) for own in listed]
+        return [_named(record) for record in listed]
     ranks: dict[int, dict[str, Any]] = defaultdict(dict)
     for key, value in attributes.items():
         if match := _DOCUMENT.fullmatch(key):
@@ -366,7 +370,7 @@ def _value(value: Any) -> Any:
     if kind == "intValue":
         return int(own)
     if kind == "arrayValue":
-        return [_value(one) for one in own.get("values", ())]
+        return [_value(item) for item in own.get("values", ())]
     if kind == "kvlistValue":
-        return {one["key"]: _value(one.get("value")) for one in own.get("values", ())}
+        return {item["key"]: _value(item.get("value")) for item in own.get("values", ())}
     return own

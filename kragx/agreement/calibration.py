@@ -283,7 +283,9 @@ def calibrate(
         candidates=tuple(
             sorted(
                 tested,
-                key=lambda own: -np.inf if own.agreement.value is None else own.agreement.value,
+                key=lambda candidate: (
+                    -np.inf if candidate.agreement.value is None else candidate.agreement.value
+                ),
                 reverse=True,
             )
         ),
@@ -440,8 +442,9 @@ def _once(items: Sequence[MatchItem], decisions: Mapping[_Place, bool]) -> list[
                 continue
             if item.docs[rank].id is not None:
                 rank_again, of_first = (
-                    f"rank {of[1] + 1}" + ("" if gold < 0 else f" with gold {of[2] + 1}")
-                    for of in (place, first)
+                    f"rank {candidate[1] + 1}"
+                    + ("" if gold < 0 else f" with gold {candidate[2] + 1}")
+                    for candidate in (place, first)
                 )
                 raise DataError(
                     f"labels: query {item.query.id!r}, {rank_again} is {of_first} again, and the "

@@ -90,7 +90,7 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MatchWarning)
             table = match_items(items, matcher.sharing(corpora), Notes())
-        warned = tuple(own.message for own in caught if isinstance(own.message, Warning))
+        warned = tuple(note.message for note in caught if isinstance(note.message, Warning))
         tried.append(Trial(spec, _scores(items, table, pairs), fixed, warned))
     return tried
 

@@ -133,8 +133,8 @@ def earlier_results(
     reasons: dict[str | None, None] = {}
     diffs: dict[tuple[str, str], GoldDiff] = {}
     for match in {score.match: score.settings["match"] for score in earlier.scores}.values():
-        both = (earlier.dataset, dataset)
-        versions = gold_versions(*gold, both, match, anyway=anyway, diffs=diffs)
+        datasets = (earlier.dataset, dataset)
+        versions = gold_versions(*gold, datasets, match, anyway=anyway, diffs=diffs)
         reasons[gold_differs(*gold, versions)] = None
     if None not in reasons and not anyway:
         raise UsageError(

@@ -67,8 +67,8 @@ def _results(
                 raise UsageError("gates: pass them; a comparison has none, nor earlier results")
             profile = KRAGX if isinstance(results, Comparison) else results.profile
             compared = results if isinstance(results, Comparison) else compare([results])
-            lost = [failure for failure in compared.failures if failure.failed]
-            return check_gates(read_gates(gates, profile), [compared]), lost
+            failed = [failure for failure in compared.failures if failure.failed]
+            return check_gates(read_gates(gates, profile), [compared]), failed
         case RunReport():
             report = results
         case str() | Path() if Path(results).is_dir():

@@ -293,8 +293,8 @@ class RunReport(Result):
         """How the run came about, and the earlier one that it is compared with."""
         lines = record_lines(self.record)
         if self.earlier is not None:
-            of = phrase("earlier, {name}", name=self.earlier.name)
-            lines += record_lines(self.earlier_record, of)
+            earlier = phrase("earlier, {name}", name=self.earlier.name)
+            lines += record_lines(self.earlier_record, earlier)
         return lines
 
     @property

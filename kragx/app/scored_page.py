@@ -48,14 +48,14 @@ def write_page(
     first = next(iter(sides.values())).folder
     sample = sampled(comparison, compared, np.cumsum(first.tables.lengths).tolist())
     ids = list(taken(comparison.query_ids, sample.rows))
-    parts = {name: own for name, side in sides.items() if (own := side.part(ids)).ids}
+    parts = {name: part for name, side in sides.items() if (part := side.part(ids)).ids}
     texts: dict[str, _Texts] = {}
     try:
         texts = {name: sides[name].texts(part) for name, part in parts.items()}
         tables = {name: sides[name].matched(parts[name].ids, text) for name, text in texts.items()}
     except KragxError as error:
         say(phrase("questions and documents are shown by their ids alone: {error}", error=error))
-        tables = {name: sides[name].unmatched(own.rows) for name, own in parts.items()}
+        tables = {name: sides[name].unmatched(part.rows) for name, part in parts.items()}
         texts = {}
     means = comparison.overall.means
     write_html(
@@ -67,14 +67,14 @@ def write_page(
         ],
         path,
         dataset=next((_gold(parts[name].ids, own) for name, own in texts.items()), None),
-        runs={name: sides[name].run(own) for name, own in texts.items()},
+        runs={name: sides[name].run(texts_of_side) for name, texts_of_side in texts.items()},
         comparisons=[comparison],
         sample=Sample(sample.n, sample.n_differing, sample.n_differing_held, matched=bool(texts)),
     )
 
 
 def _gold(ids: Sequence[str], texts: _Texts) -> GoldDataset:
-    return GoldDataset(tuple(texts[own][0] for own in ids))
+    return GoldDataset(tuple(texts[query_id][0] for query_id in ids))
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ class _Side:
         rows = rows_of(Ids.of(ids), self.scores.query_ids)
         if rows is None:
             return _Part(ids, np.arange(len(ids)))
-        known = rows >= 0
-        return _Part([own for own, has in zip(ids, known) if has], rows[known])
+        is_known = rows >= 0
+        return _Part([query_id for query_id, has in zip(ids, is_known) if has], rows[is_known])
 
     def texts(self, part: _Part) -> _Texts:
         """The questions with what was retrieved, from the parts that these rows are of.
@@ -123,14 +123,16 @@ class _Side:
         of_table = np.searchsorted(np.cumsum(tables.lengths), part.rows, side="right")
         numbered = sorted(zip(of_table.tolist(), part.ids))
         wanted: dict[int, Iterable[str]] = {
-            number: [own for _, own in group]
+            number: [query_id for _, query_id in group]
             for number, group in groupby(numbered, lambda pair: pair[0])
         }
         return looked_up(wanted, tables.paths, self.folder.places)
 
     def run(self, texts: _Texts) -> Run:
         """What was retrieved."""
-        answers = {query_id: own for query_id, (_, own) in texts.items() if own is not None}
+        answers = {
+            query_id: answer for query_id, (_, answer) in texts.items() if answer is not None
+        }
         return Run(answers, self.name)
 
     def matched(self, ids: Sequence[str], texts: _Texts) -> MatchTable:
@@ -140,7 +142,7 @@ class _Side:
             KragxError: it cannot be matched again.
         """
         asked = self.folder.summary.get("asked", {})
-        lost = [name for name, own in asked.items() if own is None]
+        lost = [name for name, entry in asked.items() if entry is None]
         if lost:
             problem = f"{lost[0]} was given in Python, and is not written there"
             raise DataError(problem, path=str(self.folder.folder))
@@ -156,7 +158,7 @@ class _Side:
         status = tables.column("status").combine_chunks().take(rows).to_pylist()
         return unmatched(
             tables.column("n_retrieved").combine_chunks().to_numpy()[rows],
-            np.array([own == "answered" for own in status], bool),
+            np.array([entry == "answered" for entry in status], bool),
             float(self.scores.settings["match"].get("threshold", 1.0)),
         )
 
@@ -187,5 +189,7 @@ class _Side:
             match_name=self.scores.match,
             table=table,
             profile=self.profile,
-            failures={own: failures[own] for own in part.ids if own in failures},
+            failures={
+                query_id: failures[query_id] for query_id in part.ids if query_id in failures
+            },
         )

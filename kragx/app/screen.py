@@ -92,7 +92,8 @@ def screen(
     yield from _items([*_first(supported), *slices])
     of_first = [loss for loss in losses if loss.match == group[0].match_name]
     yield from map(
-        Line, _first([joined(": ", [visible(own.retriever), own.summary]) for own in of_first])
+        Line,
+        _first([joined(": ", [visible(losses.retriever), losses.summary]) for losses in of_first]),
     )
     beside = {*told, *(own.text for own in verdict.cautions)}
     further = [*comparison.further_cautions]
@@ -138,8 +139,8 @@ def by_matcher(evaluations: Iterable[Evaluation]) -> list[list[Evaluation]]:
 
 def _first(lines: Sequence[str]) -> list[str]:
     """The first lines, and how many more there are."""
-    more = len(lines) - LINES
-    return [*lines[:LINES], *([phrase("and {n} more: --full", n=more)] if more > 0 else [])]
+    n_more = len(lines) - LINES
+    return [*lines[:LINES], *([phrase("and {n} more: --full", n=n_more)] if n_more > 0 else [])]
 
 
 def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -156,20 +157,20 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
 
 def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     """The first metrics: of a few retrievers with intervals, of many a row for each retriever."""
-    few = len(comparison.every_retriever) <= SIDE_BY_SIDE
+    are_few = len(comparison.every_retriever) <= SIDE_BY_SIDE
     names, profile = comparison.metrics, evaluations[0].profile
     untimed = [
         name
         for name in names
         if name == comparison.primary or "second" not in parse(name, profile).metric.unit
     ]
-    shown = untimed[: METRICS if few else METRICS // 2]
+    shown = untimed[: METRICS if are_few else METRICS // 2]
     more = len(names) - len(shown)
     note = phrase("1 more metric: --full" if more == 1 else "{n} more metrics: --full", n=more)
     notes = [note] if more else []
     table = replace(comparison, metrics=tuple(shown)).means_table(evaluations)
     narrow = table.narrow or table
-    if few:
+    if are_few:
         narrow = replace(narrow, note=joined("; ", [narrow.note, *notes]))
         return replace(table, narrow=narrow, note=joined("; ", [table.note, *notes]))
     names, *turned = zip(narrow.columns, *narrow.rows)  # the same cells, turned about
@@ -183,7 +184,10 @@ def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
 
 def _first_metric(comparisons: Sequence[Comparison]) -> Table:
     """The first metric under each matcher."""
-    tables = [replace(own, metrics=(own.primary,)).means_table() for own in comparisons]
+    tables = [
+        replace(comparison, metrics=(comparison.primary,)).means_table()
+        for comparison in comparisons
+    ]
     rows = [
         [comparison.match, *(table.narrow or table).rows[-1][1:]]
         for comparison, table in zip(comparisons, tables)
@@ -196,7 +200,10 @@ def _change(change: Change) -> str:
     """What became of a retriever in the first metric, and of how many queries."""
     lost = [failure for failure in change.comparison.failures if not failure.tolerated]
     if lost:
-        why = (phrase("{when} it {failed}", when=own.retriever, failed=own.text) for own in lost)
+        why = (
+            phrase("{when} it {failed}", when=failure.retriever, failed=failure.text)
+            for failure in lost
+        )
         return phrase(
             "{retriever}: not comparable: {why}", retriever=change.retriever, why=joined("; ", why)
         )

@@ -63,8 +63,15 @@ def tunings(
         ids = group[0].query_ids
         own_metric = _as_measured(metric, group[0])
         tried = [
-            _tried(own, own_metric, config.settings[own.name], costs[own.name], failures, ids)
-            for own in group
+            _tried(
+                evaluation,
+                own_metric,
+                config.settings[evaluation.name],
+                costs[evaluation.name],
+                failures,
+                ids,
+            )
+            for evaluation in group
         ]
         rules = rules_of(config, own_metric, comparison.match)
         places = {query_id: place for place, query_id in enumerate(ids)}
@@ -87,19 +94,23 @@ def matcher_grids(
     """
     of_grid: dict[str, list[tuple[Setting, dict[str, float], bool]]] = {}
     metric = metric_of(config)
-    settings = {own.name: own for own, _ in config.matcher_settings}
+    settings = {setting.name: setting for setting, _ in config.matcher_settings}
     if metric is None:
         return ()
     for comparison, group in zip(comparisons, by_matcher(evaluations)):
         setting = settings[comparison.match]
         lost = comparison.not_comparable
         own_metric = _as_measured(metric, group[0])
-        means = {own.name: own.mean[own_metric] for own in group if own.name not in lost}
-        known = {name: mean for name, mean in means.items() if mean is not None}
+        means = {
+            evaluation.name: evaluation.mean[own_metric]
+            for evaluation in group
+            if evaluation.name not in lost
+        }
+        scored = {name: mean for name, mean in means.items() if mean is not None}
         leader = comparison.overall.leaders.get(own_metric)
-        certain = leader is not None and leader.decided and len(known) > 1
+        certain = leader is not None and leader.decided and len(scored) > 1
         if setting.values:
-            of_grid.setdefault(setting.of, []).append((setting, known, certain))
+            of_grid.setdefault(setting.of, []).append((setting, scored, certain))
     sign = -1.0 if direction(metric) == "lower" else 1.0
     return tuple(matcher_settings(of, metric, sign, under) for of, under in of_grid.items())
 
@@ -117,12 +128,14 @@ def metric_of(config: RunConfig) -> str | None:
 
 def _as_measured(metric: str, evaluation: Evaluation) -> str:
     """How an evaluation calls a metric: where a pool is gold, its `rel` is the pool's."""
-    wanted = parse(metric)
+    spec = parse(metric)
     names = {str(score.spec): score.spec for score in evaluation.scores}
     if metric in names:
         return metric
-    rel = wanted.options.get("rel")
-    return next(name for name, own in names.items() if own.with_options(rel=rel) == wanted)
+    rel = spec.options.get("rel")
+    return next(
+        name for name, spec_of_name in names.items() if spec_of_name.with_options(rel=rel) == spec
+    )
 
 
 def rules_of(config: RunConfig, metric: str, match: str) -> Rules:

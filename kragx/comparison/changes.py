@@ -127,8 +127,8 @@ class Change(Result):
             match=comparison.match,
         )
         yield Heading(title, level=3)
-        for own in (*(comparison.gold if gold else ()), *comparison.failures):
-            yield from own.describe()
+        for remark in (*(comparison.gold if gold else ()), *comparison.failures):
+            yield from remark.describe()
         if comparison.not_comparable:
             return
         yield comparison.differences_table()
@@ -219,7 +219,7 @@ def gold_lines(changes: Sequence[Change]) -> Iterator[Line]:
 
 def gold_of(changes: Iterable[Change]) -> Iterable[GoldVersions]:
     """The pairs of gold sets whose results are compared, each once."""
-    return {own.text: own for change in changes for own in change.comparison.gold}.values()
+    return {gold.text: gold for change in changes for gold in change.comparison.gold}.values()
 
 
 def changes(
@@ -253,8 +253,8 @@ def changes(
     for before, after in _pairs(old, new, retrievers):
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)
         pair = [
-            replace(own, name=label, match=after.match)
-            for own, label in zip((before, after), labels)
+            replace(side, name=label, match=after.match)
+            for side, label in zip((before, after), labels)
         ]
         try:
             drafts.append(
@@ -357,7 +357,11 @@ def _turned(
                 before={
                     metric: plain(value[1][at]) for metric, value in values.items() if value[0][at]
                 },
-                after={metric: plain(own[2][at]) for metric, own in values.items() if own[0][at]},
+                after={
+                    metric: plain(columns[2][at])
+                    for metric, columns in values.items()
+                    if columns[0][at]
+                },
                 by=float(first[row]),
                 overall=float(overall[row]),
             )
@@ -372,7 +376,7 @@ def _both(
     pair: Sequence[RetrieverScores], comparison: Comparison, metric: str
 ) -> tuple[Floats, Floats]:
     """The values of a metric before and after, of the queries that are compared."""
-    before, after = (own.table([metric], comparison.query_ids)[:, 0] for own in pair)
+    before, after = (side.table([metric], comparison.query_ids)[:, 0] for side in pair)
     return before, after
 
 
@@ -381,6 +385,6 @@ def _bounded(pair: Iterable[RetrieverScores], metric: str) -> bool:
     known_as = known_metric(metric)
     if known_as is not None and known_as.range[1] is None:
         return False
-    values = np.concatenate([own.values[metric] for own in pair])
+    values = np.concatenate([side.values[metric] for side in pair])
     values = values[~np.isnan(values)]
     return bool(values.size and values.min() >= 0 and values.max() <= 1 + TOLERANCE)

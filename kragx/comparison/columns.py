@@ -66,18 +66,18 @@ def joined(
     first, *others = ids
     if not out and all(map(partial(_same, first), others)):
         return first, [None] * len(ids)
-    if any(isinstance(own, Ids) for own in ids):
+    if any(isinstance(column, Ids) for column in ids):
         start, *rest = map(_many, ids)
         shared = np.ones(len(start), bool)
-        for own in rest:
-            shared &= start.rows_in(own) >= 0
+        for column in rest:
+            shared &= start.rows_in(column) >= 0
         if out:
             shared &= start.rows_in(Ids.of(out)) < 0
         query_ids: Sequence[str] = start.taken(np.flatnonzero(shared))
     else:
         both = set(first).intersection(*others).difference(out)
         query_ids = tuple(query_id for query_id in first if query_id in both)
-    return query_ids, [rows_of(query_ids, own) for own in ids]
+    return query_ids, [rows_of(query_ids, column) for column in ids]
 
 
 def rows_of(ids: Sequence[str], others: Sequence[str]) -> Rows | None:

@@ -150,10 +150,10 @@ class Draft:
     ) -> Draft:
         """As for `compare_scores`; `diffs` as for `gold_versions`."""
         names = [score.name for score in scores]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
             raise UsageError(
-                f"evaluations: two are called {twice!r}; pass a mapping that names each: "
+                f"evaluations: two are called {repeated!r}; pass a mapping that names each: "
                 "compare({'a': first, 'b': second})"
             )
         if baseline is not None and baseline not in names:
@@ -164,13 +164,13 @@ class Draft:
         failures = failures_of(scores, settings.max_failed)
         lost = failed_names(failures)
         # Where nobody can be compared, metrics and questions are still those of all.
-        scores = [own for own in scores if own.name not in lost] or scores
+        scores = [score for score in scores if score.name not in lost] or scores
         baseline = scores[0].name if baseline is None else baseline
         aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings, out)
         aligned = aligned.without(lost)
         n = len(aligned.query_ids)
         # Over the queries that all have, so that differences are those of the means.
-        whole = {own.name: own.means for own in scores if len(own.query_ids) == n}
+        whole = {score.name: score.means for score in scores if len(score.query_ids) == n}
         parts = list(_slices(aligned, slices, dataset, scores))
         rows = tuple(np.array(positions) for _, _, positions in parts)
         return cls(
@@ -180,7 +180,7 @@ class Draft:
             [(field, value) for field, value, _ in parts],
             failures,
             PairTests(aligned, {**aligned.means(), **whole}, rows),
-            tuple({str(own.later["hash"]): own for own in gold.values()}.values()),
+            tuple({str(version.later["hash"]): version for version in gold.values()}.values()),
         )
 
     def comparison(self, families: Families) -> Comparison:
@@ -228,7 +228,7 @@ def settled(drafts: Sequence[Draft]) -> tuple[Comparison, ...]:
 
     All else is looked at together, under whichever matcher.
     """
-    together = Families.joined(draft.tests.families for draft in drafts)
+    joint = Families.joined(draft.tests.families for draft in drafts)
     first = {
         match: Family.of(
             draft.tests.families.first for draft in drafts if draft.scores[0].match == match
@@ -236,7 +236,7 @@ def settled(drafts: Sequence[Draft]) -> tuple[Comparison, ...]:
         for match in {draft.scores[0].match for draft in drafts}
     }
     return tuple(
-        draft.comparison(replace(together, first=first[draft.scores[0].match])) for draft in drafts
+        draft.comparison(replace(joint, first=first[draft.scores[0].match])) for draft in drafts
     )
 
 
@@ -256,14 +256,14 @@ def compare_by_matcher(
     of_all = list(scores)
     drafts = [
         Draft.of(
-            [own for own in of_all if own.match == match],
+            [score for score in of_all if score.match == match],
             settings,
             baseline=baseline,
             slices=slices,
             dataset=dataset,
             anyway=anyway,
         )
-        for match in dict.fromkeys(own.match for own in of_all)
+        for match in dict.fromkeys(score.match for score in of_all)
     ]
     return settled(drafts)
 
@@ -315,8 +315,10 @@ def _cautions(
         yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(others))
     out = left_out(comparison.gold)
     most = max(
-        len(own.query_ids) if not out else sum(one not in out for one in own.query_ids)
-        for own in scores
+        len(score.query_ids)
+        if not out
+        else sum(query_id not in out for query_id in score.query_ids)
+        for score in scores
     )
     if n_queries := most - comparison.n_queries:
         yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
@@ -350,10 +352,10 @@ def _slices(
             "slices: the evaluations did not keep the gold set that the fields are read from; "
             "pass it as dataset=..."
         )
-    unknown = next((own for own in aligned.query_ids if own not in dataset), None)
+    unknown = next((query_id for query_id in aligned.query_ids if query_id not in dataset), None)
     if unknown is not None:
         raise UsageError(
             f"dataset: query {unknown!r} of the evaluations is not in {dataset.name!r}; pass "
             f"the gold set {scores[0].settings['dataset']['name']!r} that they were made with"
         )
-    yield from sliced([dataset[own] for own in aligned.query_ids], fields)
+    yield from sliced([dataset[query_id] for query_id in aligned.query_ids], fields)

@@ -250,7 +250,7 @@ class Comparison(Result):
     def further_cautions(self) -> tuple[str, ...]:
         """The cautions that do not stand in the verdict."""
         told = {caution.text for advice in self.recommendations for caution in advice.cautions}
-        return tuple(own for own in self.cautions if own not in told)
+        return tuple(caution for caution in self.cautions if caution not in told)
 
     @property
     def leader(self) -> Leader | None:
@@ -340,9 +340,9 @@ class Comparison(Result):
         heads = (f"{visible(part.label)} (n = {part.scored(self.primary)})" for part in slices)
 
         def with_n(metric: str, part: Slice) -> Cell:
-            own, n = cell(metric, part), part.scored(metric)
+            mean, n = cell(metric, part), part.scored(metric)
             is_told = n in (0, part.scored(self.primary))
-            return own if is_told else replace(own, text=joined(" ", [own.text, f"(n = {n})"]))
+            return mean if is_told else replace(mean, text=joined(" ", [mean.text, f"(n = {n})"]))
 
         columns = [phrase("metric"), *heads]
         rows = [
@@ -374,8 +374,8 @@ class Comparison(Result):
 
     def describe(self, evaluations: Sequence[Evaluation] = ()) -> Iterator[Part]:
         """Who failed, means, differences from the baseline, the best in each slice, advice."""
-        for own in (*self.gold, *self.failures):
-            yield from own.describe()
+        for remark in (*self.gold, *self.failures):
+            yield from remark.describe()
         yield self.means_table(evaluations)
         yield from self.against_baseline()
         for name in self.fields_told:

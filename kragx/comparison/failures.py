@@ -112,16 +112,16 @@ def failures_of(scores: Sequence[RetrieverScores], max_failed: float) -> tuple[F
     some = any(not score.nothing and score.n_failed < len(score.query_ids) for score in scores)
     return tuple(
         Failures(
-            own.name,
-            own.n_failed,
-            len(own.query_ids),
-            own.first_failure,
+            score.name,
+            score.n_failed,
+            len(score.query_ids),
+            score.first_failure,
             max_failed,
-            frozenset(own.failures),
-            own.nothing and some,
+            frozenset(score.failures),
+            score.nothing and some,
         )
-        for own in scores
-        if own.n_failed or (own.nothing and some)
+        for score in scores
+        if score.n_failed or (score.nothing and some)
     )
 
 
@@ -137,9 +137,9 @@ def marked(failures: Iterable[Failures]) -> str:
         return ""
     return phrase(
         "✗ not comparable, as it returned nothing"
-        if all(own.nothing for own in lost)
+        if all(failure.nothing for failure in lost)
         else "✗ not comparable, as it failed or returned nothing"
-        if any(own.nothing for own in lost)
+        if any(failure.nothing for failure in lost)
         else "✗ not comparable, as it failed"
     )
 

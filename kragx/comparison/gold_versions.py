@@ -60,10 +60,14 @@ class GoldVersions(Result):
         """
         kinds = Counter(question.kind for question in diff.questions)
         n_ids = kinds["ids"] if compares_ids else 0
-        differing = [own for own in diff.differing if own.kind == "gold" or compares_ids]
+        differing = [
+            difference for difference in diff.differing if difference.kind == "gold" or compares_ids
+        ]
 
         def ids(state: str) -> tuple[str, ...]:
-            return tuple(own.query_id for own in differing if own.state == state)
+            return tuple(
+                difference.query_id for difference in differing if difference.state == state
+            )
 
         return cls(
             diff.old,
@@ -77,7 +81,7 @@ class GoldVersions(Result):
             kinds["moved"] + kinds["ids"] - n_ids,
             n_ids,
             _n_other_ids(diff),
-            frozenset(own.query_id for own in differing),
+            frozenset(difference.query_id for difference in differing),
         )
 
     @property

@@ -112,7 +112,7 @@ def _equal(case: _Case) -> Advice:
     """The groups of equal retrievers, and where one takes longer than another all the same."""
     if not case.equal:
         return
-    times = [own for names in case.equal if (own := case.slower(names, names))]
+    times = [slower for names in case.equal if (slower := case.slower(names, names))]
     told = (
         phrase(
             "{slow} takes {ratio:.1f} times as long as {fast}: {slow_seconds} s against "
@@ -388,5 +388,5 @@ def beside_setting(
             metric=metric,
         )
         told.append(Recommendation("over_all", text, True, {**values, "best": best}))
-    kept = (own for own in others if own.kind != "cost")
+    kept = (advice for advice in others if advice.kind != "cost")
     return replace(comparison, recommendations=(*told, *kept))

@@ -52,7 +52,9 @@ def check_comparable(
                     remedy=REMEDY,
                 )
             )
-        cautions += [phrase("compared all the same: {what}", what=what) for what in differing]
+        cautions += [
+            phrase("compared all the same: {what}", what=difference) for difference in differing
+        ]
         cautions += _unsure(results[0], result)
     return tuple(dict.fromkeys(cautions))
 
@@ -76,7 +78,7 @@ def gold_differs(
 
 
 def _differing(one: Result, other: Result, versions: GoldVersions | None) -> Iterator[str]:
-    hashes = [own.settings["dataset"]["hash"] for own in (one, other)]
+    hashes = [result.settings["dataset"]["hash"] for result in (one, other)]
     if None in hashes and not same_ids(one.query_ids, other.query_ids):
         yield phrase(
             "the gold sets have different queries ({n} and {others})",
@@ -105,8 +107,8 @@ def _reasons(
     gold, other_gold = (setting["dataset"] for setting in settings)
     if text := gold_differs(gold, other_gold, versions):
         yield "gold", text
-    profiles = [{**own["profile"], "reproduces": ""} for own in settings]
-    matchers = [own["match"] for own in settings]
+    profiles = [{**entry["profile"], "reproduces": ""} for entry in settings]
+    matchers = [entry["match"] for entry in settings]
     pairs: tuple[tuple[Kind, str, list[Any]], ...] = (
         ("profile", phrase("the profiles differ"), profiles),
         ("match", phrase("the matchers differ"), matchers),
@@ -114,7 +116,7 @@ def _reasons(
     for kind, text, pair in pairs:
         if entries := _entries_that_differ(*pair):
             yield kind, phrase("{what} ({entries})", what=text, entries=entries)
-    pools = [(own.get("pool") or {"hash": "gold"})["hash"] for own in settings]
+    pools = [(entry.get("pool") or {"hash": "gold"})["hash"] for entry in settings]
     others: tuple[tuple[Kind, str, list[Any]], ...] = (
         (
             "no_gold",
@@ -153,7 +155,7 @@ def _unsure(one: Result, other: Result) -> Iterator[str]:
         yield phrase(
             "the gold set has no content hash; it is taken to be the same, as the queries are"
         )
-    versions = [own.settings["versions"].get("kragx") for own in (one, other)]
+    versions = [result.settings["versions"].get("kragx") for result in (one, other)]
     if versions[0] != versions[1]:
         yield phrase(
             "computed by different versions of kragx ({one} and {other})",
@@ -174,8 +176,8 @@ def _entries_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> st
         )
         for name in names
     ]
-    more = len(names) - 3
-    return joined(", ", [*shown[:3], *([phrase("and {n} more", n=more)] if more > 0 else [])])
+    n_more = len(names) - 3
+    return joined(", ", [*shown[:3], *([phrase("and {n} more", n=n_more)] if n_more > 0 else [])])
 
 
 def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> Iterator[Line]:

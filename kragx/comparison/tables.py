@@ -128,8 +128,8 @@ class Tables:
                 for found in [place[own]]
             }
             if {value for value, group in groups.items() if len(group)} <= {None}:
-                raise no_value(name, [own for own in self.names if _is_field(own)])
-            yield from ordered(name, {value: own for value, own in groups.items() if len(own)})
+                raise no_value(name, [field for field in self.names if _is_field(field)])
+            yield from ordered(name, {value: rows for value, rows in groups.items() if len(rows)})
 
     @staticmethod
     def _file(path: Path) -> Any:

@@ -144,14 +144,14 @@ def sweep(
     if not several:
         raise UsageError("evaluations: there is none; pass at least one")
     chosen = float(several[0].check_threshold(several[0].table.threshold))
-    match, names = several[0].settings["match"], [own.name for own in several]
-    if any(own.settings["match"] != match for own in several):
+    match, names = several[0].settings["match"], [evaluation.name for evaluation in several]
+    if any(evaluation.settings["match"] != match for evaluation in several):
         raise UsageError("evaluations: they are of several matchers; sweep each on its own")
     if len({*names}) < len(names):
         raise UsageError("evaluations: several have one name; give each run its own")
     if metrics is not None:
         listed = [metrics] if isinstance(metrics, str) else [*metrics]
-        several = [own.with_metrics(listed) for own in several]
+        several = [evaluation.with_metrics(listed) for evaluation in several]
     looked_at = _thresholds(several, thresholds, chosen)
     n_matches, values = {}, {}
     for own in several:
@@ -168,7 +168,9 @@ def sweep(
         values=values,
         orders=orders_of(values, better, looked_at, chosen),
         notes={
-            own.name: notes for own in several if (notes := (*_notes(own, n_matches[own.name]),))
+            evaluation.name: notes
+            for evaluation in several
+            if (notes := (*_notes(evaluation, n_matches[evaluation.name]),))
         },
     )
 
@@ -202,7 +204,7 @@ def _thresholds(several: Sequence[Evaluation], thresholds: object, chosen: float
         if thresholds != "scores":
             raise UsageError(f"thresholds: {thresholds!r} is neither numbers, 'scores' nor 'near'")
         # A score equal to the threshold is a match, so a metric changes just above a score.
-        scores = np.concatenate([own.table.pair_score for own in several])
+        scores = np.concatenate([evaluation.table.pair_score for evaluation in several])
         return [float(score) for score in np.unique([*scores[scores > 0], chosen])]
     listed = thresholds if isinstance(thresholds, Iterable) else ()
     checked = {float(several[0].check_threshold(threshold)) for threshold in listed}

@@ -108,8 +108,8 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
     )
     opposite = list(_opposite(comparison, leader))
     values["opposite"] = [
-        {"metrics": metrics, "retriever": other.retriever, **_values_of(other)}
-        for metrics, other in opposite
+        {"metrics": metrics, "retriever": rival.retriever, **_values_of(rival)}
+        for metrics, rival in opposite
     ]
     text = joined(" ", [use, *(_opposed(metrics, other) for metrics, other in opposite)])
     return Recommendation("winner", text, True, values)
@@ -127,8 +127,8 @@ def _values_of(difference: Difference, prefix: str = "") -> dict[str, float | No
 def _nothing_found(comparison: Comparison) -> Recommendation:
     """The first metric is 0 for all; what another one says is found, if one does."""
     metric, means = comparison.primary, comparison.overall.means
-    by_any = {other for name in means for other in comparison.overall.finds(name)}
-    seen = [other for other in comparison.metrics if other in by_any]
+    by_any = {metric for name in means for metric in comparison.overall.finds(name)}
+    seen = [metric for metric in comparison.metrics if metric in by_any]
     if not seen:
         text = phrase(
             "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
@@ -195,7 +195,7 @@ def _opposite(comparison: Comparison, leader: Leader) -> Iterator[tuple[list[str
             if difference.against == leader.best and difference.decided:
                 found.setdefault(other.best, []).append(difference)
     for differences in found.values():
-        yield [own.metric for own in differences], differences[0]
+        yield [difference.metric for difference in differences], differences[0]
 
 
 def _unit(metric: str) -> str:

@@ -297,7 +297,11 @@ class View(Result):
     def difference(self, metric: str, retriever: str) -> Difference | None:
         """A retriever against the baseline in a metric; None for the baseline itself."""
         return next(
-            (own for own in self.differences if (own.metric, own.retriever) == (metric, retriever)),
+            (
+                difference
+                for difference in self.differences
+                if (difference.metric, difference.retriever) == (metric, retriever)
+            ),
             None,
         )
 
@@ -319,8 +323,8 @@ class View(Result):
         """The metrics by which a retriever finds something at all."""
         return tuple(
             metric
-            for metric, own in self.means[retriever].items()
-            if _is_of_finding(metric) and (own.value or 0) >= 1e-12
+            for metric, mean in self.means[retriever].items()
+            if _is_of_finding(metric) and (mean.value or 0) >= 1e-12
         )
 
     def standing(self, metric: str, retriever: str) -> str:

@@ -104,7 +104,7 @@ def _said(value: Any, sentences: Mapping[str, str]) -> Any:
         return value
     if value.pieces:
         return value.separator.join(_said(piece, sentences) for piece in value.pieces)
-    values = {name: _said(own, sentences) for name, own in value.values.items()}
+    values = {name: _said(entry, sentences) for name, entry in value.values.items()}
     # What somebody has added to the source, and to no catalogue, is English.
     return sentences.get(value.template, value.template).format_map(values)
 

@@ -68,15 +68,18 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
     Behind them stands why the retriever failed, if it did; with the gold set, the question and its
     type at the end of each line.
     """
-    more = {} if dataset is None else QUESTION_COLUMNS
+    columns = {} if dataset is None else QUESTION_COLUMNS
     rows = query_rows(evaluations)
     if dataset is not None:
         rows = (
-            {**row, **{name: of(dataset[row["query_id"]]) for name, of in more.items()}}
+            {
+                **row,
+                **{name: value_of(dataset[row["query_id"]]) for name, value_of in columns.items()},
+            }
             for row in rows
         )
     metrics = metric_names(evaluations)
-    return csv_text(rows, ["query_id", "retriever", "match", *metrics, "failure", *more])
+    return csv_text(rows, ["query_id", "retriever", "match", *metrics, "failure", *columns])
 
 
 def query_rows(evaluations: Iterable[Evaluation]) -> Iterator[dict[str, Any]]:

@@ -93,10 +93,12 @@ def summary_markdown(
     setting of a grid to take stands in the place of means and verdict, as on the screen.
     """
     bad = failed(gates)
-    lost = dict.fromkeys(name for own in comparisons for name in own.not_comparable)
+    lost = dict.fromkeys(name for comparison in comparisons for name in comparison.not_comparable)
     verdicts: list[str] = []
     if lost:
-        nothing = any(failures.nothing for own in comparisons for failures in own.failures)
+        nothing = any(
+            failures.nothing for comparison in comparisons for failures in comparison.failures
+        )
         said = phrase(
             "❌ not comparable, as failed or without any result: {names}"
             if nothing
@@ -116,7 +118,10 @@ def summary_markdown(
     groups = _by_matcher(evaluations) or [[]] * len(comparisons)
     # Which questions fail is the same under each matcher.
     parts += [
-        line for own in comparisons[:1] for failure in own.failures for line in failure.describe()
+        line
+        for comparison in comparisons[:1]
+        for failure in comparison.failures
+        for line in failure.describe()
     ]
     for comparison, group in zip(comparisons, groups):
         if len(comparisons) > 1:
@@ -161,8 +166,8 @@ def _comparison(
             max_failed=statistics.max_failed,
         )
     )
-    for own in (*comparison.gold, *comparison.failures):
-        yield from own.describe()
+    for remark in (*comparison.gold, *comparison.failures):
+        yield from remark.describe()
     yield Heading(phrase("Recommendations"), level=level)
     for recommendation in comparison.recommendations:
         yield from recommendation.describe()

@@ -92,8 +92,8 @@ class Checkout:
         if not self.n_changed:
             return phrase("no uncommitted changes") if self.has_config else ""
         names = joined(", ", map(visible, self.changed))
-        if more := self.n_changed - len(self.changed):
-            names = phrase("{names} and {n} more", names=names, n=more)
+        if n_more := self.n_changed - len(self.changed):
+            names = phrase("{names} and {n} more", names=names, n=n_more)
         return phrase("with uncommitted changes ({names})", names=names)
 
 
@@ -136,12 +136,12 @@ class Kept:
     @property
     def text(self) -> str:
         """What was kept, what was asked for all the same, and what is left out."""
-        asked = phrase(
+        questions = phrase(
             "nothing was asked for now"
             if self.n_answers == self.n_queries
             else "only the others were asked for now"
         )
-        return joined("; ", [self.number, asked, self.remarks])
+        return joined("; ", [self.number, questions, self.remarks])
 
     @property
     def rest(self) -> str:
@@ -297,14 +297,14 @@ def checkout(folder: Path, *written: Path, config: str | None = None) -> Checkou
 
 def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str]:
     """Of changed paths below `top` those from which a run is made, not what runs have left."""
-    own = {part for path in written for part in beside(path.resolve())}
+    results = {part for path in written for part in beside(path.resolve())}
     is_result = cache(holds_results)
 
     def is_left(path: Path) -> bool:
         inside = list(path.parents)[: -len(top.parents) - 1]
         return (
             not {"__pycache__", ".kragx", UNFINISHED}.isdisjoint(path.parts)
-            or not own.isdisjoint((path, *path.parents))
+            or not results.isdisjoint((path, *path.parents))
             or any(map(is_result, inside))
         )
 

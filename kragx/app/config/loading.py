@@ -85,7 +85,7 @@ def load_dataset_config(
     unset: list[UsageError] = []
     part = {key: fill(value, here, key, unset) for key, value in raw.items() if key == "dataset"}
     if unset:
-        raise ConfigError(str(path), [f"{own}; no .env is read for this" for own in unset])
+        raise ConfigError(str(path), [f"{problem}; no .env is read for this" for problem in unset])
     try:
         dataset = GoldConfig.model_validate(part, context={"here": here}).dataset
     except ValidationError as error:
@@ -144,7 +144,7 @@ def parse_config(
         if judge.get("examples"):
             judge["examples"] = _examples(judge["examples"], raw.get("dataset"), here)
     told = unset if must_be_set else []
-    unknown = [own.field for own in told]
+    unknown = [problem.field for problem in told]
     problems = [*map(str, told), *semantic(raw, unknown, trust=trust)]
     try:
         context = {"here": here, "file": file, "secrets": secrets}
@@ -172,9 +172,9 @@ def _examples(options: Any, dataset: Any, here: Path) -> Any:
         options = {"labels": options}
     if not isinstance(options, dict):
         return options
-    own = dataset if isinstance(dataset, dict) else {"path": dataset}
-    if not own.keys() & {"format", "columns", "encoding"} and "results" not in options:
-        texts = {"dataset": own.get("path"), "corpus": own.get("corpus")}
+    dataset_config = dataset if isinstance(dataset, dict) else {"path": dataset}
+    if not dataset_config.keys() & {"format", "columns", "encoding"} and "results" not in options:
+        texts = {"dataset": dataset_config.get("path"), "corpus": dataset_config.get("corpus")}
         options = {name: path for name, path in texts.items() if path is not None} | options
     paths = {"labels", "results", "dataset", "corpus"}
     return {key: _within(here, value) if key in paths else value for key, value in options.items()}

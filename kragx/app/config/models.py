@@ -204,9 +204,9 @@ class _ServiceConfig(_Model):
 def _placed(value: Any, values: Mapping[str, Any]) -> Any:
     """A value with each axis's in the place of its name in braces."""
     if isinstance(value, Mapping):
-        return {key: _placed(own, values) for key, own in value.items()}
+        return {key: _placed(entry, values) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_placed(own, values) for own in value]
+        return [_placed(entry, values) for entry in value]
     if not isinstance(value, str):
         return value
     for axis, own in values.items():
@@ -428,9 +428,9 @@ class RetrieverConfig(_Model):
         return {
             self._secrets.mask(setting.name): (
                 setting,
-                self.model_copy(update={**own, "cut": None}) if setting.values else self,
+                self.model_copy(update={**change, "cut": None}) if setting.values else self,
             )
-            for setting, own in changed
+            for setting, change in changed
         }
 
     @property
@@ -616,7 +616,11 @@ class RunConfig(_Model):
 
     @model_validator(mode="after")
     def _not_too_many(self) -> RunConfig:
-        sizes = {name: size(own.axes) for name, own in self.retrievers.items() if own.axes}
+        sizes = {
+            name: size(retriever.axes)
+            for name, retriever in self.retrievers.items()
+            if retriever.axes
+        }
         most = self.tuning.max_settings
         count = sum(
             prod(map(len, retriever.axes.values()))
@@ -629,10 +633,14 @@ class RunConfig(_Model):
                 f"the grids make {count} settings, more than max_settings ({most}): {listed}; "
                 "leave values out, or raise tuning.max_settings"
             )
-        names = [name for of, own in self.retrievers.items() for name in own.settings_of(of)]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"retrievers: {twice!r} would be there twice; give one another name")
+        names = [
+            name for of, retriever in self.retrievers.items() for name in retriever.settings_of(of)
+        ]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise ValueError(
+                f"retrievers: {repeated!r} would be there twice; give one another name"
+            )
         if sizes and self.baseline is not None and self.baseline not in names:
             raise ValueError(
                 f"baseline: {self.baseline!r} is no setting; {nearest(self.baseline, names)}"

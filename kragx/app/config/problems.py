@@ -35,8 +35,8 @@ def readable(error: ValidationError, raw: Any, unknown: Collection[str] = ()) ->
         elif not isinstance(value, dict) or path != _path(loc[:-1], raw):
             message = _WORDS.get(kind, detail["msg"])
             shown = "" if isinstance(value, (dict, list)) else f" ({value!r})"
-            said = message if kind in _WORDS else f"{message[0].lower()}{message[1:]}"
-            yield joined(": ", [path or "config", joined("", [said, shown])])
+            sentence = message if kind in _WORDS else f"{message[0].lower()}{message[1:]}"
+            yield joined(": ", [path or "config", joined("", [sentence, shown])])
         # Else a mapping, tried as the short form (html: true); the long one says what is wrong.
 
 
@@ -115,8 +115,8 @@ def _errors(raw: Mapping[str, Any], *, trust: bool) -> Iterator[KragxError]:
     for where, spec in {**match_specs(raw), **others}.items():
         if spec is not None:
             errors: dict[str, KragxError] = {}
-            for own in _settings_of(spec):
-                errors |= _match_problems(where, filled(own, keep=True), defaults)
+            for setting in _settings_of(spec):
+                errors |= _match_problems(where, filled(setting, keep=True), defaults)
             yield from errors.values()
 
 
@@ -191,7 +191,7 @@ def _grid_of(spec: Mapping[str, Any], where: str) -> None:
 def _settings_of(spec: Any) -> list[Any]:
     """A match spec with its grid's settings in its place; none where the grid itself is wrong."""
     try:
-        return [own for _, own in spread(spec, "")] if has_grid(spec) else [spec]
+        return [setting for _, setting in spread(spec, "")] if has_grid(spec) else [spec]
     except UsageError:
         return []
 
@@ -225,7 +225,9 @@ def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Mappi
         tries = [base, *({**base, key: spec[key]} for key in spec if key not in base), spec]
     errors: dict[str, KragxError] = {}
     for attempt in tries:
-        errors |= {str(own): own for own in _mistakes(matcher, attempt, defaults, field=where)}
+        errors |= {
+            str(mistake): mistake for mistake in _mistakes(matcher, attempt, defaults, field=where)
+        }
         if errors and not needs and attempt is tries[0]:
             break  # with an unknown method nothing more can be said
     return errors

@@ -48,7 +48,9 @@ def write_baseline(report: RunReport, path: Path) -> None:
     rows = report.to_dict()["evaluations"]
     shared = _shared([row["settings"] for row in rows])
     better = {
-        name: how for comparison in report.comparisons for name, how in comparison.better.items()
+        name: direction
+        for comparison in report.comparisons
+        for name, direction in comparison.better.items()
     }
     baseline = {
         "kragx_baseline": VERSION,
@@ -104,7 +106,9 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
             }
             for row in value["evaluations"]
         ]
-        hashes = {str(query_id): str(own) for query_id, own in value["gold"].items()}
+        hashes = {
+            str(query_id): str(content_hash) for query_id, content_hash in value["gold"].items()
+        }
         record = None if value["record"] is None else Record.read(value["record"])
         report = {"evaluations": rows, "comparisons": [{"better": dict(value["better"])}]}
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
@@ -137,7 +141,7 @@ def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = 
         "gone": [name for name in before if name not in now],
     }
     said = "; ".join(
-        f"{len(group)} {what}: {listed(group)}" for what, group in groups.items() if group
+        f"{len(group)} {problem}: {listed(group)}" for problem, group in groups.items() if group
     )
     raise UsageError(
         f"the gold set is not the one that the baseline was made with ({said})",
@@ -158,7 +162,7 @@ def _shared(settings: list[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         name: value
         for name, value in first.items()
-        if all(name in other and other[name] == value for other in others)
+        if all(name in setting and setting[name] == value for setting in others)
     }
 
 
@@ -175,7 +179,7 @@ def _laid_out(value: dict[str, Any] | list[Any], indent: str = "") -> Iterator[s
     """JSON whose innermost objects and lists stand in a line each."""
     start, end = "{}" if isinstance(value, dict) else "[]"
     deeper = f"{indent} "
-    entries = value.items() if isinstance(value, dict) else ((None, own) for own in value)
+    entries = value.items() if isinstance(value, dict) else ((None, entry) for entry in value)
     for number, (name, entry) in enumerate(entries):
         key = "" if name is None else f"{json.dumps(name, ensure_ascii=False)}: "
         yield f"{',' if number else start}\n{deeper}{key}"

@@ -44,7 +44,7 @@ def _named(corpus: Corpus, dataset: GoldDataset, runs: Iterable[Run]) -> Iterato
     ids += [alternative.id for gold in golds for alternative in gold.alternatives]
     answers = [answer for run in runs for answer in run.results.values()]
     ids += [doc.id for answer in answers for doc in answer.documents]
-    ids += [doc.id for own in answers for stage in own.stages for doc in stage.documents]
+    ids += [doc.id for answer in answers for stage in answer.stages for doc in stage.documents]
     for doc_id in filter(None, dict.fromkeys(ids)):
         text = corpus.text(doc_id)
         if text is not None:

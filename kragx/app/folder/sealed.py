@@ -98,8 +98,8 @@ class Sealed:
             if name not in missing and not _fits(self.path(name), entry)
         ]
         problems = [
-            f"{what}: {listed(names)}"
-            for what, names in (("missing", missing), ("changed since", changed))
+            f"{problem}: {listed(names)}"
+            for problem, names in (("missing", missing), ("changed since", changed))
             if names
         ]
         if problems:

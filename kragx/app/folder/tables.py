@@ -61,7 +61,7 @@ def read_scored(folder: Path) -> ScoredFolder:
     if not (isinstance(names, list) and names and all(map(_is_inside, names))):
         raise DataError("names no tables", path=str(path), field="tables")
     paths = tuple(folder / name for name in names)
-    missing = [own for own in paths if not own.is_file()]
+    missing = [path for path in paths if not path.is_file()]
     if missing:
         raise DataError(
             f"{len(missing)} of {len(paths)} tables are not there",

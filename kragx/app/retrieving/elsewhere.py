@@ -41,17 +41,17 @@ def asked_there(
     plain = config.model_dump(mode="json", by_alias=True)
     # What it is warmed up with; at least one, as a gold set has.
     first = dataset.queries[: config.warmup or 1]
-    there = _There(
+    maker = _There(
         name,
         config,
-        GoldDataset(tuple(Query(own.id, own.text, history=own.history) for own in first)),
+        GoldDataset(tuple(Query(query.id, query.text, history=query.history) for query in first)),
         Path.cwd(),
         fingerprints.unread(),
-        {own: os.environ[own] for own in variables_in(plain) if own in os.environ},
+        {name: os.environ[name] for name in variables_in(plain) if name in os.environ},
         fingerprints.of(config).answers,
     )
     standing: AbstractContextManager[Callable[[Query], Answered]] = cluster.standing(
-        there, config.concurrency, f"retriever {name!r}"
+        maker, config.concurrency, f"retriever {name!r}"
     )
     try:
         return within.enter_context(standing)
@@ -91,9 +91,9 @@ class _There:
         except OSError as error:
             raise UsageError(f"no folder {self.folder}: {error.strerror}") from error
         os.environ.update(self.variables)
-        own = self.fingerprints.of(self.config).answers
-        names = {**self.answers, **own}
-        if other := [part for part in names if own.get(part) != self.answers.get(part)]:
+        parts = self.fingerprints.of(self.config).answers
+        names = {**self.answers, **parts}
+        if other := [part for part in names if parts.get(part) != self.answers.get(part)]:
             raise UsageError(f"not the same there: {', '.join(other)}")
         problems: list[str] = []
         makers = makers_of(self.name, self.config, problems)

@@ -87,9 +87,9 @@ def ask_settings(
         options: as of `retrieve_all`.
     """
     shorter = cuts(config.retrievers)
-    asked = {name: own for name, own in config.asked.items() if name not in shorter}
+    asked = {name: retriever for name, retriever in config.asked.items() if name not in shorter}
     runs, kept = retrieve_all(asked, dataset, **options)
-    runs |= {name: own.run(name, runs) for name, own in shorter.items()}
+    runs |= {name: cut.run(name, runs) for name, cut in shorter.items()}
     return {name: runs[name] for name in config.asked}, kept
 
 

@@ -108,11 +108,11 @@ def partial_answers(
             if query.history:
                 question["history"] = [turn.to_dict() for turn in query.history]
             line = write({"of": [answers, times], **question, **answer_record(retrieved)})
-            again = _answer(json.loads(line))
+            answer_again = _answer(json.loads(line))
             with suppress(Exception):  # whatever foreign values raise when they are compared
-                if again == retrieved:
+                if answer_again == retrieved:
                     return
-            as_read[query.id] = again
+            as_read[query.id] = answer_again
 
         begun = {"begun": now(), "of": [answers, times], "parts": fingerprint.answers}
         write(begun, "\n" if file.tell() else "")  # behind a line that was cut off
@@ -149,8 +149,8 @@ def _read(
                 continue
             query_id, answer = record["query_id"], _answer(record)
             said = record["query"], as_turns(record.get("history", []), Mender())
-            own = dataset[query_id] if key == answers and query_id in dataset else None
-            if own is not None and said == (own.text, own.history):
+            query = dataset[query_id] if key == answers and query_id in dataset else None
+            if query is not None and said == (query.text, query.history):
                 is_timed = key_of_times == times
                 known[query_id] = answer if is_timed else replace(answer, seconds=None)
             n_of.setdefault(key, set()).add(query_id)

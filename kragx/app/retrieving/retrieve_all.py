@@ -116,8 +116,8 @@ def retrieve_all(
                     name, config, makers[name], dataset, progress, keeping, file, engine
                 )
             except (ImportError, KragxError) as error:
-                known = error if isinstance(error, KragxError) else UsageError(str(error))
-                raise known.within(f"retrievers.{name}") from error
+                problem = error if isinstance(error, KragxError) else UsageError(str(error))
+                raise problem.within(f"retrievers.{name}") from error
             if of_name.n_answers:
                 kept[name] = of_name
     return {name: runs[name] for name in retrievers}, kept
@@ -157,8 +157,8 @@ def asker(
                 raise UsageError("\n".join(problems))
             of_config.append(made(name, config, makers))
         retriever, options = of_config[0]
-        once = {"progress": False, "warmup": 0, "repeat": 1, "on_error": "record"}
-        return retrieve(retriever, dataset, **options | once, on_answer=on_answer)
+        single = {"progress": False, "warmup": 0, "repeat": 1, "on_error": "record"}
+        return retrieve(retriever, dataset, **options | single, on_answer=on_answer)
 
     return ask
 

@@ -21,6 +21,6 @@ def sources(path: Path) -> tuple[list[Source], MetricSpec]:
     config = load(path)
     fingerprints = Fingerprints(path.resolve().parent)
     return [
-        Source(name, fingerprints.of(own).keys[0], asker(name, own))
-        for name, own in config.asked.items()
+        Source(name, fingerprints.of(retriever).keys[0], asker(name, retriever))
+        for name, retriever in config.asked.items()
     ], deciding_metric(config.metrics or ())

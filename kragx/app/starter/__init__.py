@@ -20,9 +20,11 @@ def write_starter(folder: Path) -> list[Path]:
         UsageError: one of them is there already, or the folder cannot be written.
     """
     paths = [folder / name.removesuffix(".txt") for name in FILES]
-    there = [str(path) for path in paths if path.exists()]
-    if there:
-        raise UsageError(f"{', '.join(there)}: already there; name another folder, or move it away")
+    existing = [str(path) for path in paths if path.exists()]
+    if existing:
+        raise UsageError(
+            f"{', '.join(existing)}: already there; name another folder, or move it away"
+        )
     make_folder(folder)
     for path, name in zip(paths, FILES):
         write_bytes(path, files(__name__).joinpath(name).read_bytes())

@@ -175,10 +175,10 @@ def _metrics(
             if mean.value is None:
                 panel.text(0.02, series, "–", va="center")
                 continue
-            own = colour(series)
+            shade = colour(series)
             if mean.low is not None and mean.high is not None:
-                panel.hlines(series, mean.low, mean.high, own, linewidth=2.5, alpha=0.5)
-            panel.plot(mean.value, series, marker(series), color=own, markersize=7, clip_on=False)
+                panel.hlines(series, mean.low, mean.high, shade, linewidth=2.5, alpha=0.5)
+            panel.plot(mean.value, series, marker(series), color=shade, markersize=7, clip_on=False)
             write_beside(panel, series, f"{mean.value:.3f}")
         panel.set_title(metric)
         unit_axis(panel, highest, "x")
@@ -203,7 +203,9 @@ def _metric_at_k(
     figure, axes = panels(words["at_k"], len(metrics), across, width=4.2, height=3.2)
     for panel, metric in zip(axes, metrics, strict=True):
         lines = {}
-        for series, (name, curve) in enumerate(zip(names, (own[metric] for own in by_name))):
+        for series, (name, curve) in enumerate(
+            zip(names, (by_metric[metric] for by_metric in by_name))
+        ):
             [lines[wrapped(name)]] = panel.plot(
                 range(len(curve.ks)),
                 [float("nan") if value is None else value for value in curve.values],
@@ -216,20 +218,22 @@ def _metric_at_k(
             )
         panel.set_xticks(range(len(curve.ks)), list(map(str, curve.ks)))
         panel.set(title=metric, xlabel=words["k"])
-        unit_axis(panel, [value for own in by_name for value in own[metric].values], "y")
+        unit_axis(
+            panel, [value for by_metric in by_name for value in by_metric[metric].values], "y"
+        )
     legend(figure, lines)
     return figure
 
 
 def _scores(histograms: Mapping[str, Histogram | None], words: Mapping[str, str]) -> Figure | None:
-    known = {name: bars for name, bars in histograms.items() if bars is not None}
-    if not known:
+    drawn = {name: bars for name, bars in histograms.items() if bars is not None}
+    if not drawn:
         return None
-    figure, axes = panels(words["scores"], len(known), 3, 3.6, 2.4)
-    most = max(max(*bars.counts, bars.nothing) for bars in known.values())
+    figure, axes = panels(words["scores"], len(drawn), 3, 3.6, 2.4)
+    highest = max(max(*bars.counts, bars.nothing) for bars in drawn.values())
     # A grade's bar stands over the grade; a score's bar to the right of where it begins.
-    grades = any(bars.top > 1 for bars in known.values())
-    for panel, (name, bars) in zip(axes, known.items(), strict=True):
+    grades = any(bars.top > 1 for bars in drawn.values())
+    for panel, (name, bars) in zip(axes, drawn.items(), strict=True):
         width = bars.top / len(bars.counts)
         lefts = [place * width for place in range(len(bars.counts))]
         scores = [left + width if grades else left for left in lefts]
@@ -257,7 +261,7 @@ def _scores(histograms: Mapping[str, Histogram | None], words: Mapping[str, str]
         else:
             ticks = [0.25 * quarter * bars.top for quarter in range(1, 5)]
             panel.set_xticks([nothing, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
-        panel.set(ylim=(0, most * 1.12), title=textwrap.shorten(name, 34, placeholder="…"))
+        panel.set(ylim=(0, highest * 1.12), title=textwrap.shorten(name, 34, placeholder="…"))
         panel.grid(axis="y")
     figure.supxlabel(words["grade" if grades else "score"], fontsize="medium")
     figure.supylabel(words["items"], fontsize="medium")
@@ -265,15 +269,15 @@ def _scores(histograms: Mapping[str, Histogram | None], words: Mapping[str, str]
 
 
 def _seconds(of_names: Mapping[str, Times | None], words: Mapping[str, str]) -> Figure | None:
-    known = [
+    rows = [
         (name, colour(series), timed)
         for series, (name, timed) in enumerate(of_names.items())
         if timed is not None
     ]
-    if not known:
+    if not rows:
         return None
-    figure, [axes] = panels(words["seconds"], 1, 1, 8.0, 1.2 + 0.42 * len(known))
-    for row, (_, own, timed) in enumerate(known):
+    figure, [axes] = panels(words["seconds"], 1, 1, 8.0, 1.2 + 0.42 * len(rows))
+    for row, (_, own, timed) in enumerate(rows):
         # On a logarithmic axis there is no 0.
         p5, p25, p50, p75, p95 = (
             max(seconds, 1e-6) for seconds in (timed.p5, timed.p25, timed.p50, timed.p75, timed.p95)
@@ -285,7 +289,7 @@ def _seconds(of_names: Mapping[str, Times | None], words: Mapping[str, str]) -> 
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_minor_formatter(lambda value, _: "")
-    name_rows(axes, [name for name, *_ in known])
+    name_rows(axes, [name for name, *_ in rows])
     axes.grid(axis="x")
     axes.set_xlabel(words["axis"])
     return figure

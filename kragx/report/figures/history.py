@@ -75,7 +75,7 @@ def history_figure(
                     [line] = panel.plot(runs, values, marker=marker(number), gid=gid, **look)
                     low, high = (
                         [value if end is None else end for end, value in zip(ends, values)]
-                        for ends in zip(*((own.low, own.high) for _, own in points))
+                        for ends in zip(*((point.low, point.high) for _, point in points))
                     )
                     panel.fill_between(runs, low, high, color=look["color"], alpha=0.12, lw=0)
                     lines.setdefault(wrapped(label), line)

@@ -56,7 +56,7 @@ def tuning_figures(
     written: list[Path] = []
     if not tunings:
         return written
-    names = file_names(own.match for own in tunings)
+    names = file_names(tuning.match for tuning in tunings)
     with drawing("figures"):
         for tuning, name in zip(tunings, names, strict=True):
             figure = _figure(tuning, words)
@@ -105,14 +105,14 @@ def _curve(panel: Axes, curve: Curve, metric: str) -> None:
 def _context(
     panel: Axes, sized: Sequence[SettingResult], tuning: Tuning, words: Mapping[str, str]
 ) -> None:
-    for own in sized:
-        faint = 0.35 if own.told_apart else 1.0
-        shape = "D" if own.on_front else "o"
+    for setting in sized:
+        faint = 0.35 if setting.told_apart else 1.0
+        shape = "D" if setting.on_front else "o"
         panel.scatter(
-            [own.tokens or 0], [own.mean or 0], color=colour(0), marker=shape, alpha=faint
+            [setting.tokens or 0], [setting.mean or 0], color=colour(0), marker=shape, alpha=faint
         )
-        if own.name == tuning.take:
-            at = (own.tokens or 0, own.mean or 0)
+        if setting.name == tuning.take:
+            at = (setting.tokens or 0, setting.mean or 0)
             panel.annotate(
                 words["take"], at, (0, 9), textcoords="offset points", ha="center", color=INK
             )
@@ -122,4 +122,4 @@ def _context(
         ylabel=words["choosing"].format(tuning.metric),
     )
     panel.set_xlim(left=0)
-    unit_axis(panel, [own.mean for own in sized], "y", room=1.05)
+    unit_axis(panel, [setting.mean for setting in sized], "y", room=1.05)

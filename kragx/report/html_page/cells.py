@@ -185,15 +185,17 @@ def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], Sample | None]:
     if n <= MOST_QUESTIONS:
         return query_ids, None
     row_of = {query_id: row for row, query_id in enumerate(query_ids)}
-    found, missed = np.zeros((2, len({own.match_name for own in evaluations}), n), bool)
+    found, missed = np.zeros(
+        (2, len({evaluation.match_name for evaluation in evaluations}), n), bool
+    )
     number_of: dict[str, int] = {}
     for evaluation in evaluations:
         match = number_of.setdefault(evaluation.match_name, len(number_of))
-        own = np.fromiter(map(row_of.__getitem__, evaluation.query_ids), np.intp)
-        lost = np.zeros(len(own), bool)
-        lost[missed_rows(evaluation)] = True
-        missed[match, own[lost]] = True
-        found[match, own[~lost]] = True
+        places = np.fromiter(map(row_of.__getitem__, evaluation.query_ids), np.intp)
+        is_lost = np.zeros(len(places), bool)
+        is_lost[missed_rows(evaluation)] = True
+        missed[match, places[is_lost]] = True
+        found[match, places[~is_lost]] = True
     differing = np.asarray((found & missed).any(axis=0))
     order = np.random.default_rng(SEED).permutation(n)
     held = np.sort(order[np.argsort(~differing[order], kind="stable")][:MOST_QUESTIONS])

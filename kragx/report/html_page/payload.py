@@ -92,7 +92,7 @@ def payload(
             "ids": grid.query_ids,
             "sample": plain(grid.sample),
             "texts": [query.text for query in queries],
-            "unanswerable": [row for row, own in enumerate(queries) if own.answerable is False],
+            "unanswerable": [row for row, query in enumerate(queries) if query.answerable is False],
         },
         "cells": [
             [
@@ -106,8 +106,8 @@ def payload(
         "standings": _standings(comparisons, grid.query_ids),
         "gold": {
             comparison.match: [
-                _gold_versions(own)
-                for own in gold_of(
+                _gold_versions(dataset)
+                for dataset in gold_of(
                     change for change in changes if change.comparison.match == comparison.match
                 )
             ]
@@ -150,8 +150,8 @@ def payload(
 def _queries(grid: Grid, sources: Sources) -> list[Query]:
     """The queries of the page, as far as they are known."""
     retrieved = {ranked.query.id: ranked.query for run in reversed(grid.runs) for ranked in run}
-    known = retrieved | {query.id: query for query in sources.dataset or ()}
-    return [known.get(query_id) or Query(query_id) for query_id in grid.query_ids]
+    queries = retrieved | {query.id: query for query in sources.dataset or ()}
+    return [queries.get(query_id) or Query(query_id) for query_id in grid.query_ids]
 
 
 def _match(name: str, of_match: Mapping[str, Cell]) -> dict[str, Any]:
@@ -187,8 +187,8 @@ def _metric(name: str) -> dict[str, Any]:
 def _tuning(tuning: Tuning) -> dict[str, Any]:
     """What the page says of a grid."""
     values = short(plain(tuning))
-    for setting, own in zip(tuning.settings, values["settings"], strict=True):
-        own["failed"] = said(setting.failed) if setting.failed else None
+    for setting, setting_values in zip(tuning.settings, values["settings"], strict=True):
+        setting_values["failed"] = said(setting.failed) if setting.failed else None
     return dict(values)
 
 
@@ -215,11 +215,11 @@ def _standings(
     position_of = {query_id: position for position, query_id in enumerate(query_ids)}
     values: dict[str, dict[str, Any]] = {}
     for comparison in comparisons:
-        own = comparison.to_dict()
-        for part, slice_ in zip(own["slices"], comparison.slices, strict=True):
+        record = comparison.to_dict()
+        for part, slice_ in zip(record["slices"], comparison.slices, strict=True):
             part.pop("query_ids")
             part["rows"] = _positions(slice_.query_ids, position_of)
-        own["flips"] = [
+        record["flips"] = [
             {
                 "metric": order.metric,
                 "chosen": order.chosen,
@@ -229,18 +229,18 @@ def _standings(
             for order in comparison.orders
         ]
         too_few = too_few_questions(comparison)
-        own["too_few"] = plain(too_few)
+        record["too_few"] = plain(too_few)
         # The page says these in its own words.
-        told = (orders_warning(comparison.orders), str(too_few))
+        warnings = (orders_warning(comparison.orders), str(too_few))
         turning = [
             caution for caution in comparison.recommendations[0].cautions if caution.code in _TEXTS
         ]
-        own["cautions"] = [
-            *(said(each.text) for each in turning),
-            *(said(each) for each in comparison.cautions if each not in told),
+        record["cautions"] = [
+            *(said(order.text) for order in turning),
+            *(said(caution) for caution in comparison.cautions if caution not in warnings),
         ]
-        own["advice"] = plain(comparison.recommendations)
-        values[comparison.match] = short(own)
+        record["advice"] = plain(comparison.recommendations)
+        values[comparison.match] = short(record)
     return values
 
 

@@ -185,8 +185,8 @@ class Questions:
 
     def _decided_rows(self, decisions: Decisions, cell: Cell) -> dict[int, list[Decision]]:
         """The decisions about each row of a cell, as far as its documents are kept."""
-        most = self._sources.max_docs
-        items = (MatchItem(ranked.query, ranked.docs[:most]) for ranked in cell.lists or ())
+        limit = self._sources.max_docs
+        items = (MatchItem(ranked.query, ranked.docs[:limit]) for ranked in cell.lists or ())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
             return dict(enumerate(decisions.of(cell.evaluation.name, items)))
@@ -201,8 +201,8 @@ def shown_metadata(metadata: Mapping[str, Any]) -> str:
     entries = []
     for key, value in islice(metadata.items(), MOST_FIELDS):
         text = value if isinstance(value, str) else to_json(plain(value))
-        left = len(text) - MOST_CHARACTERS
-        entries.append([str(key), text[:MOST_CHARACTERS], *([left] if left > 0 else [])])
+        n_left = len(text) - MOST_CHARACTERS
+        entries.append([str(key), text[:MOST_CHARACTERS], *([n_left] if n_left > 0 else [])])
     return to_json({"entries": entries, "more": max(0, len(metadata) - MOST_FIELDS)})
 
 
