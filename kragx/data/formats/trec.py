@@ -8,7 +8,7 @@ trec_eval. BEIR's qrels, three columns under a header, are read wherever qrels a
 """
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,14 @@ def _is_header(columns: Sequence[str]) -> bool:
 
 def _read(fields: Fields) -> Read:
     """Its query, with an id and grade for each gold item."""
-    grades = fields.record["grades"].items()
-    golds = tuple(Gold(id=document, grade=grade) for document, grade in grades)
-    yield Query(fields.record["query_id"], gold=golds), None
+    query_id, grades = fields.id("query_id"), fields.record.get("grades")
+    if not isinstance(grades, Mapping) or not all(
+        isinstance(grade, (int, float)) and not isinstance(grade, bool) for grade in grades.values()
+    ):
+        fields.report("grades", "a mapping of document ids to grades is expected")
+        return
+    golds = tuple(Gold(id=document, grade=grade) for document, grade in grades.items())
+    yield Query(query_id, gold=golds), None
 
 
 QRELS = Format(
