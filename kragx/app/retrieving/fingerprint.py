@@ -38,6 +38,9 @@ MOST_BYTES = 1 << 30
 MOST_FILES = 200_000
 """So many files of a folder are looked at, the first by name; of more, sizes and times alone."""
 
+MOST_FOLDERS = 10_000
+"""So many folders are looked at for the code beside a retriever, which may stand in a home."""
+
 _ELSEWHERE = {"site-packages", "dist-packages", "node_modules"}
 _NEVER_READ = {"__pycache__", ".git", ".kragx", UNFINISHED}
 _CHUNK = 1 << 20
@@ -218,7 +221,7 @@ def _local_code(module: str) -> list[Path]:
     if not place.is_absolute() or _is_installed(place):
         return []
     files: list[Path] = []
-    for folder, below, names in os.walk(place.parent):
+    for folder, below, names in islice(os.walk(place.parent), MOST_FOLDERS):
         below[:] = sorted(
             name
             for name in below
