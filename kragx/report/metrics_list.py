@@ -7,11 +7,18 @@ from kragx.metrics import METRICS, Metric
 from kragx.printing import Cell, Line, Part, Table
 from kragx.report.csv_files import csv_text
 
+_COMMON = (
+    *("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg"),
+    *("redundancy", "judged", "seconds_p95"),
+)
+"""What most people look for, in this order."""
 
-def metrics_parts() -> Iterator[Part]:
-    """The metrics as a table, and how to write one."""
+
+def metrics_parts(*, every: bool = False) -> Iterator[Part]:
+    """The common metrics, or all, as a table, and how to write one."""
     rows: list[list[str | Cell]] = []
-    for metric in METRICS.values():
+    for name in METRICS if every else _COMMON:
+        metric = METRICS[name]
         least, greatest = metric.range
         rows.append(
             [
@@ -23,7 +30,8 @@ def metrics_parts() -> Iterator[Part]:
             ]
         )
     columns = ["metric", "question", "options", "range", "better"]
-    yield Table(columns, rows, words=len(columns))
+    note = "" if every else f"{len(METRICS) - len(rows)} more metrics: kragx metrics --all"
+    yield Table(columns, rows, words=len(columns), note=note)
     yield Line(
         "Write name@k(option=value): ndcg@10, ndcg@10(gain=exp2), hit_rate@5(need=all), "
         "recall@5(rel=2).\nWithout @k the whole list counts; k may be a budget: "

@@ -96,14 +96,19 @@ def _warning(n):
     warn(phrase("{n} more", n=n), UserWarning)
 
 
-@pytest.mark.parametrize("english", SENTENCES)
-def test_a_sentence_fills_in_the_same(english):
+def test_a_sentence_fills_in_the_same():
     """A sentence names in Korean what it names in English; only its form may be left out."""
-    korean = SENTENCES[english]
-    assert places(korean) <= places(english)
+    assert [english for english, korean in SENTENCES.items() if not fits(english, korean)] == []
+
+
+def fits(english: str, korean: str) -> bool:
+    """Whether a Korean sentence names what the English one does."""
     names = {place.split(":")[0] for place in places(english)}
-    assert {place.split(":")[0] for place in places(korean)} == names
-    assert korean.strip() == korean != ""
+    return (
+        places(korean) <= places(english)
+        and {place.split(":")[0] for place in places(korean)} == names
+        and korean.strip() == korean != ""
+    )
 
 
 def test_by_hand():

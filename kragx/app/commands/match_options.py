@@ -4,6 +4,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from kragx.app.commands.options import OF_MATCHING
 from kragx.data import TOKENIZERS
 from kragx.matchers import METHODS, shares, texts
 
@@ -29,10 +30,16 @@ MatchSpec = Annotated[
 ]
 Measure = Annotated[
     str | None,
-    typer.Option(help=f"Of ROUGE: {listed(get_args(shares.Measure))} (default: fmeasure)."),
+    typer.Option(
+        help=f"Of ROUGE: {listed(get_args(shares.Measure))} (default: fmeasure).",
+        rich_help_panel=OF_MATCHING,
+    ),
 ]
 Threshold = Annotated[
-    float | None, typer.Option(help="Least score that is a match, in (0, 1] (default 0.5).")
+    float | None,
+    typer.Option(
+        help="Least score that is a match, in (0, 1] (default 0.5).", rich_help_panel=OF_MATCHING
+    ),
 ]
 TokenizerName = Annotated[
     str | None,
@@ -40,17 +47,33 @@ TokenizerName = Annotated[
         "--tokenizer",
         help=f"{listed(TOKENIZERS)}, an import path, or a mapping as in YAML ('{{name: char, n: 3, "
         "spaces: ignored}') (default: unicode).",
+        rich_help_panel=OF_MATCHING,
     ),
 ]
-IdKey = Annotated[str | None, typer.Option(help="Of id: metadata key or path of a document's id.")]
+IdKey = Annotated[
+    str | None,
+    typer.Option(
+        help="Of id: metadata key or path of a document's id.", rich_help_panel=OF_MATCHING
+    ),
+]
 GoldIdKey = Annotated[
-    str | None, typer.Option(help="Of id: the same for gold (default: as --id-key).")
+    str | None,
+    typer.Option(
+        help="Of id: the same for gold (default: as --id-key).", rich_help_panel=OF_MATCHING
+    ),
 ]
 Direction = Annotated[
     str | None,
-    typer.Option(help=f"Of contains: {listed(get_args(texts.Direction))} (default: either)."),
+    typer.Option(
+        help=f"Of contains: {listed(get_args(texts.Direction))} (default: either).",
+        rich_help_panel=OF_MATCHING,
+    ),
 ]
 Casefold = Annotated[
     bool | None,
-    typer.Option("--casefold", help="Of exact, text and contains: ignore case."),
+    typer.Option(
+        "--casefold",
+        help="Of exact, text and contains: ignore case.",
+        rich_help_panel=OF_MATCHING,
+    ),
 ]

@@ -15,6 +15,10 @@ from kragx.printing import in_language, speaking
 
 argument: partial[Any] = partial(typer.Argument, show_default=False)
 
+OF_MATCHING, OF_JUDGES = "How matches are decided", "Of a judge"
+IN_CI, AT_SCALE = "In CI", "At scale"
+"""The heads of the help under which options stand that few need."""
+
 # Files and folders
 
 Results = Annotated[
@@ -84,7 +88,10 @@ Resamples = Annotated[int, typer.Option(help="Of the bootstrap over queries.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of what is random.")]
 Earlier = Annotated[
     Path | None,
-    typer.Option(help="A result folder, or a baseline, to compare with; wins over the config's."),
+    typer.Option(
+        help="A result folder, or a baseline, to compare with; wins over the config's.",
+        rich_help_panel=IN_CI,
+    ),
 ]
 Anyway = Annotated[
     bool, typer.Option("--anyway", help="Compare what cannot be compared, and say so.")
@@ -93,18 +100,24 @@ Anyway = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        min=1, help="Processes that share reading and matching (default 1); a judge asks from one."
+        min=1,
+        help="Processes that share reading and matching (default 1); a judge asks from one.",
+        rich_help_panel=AT_SCALE,
     ),
 ]
 Engine = Annotated[
     Literal["ray"] | None,
-    typer.Option(help="A Ray cluster shares the work instead (the extra 'ray'); see --address."),
+    typer.Option(
+        help="A Ray cluster shares the work instead (the extra 'ray'); see --address.",
+        rich_help_panel=AT_SCALE,
+    ),
 ]
 Address = Annotated[
     str | None,
     typer.Option(
         help="Of --engine ray: the cluster's (default: auto, the one that runs here; local starts "
-        "one)."
+        "one).",
+        rich_help_panel=AT_SCALE,
     ),
 ]
 Trust = Annotated[
@@ -156,15 +169,26 @@ DryRun = Annotated[
 AskPending = Annotated[
     bool,
     typer.Option(
-        "--ask-pending", help="Ask also what a batch has yet to answer; it is paid for twice then."
+        "--ask-pending",
+        help="Ask also what a batch has yet to answer; it is paid for twice then.",
+        rich_help_panel=OF_JUDGES,
     ),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Take over no answers of an interrupted run.")]
-MaxCalls = Annotated[int | None, typer.Option(help="The most calls that each judge may make.")]
-MaxTokens = Annotated[int | None, typer.Option(help="The most tokens that each judge may use.")]
+MaxCalls = Annotated[
+    int | None,
+    typer.Option(help="The most calls that each judge may make.", rich_help_panel=OF_JUDGES),
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(help="The most tokens that each judge may use.", rich_help_panel=OF_JUDGES),
+]
 BudgetPer = Annotated[
     Literal["run", "total"] | None,
-    typer.Option(help="What the limits are of: this run (default), or all that the store has."),
+    typer.Option(
+        help="What the limits are of: this run (default), or all that the store has.",
+        rich_help_panel=OF_JUDGES,
+    ),
 ]
 
 # What is shown and written
@@ -181,11 +205,17 @@ Full = Annotated[
 ]
 Summary = Annotated[
     Path | None,
-    typer.Option(help="Write gates, means and changes as Markdown, for a CI job's page."),
+    typer.Option(
+        help="Write gates, means and changes as Markdown, for a CI job's page.",
+        rich_help_panel=IN_CI,
+    ),
 ]
 Junit = Annotated[
     Path | None,
-    typer.Option(help="Write the gates as JUnit XML, which GitLab and Jenkins show as tests."),
+    typer.Option(
+        help="Write the gates as JUnit XML, which GitLab and Jenkins show as tests.",
+        rich_help_panel=IN_CI,
+    ),
 ]
 
 Language = Annotated[
@@ -199,7 +229,19 @@ _WRITTEN = {"out", "plot", "summary", "dropped", "junit", "html"}
 
 
 class _Command(TyperCommand):
-    """Does not write over what it reads."""
+    """Does not write over what it reads; its help has the common options first."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, then options by their panels."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            if (record := param.get_help_record(ctx)) is not None:
+                is_argument = param.param_type_name == "argument"
+                head = getattr(param, "rich_help_panel", None) or "Options"
+                panels.setdefault("Arguments" if is_argument else head, []).append(record)
+        for head, records in panels.items():
+            with formatter.section(head):
+                formatter.write_dl(records)
 
     def invoke(self, ctx: Any) -> Any:
         read = [param for name, param in ctx.params.items() if name not in {*_WRITTEN, "language"}]

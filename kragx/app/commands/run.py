@@ -36,13 +36,20 @@ def run(
     dry_run: opt.DryRun = False,
     budget: Annotated[
         float | None,
-        typer.Option(help="The most that each judge may cost, in its prices' currency."),
+        typer.Option(
+            help="The most that each judge may cost, in its prices' currency.",
+            rich_help_panel=opt.OF_JUDGES,
+        ),
     ] = None,
     max_calls: opt.MaxCalls = None,
     max_tokens: opt.MaxTokens = None,
     budget_per: opt.BudgetPer = None,
     max_missing: Annotated[
-        float | None, typer.Option(help="The share of judgements that may be missing (default 0).")
+        float | None,
+        typer.Option(
+            help="The share of judgements that may be missing (default 0).",
+            rich_help_panel=opt.OF_JUDGES,
+        ),
     ] = None,
     max_failed: opt.MaxFailed = None,
     earlier: opt.Earlier = None,
@@ -57,7 +64,8 @@ def run(
     save_baseline: Annotated[
         Path | None,
         typer.Option(
-            help="Write the numbers into one file to commit, for 'earlier'; unless a gate fails."
+            help="Write the numbers into one file to commit, for 'earlier'; unless a gate fails.",
+            rich_help_panel=opt.IN_CI,
         ),
     ] = None,
     full: opt.Full = False,

@@ -58,15 +58,39 @@ def test_csv(kragx):
     assert all(row[field] for row in rows for field in FIELDS - optional)
 
 
+def names(table):
+    """The first cells of a table's rows."""
+    cells = [line.split("│")[1].strip() for line in table.splitlines() if line[:1] == "│"]
+    return [cell for cell in cells if cell]
+
+
 def test_table(kragx):
-    """The table names every metric with its question and the better direction."""
-    code, out, err = kragx("metrics")
+    """The table of all names every metric with its question and the better direction."""
+    code, out, err = kragx("metrics", "--all")
     assert (code, err) == (0, "")
-    first_cells = [line.split("│")[1].strip() for line in out.splitlines() if line[:1] == "│"]
-    assert [cell for cell in first_cells if cell] == list(METRICS)
+    assert names(out) == list(METRICS)
     for metric in METRICS.values():
         assert metric.question in out
     assert "better" in out
+
+
+def test_the_common_ones(kragx):
+    """By default the seven and a few others stand there, and how many there are besides."""
+    out = kragx("metrics").out
+    assert names(out)[:7] == ["hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg"]
+    assert len(names(out)) < 12
+    assert f"{len(METRICS) - len(names(out))} more metrics: kragx metrics --all" in out
+
+
+def test_what_few_need_stands_under_heads(kragx):
+    """The help of `run` has the common options first, then those of judges, CI and scale."""
+    shown = kragx("run", "--help").out
+    heads = ["Options:", "Of a judge:", "In CI:", "At scale:"]
+    places = [shown.index(head) for head in heads]
+    assert places == sorted(places)
+    for option, place in (("--set", 0), ("--max-calls", 1), ("--junit", 2), ("--workers", 3)):
+        end = [*places, len(shown)][place + 1]
+        assert places[place] < shown.index(f"  {option} ") < end
 
 
 def test_table_shows_how_to_write_a_metric(kragx):
