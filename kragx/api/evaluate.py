@@ -9,17 +9,14 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
-from kragx import matchers
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_run
 from kragx.data.formats.tabular import is_frame
 from kragx.errors import DataError, RetrieverError, UsageError, inside
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run, retrieve
+from kragx.evaluation.evaluate import evaluate_run, for_all, ready
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.inputs import Texts, first_failure
-from kragx.evaluation.pools import pooled
+from kragx.evaluation.inputs import first_failure
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.metrics import MetricSpec, NoGold, Profile
 from kragx.plugins import check_arguments
 from kragx.warned import about
@@ -153,7 +150,13 @@ def evaluate(
         >>> results["other"]["mrr@5"]
         0.0
     """
-    return _evaluated(dataset, run, options, retrieve)
+
+    def ask(retriever: object, gold: GoldDataset, **asking: Any) -> Run:
+        from kragx.evaluation.retrieve import retrieve  # which most evaluations do without
+
+        return retrieve(retriever, gold, **asking)
+
+    return _evaluated(dataset, run, options, ask)
 
 
 @overload
@@ -213,10 +216,13 @@ def _evaluated(
     if not is_retriever(run):
         _refuse(asking)
     name, corpus, workers = (options.pop(key, None) for key in ("name", "corpus", "workers"))  # type: ignore[misc]
-    ask = partial(retrieve, name=name, **asking)
     criteria = Criteria.of(**options)  # type: ignore[misc]  # what is left are its own
+    if is_retriever(run):
+        corpus = as_corpus(corpus)
+        dataset = ready(read_dataset(dataset), criteria, corpus)
+        run = retrieve(run, dataset, name=name, **asking)
     return evaluate_run(
-        dataset, run, criteria, corpus=corpus, workers=workers, name=name, ask=ask
+        dataset, run, criteria, corpus=corpus, workers=workers, name=name
     ).answered()
 
 
@@ -323,36 +329,21 @@ def _together(
     corpus, workers = as_corpus(options.pop("corpus", None)), options.pop("workers", None)
     criteria = Criteria.of(**options)  # type: ignore[misc]  # what is left are its own
     runs: dict[str, Run] = {}
-
-    def run_of(name: str, *_: object) -> Run:
-        if name not in runs:
-            runs[name] = retrieve(sources[name], gold, name=name)
-        return runs[name]
-
     # What is not asked first, as a wrong file is found at once.
-    retrievers = [name for name in names if is_retriever(sources[name])]
-    for name, source in sources.items():
-        if name not in retrievers:
+    for name, source in sorted(sources.items(), key=lambda entry: is_retriever(entry[1])):
+        if is_retriever(source):
+            gold = ready(gold, criteria, corpus)
+            with about(name), inside(f"run.{name}", kind=DataError):
+                runs[name] = retrieve(source, gold, name=name)
+        else:
             with inside(f"run.{name}"):
                 runs[name] = replace(read_run(source, gold), name=name)
-    if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in gold):
-        judge, profile = criteria.matcher, criteria.named
-        every = [*runs.values(), *map(run_of, retrievers)]
-        pool = pooled(gold, every, match=judge, profile=profile, corpus=corpus)
-        criteria = replace(criteria, matcher=pool)
-    if criteria.needs_vocabulary:
-        # Of all of them, so that a pair scores alike whoever retrieved it.
-        texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
-        filled = texts.gold(gold)  # what lacks a text is found before anybody is asked
-        every = [*map(run_of, names)]
-        criteria = criteria.knowing(vocabulary_of_runs(filled, every, texts.corpus))
+    runs = {name: runs[name] for name in names}
+    criteria = for_all(criteria, gold, runs.values(), corpus)
     evaluations = []
-    for name in names:
-        run, ask = runs.get(name, sources[name]), partial(run_of, name)
+    for name, run in runs.items():
         with about(name), inside(f"run.{name}", kind=DataError):
-            evaluations.append(
-                evaluate_run(gold, run, criteria, corpus=corpus, workers=workers, ask=ask)
-            )
+            evaluations.append(evaluate_run(gold, run, criteria, corpus=corpus, workers=workers))
     if all(evaluation.unanswered for evaluation in evaluations):
         firsts = (
             f"{evaluation.name}: {first_failure(evaluation.failures)}" for evaluation in evaluations

@@ -28,7 +28,7 @@ from kragx.errors import (
     nearest,
 )
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run
+from kragx.evaluation.evaluate import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import relevance_depth
 from kragx.evaluation.explain import Explanation, explain, standard_panel
@@ -41,7 +41,7 @@ from kragx.judging import Judge, read_judge
 from kragx.judging.budget import read_budget
 from kragx.judging.outbox import Outbox
 from kragx.judging.reading import adjusted
-from kragx.matchers import BaseMatcher, MatchItem, OnMatch, matcher
+from kragx.matchers import BaseMatcher, OnMatch, matcher
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import parse_all
 from kragx.plugins import data_alone
@@ -485,24 +485,17 @@ def _evaluated(
     def on_match_of(name: str, run: str) -> OnMatch | None:
         return None if recording is None else recording.on_match(name, run)
 
-    def judged(judge: BaseMatcher) -> BaseMatcher:
-        return pooled(
+    if relevance is not None:
+        relevance = pooled(
             dataset,
             runs.values(),
-            match=judge,
+            match=relevance,
             profile=config.resolved_profile,
             corpus=corpus,
         )
-
-    if relevance is not None:
-        relevance = judged(relevance)
     for name, named in matchers.items():
-        # One for all retrievers: each distinct text is tokenised, or judged, once.
-        deciding = named
-        if named.needs_pool(MatchItem(query, ()) for query in dataset):
-            deciding = judged(named)
         criteria = Criteria.of(
-            match=deciding,
+            match=named,
             metrics=config.metrics,
             profile=config.profile,
             no_gold=config.no_gold,
@@ -510,6 +503,8 @@ def _evaluated(
             relevance_match=relevance,
             budget_tokenizer=config.budget_tokenizer,
         )
+        # One for all retrievers: each distinct text is tokenised, or judged, once.
+        criteria = for_all(criteria, dataset, runs.values(), corpus)
         scored = _scored_alike(named, done)
         done[name] = named
         for run in runs.values():

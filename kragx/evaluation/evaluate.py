@@ -1,28 +1,50 @@
 """`evaluate_run`: from a gold set, what one retriever returned and criteria to an `Evaluation`."""
 
+from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from kragx import matchers
-from kragx.data import GoldDataset, Run
+from kragx.data import Corpus, GoldDataset, Run
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import judging_counts
-from kragx.evaluation.inputs import Ask, Source, Texts, source_of, table_counts
+from kragx.evaluation.inputs import Source, Texts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import Matched, itself, match_all
-from kragx.evaluation.vocabulary import vocabulary_of
+from kragx.evaluation.pools import pooled
+from kragx.evaluation.vocabulary import vocabulary_of, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 
 
-def retrieve(retriever: object, dataset: GoldDataset, **options: Any) -> Run:
-    """As `kragx.evaluation.retrieve.retrieve`, which most evaluations do without."""
-    from kragx.evaluation.retrieve import retrieve as asked
+def ready(dataset: GoldDataset, criteria: Criteria, corpus: Corpus) -> GoldDataset:
+    """The gold set whose questions a retriever may be asked: what is wrong with it is said before.
 
-    return asked(retriever, dataset, **options)
+    Raises:
+        DataError: gold has no text, and the matcher compares texts.
+    """
+    filled = Texts.of(corpus, criteria.matcher, looks=criteria.looks).gold(dataset)
+    criteria.siblings(GoldSample.of(filled))
+    return filled
+
+
+def for_all(
+    criteria: Criteria, dataset: GoldDataset, runs: Collection[Run], corpus: Corpus
+) -> Criteria:
+    """Criteria by which a pair scores alike whichever of several runs retrieved it.
+
+    What all of them found is judged in one pool, if there is no gold, and the words of all are one
+    vocabulary.
+    """
+    if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in dataset):
+        options = {"match": criteria.matcher, "profile": criteria.named, "corpus": corpus}
+        criteria = replace(criteria, matcher=pooled(dataset, runs, **options))
+    if criteria.needs_vocabulary:
+        texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
+        criteria = criteria.knowing(vocabulary_of_runs(dataset, runs, texts.corpus))
+    return criteria
 
 
 def evaluate_run(
@@ -35,7 +57,6 @@ def evaluate_run(
     on_match: matchers.OnMatch | None = None,
     on_relevance: matchers.OnMatch | None = None,
     name: str | None = None,
-    ask: Ask | None = None,
 ) -> Evaluation:
     """One run evaluated: every other call that evaluates comes here.
 
@@ -43,29 +64,21 @@ def evaluate_run(
 
     Args:
         dataset: as for `kragx.evaluate`.
-        run: as for `kragx.evaluate`, of one retriever.
+        run: what one retriever returned, as for `kragx.evaluate`.
         criteria: by which it is evaluated.
         corpus: as for `kragx.evaluate`.
         workers: as for `kragx.evaluate`.
         on_match: is told what the matchers were asked for each query, and said (`matching.match`).
         on_relevance: is told the same of the judge of relevance.
         name: of the retriever; None for its own.
-        ask: asks a retriever; None for `retrieve` with its defaults.
     """
     looks_at_texts = criteria.looks
-    siblings_in = criteria.siblings
-
-    def ask_then(retriever: object, gold: GoldDataset) -> Run:
-        siblings_in(GoldSample.of(gold))  # said before it is asked
-        return (ask or retrieve)(retriever, gold)
-
     source = source_of(
         dataset,
         run,
         criteria.profile,
         by_id=criteria.matcher == matchers.IdMatcher() and not looks_at_texts,
         texts=Texts.of(corpus, criteria.matcher, looks=looks_at_texts),
-        ask=ask_then,
     )
     if source.gold is None and compares_gold(criteria.matcher):
         source.passed.golds = GoldSample()

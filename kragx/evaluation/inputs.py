@@ -54,9 +54,6 @@ _ENOUGH = 3
 _ROOM = 1 << 22
 """So many retrieved texts of a file are kept by number until it passes: some thirty megabytes."""
 
-Ask = Callable[[object, GoldDataset], Run]
-"""Asks a retriever every question of a gold set."""
-
 
 def match_item(query: Query, retrieved: Retrieved | None) -> MatchItem:
     """A query with what the run has of it; nothing where it is missing or has failed."""
@@ -442,7 +439,6 @@ def source_of(
     *,
     by_id: bool = False,
     texts: Texts = NO_TEXTS,
-    ask: Ask | None = None,
 ) -> Source:
     """What to evaluate.
 
@@ -452,7 +448,6 @@ def source_of(
         profile: says which queries are left out.
         by_id: whether ids alone are compared, which needs no documents.
         texts: fills in those of ids.
-        ask: asks a retriever; None for `retrieve` with its defaults.
     """
     scored = Scored.of(dataset, run) if by_id and profile.missing == "empty" else None
     if scored is not None and any(scored.is_answered):
@@ -461,7 +456,7 @@ def source_of(
         gold = read_dataset(dataset)
         if is_retriever(run):
             gold = texts.gold(gold)  # before it is asked
-            return _joined(gold, as_run(run, gold, ask), profile, texts)
+            return _joined(gold, as_run(run, gold), profile, texts)
         answers = as_run(run, gold)  # a file that is no run is the greater mistake
         return _joined(texts.gold(gold), answers, profile, texts)
     if not is_source(dataset):
@@ -532,10 +527,10 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Sour
     return source
 
 
-def as_run(value: object, dataset: GoldDataset, ask: Ask | None = None) -> Run:
+def as_run(value: object, dataset: GoldDataset) -> Run:
     """The run that a value stands for, as `kragx.data.reading.read_run`; a retriever is asked."""
     if not is_retriever(value):
         return read_run(value, dataset)
     from kragx.evaluation.retrieve import retrieve
 
-    return (ask or retrieve)(value, dataset)
+    return retrieve(value, dataset)

@@ -11,14 +11,12 @@ import numpy as np
 
 from kragx.comparison import Failures, Settings, direction
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.data import GoldDataset, Query, Run, read_dataset
+from kragx.data import GoldDataset, Query, Run, as_corpus, read_dataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate import evaluate_run
+from kragx.evaluation.evaluate import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.pools import pooled
 from kragx.evaluation.retrieve import Asking, retrieve
-from kragx.matchers import MatchItem
 from kragx.metrics import Floats, MetricSpec, Profile, parse_all, profile_for
 from kragx.tuning.choosing import Tried, tuned
 from kragx.tuning.costs import Sizes, median_seconds
@@ -92,19 +90,14 @@ def tune(
     gold = read_dataset(dataset)
     spec = _metric(metric, profile)
     criteria = Criteria.of(match=match, metrics=[spec], profile=profile)
-    runs: dict[str, Run] = {}
-    if criteria.matcher.needs_pool(MatchItem(query, ()) for query in gold):
-        # Each in a pool of its own would be measured by what it found itself.
-        runs = {own.name: _asked(gold, make, own, progress, asking) for own in every}
-        judge, named = criteria.matcher, criteria.named
-        pool = pooled(gold, runs.values(), match=judge, profile=named, corpus=corpus)
-        criteria = replace(criteria, matcher=pool)
-
+    runs = {own.name: _asked(gold, make, own, progress, asking) for own in every}
+    corpus_texts = as_corpus(corpus)
+    criteria = for_all(criteria, gold, runs.values(), corpus_texts)
     questions, rules = list(gold), _rules(spec, confidence, resamples, seed)
     sizes, tried = Sizes(budget_tokenizer), []
     for setting in every:
-        run = runs[setting.name] if runs else _asked(gold, make, setting, progress, asking)
-        evaluation = evaluate_run(gold, run, criteria, corpus=corpus)
+        run = runs[setting.name]
+        evaluation = evaluate_run(gold, run, criteria, corpus=corpus_texts)
         rules = replace(rules, match=evaluation.match_name)
         failures = Failures.of(evaluation, max_failed)
         tried.append(
