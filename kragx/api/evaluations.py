@@ -17,11 +17,9 @@ from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, los
 from kragx.metrics import parse
 from kragx.plain import HIDDEN, plain
 from kragx.printing import (
-    Dot,
     Line,
     Part,
     Result,
-    dots,
     in_language,
     joined,
     phrase,
@@ -242,17 +240,6 @@ class Evaluations(Result):
             yield evaluations[0].size
         else:
             yield Line(phrase("{n} queries compared", n=comparison.n_queries))
-
-    def _repr_html_(self) -> str:
-        metric, means = self.comparison.primary, self.comparison.overall.means
-        best = () if self.comparison.leader is None else self.comparison.leader.shared
-        rows = [
-            Dot(name, mean.value, mean.low, mean.high, best=name in best)
-            for name, by_metric in means.items()
-            for mean in (by_metric[metric],)
-            if mean.value is not None
-        ]
-        return super()._repr_html_() + dots(metric, rows)
 
     @property
     def of_all(self) -> bool:

@@ -46,7 +46,7 @@ from kragx.metrics import (
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.plain import plain
-from kragx.printing import Dot, Line, Part, Result, Table, dots, number, phrase, possible, warning
+from kragx.printing import Line, Part, Result, Table, number, phrase, possible, warning
 
 if TYPE_CHECKING:
     import pandas
@@ -440,14 +440,6 @@ class Evaluation(Result):
         yield Table(columns, rows, note=with_reasons(self.ends.values(), bounds_note([self])))
         yield from self.warnings()
         yield self.size
-
-    def _repr_html_(self) -> str:
-        rows = [
-            Dot(name, value, *(self.intervals[name] or (None, None)))
-            for name, value in self.mean.items()
-            if value is not None and 0 <= value <= 1  # times and counts have no scale in common
-        ]
-        return super()._repr_html_() + dots(self.name, rows)
 
     def queries_table(self) -> Table:
         """The values of each query, metrics across."""

@@ -7,7 +7,6 @@ for (`language`).
 """
 
 from kragx.phrase import joined as joined, phrase as phrase
-from kragx.printing.dots import Dot as Dot, dots as dots
 from kragx.printing.markdown import as_markdown
 from kragx.printing.notebook import as_html
 from kragx.printing.numbers import (

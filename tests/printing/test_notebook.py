@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from xml.etree import ElementTree
 
 import pytest
 
@@ -16,7 +15,6 @@ from kragx import (
     Run,
     evaluate,
 )
-from kragx.printing import Dot, dots
 from kragx.printing.progress import _picture
 
 CELL = """
@@ -65,32 +63,6 @@ def test_every_form_of_a_last_line():
     result = evaluate([["a"]], [["a"]], match="exact", metrics=["mrr@5"])
     assert "<td style='text-align:left'>mrr@5</td><td>1.0000</td>" in result._repr_html_()
     assert "| mrr@5 | 1.0000 |" in result._repr_markdown_()
-
-
-def test_a_figure_by_hand():
-    """A share of .5 stands in the middle of 0 to 1; names are shown, not obeyed; no row, none."""
-    figure = dots("mrr@5", [Dot("<b>a</b>", 0.5, 0.25, 0.75, best=True), Dot("b", 1.0)])
-    xml = ElementTree.fromstring(figure)
-    assert [float(own.attrib["cx"]) for own in xml.iter("circle")] == [365.0, 546.0]
-    interval = next(xml.iter("line"))
-    assert [float(interval.attrib[name]) for name in ("x1", "x2")] == [274.5, 455.5]
-    assert "<b>a" in "".join(xml.itertext())
-    assert dots("mrr@5", []) == ""
-    seconds = ElementTree.fromstring(dots("seconds_p95", [Dot("a", 3.0), Dot("b", 5.0)]))
-    assert [float(own.attrib["cx"]) for own in seconds.iter("circle")] == [184.0, 546.0]
-
-
-def test_a_retriever_without_a_value_has_no_dot():
-    """Of a comparison in which one failed, the figure shows the others."""
-
-    def broken(question):
-        raise ConnectionError("refused")
-
-    gold = GoldDataset.from_documents([["a"], ["b"], ["c"]], queries=["x", "y", "z"])
-    sources = {"good": lambda question: ["a"], "broken": broken}
-    html = evaluate(gold, sources, match="exact", metrics=["mrr@5"])._repr_html_()
-    assert html.count("<circle") == 1
-    assert "<script" not in html
 
 
 def test_gold_and_runs_show_themselves():
@@ -172,15 +144,3 @@ def test_in_a_real_kernel(monkeypatch):
         if own.output_type == "execute_result"
     ]
     assert "first 사용을 권합니다" in verdict
-
-
-def test_figure_of_an_evaluation():
-    """A dot for each mean between 0 and 1, with its interval; none for a time."""
-    gold = GoldDataset.from_documents([["가"], ["나"], ["다"], ["라"]])
-    run = Run.from_documents([["가"], ["x"], ["다"], ["y"]], name="<b>내 것</b>")
-    metrics = ["mrr@5", "recall@5", "seconds_mean"]
-    own = evaluate(gold, run, match="exact", metrics=metrics)
-    drawn = ElementTree.fromstring("<svg" + own._repr_html_().partition("<svg")[2])
-    assert [title.text for title in drawn.iter("title")] == ["mrr@5: 0.5000", "recall@5: 0.5000"]
-    assert drawn.get("aria-label") == "<b>내 것</b>"
-    assert "<script" not in own._repr_html_()

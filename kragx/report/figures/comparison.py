@@ -16,14 +16,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx import printing
 from kragx.comparison import Comparison
 from kragx.data import GoldDataset, Run, file_names
-from kragx.data.formats.jsonl import make_folder
 from kragx.evaluation.curves import Curve, Histogram, Times, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import lists_behind
 from kragx.metrics import metric as metric_named
+from kragx.printing import in_language, phrase
 from kragx.report.figures.drawing import (
     INK,
     colour,
@@ -33,7 +32,7 @@ from kragx.report.figures.drawing import (
     name_rows,
     panels,
     rows_height,
-    save,
+    save_all,
     unit_axis,
     wrapped,
     write_beside,
@@ -43,35 +42,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MATCH, _BELOW, _NOTHING = "#009E73", "#E69F00", "#9AA3AF"
-
-_WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "metrics": "Metrics by retriever",
-        "mean": "mean over queries, with its {} % interval",
-        "at_k": "Metrics against k",
-        "k": "k (length of the list)",
-        "scores": "Highest score of each gold item",
-        "score": "score",
-        "grade": "grade",
-        "items": "gold items",
-        "threshold": "threshold {:g}",
-        "seconds": "Time a query takes",
-        "axis": "seconds (line 5 to 95 %, box 25 to 75 %, stroke median)",
-    },
-    "ko": {
-        "metrics": "검색기별 지표",
-        "mean": "질문 평균과 {}% 신뢰구간",
-        "at_k": "k에 따른 지표",
-        "k": "k (목록 길이)",
-        "scores": "정답 항목별 최고 점수",
-        "score": "점수",
-        "grade": "등급",
-        "items": "정답 항목 수",
-        "threshold": "임계값 {:g}",
-        "seconds": "질문당 걸린 시간",
-        "axis": "초 (선 5~95 %, 상자 25~75 %, 굵은 선 중앙값)",
-    },
-}
 
 
 def write_figures(
@@ -110,25 +80,18 @@ def write_figures(
         >>> sorted(file.name for file in files if file.suffix == ".svg")
         ['metric_at_k.svg', 'metrics.svg', 'scores.svg']
     """
-    words = _WORDS[printing.language(language)]
     written: list[Path] = []
     names = file_names(comparison.match for comparison in comparisons)
-    with drawing("figures"):
+    with drawing("figures", language):
         for comparison, name in zip(comparisons, names, strict=True):
-            of_match = Path(folder) if len(comparisons) == 1 else Path(folder) / name
-            make_folder(of_match)
             compared = [
                 evaluation
                 for evaluation in evaluations
                 if evaluation.match_name == comparison.match
                 and evaluation.name in comparison.retrievers
             ]
-            figures = _figures(comparison, compared, dataset, runs or {}, words)
-            for figure_name, figure in figures.items():
-                if figure is not None:
-                    for ending in (".png", ".svg"):
-                        written.append(of_match / f"{figure_name}{ending}")
-                        save(figure, written[-1])
+            figures = _figures(comparison, compared, dataset, runs or {})
+            written += save_all(figures, Path(folder, name if len(comparisons) > 1 else ""))
     return written
 
 
@@ -137,22 +100,19 @@ def _figures(
     evaluations: Sequence[Evaluation],
     dataset: GoldDataset | None,
     runs: Mapping[str, Run],
-    words: Mapping[str, str],
 ) -> dict[str, Figure | None]:
     """The figures of one matcher; in all of them a retriever's position is its colour."""
     names = [evaluation.name for evaluation in evaluations]
     lists = [lists_behind(evaluation, dataset, runs) or () for evaluation in evaluations]
     return {
-        "metrics": _metrics(comparison, names, words),
-        "metric_at_k": _metric_at_k(names, curves(evaluations), words),
-        "scores": _scores(dict(zip(names, map(histogram, evaluations))), words),
-        "seconds": _seconds(dict(zip(names, map(times, lists))), words),
+        "metrics": _metrics(comparison, names),
+        "metric_at_k": _metric_at_k(names, curves(evaluations)),
+        "scores": _scores(dict(zip(names, map(histogram, evaluations)))),
+        "seconds": _seconds(dict(zip(names, map(times, lists)))),
     }
 
 
-def _metrics(
-    comparison: Comparison, names: Sequence[str], words: Mapping[str, str]
-) -> Figure | None:
+def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
     by_name = comparison.overall.means
     means = {
         metric: [by_name[name][metric] for name in names]
@@ -163,7 +123,9 @@ def _metrics(
     if not means:
         return None
     across = min(4, len(means))
-    figure, axes = panels(words["metrics"], len(means), across, 3.0, 1.0 + rows_height(names))
+    figure, axes = panels(
+        phrase("Metrics by retriever"), len(means), across, 3.0, 1.0 + rows_height(names)
+    )
     # Credited document by document, as other tools do it, a value may be above 1.
     highest = [
         mean.value if mean.high is None else mean.high
@@ -184,13 +146,14 @@ def _metrics(
         unit_axis(panel, highest, "x")
         name_rows(panel, names, written=position % across == 0)
     confidence = round(100 * comparison.statistics.confidence)
-    figure.supxlabel(words["mean"].format(confidence), fontsize="medium")
+    figure.supxlabel(
+        in_language(phrase("mean over queries, with its {share} % interval", share=confidence)),
+        fontsize="medium",
+    )
     return figure
 
 
-def _metric_at_k(
-    names: Sequence[str], of_names: Sequence[Sequence[Curve]], words: Mapping[str, str]
-) -> Figure | None:
+def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[Curve]]) -> Figure | None:
     by_name = [{curve.metric: curve for curve in of_name} for of_name in of_names]
     metrics = [
         metric
@@ -200,7 +163,7 @@ def _metric_at_k(
     if not metrics:
         return None
     across = 2 if len(metrics) == 4 else 3
-    figure, axes = panels(words["at_k"], len(metrics), across, width=4.2, height=3.2)
+    figure, axes = panels(phrase("Metrics against k"), len(metrics), across, width=4.2, height=3.2)
     for panel, metric in zip(axes, metrics, strict=True):
         lines = {}
         for series, (name, curve) in enumerate(
@@ -217,7 +180,7 @@ def _metric_at_k(
                 clip_on=False,
             )
         panel.set_xticks(range(len(curve.ks)), list(map(str, curve.ks)))
-        panel.set(title=metric, xlabel=words["k"])
+        panel.set(title=metric, xlabel=in_language(phrase("k (length of the list)")))
         unit_axis(
             panel, [value for by_metric in by_name for value in by_metric[metric].values], "y"
         )
@@ -225,11 +188,11 @@ def _metric_at_k(
     return figure
 
 
-def _scores(histograms: Mapping[str, Histogram | None], words: Mapping[str, str]) -> Figure | None:
+def _scores(histograms: Mapping[str, Histogram | None]) -> Figure | None:
     drawn = {name: bars for name, bars in histograms.items() if bars is not None}
     if not drawn:
         return None
-    figure, axes = panels(words["scores"], len(drawn), 3, 3.6, 2.4)
+    figure, axes = panels(phrase("Highest score of each gold item"), len(drawn), 3, 3.6, 2.4)
     highest = max(max(*bars.counts, bars.nothing) for bars in drawn.values())
     # A grade's bar stands over the grade; a score's bar to the right of where it begins.
     grades = any(bars.top > 1 for bars in drawn.values())
@@ -248,7 +211,7 @@ def _scores(histograms: Mapping[str, Histogram | None], words: Mapping[str, str]
         line = bars.threshold - width / 2 if grades else bars.threshold
         panel.axvline(line, color=INK, linestyle="--", linewidth=1.2)
         panel.annotate(
-            words["threshold"].format(bars.threshold),
+            in_language(phrase("threshold {threshold:g}", threshold=bars.threshold)),
             (line, 1),
             xycoords=("data", "axes fraction"),
             xytext=(4, -2),
@@ -263,12 +226,12 @@ def _scores(histograms: Mapping[str, Histogram | None], words: Mapping[str, str]
             panel.set_xticks([nothing, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
         panel.set(ylim=(0, highest * 1.12), title=textwrap.shorten(name, 34, placeholder="…"))
         panel.grid(axis="y")
-    figure.supxlabel(words["grade" if grades else "score"], fontsize="medium")
-    figure.supylabel(words["items"], fontsize="medium")
+    figure.supxlabel(in_language(phrase("grade" if grades else "score")), fontsize="medium")
+    figure.supylabel(in_language(phrase("gold items")), fontsize="medium")
     return figure
 
 
-def _seconds(of_names: Mapping[str, Times | None], words: Mapping[str, str]) -> Figure | None:
+def _seconds(of_names: Mapping[str, Times | None]) -> Figure | None:
     rows = [
         (name, colour(series), timed)
         for series, (name, timed) in enumerate(of_names.items())
@@ -276,7 +239,7 @@ def _seconds(of_names: Mapping[str, Times | None], words: Mapping[str, str]) -> 
     ]
     if not rows:
         return None
-    figure, [axes] = panels(words["seconds"], 1, 1, 8.0, 1.2 + 0.42 * len(rows))
+    figure, [axes] = panels(phrase("Time a query takes"), 1, 1, 8.0, 1.2 + 0.42 * len(rows))
     for row, (_, own, timed) in enumerate(rows):
         # On a logarithmic axis there is no 0.
         p5, p25, p50, p75, p95 = (
@@ -291,7 +254,7 @@ def _seconds(of_names: Mapping[str, Times | None], words: Mapping[str, str]) -> 
     axes.xaxis.set_minor_formatter(lambda value, _: "")
     name_rows(axes, [name for name, *_ in rows])
     axes.grid(axis="x")
-    axes.set_xlabel(words["axis"])
+    axes.set_xlabel(in_language(phrase("seconds (line 5 to 95 %, box 25 to 75 %, stroke median)")))
     return figure
 
 

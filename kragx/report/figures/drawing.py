@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import east_asian_width
 
-from kragx.data.formats.jsonl import write_bytes
-from kragx.errors import MissingExtraError, needing
+from kragx.data.formats.jsonl import make_folder, write_bytes
+from kragx.errors import MissingExtraError, UsageError, needing
+from kragx.printing import in_language, speaking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,12 +65,17 @@ _LOOK: dict[str, Any] = {
 }
 
 
+ENDINGS = (".png", ".svg", ".pdf")
+"""How files of figures may end."""
+
+
 @contextmanager
-def drawing(what: str) -> Iterator[None]:
-    """The look of texts, axes and files made meanwhile; what is made keeps it.
+def drawing(what: str, language: str | None = None) -> Iterator[None]:
+    """The look of texts, axes and files made meanwhile, and their language; what is made keeps it.
 
     Raises:
         MissingExtraError: matplotlib or koreanize-matplotlib is not installed; `what` needs it.
+        UsageError: there is no such language.
     """
     with needing("plot", what):
         import matplotlib
@@ -78,7 +84,7 @@ def drawing(what: str) -> Iterator[None]:
     # By its file, so that a second call does not list the font twice.
     if all(entry.fname != font for entry in font_manager.fontManager.ttflist):
         font_manager.fontManager.addfont(font)
-    with matplotlib.rc_context(_LOOK):  # type: ignore[arg-type]  # names of settings are texts
+    with speaking(language), matplotlib.rc_context(_LOOK):  # type: ignore[arg-type]  # of settings
         yield
 
 
@@ -113,7 +119,7 @@ def panels(
     down = -(-count // across)
     size = (max(5.5, width * across), height * down + 0.7)
     figure = _figure_to_show(size) if shown else _figure(size)
-    figure.suptitle(title, x=0.02, ha="left")
+    figure.suptitle(in_language(title), x=0.02, ha="left")
     axes = [figure.add_subplot(down, across, place) for place in range(1, count + 1)]
     for panel in axes:
         # Matplotlib makes further ticks when it draws, after `drawing`; these hold for them too.
@@ -218,6 +224,32 @@ def legend(figure: Figure, handles: Mapping[str, Any]) -> None:
 def _width(text: str) -> float:
     """About how many letters wide a text is; those of East Asia are wider."""
     return sum(1.8 if east_asian_width(letter) in "WF" else 1.0 for letter in text)
+
+
+def checked_path(path: str | Path) -> Path:
+    """The file of a figure.
+
+    Raises:
+        UsageError: it ends otherwise than figures do.
+    """
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise UsageError(f"{path}: a figure is written as {', '.join(ENDINGS)}")
+    return Path(path)
+
+
+def save_all(figures: Mapping[str, Figure | None], folder: Path) -> list[Path]:
+    """Write figures by name as PNG and SVG into a folder, within `drawing`; the files.
+
+    Raises:
+        UsageError: the folder, or a file, cannot be written.
+    """
+    make_folder(folder)
+    paths = []
+    for name, figure in figures.items():
+        for ending in (".png", ".svg") if figure is not None else ():
+            paths.append(folder / f"{name}{ending}")
+            save(figure, paths[-1])
+    return paths
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx import printing
 from kragx.comparison import Estimate
 from kragx.comparison.history import History, Series
-from kragx.errors import UsageError
-from kragx.printing import visible
+from kragx.printing import phrase, visible
 from kragx.report.figures.drawing import (
+    checked_path,
     colour,
     dashes,
     drawing,
@@ -25,14 +24,8 @@ from kragx.report.figures.drawing import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ENDINGS = (".png", ".svg", ".pdf")
 _MOST_LABELS = 10
 _SIGNS = {"better": ("▲", "#007A53"), "worse": ("▼", "#B04A00")}
-
-_WORDS: Mapping[str, str] = {
-    "en": "Metrics over time (95% intervals; a line is broken where numbers mean something else)",
-    "ko": "시간에 따른 지표(95% 신뢰구간, 숫자의 뜻이 다른 곳에서 선이 끊김)",
-}
 
 
 def history_figure(
@@ -55,12 +48,13 @@ def history_figure(
         UsageError: there is no such language, or the path has another ending or cannot be written.
         MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
     """
-    title = _WORDS[printing.language(language)]
-    if Path(path).suffix.lower() not in _ENDINGS:
-        raise UsageError(f"{path}: a figure is written as {', '.join(_ENDINGS)}")
+    file = checked_path(path)
+    title = phrase(
+        "Metrics over time (95% intervals; a line is broken where numbers mean something else)"
+    )
     shown, n = history.metrics if metrics is None else metrics, len(history.runs)
     labelled = range(0, n, max(-(-n // _MOST_LABELS), 1))
-    with drawing("history"):
+    with drawing("history", language):
         figure, axes = panels(title, len(shown), 1, 8.5, 3.3)
         lines: dict[str, Any] = {}
         for place, (panel, metric) in enumerate(zip(axes, shown, strict=True), start=1):
@@ -92,7 +86,7 @@ def history_figure(
             panel.grid(axis="y")
         if lines:
             legend(figure, lines)
-        save(figure, Path(path))
+        save(figure, file)
     return figure
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx import printing
 from kragx.comparison.thresholds import Sweep
 from kragx.errors import UsageError
+from kragx.printing import in_language, phrase
 from kragx.report.figures.drawing import (
+    checked_path,
     colour,
     dashes,
     displayed,
@@ -23,24 +24,6 @@ from kragx.report.figures.drawing import (
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_ENDINGS = (".png", ".svg", ".pdf")
-
-_WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "title": "Metrics against the threshold (dotted: the chosen one)",
-        "ordered": "Metrics against the threshold "
-        "(dotted: the chosen one; shaded: the order holds)",
-        "threshold": "threshold",
-        "value": "value",
-    },
-    "ko": {
-        "title": "임계값에 따른 지표 (점선: 고른 임계값)",
-        "ordered": "임계값에 따른 지표 (점선: 고른 임계값, 음영: 순서가 그대로인 구간)",
-        "threshold": "임계값",
-        "value": "값",
-    },
-}
 
 
 def sweep_figure(
@@ -71,7 +54,6 @@ def sweep_figure(
         >>> sweep_figure(sweep(result), path="sweep.svg")
         <Figure size 550x400 with 1 Axes>
     """
-    words = _WORDS[printing.language(language)]
     sweeps = [sweeps] if isinstance(sweeps, Sweep) else sweeps
     lists = [
         (sweep, retriever, values) for sweep in sweeps for retriever, values in sweep.values.items()
@@ -79,11 +61,14 @@ def sweep_figure(
     metrics = list(dict.fromkeys(name for _, _, values in lists for name in values))
     if not metrics:
         raise UsageError("sweeps: there is nothing to draw; name at least one metric")
-    if path is not None and Path(path).suffix.lower() not in _ENDINGS:
-        raise UsageError(f"{path}: a figure is written as {', '.join(_ENDINGS)}")
+    file = None if path is None else checked_path(path)
     several = len({sweep.match_name for sweep in sweeps}) > 1
-    title = words["ordered" if any(sweep.orders for sweep in sweeps) else "title"]
-    with drawing("sweep"):
+    title = phrase(
+        "Metrics against the threshold (dotted: the chosen one; shaded: the order holds)"
+        if any(sweep.orders for sweep in sweeps)
+        else "Metrics against the threshold (dotted: the chosen one)"
+    )
+    with drawing("sweep", language):
         figure, axes = panels(title, len(metrics), 2, 5.2, 3.3, shown=path is None)
         lines: dict[str, Any] = {}
         for place, (panel, metric) in enumerate(zip(axes, metrics, strict=True), start=1):
@@ -107,10 +92,14 @@ def sweep_figure(
             for order in (sweep.orders.get(metric) for sweep in sweeps):
                 if order is not None and order.value is None:
                     panel.axvspan(order.low, order.high, color="0.5", alpha=0.15, linewidth=0)
-            panel.set(title=metric, xlabel=words["threshold"], ylabel=words["value"])
+            panel.set(
+                title=metric,
+                xlabel=in_language(phrase("threshold")),
+                ylabel=in_language(phrase("value")),
+            )
             unit_axis(panel, means, "y", room=1.05)
         legend(figure, lines)
-        if path is not None:
-            save(figure, Path(path))
+        if file is not None:
+            save(figure, file)
             return figure
     return displayed(figure)

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx import printing
 from kragx.data import file_names
-from kragx.data.formats.jsonl import make_folder
-from kragx.report.figures.drawing import INK, colour, drawing, marker, panels, save, unit_axis
+from kragx.printing import in_language, phrase
+from kragx.report.figures.drawing import INK, colour, drawing, marker, panels, save_all, unit_axis
 from kragx.tuning import Curve, SettingResult, Tuning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "title": "{} along each axis, with {} % intervals",
-        "context": "Quality against context",
-        "tokens": "tokens of context",
-        "take": "take",
-        "choosing": "{}, questions that choose",
-    },
-    "ko": {
-        "title": "축마다 본 {}와 {}% 신뢰구간",
-        "context": "품질과 컨텍스트 크기",
-        "tokens": "컨텍스트 토큰",
-        "take": "선택",
-        "choosing": "{}, 고르는 질문",
-    },
-}
 
 
 def tuning_figures(
@@ -52,25 +35,17 @@ def tuning_figures(
         MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
         UsageError: there is no such language, or the folder cannot be made.
     """
-    words = _WORDS[printing.language(language)]
     written: list[Path] = []
-    if not tunings:
-        return written
     names = file_names(tuning.match for tuning in tunings)
-    with drawing("figures"):
+    with drawing("figures", language) if tunings else nullcontext():
         for tuning, name in zip(tunings, names, strict=True):
-            figure = _figure(tuning, words)
-            if figure is None:
-                continue
-            place = Path(folder) if len(tunings) == 1 else Path(folder) / name
-            make_folder(place)
-            for ending in (".png", ".svg"):
-                written.append(place / f"tuning{ending}")
-                save(figure, written[-1])
+            if (figure := _figure(tuning)) is not None:
+                place = Path(folder, name if len(tunings) > 1 else "")
+                written += save_all({"tuning": figure}, place)
     return written
 
 
-def _figure(tuning: Tuning, words: Mapping[str, str]) -> Figure | None:
+def _figure(tuning: Tuning) -> Figure | None:
     mains = [curve for curve in tuning.curves if not curve.among]
     sized = [
         setting
@@ -80,12 +55,16 @@ def _figure(tuning: Tuning, words: Mapping[str, str]) -> Figure | None:
     count = len(mains) + bool(sized)
     if not count:
         return None
-    title = words["title"].format(tuning.metric, round(100 * tuning.confidence))
+    title = phrase(
+        "{metric} along each axis, with {share} % intervals",
+        metric=tuning.metric,
+        share=round(100 * tuning.confidence),
+    )
     figure, axes = panels(title, count, 2, 5.2, 3.3)
     for panel, curve in zip(axes, mains):
         _curve(panel, curve, tuning.metric)
     if sized:
-        _context(axes[-1], sized, tuning, words)
+        _context(axes[-1], sized, tuning)
     return figure
 
 
@@ -102,9 +81,7 @@ def _curve(panel: Axes, curve: Curve, metric: str) -> None:
     unit_axis(panel, means, "y", room=1.05)
 
 
-def _context(
-    panel: Axes, sized: Sequence[SettingResult], tuning: Tuning, words: Mapping[str, str]
-) -> None:
+def _context(panel: Axes, sized: Sequence[SettingResult], tuning: Tuning) -> None:
     for setting in sized:
         faint = 0.35 if setting.told_apart else 1.0
         shape = "D" if setting.on_front else "o"
@@ -114,12 +91,17 @@ def _context(
         if setting.name == tuning.take:
             at = (setting.tokens or 0, setting.mean or 0)
             panel.annotate(
-                words["take"], at, (0, 9), textcoords="offset points", ha="center", color=INK
+                in_language(phrase("take")),
+                at,
+                (0, 9),
+                textcoords="offset points",
+                ha="center",
+                color=INK,
             )
     panel.set(
-        title=words["context"],
-        xlabel=words["tokens"],
-        ylabel=words["choosing"].format(tuning.metric),
+        title=in_language(phrase("Quality against context")),
+        xlabel=in_language(phrase("tokens of context")),
+        ylabel=in_language(phrase("{metric}, questions that choose", metric=tuning.metric)),
     )
     panel.set_xlim(left=0)
     unit_axis(panel, [setting.mean for setting in sized], "y", room=1.05)
