@@ -189,12 +189,12 @@ def test_an_unknown_language_is_refused(gold, tmp_path):
 )
 def test_nothing_written_reaches_over_the_edge(gold, tmp_path, monkeypatch, names):
     """Names of any length and number stand within the picture."""
-    from kragx.report.figures import comparison
+    from kragx.report.figures import drawing
 
     pixels = pytest.importorskip("matplotlib.image")
-    save = comparison.save  # an SVG shows the same, and takes longer to draw
+    save = drawing.save  # an SVG shows the same, and takes longer to draw
     monkeypatch.setattr(
-        comparison, "save", lambda figure, path: path.suffix == ".svg" or save(figure, path)
+        drawing, "save", lambda figure, path: path.suffix == ".svg" or save(figure, path)
     )
     results = evaluated(gold, *(run(gold, name, at + 2) for at, name in enumerate(names)))
     write_figures([compare(results)], results, tmp_path)
