@@ -7,11 +7,12 @@ from pathlib import Path
 from kragx.data.corpus import as_corpus
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.jsonl import file_name
+from kragx.data.formats.kinds import RUN, kind_of
 from kragx.data.formats.located import is_located
 from kragx.data.gold import GoldDataset
 from kragx.data.released import release_of
 from kragx.data.runs import Run
-from kragx.data.source import Reading, kind_of_file
+from kragx.data.source import Reading
 from kragx.errors import DataError, UsageError
 from kragx.printing import phrase
 
@@ -154,7 +155,7 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
     """
     if isinstance(source, Run):
         return source
-    if isinstance(source, (str, Path)) and kind_of_file(source) == "run":
+    if isinstance(source, (str, Path)) and kind_of(source) is RUN:
         return trec.read_run(source)
     if isinstance(source, Mapping) and not tabular.is_splits(source):
         return Run.from_documents(source)

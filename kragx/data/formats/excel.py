@@ -7,21 +7,18 @@ holds something. What cannot be told apart from an empty cell is refused, by its
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from kragx.data.formats.format import is_index, unique_names
-from kragx.data.formats.jsonl import check_unpacked, open_bytes
+from kragx.data.formats.jsonl import open_bytes
 from kragx.data.problems import Problems
 from kragx.errors import DataError, inside, needing
 
 _OLD = bytes.fromhex("d0cf11e0")
 """How workbooks of before 2007 begin, and those with a password."""
-
-_MOST = 64 << 20
-"""Bytes of XML, each of which takes many more in memory."""
 
 _DIGITS = 15
 """As many as Excel keeps of a number."""
@@ -56,7 +53,7 @@ def read_excel(
         values = {}
         try:
             for name, cell in zip(names, row):
-                value = _value(cell, results[cell.coordinate] if cell.data_type == "f" else cell)
+                value = _value(cell, results[cell.coordinate])
                 if name:
                     values[name] = value
                 elif cell.column == 1 and is_index(value):
@@ -75,23 +72,18 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
     with needing("pandas", "reading Excel files"):
         import openpyxl  # type: ignore[import-untyped]
     with open_bytes(path) as file:
-        if file.read(len(_OLD)) == _OLD:
-            raise DataError(
-                f"{path}: a workbook of an old kind, or one with a password; save it as .xlsx "
-                "without"
-            )
+        raw = file.read()
+    if raw.startswith(_OLD):
+        problem = "a workbook of an old kind, or one with a password; save it as .xlsx without"
+        raise DataError(f"{path}: {problem}")
     try:
-        with zipfile.ZipFile(path) as parts:
-            n_bytes = sum(part.file_size for part in parts.infolist())
-        check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
-        results = written = openpyxl.load_workbook(path).worksheets[0]
-        if any(cell.data_type == "f" for row in written.iter_rows() for cell in row):
-            results = openpyxl.load_workbook(path, data_only=True).worksheets[0]
-    except DataError:
-        raise
+        written, shown = (
+            openpyxl.load_workbook(BytesIO(raw), data_only=is_shown).worksheets[0]
+            for is_shown in (False, True)
+        )
     except Exception as error:  # a damaged file makes its reader raise whatever it meets
         raise DataError(f"{path}: cannot be read as Excel: {error}") from None
-    return written, results
+    return written, shown
 
 
 def _value(written: Any, cell: Any) -> Any:

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatchcase as fnmatch
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,16 +26,13 @@ _PATTERN_AT = re.compile(r"[*\[]")
 _QUERY = re.compile(r"\?[^?/]*=[^?]*$")
 _LONGEST = 300  # characters of what a library says
 _PATIENCE = "retry_limit_seconds"  # of gs://: a wrong name would be tried for 15 minutes
-_S3 = (
-    "log in as for the AWS command line (AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
-    "AWS_SECRET_ACCESS_KEY; AWS_DEFAULT_REGION), and see that bucket and path are right"
-)
-_GS = (
-    "log in as for Google's command line (gcloud auth application-default login, or "
-    "GOOGLE_APPLICATION_CREDENTIALS), and see that bucket and path are right"
-)
 _NAME = "name a file, a folder or a pattern of files"
-_REMEDIES = {"s3": _S3, "gs": _GS, "gcs": _GS}
+_REMEDIES = {
+    "s3": "log in as for the AWS command line (AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY; AWS_DEFAULT_REGION), and see that bucket and path are right",
+    "gs": "log in as for Google's command line (gcloud auth application-default login, or "
+    "GOOGLE_APPLICATION_CREDENTIALS), and see that bucket and path are right",
+}
 
 
 def is_address(path: object) -> bool:
@@ -90,23 +88,23 @@ def files_of(source: object) -> list[str]:
     if is_local and not Path(name).is_dir() and (pattern is None or Path(name).exists()):
         return [name]
     base = place[: place.rfind("/", 0, pattern.start()) + 1] if pattern else f"{place}/"
-    within = place[len(base) :] if pattern else "**/"
+    within = place[len(base) :] if pattern else f"**/*{ENDING}"
     with readable(name):
-        from pyarrow.fs import FileSelector, FileType
+        from pyarrow.fs import FileSelector, FileType, LocalFileSystem
 
         if not is_local and pattern is None and _info(name).type == FileType.File:
             return [name]
-        system, path = (_local(), base or ".") if is_local else _folder_at(base, query)
+        system, path = (LocalFileSystem(), base or ".") if is_local else _folder_at(base, query)
         folder = path.rstrip("/") or "/"
         selector = FileSelector(folder, allow_not_found=True, recursive="/" in within)
         infos = [info for info in system.get_file_info(selector) if info.type == FileType.File]
     ends = [info.path.removeprefix(folder).removeprefix("/") for info in infos]
-    fits = re.compile(_as_regex(within) if pattern else rf"(?i:.*\{ENDING})")
     names = [
         base.removeprefix("./") + end + query
         for end in ends
+        if fnmatch(end.lower(), within.replace("**/", "*").lower())
         # What begins so is no data, whatever stands before the folder.
-        if fits.fullmatch(end) and not any(part.startswith((".", "_")) for part in end.split("/"))
+        and not any(part.startswith((".", "_")) for part in end.split("/"))
     ]
     if not names:
         reason = f"no {ENDING} file in it" if is_local and Path(name).is_dir() else "no such file"
@@ -118,15 +116,6 @@ def _parts(name: str) -> tuple[str, str]:
     """A name without what an address says of its file system, and that: ``?region=x``."""
     query = _QUERY.search(name) if is_address(name) else None
     return (_QUERY.sub("", name).rstrip("/"), query[0]) if query else (name.rstrip("/") or name, "")
-
-
-def _as_regex(pattern: str) -> str:
-    """A pattern of files as a regular expression: ``*`` within a folder's name, ``**`` over any."""
-    kinds = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(\*\*/|\*|\?|\[[^\]/]+\])", pattern)
-    return "".join(
-        kinds.get(part) or (part if part.startswith("[") else re.escape(part)) for part in parts
-    )
 
 
 @contextmanager
@@ -204,30 +193,26 @@ def readable(name: str) -> Iterator[None]:
 def _remedy(name: str) -> str:
     """What to do where the files of somebody else's machine cannot be had."""
     scheme = _ADDRESS.match(name)
-    return _REMEDIES.get(scheme[1].lower(), "") if scheme else ""
+    return _REMEDIES.get(scheme[1].lower().replace("gcs", "gs"), "") if scheme else ""
 
 
 def _system(name: str) -> tuple[FileSystem, str]:
     """The file system that has a file, and what the file is called there."""
     if not is_address(name):
-        return _local(), name
+        from pyarrow.fs import LocalFileSystem
+
+        return LocalFileSystem(), name
     place, query = _parts(name)
     folder, _, file = place.rpartition("/")
     system, path = _folder_at(folder, query)
     return system, f"{path.rstrip('/')}/{file}"
 
 
-def _local() -> FileSystem:
-    with needing("parquet", "reading Parquet files"):
-        from pyarrow.fs import LocalFileSystem
-    return LocalFileSystem()
-
-
 @lru_cache(maxsize=64)  # to ask where a bucket is takes a request
 def _folder_at(folder: str, query: str) -> tuple[FileSystem, str]:
     """The file system of an address, and what the folder is called there."""
-    with needing("parquet", "reading Parquet files"):
-        from pyarrow.fs import FileSystem
+    from pyarrow.fs import FileSystem
+
     if folder.startswith(("gs://", "gcs://")) and _PATIENCE not in query:
         query += f"{'&' if query else '?'}{_PATIENCE}=30"
     try:
