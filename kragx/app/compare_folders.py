@@ -8,8 +8,7 @@ from typing import Self
 from kragx.app.config import RunConfig
 from kragx.app.folder.baseline import check_same_gold
 from kragx.app.folder.opened import opened, read_earlier
-from kragx.app.folder.tables import ScoredFolder, is_scored, read_scored
-from kragx.app.scored_page import write_page
+from kragx.app.folder.tables import is_scored, read_scored
 from kragx.comparison import (
     Change,
     Comparison,
@@ -99,7 +98,6 @@ class _Side:
     results: Results
     config: RunConfig | None = None
     record: Record | None = None
-    scored: ScoredFolder | None = None
 
     @classmethod
     def read(cls, folder: Path, settings: Sequence[str], *, trust: bool) -> Self:
@@ -107,8 +105,7 @@ class _Side:
             earlier = read_earlier(folder)
             return cls(earlier.results, record=earlier.record)
         if is_scored(folder):
-            scored = read_scored(folder)
-            return cls(scored.results, scored=scored)
+            return cls(read_scored(folder))
         with opened(folder, trust=trust) as content:
             return cls(content.results, content.config(settings), content.record)
 
@@ -122,7 +119,6 @@ def compare_folders(
     anyway: bool = False,
     settings: Sequence[str] = (),
     trust: bool = False,
-    page: Path | None = None,
 ) -> Compared:
     """Compare the numbers of result folders, or of two retrievers in one, as they stand there.
 
@@ -139,7 +135,6 @@ def compare_folders(
         settings: values that win over the config's, as ``max_failed=0.1``.
         trust: read what the folders link to, and import metrics that they name, which say more of
             themselves than what stands in the folders.
-        page: where the HTML page of folders that `kragx score --out` has written is to stand.
 
     Raises:
         DataError: a folder lacks a file, or one is broken.
@@ -155,21 +150,17 @@ def compare_folders(
         sides = [_Side.read(folder, settings, trust=trust) for folder in folders]
         for side in sides if not anyway else ():
             check_same_gold(side.results, sides[-1].results.dataset)
-        if page is not None:
-            _check_page(folders, sides)
         config = sides[-1].config
         fields = (() if config is None else config.slices or ()) if slices is None else slices
         statistics = _comparing(settings) if config is None else config.comparing
         compared = _together if len(folders) > 2 else _changed
-        found = compared(sides, statistics, retrievers, _conditions(gates), fields, anyway=anyway)
-        if page is not None:
-            _write_page(page, found, sides)
+        result = compared(sides, statistics, retrievers, _conditions(gates), fields, anyway=anyway)
     records = {
         str(folder): side.record
         for folder, side in zip(folders, sides)
         if side.config or side.record
     }
-    return replace(found, records=records)
+    return replace(result, records=records)
 
 
 def _together(
@@ -225,37 +216,6 @@ def _changed(
     looked_at = {change.retriever for change in changed} if retrievers else set(after.retrievers)
     results = check_gates(conditions, comparisons, changed)
     return Compared(changed, tuple(result for result in results if result.retriever in looked_at))
-
-
-def _check_page(folders: Sequence[Path], sides: Sequence[_Side]) -> None:
-    """Refuse a page of what has one of its own, or of one folder."""
-    of_run = next((folder for folder, side in zip(folders, sides) if side.scored is None), None)
-    if of_run is not None:
-        raise UsageError(
-            f"--html: {of_run} holds a page of its own, as kragx run has written it",
-            remedy="open its report.html, or name folders of kragx score --out",
-        )
-    if len(sides) < 2:
-        raise UsageError("--html: name two folders at least")
-
-
-def _write_page(path: Path, found: Compared, sides: Sequence[_Side]) -> None:
-    """Write the page of the first comparison: scored folders have one matcher each."""
-    (comparison, *_) = found.comparisons or [change.comparison for change in found.changes]
-    names = [
-        (side.results.retrievers[0], f"{side.results.retrievers[0]} ({side.results.name})")
-        for side in sides
-    ]
-    if found.changes:
-        names = [(found.changes[0].before, ""), (found.changes[0].after, "")]
-    known = comparison.every_retriever
-    by_name = {
-        name: side.scored
-        for side, own in zip(sides, names)
-        for name in own
-        if name in known and side.scored is not None
-    }
-    write_page(path, comparison, {name: by_name[name] for name in known}, say)
 
 
 def _profile(side: _Side) -> Profile:

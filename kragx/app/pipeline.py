@@ -144,9 +144,7 @@ def run(
     keeping = None if folder is None else _keeping(config, folder, written, fresh, say)
     engine = engine_of(config.sharing)
     with engine.connected() if isinstance(engine, Ray) else nullcontext():
-        runs, kept = ask_settings(
-            config, dataset, progress=progress, keeping=keeping, engine=engine
-        )
+        runs, kept = ask_settings(config, dataset, progress=progress, keeping=keeping)
         with _failures_first(runs, dataset, config.max_failed):
             report = _evaluated(config, dataset, runs, corpus, matchers, recording, workers=engine)
     records = list(recording.records(runs, report.evaluations))

@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.comparison.columns import rows_of
 from kragx.comparison.report_fields import check_report
-from kragx.comparison.tables import Tables, TableValues
+from kragx.comparison.tables import Tables
 from kragx.comparison.view import Direction
 from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
@@ -103,10 +103,10 @@ class RetrieverScores:
             query_ids=tuple(queries) if tables is None else tables.query_ids,
             values={
                 name: np.array([values.get(name) for values in queries.values()], float)
+                if tables is None
+                else tables.values(name)
                 for name in row["mean"]
-            }
-            if tables is None
-            else TableValues(tables, tuple(row["mean"])),
+            },
             means=dict(row["mean"]),
             better={name: better.get(name) or direction(name) for name in row["mean"]},
             nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,

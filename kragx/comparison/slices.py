@@ -2,16 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from kragx.data import GoldDataset, Query, normalise, value_at
 from kragx.errors import UsageError, nearest
 
 MOST = 100
 """A field with more values than this tells queries apart; it does not group them."""
-
-_Positions = TypeVar("_Positions", bound=Sized)
 
 _MOST_VALUES = 12
 _MOST_FIELDS = 6
@@ -38,18 +36,24 @@ def sliced(
         UsageError: no query has the field, it holds mappings, or it has more than `MOST` values.
     """
     for field in dict.fromkeys(fields):
-        groups: dict[str | None, list[int]] = {}
-        for position, query in enumerate(queries):
-            for value in _values(query, field):
-                groups.setdefault(value, []).append(position)
+        groups = grouped(_values(query, field) for query in queries)
         if set(groups) <= {None}:
             raise no_value(field, _present(queries))
         yield from ordered(field, groups)
 
 
+def grouped(values: Iterable[Iterable[str | None]]) -> dict[str | None, list[int]]:
+    """The positions of those that have each value; each may have several."""
+    groups: dict[str | None, list[int]] = {}
+    for position, of_query in enumerate(values):
+        for value in of_query:
+            groups.setdefault(value, []).append(position)
+    return groups
+
+
 def ordered(
-    field: str, groups: Mapping[str | None, _Positions]
-) -> Iterator[tuple[str, str | None, _Positions]]:
+    field: str, groups: Mapping[str | None, list[int]]
+) -> Iterator[tuple[str, str | None, list[int]]]:
     """The slices by a field in the order of `sliced`; a `UsageError` if there are too many."""
     if len(groups) > MOST:
         raise UsageError(

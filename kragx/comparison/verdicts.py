@@ -10,7 +10,7 @@ from math import isclose
 
 import numpy as np
 
-from kragx.comparison.columns import Columns, joined, taken
+from kragx.comparison.columns import joined, taken
 from kragx.comparison.comparison import Settings
 from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.scores import RetrieverScores
@@ -68,8 +68,7 @@ class Aligned:
         query_ids: (q).
         retrievers: by name.
         metrics: all of them.
-        columns: for each metric and retriever (q) the values; NaN where there is none. Of very
-            many questions each is read when it is looked at.
+        columns: for each metric and retriever (q) the values; NaN where there is none.
         tested: the metrics whose number is the mean of the queries' values.
         better: for each metric its direction.
         baseline: the retriever that the others are set against.
@@ -81,7 +80,7 @@ class Aligned:
     query_ids: Sequence[str]
     retrievers: tuple[str, ...]
     metrics: tuple[str, ...]
-    columns: Columns
+    columns: Mapping[Column, Floats]
     tested: frozenset[str]
     better: Mapping[str, Direction]
     baseline: str
@@ -111,13 +110,13 @@ class Aligned:
             query_ids,
             tuple(own.name for own in scores),
             tuple(metrics),
-            Columns(
-                {
-                    (metric, own.name): (own.values, own_rows)
-                    for own, own_rows in zip(scores, rows)
-                    for metric in metrics
-                }
-            ),
+            {
+                (metric, own.name): own.values[metric]
+                if own_rows is None
+                else own.values[metric][own_rows]
+                for own, own_rows in zip(scores, rows)
+                for metric in metrics
+            },
             frozenset(metric for metric in metrics if all(own.is_mean(metric) for own in scores)),
             {metric: scores[0].better[metric] for metric in metrics},
             baseline,
@@ -130,7 +129,9 @@ class Aligned:
         return replace(
             self,
             retrievers=tuple(name for name in self.retrievers if name not in retrievers),
-            columns=self.columns.without(retrievers),
+            columns={
+                key: values for key, values in self.columns.items() if key[1] not in retrievers
+            },
         )
 
     def rows(self, rows: Rows) -> Aligned:
@@ -138,7 +139,7 @@ class Aligned:
         return replace(
             self,
             query_ids=taken(self.query_ids, rows),
-            columns=self.columns.of_rows(rows),
+            columns={key: values[rows] for key, values in self.columns.items()},
         )
 
     def means(self) -> Means:

@@ -17,7 +17,6 @@ from kragx.data.documents import (
 )
 from kragx.data.facts import Fact, facts_of as facts_of, unreviewed as unreviewed
 from kragx.data.gold import Gold, GoldDataset, Query, hash_of as hash_of, query_hash as query_hash
-from kragx.data.ids import Ids as Ids
 from kragx.data.reading import (
     is_source as is_source,
     named_twice as named_twice,

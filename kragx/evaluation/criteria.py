@@ -226,7 +226,7 @@ class Criteria:
         return replace(self, matcher=change(self.matcher), facts_by=facts_by)
 
     @property
-    def _matchers(self) -> list[matchers.BaseMatcher]:
+    def deciders(self) -> list[matchers.BaseMatcher]:
         """What matches gold, and what matches facts."""
         return [self.matcher] if self.facts_by is None else [self.matcher, self.facts_by]
 
@@ -234,7 +234,7 @@ class Criteria:
     def needs_vocabulary(self) -> bool:
         """Whether matchers or spans look at the words of all texts, and nobody has said them."""
         by_script = any(options.tokenizer == "auto" for options in span_options(self.specs))
-        by_words = any(matcher.needs_vocabulary for matcher in self._matchers)
+        by_words = any(matcher.needs_vocabulary for matcher in self.deciders)
         return by_words or (self.passages is None and by_script)
 
     def knowing(self, vocabulary: Vocabulary) -> Self:
@@ -245,23 +245,10 @@ class Criteria:
     @property
     def judges(self) -> tuple[Judge, ...]:
         """All that are asked for grades of matches and facts."""
-        members = self._matchers
+        members = self.deciders
         for matcher in members:
             members += matcher.members
         return tuple(judge for matcher in members for judge in matcher.graders)
-
-    def judging(self, n: int) -> Self:
-        """The same for each of n that ask together: their judges share what is allowed at once.
-
-        Of several judges the strictest limits are everybody's.
-        """
-        paces = [judge.rpm for judge in self.judges if judge.rpm is not None]
-        limits: dict[str, Any] = {
-            "concurrency": min(judge.concurrency for judge in self.judges) // n,
-            "progress": False,
-            **({"rpm": min(paces) / n} if paces else {}),
-        }
-        return self._each(lambda matcher: matcher.judging(**limits))
 
     def against_gold(self) -> Self:
         """The same with judges that judge support whatever there is."""

@@ -1,11 +1,9 @@
 """Ask any retriever all the questions of a gold set, and keep what it says and how long it took."""
 
 import asyncio
-import threading
 import time
 import warnings
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -157,56 +155,6 @@ async def aretrieve(
     return corpus_texts.run(_warned(await interview.run(dataset, progress)))
 
 
-Answered = tuple[Retrieved, int]
-"""What a question got, and how many lone surrogates were replaced in it."""
-
-
-def answering(
-    retriever: Any, dataset: GoldDataset, *, name: str, **asking: Any
-) -> Callable[[Query], Answered]:
-    """What answers one question as `retrieve` does, from any thread, and is warmed up at the first.
-
-    Args:
-        retriever: as for `retrieve`.
-        dataset: the questions to warm up with.
-        name: as for `retrieve`.
-        asking: as for `retrieve`; whoever calls sees to `concurrency`, ``known`` and ``on_answer``.
-    """
-    interview = _interview(retriever, dataset, name, {**asking, "concurrency": 1})
-    lock, to_warm_up = threading.Lock(), deque(islice(cycle(dataset), interview.asking.warmup))
-
-    def answer(query: Query) -> Answered:
-        with lock:
-            while to_warm_up:
-                interview.done(partial(interview.attempt, to_warm_up.popleft(), Mender()))
-        return interview.done(partial(interview.answer, query))
-
-    return answer
-
-
-def retrieve_by(
-    answer: Callable[[Query], Answered],
-    dataset: GoldDataset,
-    *,
-    name: str,
-    progress: bool | None = None,
-    **asking: Any,
-) -> Run:
-    """`retrieve` where others answer (`answering`), who were warmed up.
-
-    It raises what `retrieve` does, and what `answer` does.
-    """
-    options = _asking(dataset, {**asking, "warmup": 0})
-    threads = None if options.concurrency == 1 else Threads()
-    interview = _Interview(Adapter(name, answer, None), name, options, threads)
-
-    async def ask(query: Query) -> Answered:
-        call = partial(answer, Query(query.id, query.text, history=query.history))
-        return call() if threads is None else await threads.run(call)
-
-    return _warned(interview.done(lambda: interview.run(dataset, progress, ask)))
-
-
 _Result = TypeVar("_Result")
 
 
@@ -247,12 +195,7 @@ class _Interview:
             return end.value  # type: ignore[no-any-return]
         raise AssertionError("it awaits something")
 
-    async def run(
-        self,
-        dataset: GoldDataset,
-        progress: bool | None,
-        answer: Callable[[Query], Awaitable[Answered]] | None = None,
-    ) -> Run:
+    async def run(self, dataset: GoldDataset, progress: bool | None) -> Run:
         """Ask everything: the answers stand in the order of the questions."""
         asking, n_replaced = self.asking, 0
         answers = {
@@ -271,7 +214,7 @@ class _Interview:
             async def work() -> None:
                 nonlocal n_replaced
                 for query in waiting:
-                    answers[query.id], n = await (answer or self.answer)(query)
+                    answers[query.id], n = await self.answer(query)
                     n_replaced += n
                     if asking.on_answer is not None:
                         asking.on_answer(query, answers[query.id])
@@ -297,8 +240,11 @@ class _Interview:
             n_replaced_surrogates=n_replaced,
         )
 
-    async def answer(self, query: Query) -> Answered:
-        """The first answer of those to a question, and their median time."""
+    async def answer(self, query: Query) -> tuple[Retrieved, int]:
+        """The first answer of those to a question, with their median time.
+
+        Beside it stands how many lone surrogates were replaced in all of them.
+        """
         mender = Mender()
         attempts = [await self.attempt(query, mender) for _ in range(self.asking.repeat)]
         answered = [attempt for attempt in attempts if attempt.error is None] or attempts

@@ -1,6 +1,7 @@
 """Reads the texts of an evaluation as spans, batch by batch."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, Self
 
@@ -28,23 +29,36 @@ GoldTexts = list[list[Gold | Doc]]
 """For each gold item of a query its texts: its own and those of its alternatives."""
 
 
+@dataclass
 class Reader:
     """Reads the answers of an evaluation, or of a part of it, batch by batch.
 
     It keeps how it read them and what is wrong with them; that can be sent to another process, and
     be added up.
+
+    Attributes:
+        options: how texts are read.
+        n_offsets: how many queries were read by offsets.
+        n_texts: how many were compared by their texts.
+        without: gold texts that yield no token, in order.
+        gold_sources: of which sources gold is, in order.
+        doc_sources: of which sources documents are.
     """
 
-    def __init__(self, options: SpanOptions) -> None:
-        self._how = options
-        self._by_letters = options.tokenizer == "auto" and options.passages == "characters"
-        self._n_offsets = self._n_texts = 0
-        self._without: dict[str, None] = {}
-        self._sources: tuple[dict[str, None], dict[str, None]] = ({}, {})
+    options: SpanOptions
+    n_offsets: int = 0
+    n_texts: int = 0
+    without: dict[str, None] = field(default_factory=dict)
+    gold_sources: dict[str, None] = field(default_factory=dict)
+    doc_sources: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def _by_letters(self) -> bool:
+        return self.options.tokenizer == "auto" and self.options.passages == "characters"
 
     @property
     def _tokenizer(self) -> Tokenizer:
-        options = self._how
+        options = self.options
         return (
             AutoTokenizer(options.passages)
             if options.tokenizer == "auto"
@@ -53,15 +67,15 @@ class Reader:
 
     def add(self, later: Self) -> None:
         """Add what is known of the answers behind these."""
-        self._n_offsets += later._n_offsets
-        self._n_texts += later._n_texts
-        self._without |= later._without
-        for sources, source in zip(self._sources, later._sources):
-            sources.update(source)
+        self.n_offsets += later.n_offsets
+        self.n_texts += later.n_texts
+        self.without |= later.without
+        self.gold_sources |= later.gold_sources
+        self.doc_sources |= later.doc_sources
 
     def settings(self) -> dict[str, Any]:
         """What a result records."""
-        options = self._how
+        options = self.options
         return {
             "run": options.run,
             "bridge": options.bridge,
@@ -70,13 +84,13 @@ class Reader:
             "tokenizer": describe(self._tokenizer),
             "offsets": options.offsets,
             "keys": [options.source, options.start, options.end],
-            "n_queries_by_offsets": self._n_offsets,
-            "n_queries_by_text": self._n_texts,
+            "n_queries_by_offsets": self.n_offsets,
+            "n_queries_by_text": self.n_texts,
         }
 
     def warn(self) -> None:
         """Say which gold texts have no token, and that offsets are of different sources."""
-        gold, docs = self._sources
+        gold, docs = self.gold_sources, self.doc_sources
         if gold and docs and not gold.keys() & docs.keys():
             warn(
                 phrase(
@@ -88,14 +102,14 @@ class Reader:
                 ),
                 MatchWarning,
             )
-        if self._without:
+        if self.without:
             warn(
                 phrase(
                     "gold texts that yield no token with the tokenizer {tokenizer!r} and are never "
                     "covered: {n}, for example {example!r}",
-                    tokenizer=self._how.tokenizer,
-                    n=len(self._without),
-                    example=next(iter(self._without)),
+                    tokenizer=self.options.tokenizer,
+                    n=len(self.without),
+                    example=next(iter(self.without)),
                 ),
                 MatchWarning,
             )
@@ -120,12 +134,12 @@ class Reader:
             if places is None:
                 docs = zip(ranked.docs, table.repeated[first:last])
                 batch.append((golds, ["" if repeat else doc.text or "" for doc, repeat in docs]))
-                self._n_texts += bool(golds)
+                self.n_texts += bool(golds)
             if batch and (places is not None or len(batch) == _BATCH):
                 yield self._aligned(batch, words, letters)
                 batch = []
             if places is not None:
-                self._n_offsets += 1
+                self.n_offsets += 1
                 yield self._located(golds, *places)
         if batch:
             yield self._aligned(batch, words, letters)
@@ -134,7 +148,7 @@ class Reader:
         self, ranked: RankedList, golds: Sequence[Gold | Doc]
     ) -> tuple[list[Placed], list[Placed]] | None:
         """The places of all texts of a query; None if they are to be compared instead."""
-        options = self._how
+        options = self.options
         if options.offsets == "off":
             return None
 
@@ -160,7 +174,7 @@ class Reader:
         words: TokenCorpus,
         letters: TokenCorpus | None,
     ) -> Spread:
-        options, corpus = self._how, letters or words
+        options, corpus = self.options, letters or words
 
         def read(text: str) -> str:
             text = reading(text, wrappers=options.wrappers == "removed")
@@ -171,7 +185,7 @@ class Reader:
         docs = [list(map(read, texts)) for _, texts in batch]
         corpus.add(chain(golds, *docs))
         gold_tokens, doc_tokens = corpus.of(golds), [corpus.of(texts) for texts in docs]
-        self._without |= {text: None for text, tokens in zip(golds, gold_tokens) if not len(tokens)}
+        self.without |= {text: None for text, tokens in zip(golds, gold_tokens) if not len(tokens)}
         gold_rows, streams = Rows.of(gold_tokens), _streams(doc_tokens)
         stream_of = item_query[text_item]
         cells = align(
@@ -212,8 +226,8 @@ class Reader:
         self, golds: GoldTexts, of_gold: Sequence[Placed], docs: Sequence[Placed]
     ) -> Spread:
         # Repeated documents need no care: the same place counts once, another is another.
-        for sources, texts in zip(self._sources, (of_gold, docs)):
-            sources.update((text.source, None) for text in texts)
+        self.gold_sources.update((text.source, None) for text in of_gold)
+        self.doc_sources.update((text.source, None) for text in docs)
         item_query, text_item = _items_of([golds])
         gold_lengths, lengths = (
             np.array([len(text.words) for text in texts], np.int64) for texts in (of_gold, docs)

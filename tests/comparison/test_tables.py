@@ -10,7 +10,6 @@ from kragx.comparison.compare_retrievers import compare_scores
 from kragx.comparison.comparison import Settings
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.tables import Tables
-from kragx.data import Ids
 from kragx.errors import DataError, UsageError
 from tests.comparison.support import evaluation, gold_set
 
@@ -119,26 +118,11 @@ def test_changes(evaluated, tmp_path):
         )
 
 
-def test_ids():
-    """Ids of a column are a sequence of texts, equal to any other, and none as plain values."""
-    ids = Ids.of(["q1", "질문", "q3"])
-    assert list(ids) == ["q1", "질문", "q3"]
-    assert ids == ("q1", "질문", "q3")
-    assert ids != ("q1", "질문")
-    assert ids[1] == "질문"
-    assert list(ids[1:]) == ["질문", "q3"]
-    assert "질문" in ids
-    assert "q2" not in ids
-    assert ids.rows_in(Ids.of(["q3", "q1"])).tolist() == [1, -1, 0]
-
-
 def test_bad_tables(evaluated, tmp_path):
     """Files without a metric, none of Parquet and unknown fields are errors that name them."""
     one = written(tmp_path / "a", evaluated[0], np.arange(30), per=30)
-    other = written(tmp_path / "b", evaluated[0], np.arange(30), per=30, drop=("recall@10",))
-    mixed = Tables((*one.groups.paths, *other.groups.paths))
     with pytest.raises(DataError, match=r"b.0000.parquet: has no column 'recall@10'; score it"):
-        mixed.values("recall@10")
+        written(tmp_path / "b", evaluated[0], np.arange(30), per=30, drop=("recall@10",))
     with pytest.raises(UsageError, match=r"no query has a value of 'querytype'; .*query_type"):
         compare_scores([one], Settings(resamples=500), slices=["querytype"])
     broken = tmp_path / "broken.parquet"

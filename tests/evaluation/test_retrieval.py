@@ -31,8 +31,6 @@ from kragx import (
     evaluate,
     retrieve,
 )
-from kragx.data import Query, Retrieved
-from kragx.evaluation.retrieve import answering, retrieve_by
 from tests.thoroughness import some
 
 ANSWERS = {
@@ -667,53 +665,6 @@ def test_aevaluate_takes_what_evaluate_takes() -> None:
     awaited = asyncio.run(aevaluate(gold, retrieved, match="exact", metrics=["mrr"]))
     assert awaited.mean == evaluate(gold, retrieved, match="exact", metrics=["mrr"]).mean
     assert awaited["mrr"] == 0.75
-
-
-@pytest.mark.parametrize("ask", [documents, adocuments, Native()])
-@pytest.mark.parametrize("concurrency", [1, 2])
-def test_others_answer_as_one_process_does(ask: object, concurrency: int) -> None:
-    """What is known is not asked, what is new is told, and the rest is the same but for times."""
-    asked: list[str | None] = []
-    options = {"name": "toy", "repeat": 2, "warmup": 1}
-    answer = answering(ask, DATASET, **options)
-
-    def elsewhere(query: Query) -> tuple[Retrieved, int]:
-        assert not query.gold
-        asked.append(query.id)
-        return answer(query)
-
-    ids = [query.id for query in DATASET]
-    told: list[str] = []
-    run = retrieve_by(
-        elsewhere,
-        DATASET,
-        known={ids[1]: Retrieved(error="known")},
-        on_answer=lambda query, _: told.append(query.id),
-        concurrency=concurrency,
-        **options,
-    )
-    alone = retrieve(ask, DATASET, **options)
-    assert sorted(asked) == sorted(told) == sorted([ids[0], ids[2]])
-    assert run.results[ids[1]].error == "known"
-    assert [*run.results] == ids
-    for own in (ids[0], ids[2]):
-        assert run.results[own].documents == alone.results[own].documents
-        assert run.results[own].seconds is not None
-
-
-def test_what_answers_is_warmed_up_at_the_first_question() -> None:
-    """Once, with as many questions as are wanted; nothing is asked before."""
-    asked: list[str] = []
-
-    def ask(question: str) -> list[Document]:
-        asked.append(question)
-        return documents(question)
-
-    answer = answering(ask, DATASET, name="toy", warmup=4)
-    assert asked == []
-    for query in DATASET:
-        answer(query)
-    assert asked == [*QUESTIONS, QUESTIONS[0], *QUESTIONS]
 
 
 class OnlyAwaited(BaseRetriever):

@@ -579,7 +579,6 @@ class TestSample:
             "n": 60,
             "n_differing": 20,
             "n_differing_held": 20,
-            "matched": True,
         }
         ids = index["queries"]["ids"]
         assert len(ids) == 30
@@ -600,7 +599,6 @@ class TestSample:
             "n": 60,
             "n_differing": 20,
             "n_differing_held": 8,
-            "matched": True,
         }
 
     def test_all_are_held(self, sampled):

@@ -224,7 +224,7 @@ Language = Annotated[
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_WRITTEN = {"out", "plot", "summary", "dropped", "junit", "html"}
+_WRITTEN = {"out", "plot", "summary", "dropped", "junit"}
 """The parameters of commands that name a file to write."""
 
 

@@ -224,13 +224,6 @@ def compare(
             help="A field to compare within (default: those of the last folder's config).",
         ),
     ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write an HTML page: of folders that kragx score --out has written, with "
-            "the texts of a thousand questions where the results still stand where they stood."
-        ),
-    ] = None,
     max_failed: opt.MaxFailed = None,
     anyway: opt.Anyway = False,
     trust: opt.Trust = False,
@@ -251,10 +244,7 @@ def compare(
         anyway=anyway,
         settings=_tolerating(max_failed),
         trust=trust,
-        page=html,
     )
-    if html is not None:
-        written([html])
     show(
         format,
         compared.describe,

@@ -1,9 +1,6 @@
 """Folders that `kragx score --out` has written: values of questions in tables, and a summary."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kragx.app.folder.sealed import MANIFEST
 from kragx.comparison import Results
@@ -18,39 +15,8 @@ def is_scored(folder: Path) -> bool:
     return (folder / SUMMARY).is_file() and not (folder / MANIFEST).exists()
 
 
-@dataclass(frozen=True)
-class ScoredFolder:
-    """A folder's numbers; values are read when they are looked at.
-
-    Attributes:
-        folder: where it is.
-        summary: what its summary says.
-        tables: those of the values.
-    """
-
-    folder: Path
-    summary: Mapping[str, Any]
-    tables: Tables
-
-    @property
-    def results(self) -> Results:
-        """The numbers.
-
-        Raises:
-            DataError: the summary is none.
-        """
-        return Results.read(str(self.folder), {"evaluations": [self.summary]}, None, self.tables)
-
-    @property
-    def places(self) -> list[object]:
-        """Where the part of each table stands; None for one that nobody knows of."""
-        places = self.summary.get("parts")
-        n = len(self.tables.paths)
-        return places if isinstance(places, list) and len(places) == n else [None] * n
-
-
-def read_scored(folder: Path) -> ScoredFolder:
-    """A folder of `kragx score --out`.
+def read_scored(folder: Path) -> Results:
+    """The numbers of a folder of `kragx score --out`.
 
     Raises:
         DataError: it is not whole.
@@ -68,7 +34,7 @@ def read_scored(folder: Path) -> ScoredFolder:
             path=str(missing[0]),
             remedy="run kragx score --out again; it computes what is missing",
         )
-    return ScoredFolder(folder, summary, Tables(paths))
+    return Results.read(str(folder), {"evaluations": [summary]}, None, Tables(paths))
 
 
 def _is_inside(name: object) -> bool:

@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from kragx import __version__
 from kragx.app.config import RetrieverConfig, filled, variables_in
@@ -81,10 +81,6 @@ class Fingerprints:
         self._written = {path.resolve() for path in written}
         self._of_code: dict[str, dict[str, str]] = {}
         self._states: dict[tuple[object, ...], str] = {}
-
-    def unread(self) -> Self:
-        """The same for another machine: nothing is known of any file."""
-        return type(self)(self._here, self._written)
 
     def of(self, config: RetrieverConfig) -> Fingerprint:
         """The state of all that the answers of a retriever depend on, as far as it can be seen."""

@@ -3,20 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kragx.app.config import RetrieverConfig
-from kragx.app.retrieving.elsewhere import asked_there
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.making import made, makers_of
 from kragx.app.retrieving.partial_answers import PartialAnswers, partial_answers, partial_path
 from kragx.data import GoldDataset, Query, Retrieved, Run, file_names, read_run
 from kragx.errors import DataError, KragxError, UsageError
-from kragx.evaluation.parts.cluster import Ray
-from kragx.evaluation.parts.engine import Engine
-from kragx.evaluation.retrieve import retrieve, retrieve_by
+from kragx.evaluation.retrieve import retrieve
 from kragx.printing import joined, phrase, visible
 from kragx.report.record import NAMES, Kept, day_and_time
 
@@ -76,7 +72,6 @@ def retrieve_all(
     *,
     progress: bool | None = None,
     keeping: Keeping | None = None,
-    engine: Engine | None = None,
 ) -> tuple[dict[str, Run], dict[str, Kept]]:
     """What each retriever returns to each question, asked or read from a file.
 
@@ -87,7 +82,6 @@ def retrieve_all(
         dataset: the questions.
         progress: whether to show progress on standard error; None for only on a terminal.
         keeping: how answers are kept as they come; None keeps none.
-        engine: a cluster's workers ask, where each of them can make the retriever; others do not.
 
     Returns:
         The runs, and how many of their answers were kept from an interrupted run, where any were.
@@ -113,7 +107,7 @@ def retrieve_all(
         if name in makers:
             try:
                 runs[name], of_name = _asked(
-                    name, config, makers[name], dataset, progress, keeping, file, engine
+                    name, config, makers[name], dataset, progress, keeping, file
                 )
             except (ImportError, KragxError) as error:
                 problem = error if isinstance(error, KragxError) else UsageError(str(error))
@@ -171,29 +165,21 @@ def _asked(
     progress: bool | None,
     keeping: Keeping | None,
     file: str,
-    engine: Engine | None,
 ) -> tuple[Run, Kept]:
     """What a retriever answers to every question that it has not answered yet, and those it has."""
     kept = Kept(0, len(dataset))
-    fingerprints = Fingerprints() if keeping is None else keeping.fingerprints
     with ExitStack() as within:
-        answer = None
-        if isinstance(engine, Ray):
-            answer = asked_there(within, engine, name, config, dataset, fingerprints)
-        if answer is None:
-            retriever, options = made(name, config, makers, within)
-            ask = partial(retrieve, retriever)
-        else:
-            ask, options = partial(retrieve_by, answer), {**config.asking(), "name": name}
+        retriever, options = made(name, config, makers, within)
         options["progress"] = progress
         if keeping is None:
-            run = ask(dataset, **options)
+            run = retrieve(retriever, dataset, **options)
         else:
-            path, fingerprint = partial_path(keeping.folder, file), fingerprints.of(config)
+            path = partial_path(keeping.folder, file)
+            fingerprint = keeping.fingerprints.of(config)
             with partial_answers(path, fingerprint, dataset, fresh=keeping.fresh) as answers:
                 keeping.tell(name, answers)
                 kept = answers.kept
                 options |= {"known": answers.known, "on_answer": answers.keep}
-                run = ask(dataset, **options)
+                run = retrieve(retriever, dataset, **options)
                 run = replace(run, results={**run.results, **answers.as_read})
     return replace(run, settings=config.settings), kept

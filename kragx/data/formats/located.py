@@ -159,13 +159,6 @@ def place_of(name: str, folder: str) -> str:
     return name if is_address(name) else str(Path(folder, name))
 
 
-def state_of(name: str) -> tuple[int, int]:
-    """The bytes of a file, and when it was written, in nanoseconds (0 where nobody says)."""
-    with readable(name):
-        info = _info(name)
-        return info.size or 0, info.mtime_ns or 0
-
-
 def _info(name: str) -> FileInfo:
     system, path = _system(name)
     return system.get_file_info(path)

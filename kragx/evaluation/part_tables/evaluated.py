@@ -5,15 +5,13 @@ Memory holds the values, ids and hashes of questions; no texts, and no pairs.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data import is_source
 from kragx.data.formats.jsonl import make_folder, open_text, to_json
@@ -22,7 +20,6 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, deviations, versions
 from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
 from kragx.evaluation.inputs import Passed, Source, Texts, source_of
-from kragx.evaluation.part_tables.asking import sharing
 from kragx.evaluation.part_tables.scored import (
     FACTS,
     ScoredPart,
@@ -31,23 +28,22 @@ from kragx.evaluation.part_tables.scored import (
     scored,
     settings_hash,
 )
-from kragx.evaluation.parts.matched import checked
+from kragx.evaluation.parts.cluster import engine_of
+from kragx.evaluation.parts.matched import passing
 from kragx.evaluation.parts.part import parts_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import (
-    Ints,
     MatchTable,
     MetricScores,
     MetricSpec,
-    NoGold,
-    Profile,
     counted,
 )
 from kragx.metrics.engine import means, number_of, warn_above_1
 from kragx.metrics.table_view import PooledCounts
-from kragx.printing import phrase, progress_bar
+from kragx.plugins import check_arguments
+from kragx.printing import phrase
 
 SUMMARY = "evaluation.json"
 """The file of a folder that holds its numbers, and says which tables they are of, in order."""
@@ -82,14 +78,9 @@ def evaluate_in_parts(
     source: object,
     folder: str | Path,
     *,
-    match: object = None,
-    metrics: Iterable[str | MetricSpec] | None = None,
-    profile: str | Profile | None = None,
-    no_gold: NoGold | None = None,
-    facts_match: object = None,
-    budget_tokenizer: object = None,
     corpus: object = None,
     workers: object = None,
+    **measures: Any,
 ) -> ScoredInParts:
     """`kragx.evaluate` of results, part by part, with the values of each part in a file.
 
@@ -100,14 +91,11 @@ def evaluate_in_parts(
     Args:
         source: results, as of `evaluate`: a file of JSON Lines, or Parquet.
         folder: where the tables and the summary are written.
-        match: as for `evaluate`; a judge grades against the gold.
-        metrics: as for `evaluate`; those whose values depend on their own question alone.
-        profile: as for `evaluate`.
-        no_gold: as for `evaluate`.
-        facts_match: as for `evaluate`.
-        budget_tokenizer: as for `evaluate`.
         corpus: as for `evaluate`.
         workers: as for `evaluate`.
+        measures: match, metrics, profile, no_gold, facts_match and budget_tokenizer, as for
+            `evaluate`; a judge grades against the gold, and the values of a metric depend on
+            their own question alone.
 
     Raises:
         UsageError: an argument is wrong, or of a kind that needs all questions at once.
@@ -124,18 +112,11 @@ def evaluate_in_parts(
     if (Path(folder) / "manifest.json").exists():
         problem = f"{folder} holds what kragx run has written"
         raise UsageError(problem, field="out", remedy="name another folder")
-    criteria = Criteria.of(
-        match=match,
-        metrics=metrics,
-        profile=profile,
-        no_gold=no_gold,
-        facts_match=facts_match,
-        budget_tokenizer=budget_tokenizer,
-    )
-    matcher, resolved, reads_texts = criteria.matcher, criteria.profile, criteria.looks
+    check_arguments(Criteria.of, measures, "evaluate_in_parts")
+    criteria = Criteria.of(**measures)
     _check(criteria)
-    texts = Texts.of(corpus, matcher, looks=reads_texts)
-    results = source_of(source, None, resolved, texts=texts)
+    texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
+    results = source_of(source, None, criteria.profile, texts=texts)
     criteria = criteria.for_run(results.name).against_gold()
     if criteria.needs_vocabulary:
         criteria = criteria.knowing(vocabulary_of(results))
@@ -144,24 +125,16 @@ def evaluate_in_parts(
     settings = settings_hash(criteria, texts)
     total, scored_parts = Scores(), list[ScoredPart]()
     results.passed.hashes, results.passed.golds = [], GoldSample()
-    with sharing(workers, criteria) as (engine, shared):
-        score = partial(scored, criteria=shared, texts=texts, folder=tables, settings=settings)
-        # Closed at once, also after a mistake, as others may be at work.
-        cut = parts_of(results.rows)
-        stream = (score(part) for part in cut) if engine is None else engine.map(score, cut)
-        is_shown = False if shared.judges else None  # a judge shows its own
-        with (
-            closing(stream) as parts,
-            progress_bar(phrase("scored parts"), None, is_shown) as advance,
-        ):
-            for part in checked(parts, results):
-                advance()
-                results.passed.add(part.passed)
-                total.add(part.scores)
-                scored_parts.append(replace(part, passed=Passed(), scores=Scores()))
+    engine = engine_of(workers, *criteria.deciders)
+    score = partial(scored, criteria=criteria, texts=texts, folder=tables, settings=settings)
+    cut = parts_of(results.rows)
+    stream = (score(part) for part in cut) if engine is None else engine.map(score, cut)
+    is_shown = False if criteria.judges else None  # a judge shows its own
+    for part in passing(results, stream, phrase("scored parts"), is_shown):
+        total.add(part.scores)
+        scored_parts.append(replace(part, passed=Passed(), scores=Scores()))
     evaluation = _evaluation(total, scored_parts, results, criteria).answered()
-    request = {"match": match, "corpus": str(corpus) if isinstance(corpus, Path) else corpus}
-    _write_summary(evaluation, scored_parts, Path(folder), request)
+    _write_summary(evaluation, scored_parts, Path(folder))
     n_kept = sum(not part.is_new for part in scored_parts)
     return ScoredInParts(evaluation, tuple(part.path for part in scored_parts), n_kept)
 
@@ -231,11 +204,7 @@ def _evaluation(
             **reading_settings(total.readers, criteria.token_settings),
         },
         match_name=criteria.label,
-        table=unmatched(
-            np.zeros(sums["n_queries"], np.int64),
-            np.arange(sums["n_queries"]) < source.passed.statuses["answered"],
-            matcher.threshold,
-        ),
+        table=_unmatched(sums["n_queries"], source.passed.statuses["answered"], matcher.threshold),
         profile=profile,
         longest=total.longest,
         siblings=criteria.found(criteria.siblings(golds), total.notes),
@@ -260,14 +229,24 @@ def _scores(spec: MetricSpec, total: Scores) -> MetricScores:
     return MetricScores(spec, values, mean, no_gold, pooled, micro)
 
 
-def _write_summary(
-    evaluation: Evaluation, parts: Sequence[ScoredPart], folder: Path, request: Mapping[str, object]
-) -> None:
-    """Write what a report holds of an evaluation, and which tables have its values.
+def _unmatched(n: int, n_answered: int, threshold: float) -> MatchTable:
+    """A match table of questions of which no documents and pairs are known."""
+    starts = np.zeros(n + 1, np.int64)
+    return MatchTable(
+        doc_start=starts,
+        gold_start=starts,
+        grade=np.zeros(0),
+        answered=np.arange(n) < n_answered,
+        repeated=np.zeros(0, bool),
+        pair_doc=np.zeros(0, np.int32),
+        pair_gold=np.zeros(0, np.int32),
+        pair_score=np.zeros(0),
+        threshold=threshold,
+    )
 
-    Beside it stands how a question of it can be looked at again: where parts are, and what was
-    asked for (`request`), as far as that can be written.
-    """
+
+def _write_summary(evaluation: Evaluation, parts: Sequence[ScoredPart], folder: Path) -> None:
+    """Write what a report holds of an evaluation, and which tables have its values."""
     summary = {
         "retriever": evaluation.name,
         "match": evaluation.match_name,
@@ -275,36 +254,6 @@ def _write_summary(
         "nearby": None,
         "failures": dict(evaluation.failures),
         "tables": [f"{TABLES}/{part.path.name}" for part in parts],
-        "parts": [part.where or None for part in parts],
-        "asked": {name: _plain(entry) for name, entry in request.items() if entry is not None},
     }
     with open_text(folder / SUMMARY) as file:
         file.write(to_json(summary, indent=1))
-
-
-def _plain(value: object) -> object:
-    """A value that JSON gives back as it is; None for another one."""
-    with suppress(TypeError, ValueError):
-        return value if json.loads(json.dumps(value)) == value else None
-    return None
-
-
-def unmatched(n_docs: Ints, answered: NDArray[np.bool_], threshold: float) -> MatchTable:
-    """A match table of questions of which only the numbers of documents are known, and no pairs.
-
-    Args:
-        n_docs: (q) of each question.
-        answered: (q) whether it was answered.
-        threshold: of the matcher.
-    """
-    return MatchTable(
-        doc_start=np.concatenate(([0], np.cumsum(n_docs))).astype(np.int64),
-        gold_start=np.zeros(len(n_docs) + 1, np.int64),
-        grade=np.zeros(0),
-        answered=answered,
-        repeated=np.zeros(int(n_docs.sum()), bool),
-        pair_doc=np.zeros(0, np.int32),
-        pair_gold=np.zeros(0, np.int32),
-        pair_score=np.zeros(0),
-        threshold=threshold,
-    )

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import io
 import json
-import pickle
 import warnings
-import zlib
-from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -20,13 +16,12 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.data import Query
-from kragx.data.formats.jsonl import replacing, to_json
-from kragx.data.formats.parquet import TABLE_KEY
-from kragx.data.formats.parquet_written import OPTIONS
+from kragx.data.formats.jsonl import to_json
 from kragx.errors import KragxError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import versions
 from kragx.evaluation.inputs import Texts, table_counts
+from kragx.evaluation.part_tables.stored import VERSION, read_table, write_table
 from kragx.evaluation.parts.matched import MatchedPart, PassedPart, itself, match_part
 from kragx.evaluation.parts.part import Part
 from kragx.evaluation.spans import Reader
@@ -36,19 +31,10 @@ from kragx.metrics import Floats, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
-VERSION = 6
-"""Of the form of tables; a table of another one is not taken."""
-
 FACTS = "facts "
 """Before the names of counts of facts."""
 
 _LONGEST = 200  # characters of a value to slice by
-_READ = {
-    *("Passed", "Mender", "Counter", "array", "_array_reconstructor", "GoldSample", "_Question"),
-    *("Notes", "Unmatchable", "Gaps", "Gap", "SiblingCounts", "Alike", "Apart", "Shift"),
-    *("Tally", "Spent", "Tallies", "FailureExamples", "FailureExample", "Reader", "SpanOptions"),
-}
-"""The classes that what is known of a part is made of."""
 
 
 @dataclass
@@ -95,25 +81,18 @@ class Scores:
         return {name.removeprefix(start): n for name, n in sums}
 
 
-def table_name(content: str, settings: str) -> str:
-    """The name of the table of a part, by the hashes of its content and of the settings."""
-    return f"{hashlib.sha256(f'{content} {settings}'.encode()).hexdigest()[:32]}.parquet"
-
-
 @dataclass(kw_only=True)
 class ScoredPart(PassedPart):
     """What came of a part.
 
     Attributes:
         path: of its table.
-        where: the part stands, if that is a file.
         scores: what is known of its questions.
         is_new: whether it was computed now.
         is_open: whether judgements are missing; then it has no table.
     """
 
     path: Path
-    where: Mapping[str, Any]
     scores: Scores = field(default_factory=Scores)
     is_new: bool = True
     is_open: bool = False
@@ -182,10 +161,11 @@ def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings:
         folder: where tables stand.
         settings: what values depend on beside the content of a part (`settings_hash`).
     """
-    path = folder / table_name(part.key, settings)
-    of_part = ScoredPart(part.file, path=path, where=part.where)
-    if _read(of_part, criteria.metrics):
-        return of_part
+    name = hashlib.sha256(f"{part.key} {settings}".encode()).hexdigest()[:32]
+    of_part = ScoredPart(part.file, path=folder / f"{name}.parquet")
+    if (known := read_table(of_part.path, criteria.metrics)) is not None:
+        passed, scores = known
+        return replace(of_part, passed=passed, scores=Scores(**scores), is_new=False)
     plan = criteria.plan(itself if criteria.looks else _groups, texts)
     golds = compares_gold(criteria.matcher)
     matched = match_part(part, replace(plan, hashes=True, golds=golds))
@@ -204,12 +184,8 @@ def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings:
         return of_part
     of_part.is_open = matched.table.has_unknown or any(score.bounds for score in computed)
     if not of_part.is_open:
-        _write(
-            of_part,
-            criteria.metrics,
-            settings,
-            list(map(_groups, items)) if criteria.looks else items,
-        )
+        groups = list(map(_groups, items)) if criteria.looks else items
+        write_table(of_part.path, criteria.metrics, of_part.passed, vars(of_part.scores), groups)
     return of_part
 
 
@@ -261,79 +237,3 @@ def _text(value: str | float) -> str:
 def _is_plain(value: object) -> bool:
     is_plain = value is None or isinstance(value, (str, int, float, bool))
     return is_plain and len(str(value)) <= _LONGEST
-
-
-def _write(
-    of_part: ScoredPart,
-    metrics: Sequence[str],
-    settings: str,
-    groups: Sequence[Mapping[str, Any]],
-) -> None:
-    """Write the table of a part beside where it belongs, then put it there."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    scores, passed = of_part.scores, of_part.passed
-    schema = dict.fromkeys(("query_id", "status", "query_type", "error"), pa.string())
-    schema |= dict.fromkeys(("n_gold", "n_retrieved"), pa.int32())
-    schema |= {"query_hash": pa.binary(32)}
-    fields = (name for group in groups for name in group if name.startswith("metadata."))
-    schema |= dict.fromkeys(fields, pa.list_(pa.string()))
-    schema |= dict.fromkeys(scores.values, pa.float64())
-    columns: dict[str, Any] = {"query_id": passed.query_ids, "query_hash": passed.hashes}
-    columns |= {name: column for name, (column,) in scores.values.items()}
-    # The rest is in columns.
-    state = replace(passed, query_ids=[], hashes=[], failures={}), vars(replace(scores, values={}))
-    about = {
-        "version": VERSION,
-        "key": of_part.path.stem,
-        "settings": settings,
-        "metrics": metrics,
-        "values": list(scores.values),
-        "counts": scores.sums,
-        "known": b64encode(zlib.compress(pickle.dumps(state))).decode(),
-    }
-    for name in schema:
-        if name not in columns:
-            columns[name] = [group.get(name) for group in groups]
-    table = pa.table(columns, pa.schema(schema.items(), {TABLE_KEY: to_json(about)}))
-    with replacing(of_part.path) as place:
-        parquet.write_table(table, place, **{**OPTIONS, "store_schema": True})
-
-
-def _read(of_part: ScoredPart, metrics: Sequence[str]) -> bool:
-    """Take over what a table says; False where there is none, or it is none of ours, or broken."""
-    from pyarrow import ArrowException, parquet
-
-    try:
-        table = parquet.read_table(of_part.path)
-        about = json.loads((table.schema.metadata or {})[TABLE_KEY])
-        header = about["version"], about["key"], about["metrics"]
-        if header != (VERSION, of_part.path.stem, list(metrics)):
-            return False
-        packed = zlib.decompress(b64decode(about["known"]))
-        passed, state = _Known(io.BytesIO(packed)).load()
-        scores = Scores(**state)
-        ids, errors = table["query_id"].to_pylist(), table["error"].to_pylist()
-        failures = {name: error for name, error in zip(ids, errors) if error is not None}
-        hashes = table["query_hash"].to_pylist()
-        passed = replace(passed, query_ids=ids, hashes=hashes, failures=failures)
-        scores.values = {name: [table[name].to_numpy()] for name in about["values"]}
-        for notes in (scores.notes, scores.facts):
-            if "judging" in vars(notes):
-                notes.judging = notes.judging.kept()  # nothing was asked for just now
-    except (OSError, ArrowException, LookupError, TypeError, ValueError, AttributeError):
-        return False
-    except (zlib.error, EOFError, pickle.UnpicklingError):
-        return False
-    of_part.passed, of_part.scores, of_part.is_new = passed, scores, False
-    return True
-
-
-class _Known(pickle.Unpickler):
-    """Reads what is known of a part, and makes nothing else: a folder may be anybody's."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if name in _READ and module.partition(".")[0] in ("kragx", "collections", "array"):
-            return super().find_class(module, name)
-        raise pickle.UnpicklingError(f"{module}.{name} is nothing that is known of a part")

@@ -1,4 +1,4 @@
-"""Who does the work: processes of this machine, or whatever an executor has."""
+"""Who works on parts: processes of this machine, or another engine."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 import warnings
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
@@ -19,7 +20,7 @@ from itertools import chain, islice
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from kragx.errors import KragxError, UsageError, WorkerError
 from kragx.warned import warn, warned_text
@@ -27,13 +28,17 @@ from kragx.warned import warn, warned_text
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
+Result = tuple[Value, Sequence[tuple[str, type[Warning]]]]
+"""What a function has made of an item, and what was warned of: message and category."""
+
 AHEAD = 2
 """How many items wait for each worker, so that none is idle while results are taken in."""
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """Does the same with many items."""
 
+    @abstractmethod
     def map(
         self, function: Callable[[Item], Value], items: Iterable[Item]
     ) -> Generator[Value, None, None]:
@@ -46,11 +51,10 @@ class Engine(Protocol):
         Raises:
             WorkerError: whoever worked on an item died.
         """
-        ...
 
 
 @dataclass(frozen=True)
-class Pool:
+class Pool(Engine):
     """The workers of a `concurrent.futures.Executor`.
 
     Attributes:
@@ -68,7 +72,7 @@ class Pool:
         """Yield what the function makes of each item; for a single one no process is started."""
         stream = iter(items)
         if self.executor is not None:
-            work = partial(attempt_sent, sendable(function), home=os.getpid())
+            work = partial(work_on, sendable(function), home=os.getpid())
             yield from self._through(self.executor, work, stream)
             return
         first = list(islice(stream, 2))
@@ -79,7 +83,7 @@ class Pool:
             yield from self._through(executor, _work, chain(first, stream))
 
     def _through(
-        self, executor: Executor, work: Callable[[bytes], bytes], items: Iterable[Any]
+        self, executor: Executor, work: Callable[[bytes], Result[Any]], items: Iterable[Any]
     ) -> Generator[Any, None, None]:
         submit = lambda item: executor.submit(work, sendable(item))  # noqa: E731
         return in_order(submit, items, AHEAD * self.n)
@@ -120,11 +124,11 @@ class _Context(SpawnContext):
 # -- on our side -----------------------------------------------------------------------------------
 
 
-class Submitted(Protocol):
+class Task(Protocol):
     """Work that is under way; a `Future` is one."""
 
-    def result(self) -> bytes:
-        """The pickled `Outcome`, once it is done."""
+    def result(self) -> Result[Any]:
+        """What came of it, once it is done; its error is raised."""
         ...
 
     def cancel(self) -> object:
@@ -133,14 +137,14 @@ class Submitted(Protocol):
 
 
 def in_order(
-    submit: Callable[[Item], Submitted], items: Iterable[Item], limit: int
+    submit: Callable[[Item], Task], items: Iterable[Item], limit: int
 ) -> Generator[Any, None, None]:
-    """The results of what is submitted, in order; at most so many items are under way.
+    """The values of what is submitted, in order; at most so many items are under way.
 
     What was warned of there is warned of here, once.
     """
-    waiting: deque[tuple[Item, Submitted]] = deque()
-    notes: set[tuple[str, type[Warning]]] = set()
+    waiting: deque[tuple[Item, Task]] = deque()
+    said: set[tuple[str, type[Warning]]] = set()
     stream = iter(items)
     try:
         while True:
@@ -148,13 +152,13 @@ def in_order(
                 waiting.append((item, submit(item)))
             if not waiting:
                 return
-            outcome: Outcome[Any] = pickle.loads(waiting[0][1].result())
+            value, noted = waiting[0][1].result()
             waiting.popleft()
-            for note in outcome.warned:
-                if note not in notes:
-                    notes.add(note)
+            for note in noted:
+                if note not in said:
+                    said.add(note)
                     warn(*note)
-            yield outcome.taken()
+            yield value
     except BrokenExecutor as error:  # whoever died was at one of the first
         names = (name_of(item) for item, task in waiting if _is_lost(task))
         raise died(", or on ".join(islice(names, limit // AHEAD))) from error
@@ -163,7 +167,7 @@ def in_order(
             task.cancel()
 
 
-def _is_lost(task: Submitted) -> bool:
+def _is_lost(task: Task) -> bool:
     try:
         task.result()
     except BrokenExecutor:
@@ -193,11 +197,10 @@ def sendable(value: object) -> bytes:
     try:
         return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        raise not_sendable(error) from error
+        raise _not_sendable(error) from error
 
 
-def not_sendable(error: Exception) -> UsageError:
-    """The error that says what to do about something that other processes cannot have."""
+def _not_sendable(error: Exception) -> UsageError:
     return UsageError(
         f"other processes cannot have what is to be done: {error}",
         field="workers",
@@ -206,60 +209,42 @@ def not_sendable(error: Exception) -> UsageError:
     )
 
 
-class NotMadeError(UsageError):
-    """What is to work in other processes cannot be made there."""
-
-
 # -- on theirs -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Outcome(Generic[Value]):
-    """What came of an item in another process.
+def work_on(function: bytes, item: bytes, *, home: int = 0) -> Result[Any]:
+    """What a function and an item come to that were sent, where nobody sees errors and warnings.
 
-    Attributes:
-        value: what the function has made of it; None after an error.
-        error: what it has raised.
-        warned: what was warned of: message and category.
+    A thread unpickles the function once, with its matcher and corpus. In threads of the process
+    `home` warnings reach everybody as they are.
+
+    Raises:
+        Exception: what the function raises, in a form that reaches whoever waits for it.
     """
-
-    value: Value | None = None
-    error: BaseException | None = None
-    warned: Sequence[tuple[str, type[Warning]]] = ()
-
-    def taken(self) -> Value:
-        """The value, where it was sent to; the error is raised."""
-        if self.error is not None:
-            raise self.error
-        return self.value  # type: ignore[return-value]  # there is one without error
-
-    def packed(self) -> bytes:
-        """It pickled; where it cannot leave this process, the error that says so."""
-        try:
-            return pickle.dumps(self, pickle.HIGHEST_PROTOCOL)
-        except Exception as error:
-            return pickle.dumps(Outcome(error=not_sendable(error)))
-
-
-def attempt(
-    function: Callable[[Item], Value], item: Item, *, is_heard: bool = False
-) -> Outcome[Value]:
-    """Do the work where nobody sees errors, nor warnings unless they are heard (`is_heard`)."""
-    caught: Any = nullcontext([])
-    if not is_heard:
+    state = _local.__dict__
+    try:
+        if state.get("sent") != function:
+            state.update(function=pickle.loads(function), sent=function)
+        unpacked = pickle.loads(item)
+    except Exception as error:  # a class of the script, say
+        raise _not_sendable(error) from None
+    caught: Any = nullcontext(())
+    if os.getpid() != home:
         caught = warnings.catch_warnings(record=True, action="always")
     with caught as notes:
-        value, problem = None, None
         try:
-            value = function(item)
-        except Exception as error:  # whoever waits for the result is told
-            problem = _sendable_error(error)
-    return Outcome(value, problem, [(warned_text(note.message), note.category) for note in notes])
+            value = state["function"](unpacked)
+        except Exception as error:
+            raise _sendable(error) from None
+    return value, [(warned_text(note.message), note.category) for note in notes]
 
 
-def _sendable_error(error: Exception) -> Exception:
-    if not isinstance(error, KragxError):
-        error.add_note("".join(traceback.format_exception(error)))
+_local = threading.local()
+
+
+def _sendable(error: Exception) -> Exception:
+    if isinstance(error, KragxError):
+        return error
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -267,39 +252,20 @@ def _sendable_error(error: Exception) -> Exception:
     return error
 
 
-def attempt_sent(sent: bytes, item: bytes, home: int = 0) -> bytes:
-    """The pickled `Outcome` of a function and an item that were sent.
-
-    A thread unpickles the function once, as its own. In threads of the process `home` errors and
-    warnings reach everybody as they are.
-    """
-    state = _local.__dict__
-    try:
-        if state.get("sent") != sent:
-            state.update(function=pickle.loads(sent), sent=sent)
-        work = pickle.loads(item)
-    except Exception as error:  # a class of the script, say
-        return Outcome[Any](error=not_sendable(error)).packed()
-    return attempt(state["function"], work, is_heard=os.getpid() == home).packed()
-
-
-_local = threading.local()
-
-
 def _begin(alive: Connection, function: bytes) -> None:
     """Prepare a process of ours: it works with a function as long as a connection is open."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started this ends it
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
-    _local.own = function
+    _local.mine = function
     _idle.acquire()
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
 
 
-def _work(item: bytes) -> bytes:
+def _work(item: bytes) -> Result[Any]:
     _idle.release()
     try:
-        return attempt_sent(_local.own, item)
+        return work_on(_local.mine, item)
     finally:
         _idle.acquire()
 

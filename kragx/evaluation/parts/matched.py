@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -169,27 +169,24 @@ def match_all(
     )
     if plan.keep is not None:
         passed.kept = []
+    cut: Iterable[Part] = [Rows(source.rows)] if engine is None else parts_of(source.rows)
     if engine is None:
-        parts = (match_part(part, plan, on_match) for part in [Rows(source.rows)])
         plan = replace(plan, spans=())
+        parts = (match_part(part, plan, on_match) for part in cut)
     else:
-        parts = engine.map(partial(match_part, plan=plan), parts_of(source.rows))
+        parts = engine.map(partial(match_part, plan=plan), cut)
     tables: list[MatchTable] = []
     spans: dict[SpanOptions, list[tuple[Spread, Reader]]] = defaultdict(list)
     is_shown = None if engine is not None else False
-    # Closed at once, also after a mistake, as others may be at work.
-    with closing(parts), progress_bar(phrase("matched parts"), None, is_shown) as advance:
-        for result in checked(parts, source):
-            advance()
-            passed.add(result.passed)
-            notes.merge(result.notes)
-            for item, trace in result.traces:
-                if on_match is not None:
-                    on_match(item, trace)
-            if result.table is not None:
-                tables.append(result.table)
-            for options, pair in result.spans.items():
-                spans[options].append(pair)
+    for result in passing(source, parts, phrase("matched parts"), is_shown):
+        notes.merge(result.notes)
+        for item, trace in result.traces:
+            if on_match is not None:
+                on_match(item, trace)
+        if result.table is not None:
+            tables.append(result.table)
+        for options, pair in result.spans.items():
+            spans[options].append(pair)
     matching.conclude(plan.matcher, notes)
     return Matched(
         MatchTable.joined(tables),
@@ -207,12 +204,30 @@ def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:
 _Part = TypeVar("_Part", bound=PassedPart)
 
 
-def checked(parts: Iterable[_Part], source: Source) -> Iterator[_Part]:
-    """What came of the parts of a source, in order, as long as nothing is wrong.
+def passing(
+    source: Source, parts: Generator[_Part, None, None], title: str, is_shown: bool | None
+) -> Iterator[_Part]:
+    """What comes of the parts of a source, in order, which passes then.
+
+    Args:
+        source: what is evaluated.
+        parts: what came of each, as it is done.
+        title: of the progress bar.
+        is_shown: whether there is one; None for only on a terminal.
 
     Raises:
         DataError: what reading all of it in one go would find first.
     """
+    # Closed at once, also after a mistake, as others may be at work.
+    with closing(parts), progress_bar(title, None, is_shown) as advance:
+        for result in _checked(parts, source):
+            advance()
+            source.passed.add(result.passed)
+            yield result
+
+
+def _checked(parts: Iterable[_Part], source: Source) -> Iterator[_Part]:
+    """The parts as long as nothing is wrong."""
     lacking: LackingError | None = None
     first: dict[str, tuple[str, int | None]] = {}
     for result in parts:

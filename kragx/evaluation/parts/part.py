@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 from kragx.data import Mender, Reading
 from kragx.data.batch import Batch, Row, batches_of
-from kragx.data.formats.located import files_of, is_address, shown
+from kragx.data.formats.located import files_of, shown
 from kragx.data.formats.parquet import Table, tables_of
-from kragx.errors import DataError
 
 PART_BYTES = 8 << 20
 """Bytes of a file that are a part, of its beginning."""
@@ -46,9 +44,9 @@ class Part(ABC):
         return ""
 
     @property
-    def where(self) -> dict[str, Any]:
-        """Where it stands in which file, as JSON (`part_at`); empty where all of it is sent."""
-        return {}
+    def place(self) -> str:
+        """The file in which it stands, as every process finds it; empty where all of it is sent."""
+        return ""
 
     @abstractmethod
     def batches(self, mender: Mender) -> Iterator[Batch]:
@@ -101,11 +99,9 @@ class Lines(Part):
         return f"{self.path} from line {self.first} on"
 
     @property
-    def where(self) -> dict[str, Any]:
-        """The file as every process finds it, and the lines."""
-        file = str(Path(self.folder, self.path))
-        lines = {"first": self.first, "start": self.start, "stop": self.stop}
-        return {"file": file, **lines, "format": self.format}
+    def place(self) -> str:
+        """The file as every process finds it."""
+        return str(Path(self.folder, self.path))
 
     @cached_property
     def key(self) -> str:
@@ -114,7 +110,7 @@ class Lines(Part):
 
     def lines(self) -> bytes:
         """The lines."""
-        with Path(self.folder, self.path).open("rb") as file:
+        with Path(self.place).open("rb") as file:
             file.seek(self.start)
             return file.read(self.stop - self.start)
 
@@ -146,9 +142,9 @@ class Groups(Part):
         return shown(self.table.file)
 
     @property
-    def where(self) -> dict[str, Any]:
-        """The file as every process finds it, and the row groups."""
-        return {"file": self.table.place, "groups": self.table.groups}
+    def place(self) -> str:
+        """The file as every process finds it."""
+        return self.table.place
 
     @cached_property
     def key(self) -> str:
@@ -207,19 +203,3 @@ def _lines_of(path: str, format_: str) -> Iterator[Lines]:
             yield Lines(path, first, start, start + len(raw), format_)
             first += raw.count(b"\n")
             start += len(raw)
-
-
-def part_at(place: object) -> Part:
-    """The part that stands there (`Part.where`), with all that its questions say.
-
-    Raises:
-        DataError: it is no place in a file of this machine.
-    """
-    match place:
-        case {"file": str(file)} if not is_address(file):
-            match place:
-                case {"first": int(n), "start": int(start), "stop": int(stop), "format": str(kind)}:
-                    return Lines(file, n, start, stop, kind)
-                case {"groups": [*groups]} if all(isinstance(group, int) for group in groups):
-                    return Groups(Table(file, tuple(groups)))
-    raise DataError("stands in no file of this machine")

@@ -44,13 +44,11 @@ class Sample:
         n: how many questions there are.
         n_differing: on how many of them retrievers differ.
         n_differing_held: how many of those the page holds.
-        matched: whether it is known what matched in them; else their values alone are.
     """
 
     n: int
     n_differing: int
     n_differing_held: int
-    matched: bool = True
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,6 @@ class Sources:
         matchers: those that decided, by name; combinations are asked who decided what.
         max_docs: how many documents of each list are kept.
         max_chars: how many characters of each text are kept; None for all.
-        sample: of which questions the evaluations' rows are, where their means, and comparisons,
-            are of more; None where they are all.
     """
 
     dataset: GoldDataset | None = None
@@ -76,7 +72,6 @@ class Sources:
     matchers: Mapping[str, BaseMatcher] = field(default_factory=dict)
     max_docs: int = 50
     max_chars: int | None = None
-    sample: Sample | None = None
 
     def __post_init__(self) -> None:
         check_whole("max_docs", self.max_docs, most=1_000_000_000)
@@ -149,11 +144,8 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
     if not evaluations:
         raise UsageError("evaluations: the list is empty; pass at least one")
     query_ids, sample = _held(evaluations)
-    of_metrics: Sequence[Sequence[Curve]] = [()] * len(evaluations)
-    if sources.sample is None:  # curves of a few that were picked would say nothing of all
-        of_metrics = list(curves(evaluations))
     cells: dict[str, dict[str, Cell]] = {}
-    for evaluation, of_metric in zip(evaluations, of_metrics, strict=True):
+    for evaluation, of_metric in zip(evaluations, curves(evaluations), strict=True):
         lists = lists_behind(evaluation, sources.dataset, sources.runs)
         golds = _golds(evaluation, lists, sources.dataset)
         row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
@@ -168,14 +160,13 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
                 "(dataclasses.replace(evaluation, name=...))"
             )
     for match, of_match in cells.items():
-        if sources.sample is None:  # else whoever compared all questions has seen to it
-            check_comparable([cell.evaluation for cell in of_match.values()])
+        check_comparable([cell.evaluation for cell in of_match.values()])
         pooled = [(cell.evaluation, cell.lists) for cell in of_match.values() if cell.pooled]
         listed = [(evaluation, lists) for evaluation, lists in pooled if lists]
         if listed and len(listed) == len(pooled):
             pool = pool_gold(listed)
             cells[match] = {name: replace(cell, golds=pool) for name, cell in of_match.items()}
-    return Grid(cells, query_ids, sources.sample or sample)
+    return Grid(cells, query_ids, sample)
 
 
 def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], Sample | None]:
@@ -215,21 +206,16 @@ def _golds(
     return [()] * len(evaluation.query_ids)
 
 
-def cell_values(
-    cell: Cell, texts: Mapping[str, str], origins: Origins, sample: Sample | None = None
-) -> dict[str, Any]:
+def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[str, Any]:
     """Everything about a cell but the texts of its lists.
 
     Args:
         cell: the evaluation.
         texts: of gold that is named by its id alone.
         origins: which document passages were cut from.
-        sample: of which questions the evaluation's rows are, where that are not all, so that
-            figures of them would mean nothing.
     """
     evaluation, lists, by_query = cell.evaluation, cell.lists, cell.by_query
     first, best = _gold_ranks(evaluation)
-    is_known, whole = sample is None or sample.matched, sample is None
     held = set(cell.rows)
     missed = (
         {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation) if row in held}
@@ -255,13 +241,13 @@ def cell_values(
         "cuts": {
             name: by_query(ranks.tolist()) for name, ranks in budget_ranks(evaluation).items()
         },
-        "first": by_query(first) if is_known else [None] * len(cell.rows),
-        "best": by_query(best) if is_known else [None] * len(cell.rows),
+        "first": by_query(first),
+        "best": by_query(best),
         "alike": [None if row is None else alike.get(row) for row in cell.rows],
         "kin": [None if row is None else kin.get(row) or None for row in cell.rows],
         "curves": plain(cell.curves),
-        "histogram": plain(histogram(evaluation)) if whole else None,
-        "times": plain(times(lists)) if whole and lists is not None else None,
+        "histogram": plain(histogram(evaluation)),
+        "times": plain(times(lists)) if lists is not None else None,
     }
 
 

@@ -28,7 +28,7 @@ from kragx.evaluation.stage_losses import StageLosses
 from kragx.matchers import BaseMatcher
 from kragx.printing import visible
 from kragx.printing.phrases import asked_language
-from kragx.report.html_page.cells import Reasons, Sample, Sources
+from kragx.report.html_page.cells import Reasons, Sources
 from kragx.report.html_page.payload import payload
 from kragx.tuning import MatcherSettings, Tuning
 
@@ -78,7 +78,6 @@ def write_html(
     matcher_grids: Sequence[MatcherSettings] = (),
     max_docs: int = 50,
     max_chars: int | None = None,
-    sample: Sample | None = None,
     language: str | None = None,
 ) -> None:
     """Write evaluations as one HTML file that opens offline.
@@ -107,8 +106,6 @@ def write_html(
         matcher_grids: how the order of retrievers depends on a matcher's settings.
         max_docs: how many documents of each list the page holds.
         max_chars: how many characters of each text it holds; None for all.
-        sample: of which questions the evaluations' rows are, where their means, and the
-            comparisons, are of more.
         language: in which the page begins, ``en`` or ``ko``; None for the one that results are
             shown in (KRAGX_LANG), else the browser's. A button on the page changes it.
 
@@ -133,7 +130,6 @@ def write_html(
         matchers=matchers or {},
         max_docs=max_docs,
         max_chars=max_chars,
-        sample=sample,
     )
     if comparisons is None:
         comparisons = compare_by_matcher(

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from kragx.comparison import (
     Change,
     Comparison,
@@ -19,7 +17,7 @@ from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.statistics import LEAST
 from kragx.comparison.verdict import TELLING
 from kragx.comparison.view import FEW
-from kragx.data import Ids, Query
+from kragx.data import Query
 from kragx.data.gold_diff import gold_name
 from kragx.evaluation.evaluation import Evaluation, metric_names, versions
 from kragx.evaluation.explain import near_limit
@@ -96,9 +94,7 @@ def payload(
         },
         "cells": [
             [
-                cell_values(of_match[name], by_id, origins, sources.sample)
-                if name in of_match
-                else None
+                cell_values(of_match[name], by_id, origins) if name in of_match else None
                 for name in retrievers
             ]
             for of_match in grid.cells.values()
@@ -129,7 +125,6 @@ def payload(
             "telling": TELLING,
         },
         "per_block": QUESTIONS_A_BLOCK,
-        "whole": sources.sample is None,
         "starts": {"texts": texts.starts, "metadata": metadata.starts},
         "kept": {
             "texts": bool(grid.runs),
@@ -246,8 +241,4 @@ def _standings(
 
 def _positions(query_ids: Sequence[str], position_of: Mapping[str, int]) -> list[int]:
     """Where those of some ids stand that the page holds."""
-    if isinstance(query_ids, Ids):  # millions: of few of them texts are made
-        ids = list(position_of)
-        rows = Ids.of(ids).rows_in(query_ids)
-        return [position_of[ids[number]] for number in np.flatnonzero(rows >= 0).tolist()]
     return [position_of[own_id] for own_id in query_ids if own_id in position_of]

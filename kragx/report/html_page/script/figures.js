@@ -31,7 +31,7 @@ const pictured = () => columns().filter(isCompared);
 function figuresSection() {
   return el("section.figures", { "aria-labelledby": "figures-title" },
     el("h2", { id: "figures-title" }, t("figures")), leftOut(),
-    el("div.figure-grid", {}, metricsFigure(), ...(data.whole ? [curvesFigure(), timesFigure(), scoresFigure()] : [])));
+    el("div.figure-grid", {}, metricsFigure(), curvesFigure(), timesFigure(), scoresFigure()));
 }
 
 function metricsFigure() {

@@ -131,7 +131,7 @@ const columnClass = (retriever) => (retriever === state.a ? "v a" : retriever ==
 
 function questionRow(query, position) {
   const ahead = lead(state.a, state.b, query), why = reason(state.a, query), text = data.queries.texts[query];
-  const chip = () => data.queries.sample?.matched === false ? null : el("span.chip." + (why || "none"), { title: reasonExactly(state.a, query) }, why === "late" ? reasonShort(why) : rankOrReason(state.a, query));
+  const chip = () => el("span.chip." + (why || "none"), { title: reasonExactly(state.a, query) }, why === "late" ? reasonShort(why) : rankOrReason(state.a, query));
   const selected = position === state.selected;
   return el("tr", { "data-at": position, tabindex: selected ? 0 : -1, "aria-rowindex": position + 2, class: selected ? "selected" : null,
     vars: { "--row": `${rowHeight}px` }, onclick: () => { state.selected = position; openQuestion(query); }, onfocus: () => pick(position, false) },

@@ -157,7 +157,7 @@ function failures(best) {
   const withGold = [...questions()].filter((query) => hasGold(best, query));
   const lost = withGold.filter((query) => failed(best, query)), within = reach(), winner = strong(retrieverName(best));
   const box = el("div.panel", {}, el("h3", {}, t("fails")), data.queries.sample ? el("p.muted", {}, t("sampledHere", grouped(size()))) : null);
-  if (!withGold.length) return add(box, [el("p", {}, t(data.queries.sample?.matched === false ? "unmatched" : "noGold"))]);
+  if (!withGold.length) return add(box, [el("p", {}, t("noGold"))]);
   const bare = [...questions()].filter((query) => !isUnanswerable(query) && reason(best, query) === "nogold").length;
   const without = [bare ? el("p.muted", {}, t(bare === 1 ? "withoutGold1" : "withoutGold", grouped(bare))) : null, unanswerable(best)];
   if (!lost.length) return add(box, [el("p", {}, phrase(within ? "failsNoneK" : "failsNone", winner, grouped(withGold.length), within)), without]);
