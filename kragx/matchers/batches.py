@@ -20,7 +20,7 @@ from kragx.data.words import words
 from kragx.errors import shorten
 from kragx.matchers.arrays import ArrayMatcher, with_texts
 from kragx.matchers.items import Targets
-from kragx.matchers.notes import Notes
+from kragx.matchers.notes import Finding, Notes
 from kragx.metrics import Bools, Floats
 from kragx.phrase import Phrase
 from kragx.plugins import shown_name
@@ -49,51 +49,35 @@ def _no_token(tokenizer: str) -> Phrase:
 
 
 @dataclass
-class Unmatchable:
-    """Questions with texts that can match nothing; of plain values, as files keep it.
+class Unmatchable(Finding):
+    """Questions with texts that can match nothing: how many, and the first of them.
 
     Attributes:
-        matcher: names it.
-        is_gold: whether the texts are gold, or were retrieved.
-        text: the first of them, in short.
-        query: its question.
-        tokenizer: names the matcher's; empty where it has none.
-        remedy: what would match it; empty where nothing is to be done.
-        n: how many questions.
+        example: the ``text`` in short and its ``query``; the ``matcher`` and its ``tokenizer``, if
+            it has one; of gold the ``remedy``.
     """
-
-    matcher: str = ""
-    tokenizer: str = ""
-    is_gold: bool = True
-    text: str = ""
-    query: str = ""
-    remedy: str = ""
-    n: int = 0
-
-    def merge(self, later: Self) -> None:
-        """Add the questions after these."""
-        self.n += later.n
 
     def problem(self) -> str:
         """How many there are, and what to do."""
+        n, names = self.counts["queries"], self.example
         what = phrase(
             "gold that can match nothing by {matcher!r}"
-            if self.is_gold
+            if "remedy" in names
             else "retrieved texts that can match nothing by {matcher!r}",
-            matcher=self.matcher,
+            matcher=names["matcher"],
         )
-        example = phrase("{text} in {query!r}", text=self.text, query=self.query)
+        example = phrase("{text} in {query!r}", text=names["text"], query=names["query"])
         problem = phrase(
             "{what} in 1 question, for example {example}"
-            if self.n == 1
+            if n == 1
             else "{what} in {n} questions, for example {example}",
             what=what,
-            n=self.n,
+            n=n,
             example=example,
         )
-        remedies = (EMPTY, FEW, MARKUP, SIGNS, NO_VECTOR, _no_token(self.tokenizer))
-        remedy = next((text for text in remedies if text == self.remedy), self.remedy)
-        return joined(": ", [problem, remedy])
+        remedies = (EMPTY, FEW, MARKUP, SIGNS, NO_VECTOR, _no_token(names["tokenizer"]))
+        remedy = next((text for text in remedies if text == names.get("remedy")), "")
+        return joined(": ", [problem, remedy]) if remedy else problem
 
 
 class BatchMatcher(ArrayMatcher):
@@ -201,14 +185,17 @@ class BatchMatcher(ArrayMatcher):
             notes[count] += n_queries
             if count in (DOCS_LOST, GOLD_LOST):
                 finding = notes.finding(self.settings, count, Unmatchable)
-                if not finding.n:
+                finding.counts["queries"] += n_queries
+                if not finding.example:
                     text = texts.known[texts.numbers[is_special][0]]
-                    finding.matcher, finding.is_gold = self.name, count == GOLD_LOST
-                    finding.text, finding.query = shorten(text, 42), batch.query_ids[queries[0]]
-                    finding.remedy = str(self.remedy(text)) if finding.is_gold else ""
-                    if (tokenizer := getattr(self, "tokenizer", None)) is not None:
-                        finding.tokenizer = shown_name(tokenizer)
-                finding.n += n_queries
+                    tokenizer = getattr(self, "tokenizer", None)
+                    finding.example = {
+                        "text": shorten(text, 42),
+                        "query": batch.query_ids[queries[0]],
+                        "matcher": self.name,
+                        "tokenizer": "" if tokenizer is None else shown_name(tokenizer),
+                        **({"remedy": str(self.remedy(text))} if count == GOLD_LOST else {}),
+                    }
 
 
 class TokenMatcher(BatchMatcher):

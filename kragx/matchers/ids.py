@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -17,7 +18,7 @@ from kragx.errors import DataError
 from kragx.matchers.arrays import ArrayMatcher
 from kragx.matchers.base import IdsMatcher
 from kragx.matchers.items import MatchItem, Target, Targets, items_of
-from kragx.matchers.notes import Notes
+from kragx.matchers.notes import Finding, Notes
 from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional
 from kragx.printing import phrase
@@ -35,67 +36,40 @@ _OWN = ("id", "metadata.id")  # where an id is, if no key says so
 
 
 @dataclass
-class Alike:
-    """Questions with ids that only look equal: the first of them with its ids, and how many."""
-
-    query: str = ""
-    ids: tuple[str, str] = ("", "")
-    n: int = 0
-
-    def add(self, query: str, ids: tuple[str, str]) -> None:
-        """Add one."""
-        if not self.n:
-            self.query, self.ids = query, ids
-        self.n += 1
-
-    def merge(self, later: Self) -> None:
-        """Add those after these."""
-        self.n += later.n
+class Alike(Finding):
+    """Questions with ids that only look equal: how many, and the first of them with its ids."""
 
     def problem(self) -> str:
         """How many there are."""
+        n, names = self.counts["queries"], self.example
+        ids = told_apart(names["gold"], names["id"])
         return phrase(
             "ids of gold and documents that only look equal in 1 question: {example}"
-            if self.n == 1
+            if n == 1
             else "ids of gold and documents that only look equal in {n} questions: {example}",
-            n=self.n,
-            example=phrase("in {query!r} {ids}", query=self.query, ids=told_apart(*self.ids)),
+            n=n,
+            example=phrase("in {query!r} {ids}", query=names["query"], ids=ids),
         )
 
 
 @dataclass
-class Apart:
+class Apart(Finding):
     """Whether any id that was retrieved, for whichever question, is a gold item's.
 
     Where none is, these are ids of two kinds rather than misses: a retriever that finds nothing
     still returns documents that are gold elsewhere.
 
     Attributes:
-        n: how many questions have ids to compare.
+        counts: how many ``queries`` have ids to compare.
+        example: a retrieved ``id``, a ``gold`` id, their ``query``, the document's ``keys``.
         gold: those of gold items, until one is met.
         retrieved: those of documents.
         met: whether an id is both, if only to the eye (`Alike`).
-        example: one of either, and its question.
     """
 
-    n: int = 0
     gold: set[str] = field(default_factory=set)
     retrieved: set[str] = field(default_factory=set)
     met: bool = False
-    example: Mapping[str, str] = field(default_factory=dict)
-
-    def add(self, query: str, docs: Sequence[str], golds: Sequence[str], keys: str = "") -> None:
-        """Add a question with the ids of its documents and gold items.
-
-        Args:
-            query: its id.
-            docs: those of documents; at least one.
-            golds: those of gold items; at least one.
-            keys: the metadata that the first document has.
-        """
-        if not self.met:
-            example = {"query": query, "id": docs[0], "keys": keys, "gold": golds[0]}
-            self.merge(type(self)(1, {*golds}, {*docs}, example=example))
 
     def meet(self) -> None:
         """Some id is both: nobody asks further, and there may be millions."""
@@ -103,32 +77,23 @@ class Apart:
 
     def merge(self, later: Self) -> None:
         """Add those after these."""
-        self.met = (
-            self.met
-            or later.met
-            or not (
-                # Those here are disjoint; of two sets the smaller one is looked through.
-                later.gold.isdisjoint(later.retrieved)
-                and self.gold.isdisjoint(later.retrieved)
-                and later.gold.isdisjoint(self.retrieved)
-            )
-        )
-        if self.met:
+        super().merge(later)
+        pairs = ((later, later), (self, later), (later, self))  # those here are disjoint
+        if self.met or later.met or not all(a.gold.isdisjoint(b.retrieved) for a, b in pairs):
             self.meet()
             return
-        self.n += later.n
-        self.example = self.example or later.example
         self.gold |= later.gold
         self.retrieved |= later.retrieved
 
     @property
-    def made(self) -> bool:
+    def are_made(self) -> bool:
         """Whether these are ids that a vector store made when documents were put into it."""
         return all(map(_is_uuid, self.retrieved)) and not any(map(_is_uuid, self.gold))
 
     def problem(self) -> str:
         """How many there are; nothing of a single miss."""
-        if self.met or self.n < (1 if self.made else 2):
+        n = self.counts["queries"]
+        if self.met or n < (1 if self.are_made else 2):
             return ""
         return phrase(
             "no retrieved id is any gold id (questions compared: {n}): a vector store gives a "
@@ -136,11 +101,11 @@ class Apart:
             "{example}; add "
             "documents with your ids, name the metadata key that holds yours with 'id_key', or "
             "compare texts: match 'overlap' or 'text'"
-            if self.made
+            if self.are_made
             else "no retrieved id is any gold id (questions compared: {n}): {example}; if the "
             "corpus was chunked anew, compare texts: match 'overlap', 'rouge2' or 'text'; if your "
             "ids stand elsewhere, name their metadata key with 'id_key' or 'gold_id_key'",
-            n=self.n,
+            n=n,
             example=phrase(
                 "in {query!r} {id!r}{keys} was retrieved, {gold!r} is gold", **self.example
             ),
@@ -195,16 +160,22 @@ class IdMatcher(IdsMatcher, ArrayMatcher):
             gold_ids = [*filter(None, golds_of)]
             if not finding.met:
                 metadata = batch.docs.metadata and batch.docs.metadata[first]
-                finding.add(batch.query_ids[query], own_docs, gold_ids, _keys(metadata or {}))
+                names = {"query": batch.query_ids[query], "id": own_docs[0], "gold": gold_ids[0]}
+                example = names | {"keys": _keys(metadata or {})}
+                ids = {*gold_ids}, {*own_docs}
+                finding.merge(Apart(Counter(queries=1), example, *ids))
             if not _is_plain("".join(chain(own_docs, gold_ids))):
                 missed = _not_found(own_docs, golds_of, targets.gold[own_targets].tolist())
                 alike = look_alikes(missed, own_docs)
                 notes[ALIKE] += bool(alike)
                 if alike:  # which is said by itself
                     finding.meet()
-                for example in [*alike.items()][-1:]:
-                    of_all = notes.finding(self.settings, ALIKE, Alike)
-                    of_all.add(batch.query_ids[query], example)
+                    gold_id, doc_id = [*alike.items()][-1]
+                    look_alike = notes.finding(self.settings, ALIKE, Alike)
+                    look_alike.counts["queries"] += 1
+                    if not look_alike.example:
+                        names = {"query": batch.query_ids[query], "gold": gold_id, "id": doc_id}
+                        look_alike.example = names
         return scores
 
     def _ids(
@@ -226,7 +197,7 @@ class IdMatcher(IdsMatcher, ArrayMatcher):
     def check(self, notes: Notes) -> None:
         """Count the questions where no id of any is a gold item's, for whoever reads results."""
         finding = notes.finding(self.settings, APART, Apart)
-        notes.update({APART: finding.n} if finding.problem() else {})
+        notes.update({APART: finding.counts["queries"]} if finding.problem() else {})
 
     def _doc_ids(self, item: MatchItem) -> list[str]:
         paths = _OWN if self.id_key is None else (self.id_key,)

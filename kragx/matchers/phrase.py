@@ -19,7 +19,7 @@ from kragx.errors import UsageError
 from kragx.matchers.answers import ANSWER, wholes
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
-from kragx.matchers.broken import BrokenTexts, Gaps
+from kragx.matchers.broken import Gaps
 from kragx.matchers.notes import Notes
 from kragx.matchers.passages import PAIR, PassageMatcher
 from kragx.matchers.rouge import scores_of_counts
@@ -136,7 +136,7 @@ class OverlapMatcher(PassageMatcher):
             and not self._by_characters
         ):
             gaps = notes.finding(self.settings, "broken", Gaps)
-            BrokenTexts(self.corpus, gaps).look(docs, golds, scores)
+            gaps.look(docs, golds, scores, self.corpus)
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""

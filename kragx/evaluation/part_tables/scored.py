@@ -36,7 +36,7 @@ from kragx.metrics import Floats, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
-VERSION = 6
+VERSION = 7
 """Of the form of tables; a table of another one is not taken."""
 
 FACTS = "facts "
@@ -45,7 +45,7 @@ FACTS = "facts "
 _LONGEST = 200  # characters of a value to slice by
 _READ = {
     *("Passed", "Mender", "Counter", "array", "_array_reconstructor", "GoldSample", "_Question"),
-    *("Notes", "Unmatchable", "Gaps", "Gap", "SiblingCounts", "Alike", "Apart", "Shift"),
+    *("Notes", "Finding", "Unmatchable", "Gaps", "Gap", "Alike", "Apart", "Shift"),
     *("Tally", "Spent", "Tallies", "FailureExamples", "FailureExample", "Reader", "SpanOptions"),
 }
 """The classes that what is known of a part is made of."""
