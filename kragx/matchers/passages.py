@@ -93,11 +93,11 @@ class PassageMatcher(TokenMatcher):
             gold=" ".join(difference.gold),
         )
 
-    def _told_apart(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes) -> Floats:
+    def revised(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None) -> Floats:
         """The scores, with 0 for siblings of the gold."""
         if not self.tells_siblings or self.vocabulary is None:
             return scores
-        finding = notes.finding(self.settings, SIBLINGS, Finding)
+        finding = Finding() if notes is None else notes.finding(self.settings, SIBLINGS, Finding)
         return without_siblings(
             docs, golds, scores, self._words, self.vocabulary, self.threshold, finding
         )
