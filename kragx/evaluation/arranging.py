@@ -9,7 +9,7 @@ from kragx.data.batch import Batch
 from kragx.errors import DataError
 from kragx.matchers import MatchItem
 from kragx.matchers.items import batch_of
-from kragx.matchers.repeats import known_repeats
+from kragx.matchers.repeats import repeated
 from kragx.metrics import Profile
 
 
@@ -25,7 +25,7 @@ def arranged_batch(batch: Batch, profile: Profile) -> Batch:
         _check_scores(batch)
         docs = docs.ranked()
     if profile.duplicates == "error":
-        is_repeated = known_repeats().of(docs)
+        is_repeated = repeated(docs)
         if is_repeated.any():
             place = int(is_repeated.argmax())
             doc_id = None if docs.ids is None else docs.ids[place]

@@ -308,7 +308,7 @@ class Criteria:
         n_lost = notes.pop(ALL_LOST, 0)
         is_kragx = self.named.name == KRAGX.name and not self.matcher.members
         if is_kragx and n_lost and n_lost == n_with_gold:
-            why = notes.problem(GOLD_LOST)
+            why = notes.of_kind(GOLD_LOST)[0].problem()
             raise DataError(phrase("no question can match: {why}", why=why))
 
     def settings(

@@ -29,7 +29,8 @@ from kragx.evaluation.wording import (
     siblings_remarks,
 )
 from kragx.matchers import check_threshold
-from kragx.matchers.gold_siblings import SIBLINGS, GoldSiblings
+from kragx.matchers.gold_siblings import GoldSiblings
+from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import (
     Floats,
     MatchTable,

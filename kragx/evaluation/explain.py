@@ -23,7 +23,7 @@ from kragx.evaluation.wording import method_label
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.items import batch_of
 from kragx.matchers.reasons import Reason, best_targets, reasons
-from kragx.matchers.repeats import known_repeats
+from kragx.matchers.repeats import repeated
 from kragx.metrics import Profile, profile_for
 from kragx.metrics.threshold import matches
 from kragx.printing import Cell, Heading, Line, Part, Result, Table, joined, number, phrase, warning
@@ -416,10 +416,10 @@ def explain(
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
     item, matcher = arranged(_item(source, query_id), resolved), matcher.for_run(source.name)
     query = (source.name, item.query.id, item.query.text, item.status)
-    repeated = known_repeats().of(batch_of([item]).docs)
+    flags = repeated(batch_of([item]).docs).tolist()
     docs = tuple(
         ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), is_repeated)
-        for rank, (doc, is_repeated) in enumerate(zip(item.docs, repeated.tolist()), start=1)
+        for rank, (doc, is_repeated) in enumerate(zip(item.docs, flags), start=1)
     )
     if matcher.needs_pool([item]):
         settings = {**matcher.settings, "judges": "relevance"}

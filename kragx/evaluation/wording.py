@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
-from kragx.matchers.gold_siblings import SIBLINGS
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
+from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import Evidence, MetricSpec, Profile, known_metric
 from kragx.metrics.abstention import ABSTENTION, price
 from kragx.metrics.ranking_metrics import PRECISION

@@ -6,7 +6,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, runtime_checkable
+from itertools import islice
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +23,7 @@ from numpy.typing import ArrayLike
 from kragx import plugins
 from kragx.data import Tokenizer, tokenizers
 from kragx.errors import DataError, UsageError
-from kragx.matchers.items import MatchItem, items_of, shapes
+from kragx.matchers.items import MatchItem, batch_of, items_of, shapes
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Ints, MatchTable, Profile
 from kragx.plain import plain
@@ -27,6 +36,10 @@ if TYPE_CHECKING:
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
     from kragx.matchers.vocabulary import Vocabulary
+
+
+_AT_ONCE = 512
+"""Queries that are compared at once where they come one by one: few enough to hold in memory."""
 
 
 @runtime_checkable
@@ -58,6 +71,7 @@ class Matcher(Protocol):
         """Yield, for each item in order, an array of n documents x t targets, scores >= 0.
 
         Items come as a stream and may be many; read ahead as far as a batch needs, no further.
+        Of an item whose `wanted` says which pairs are asked for, the others may be anything.
         A score of 0 never matches. Counts that belong into the result are added to `notes`. Only a
         matcher with a true ``may_not_know`` may give NaN, for a score that it could not find out;
         metrics then come with bounds. The stream may be a part of an evaluation: what only all
@@ -126,15 +140,12 @@ OnMatch = Callable[[MatchItem, Trace], object]
 
 
 Reads = Literal["ids", "texts"]
-# A subclass that is a dataclass gives these without an annotation, which would make an option of
-# them; by a name with a type every type checker infers the same.
-EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")
 
 
 class BaseMatcher:
     """A matcher, with everything that one may also be able to do; derive from it to say so.
 
-    A subclass gives `scores` or, to be asked for some pairs only, `scores_where`.
+    A subclass gives `scores`, of a question at a time, or `batch_trace`, of many at once.
 
     Attributes:
         threshold: the least score that counts as a match.
@@ -146,8 +157,8 @@ class BaseMatcher:
         top: the highest grade, of a matcher whose scores are grades; None if they are none.
         may_not_know: whether a score may be NaN, for one that could not be found out.
         asks: whether it asks a model or service, so that it is never used unasked.
-        judges: whether its scores are judgements that are paid for: `scores_where` asks for the
-            pairs of the mask alone, combinations ask it last, and results tell what it took.
+        judges: whether its scores are judgements that are paid for: it asks for the wanted pairs
+            alone, combinations ask it last, and results tell what it took.
         votes: whether several judges decide its scores, so that `trace` tells how far they differ.
         tells_siblings: whether texts made from one template are told apart by what differs.
         uses_gold: whether the gold is what documents are matched with.
@@ -159,6 +170,7 @@ class BaseMatcher:
         members: of a combination, in the order in which they are asked.
         places: of a combination: where each of them stands in the spec, from 0.
         inner: the object that this one adapts.
+        by_question: whether its class gives `scores`, and no `batch_trace`.
     """
 
     threshold: float = 1.0
@@ -180,15 +192,15 @@ class BaseMatcher:
     members: tuple[BaseMatcher, ...] = ()
     places: tuple[int, ...] = ()
     inner: Any = None
+    by_question: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         # It decides in another way than the method whose name it would inherit.
         if vars(cls).keys().isdisjoint({"name", "methods"}) and cls.methods():
             cls.name = plugins.path_of(cls)
-        # Somebody's subclass that gives other scores of a question gives those.
-        if not vars(cls).keys().isdisjoint({"scores", "scores_where"}) and "trace" not in vars(cls):
-            cls.trace = BaseMatcher.trace  # type: ignore[method-assign]
+        if not vars(cls).keys().isdisjoint({"scores", "batch_trace"}):
+            cls.by_question = "scores" in vars(cls)
 
     @classmethod
     def methods(cls) -> Mapping[str, Mapping[str, Any]]:
@@ -197,23 +209,20 @@ class BaseMatcher:
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Yield n x t scores for each item in order; see `Matcher.scores`."""
-        return self.scores_where(((item, None) for item in items), notes)
+        while part := [*islice(items := iter(items), _AT_ONCE)]:
+            batch, masks = batch_of(part), [item.wanted.ravel() for item in part]
+            trace = self.batch_trace(batch, notes, np.concatenate(masks))
+            yield from (of_query.scores for of_query in trace.of_queries(*shapes(batch)))
 
-    def scores_where(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[ArrayLike]:
-        """`scores` of the pairs that a mask (n x t) asks for; the others may be anything."""
-        return self.scores((item for item, _ in items), notes)
-
-    def trace(self, batch: Batch, notes: Notes, wanted: Bools | None = None) -> Trace:
-        """What it says of the pairs of a batch; of one that looks at a query at a time, `scores`.
+    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+        """What it says of the pairs of a batch, question after question, documents down.
 
         Args:
             batch: the queries with their documents.
             notes: it adds its counts and findings here.
-            wanted: (p) the pairs that are asked for, the others may be anything; None for all.
+            wanted: (p) the pairs that are asked for; the others may be anything.
         """
-        items, ends = items_of(batch), np.cumsum(np.multiply(*shapes(batch)))
+        items = items_of(batch, wanted)
         waiting: deque[MatchItem] = deque()  # handed to the matcher, not yet answered
 
         def handed_out() -> Iterator[MatchItem]:
@@ -221,14 +230,8 @@ class BaseMatcher:
                 waiting.append(item)
                 yield item
 
-        stream = handed_out()
-        if wanted is None:
-            answers = self.scores(stream, notes)
-        else:
-            masks = (mask.reshape(item.shape) for mask, item in zip(np.split(wanted, ends), items))
-            answers = self.scores_where(zip(stream, masks), notes)
-        scores = [np.empty(0)]
-        for matrix in answers:
+        stream, scores = handed_out(), [np.empty(0)]
+        for matrix in self.scores(stream, notes):
             if not waiting:
                 raise DataError(f"{self.class_name}.scores gave more answers than queries")
             scores.append(self._shaped(matrix, waiting.popleft()).ravel())
@@ -239,8 +242,15 @@ class BaseMatcher:
                 f"{self.class_name}.scores left {len(waiting)} of {len(items)} queries unanswered; "
                 "it must yield one array for each"
             )
-        flat = np.concatenate(scores)
-        return Trace(self, flat, np.ones(len(flat), bool) if wanted is None else wanted)
+        return Trace(self, np.concatenate(scores), wanted)
+
+    def trace(self, batch: Batch, notes: Notes, wanted: Bools | None = None) -> Trace:
+        """`batch_trace`; of a class that gives `scores` of its own, by these. None asks for all."""
+        if wanted is None:
+            wanted = np.ones(int(np.multiply(*shapes(batch)).sum()), bool)
+        if self.by_question:
+            return BaseMatcher.batch_trace(self, batch, notes, wanted)
+        return self.batch_trace(batch, notes, wanted)
 
     def _shaped(self, matrix: ArrayLike, item: MatchItem) -> Floats:
         """Scores as an array of its own: who gave them may use theirs again for the next query."""
@@ -450,29 +460,3 @@ class Adapted(BaseMatcher):
 def adapted(matcher: Matcher) -> BaseMatcher:
     """A matcher with the whole contract; an object that has the least of it is wrapped."""
     return matcher if isinstance(matcher, BaseMatcher) else Adapted(matcher)
-
-
-# -- options that several matchers have --------------------------------------------------------
-
-
-def check_threshold(value: object) -> float:
-    """A threshold as a float in (0, 1].
-
-    Raises:
-        UsageError: it is no number, or outside that range (a threshold of 0 matches everything).
-    """
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if is_number and 0 < float(value) <= 1:  # type: ignore[arg-type]
-        return float(value)  # type: ignore[arg-type]
-    raise UsageError(
-        f"{value!r} is out of range",
-        field="threshold",
-        remedy="give a number above 0 and at most 1",
-    )
-
-
-Threshold = Annotated[float, check_threshold]
-"""A number in (0, 1]."""
-
-TokenizerOption = Annotated[Tokenizer, tokenizers.tokenizer]
-"""A tokenizer, made from its name, mapping or import path."""

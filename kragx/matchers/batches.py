@@ -14,13 +14,14 @@ from kragx.data import TokenCorpus, Tokenizer
 from kragx.data.batch import Batch
 from kragx.data.known import Forms, known_texts
 from kragx.data.lists import Lists
+from kragx.data.ngrams import of_pairs
 from kragx.data.phrases import are_short
 from kragx.data.stretches import distinct
 from kragx.data.words import words
 from kragx.errors import shorten
-from kragx.matchers.arrays import ArrayMatcher, with_texts
-from kragx.matchers.items import Targets
-from kragx.matchers.notes import Notes
+from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.items import Targets, items_of
+from kragx.matchers.notes import Finding, Notes
 from kragx.metrics import Bools, Floats
 from kragx.phrase import Phrase
 from kragx.plugins import shown_name
@@ -49,54 +50,38 @@ def _no_token(tokenizer: str) -> Phrase:
 
 
 @dataclass
-class Unmatchable:
-    """Questions with texts that can match nothing; of plain values, as files keep it.
+class Unmatchable(Finding):
+    """Questions with texts that can match nothing: how many, and the first of them.
 
     Attributes:
-        matcher: names it.
-        is_gold: whether the texts are gold, or were retrieved.
-        text: the first of them, in short.
-        query: its question.
-        tokenizer: names the matcher's; empty where it has none.
-        remedy: what would match it; empty where nothing is to be done.
-        n: how many questions.
+        example: the ``text`` in short and its ``query``; the ``matcher`` and its ``tokenizer``, if
+            it has one; of gold the ``remedy``.
     """
-
-    matcher: str = ""
-    tokenizer: str = ""
-    is_gold: bool = True
-    text: str = ""
-    query: str = ""
-    remedy: str = ""
-    n: int = 0
-
-    def merge(self, later: Self) -> None:
-        """Add the questions after these."""
-        self.n += later.n
 
     def problem(self) -> str:
         """How many there are, and what to do."""
+        n, names = self.counts["queries"], self.example
         what = phrase(
             "gold that can match nothing by {matcher!r}"
-            if self.is_gold
+            if "remedy" in names
             else "retrieved texts that can match nothing by {matcher!r}",
-            matcher=self.matcher,
+            matcher=names["matcher"],
         )
-        example = phrase("{text} in {query!r}", text=self.text, query=self.query)
+        example = phrase("{text} in {query!r}", text=names["text"], query=names["query"])
         problem = phrase(
             "{what} in 1 question, for example {example}"
-            if self.n == 1
+            if n == 1
             else "{what} in {n} questions, for example {example}",
             what=what,
-            n=self.n,
+            n=n,
             example=example,
         )
-        remedies = (EMPTY, FEW, MARKUP, SIGNS, NO_VECTOR, _no_token(self.tokenizer))
-        remedy = next((text for text in remedies if text == self.remedy), self.remedy)
-        return joined(": ", [problem, remedy])
+        remedies = (EMPTY, FEW, MARKUP, SIGNS, NO_VECTOR, _no_token(names["tokenizer"]))
+        remedy = next((text for text in remedies if text == names.get("remedy")), "")
+        return joined(": ", [problem, remedy]) if remedy else problem
 
 
-class BatchMatcher(ArrayMatcher):
+class BatchMatcher(BaseMatcher):
     """Turns texts into numbers, a batch of queries at a time, and compares these.
 
     A subclass says in `compare` what they score. Questions with gold that can match nothing are
@@ -131,31 +116,32 @@ class BatchMatcher(ArrayMatcher):
         """The scores of each query's documents (down) and gold texts, one behind the other."""
         raise NotImplementedError
 
-    def _told_apart(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes) -> Floats:
-        """The scores of `compare`, where other texts of the evaluation say more of a pair."""
-        return scores
+    def revised(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None) -> Floats:
+        """The scores of `compare`, where other texts of the evaluation say more of a pair.
 
-    def look(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes) -> None:
-        """Take note of what the scores of a batch say of its texts."""
+        What they say of the texts is noted, if there are notes.
+        """
+        return scores
 
     def remedy(self, text: str) -> str:
         """Why a gold text can match nothing, and what would match it."""
         raise NotImplementedError
 
-    def compared(self, batch: Batch, targets: Targets) -> Targets:
-        """Those that have a text."""
-        return with_texts(self, batch, targets)
-
-    def target_scores(self, batch: Batch, targets: Targets, notes: Notes) -> Floats:
-        """The scores of all documents and gold texts of a batch."""
+    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+        """The scores of all documents and gold texts of a batch; 0 for targets without text."""
+        every = Targets.of(batch.golds)
+        targets = with_texts(self, batch, every)
         docs, golds = self.numbered(batch.docs.texts, targets.entries.texts)
-        self._note(batch, targets, docs, golds, notes)
-        scores = self._told_apart(docs, golds, self.compare(docs, golds), notes)
-        self.look(docs, golds, scores, notes)
-        return scores
+        self.note(batch, targets, docs, golds, notes)
+        scores = self.revised(docs, golds, self.compare(docs, golds), notes)
+        if len(targets.gold) < len(every.gold):
+            _, target = of_pairs(docs.n_texts, every.entries.texts.n_texts)
+            of_compared, scores = scores, np.zeros(len(target))
+            scores[(every.entries.texts.numbers >= 0)[target]] = of_compared
+        return Trace(self, scores, wanted)
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
-        """Those of `_told_apart`, as if the pairs in a row with one gold text were a question."""
+        """Those of `revised`, as if the pairs in a row with one gold text were a question."""
         if not len(docs):
             return np.empty(0)
         store = known_texts()
@@ -167,11 +153,9 @@ class BatchMatcher(ArrayMatcher):
             Lists(store.texts, of_golds[first], np.ones(len(first), np.int64)),
         )
         in_docs, in_golds = self.numbered(*questions)
-        return self._told_apart(in_docs, in_golds, self.compare(in_docs, in_golds), Notes())
+        return self.revised(in_docs, in_golds, self.compare(in_docs, in_golds), None)
 
-    def _note(
-        self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes
-    ) -> None:
+    def note(self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes) -> None:
         """Count the questions some of whose texts are special, for each of these things once.
 
         Args:
@@ -201,14 +185,35 @@ class BatchMatcher(ArrayMatcher):
             notes[count] += n_queries
             if count in (DOCS_LOST, GOLD_LOST):
                 finding = notes.finding(self.settings, count, Unmatchable)
-                if not finding.n:
+                finding.counts["queries"] += n_queries
+                if not finding.example:
                     text = texts.known[texts.numbers[is_special][0]]
-                    finding.matcher, finding.is_gold = self.name, count == GOLD_LOST
-                    finding.text, finding.query = shorten(text, 42), batch.query_ids[queries[0]]
-                    finding.remedy = str(self.remedy(text)) if finding.is_gold else ""
-                    if (tokenizer := getattr(self, "tokenizer", None)) is not None:
-                        finding.tokenizer = shown_name(tokenizer)
-                finding.n += n_queries
+                    tokenizer = getattr(self, "tokenizer", None)
+                    finding.example = {
+                        "text": shorten(text, 42),
+                        "query": batch.query_ids[queries[0]],
+                        "matcher": self.name,
+                        "tokenizer": "" if tokenizer is None else shown_name(tokenizer),
+                        **({"remedy": str(self.remedy(text))} if count == GOLD_LOST else {}),
+                    }
+
+
+def with_texts(matcher: BaseMatcher, batch: Batch, targets: Targets) -> Targets:
+    """Those targets of a batch that have a text, for a matcher that compares texts.
+
+    Raises:
+        TextlessError: a document has none, or a gold item and all its alternatives have none.
+    """
+    has_text: Bools = targets.entries.texts.numbers >= 0
+    n_golds = len(batch.golds.texts.numbers)
+    n_with_text = np.bincount(targets.gold[has_text], minlength=n_golds)
+    if not (batch.docs.have_texts and n_with_text.all()):
+        items = items_of(batch)
+        for item in items:
+            item.target_texts(matcher.name)
+        for item in items:
+            item.doc_texts(matcher.name)
+    return targets if has_text.all() else targets.where(has_text)
 
 
 class TokenMatcher(BatchMatcher):

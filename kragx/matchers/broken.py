@@ -6,23 +6,22 @@ by characters without spaces, where in whole texts the two scores are nearly equ
 document say it together: the length of words alone would blame German, code and addresses.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from statistics import median
 from typing import NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
 from kragx.errors import shorten
-from kragx.metrics import Floats, Ints
+from kragx.matchers.notes import Finding
+from kragx.metrics import Floats
 from kragx.printing import phrase
 
-QUERIES, PAIRS, AGREEING = 100, 80, 30
-"""How many queries are looked at, how many of their pairs are compared by characters, and after how
-many that agree it is enough."""
+QUERIES, _PAIRS = 100, 4
+"""How many queries with pairs to compare are looked at, and how many pairs of one."""
 
 GAP, GAP_HANGUL = 0.1, 0.055
 """How far the median score by words may lie below that by characters. Measured by
@@ -34,7 +33,6 @@ _N = 4  # a pair of neighbouring n-grams of three, as {name: char, n: 3} gives `
 _LEAST_CHARACTERS = 60  # shorter texts share so many runs of characters by chance
 _LEAST_BY_WORDS = 0.04
 _LEAST_BY_CHARACTERS = 0.5
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and about 2**64 by the golden ratio
 _LONG_WORDS = 14  # characters to a space, from which on all spaces may be lost
 
 
@@ -53,121 +51,83 @@ class Gap(NamedTuple):
 
 
 @dataclass
-class Gaps:
-    """What the first questions have shown: for each of them its pairs that were compared.
+class Gaps(Finding):
+    """What the first questions have shown.
 
     Attributes:
-        looks: of each question the gap of each pair; None where characters do not agree.
+        of_queries: of each question with pairs to compare the gaps of those that agree.
     """
 
-    looks: list[list[Gap | None]] = field(default_factory=list)
-    n_compared: int = 0
-    known: list[Gap] = field(default_factory=list)
-
-    def enough(self) -> bool:
-        """Whether no more questions are looked at."""
-        return len(self.looks) >= QUERIES or self.n_compared >= PAIRS or len(self.known) >= AGREEING
-
-    def look(self, pairs: Iterator[Gap | None]) -> None:
-        """Look at one more question, and at its pairs until there are enough."""
-        if self.enough():
-            return
-        self.looks.append([])
-        for gap in pairs:
-            self.looks[-1].append(gap)
-            self.n_compared += 1
-            if gap is not None:
-                self.known.append(gap)
-            if self.enough():
-                return
+    of_queries: list[list[Gap]] = field(default_factory=list)
 
     def merge(self, later: Self) -> None:
         """Look at the questions that came after these."""
-        for pairs in later.looks:
-            self.look(iter(pairs))
+        self.of_queries = (self.of_queries + later.of_queries)[:QUERIES]
 
-    @property
-    def median(self) -> float:
-        """The median gap; 0 for too few pairs."""
-        if len(self.known) < _LEAST_PAIRS:
-            return 0.0
-        return median(gap.size for gap in self.known)
+    def look(self, docs: Lists, golds: Lists, scores: Floats, corpus: TokenCorpus) -> None:
+        """Look at the questions of a batch and their scores by words, until there are enough."""
+        end = 0
+        for query, (n, m) in enumerate(zip(docs.n_texts.tolist(), golds.n_texts.tolist())):
+            if len(self.of_queries) == QUERIES:
+                return
+            of_query = scores[end : (end := end + n * m)].reshape(n, m)
+            pairs = [*islice(_pairs(docs[query], golds[query], of_query), _PAIRS)]
+            if pairs:
+                gaps = (_gap(*pair, corpus) for pair in pairs)
+                self.of_queries.append([gap for gap in gaps if gap is not None])
 
     def problem(self) -> str:
         """That the texts are broken, where the median is more than whole texts have."""
-        hangul = 2 * sum(gap.hangul for gap in self.known) > len(self.known)
-        if self.median <= (GAP_HANGUL if hangul else GAP):
+        gaps = [gap for of_query in self.of_queries for gap in of_query]
+        if len(gaps) < _LEAST_PAIRS:
+            return ""
+        is_hangul = 2 * sum(gap.hangul for gap in gaps) > len(gaps)
+        less = median(gap.size for gap in gaps)
+        if less <= (GAP_HANGUL if is_hangul else GAP):
             return ""
         return phrase(
             "texts look broken (spaces lost or put in, words cut, characters misread): {n} pairs "
             "agree by characters, and by words {less:.0%} less, for example {example}; use the "
             "tokenizer {{name: char, n: 3, spaces: ignored}}",
-            n=len(self.known),
-            less=self.median,
-            example=max(self.known).text,
+            n=len(gaps),
+            less=less,
+            example=max(gaps).text,
         )
 
 
-class BrokenTexts:
-    """Compares pairs by characters in the first questions of an evaluation."""
-
-    def __init__(self, corpus: TokenCorpus, gaps: Gaps) -> None:
-        self._corpus = corpus
-        self._gaps = gaps
-        self._runs: dict[str, tuple[NDArray[np.uint64], Ints]] = {}
-
-    def look(self, docs: Lists, golds: Lists, scores: Floats) -> None:
-        """Look at the questions of a batch and their scores by words, until there are enough."""
-        end = 0
-        for query, (n, m) in enumerate(zip(docs.n_texts.tolist(), golds.n_texts.tolist())):
-            if self._gaps.enough():
-                return
-            of_query = scores[end : (end := end + n * m)].reshape(n, m)
-            self._gaps.look(self._pairs(docs[query], golds[query], of_query))
-
-    def _pairs(
-        self, docs: Sequence[str], golds: Sequence[str], scores: Floats
-    ) -> Iterator[Gap | None]:
-        """The gaps of those pairs of a question that may agree."""
-        for column, gold in enumerate(golds):
-            if len(gold) < _LEAST_CHARACTERS or not docs:
-                continue
-            row = int(scores[:, column].argmax())
-            # The best document alone: those made from one template have other words by right.
-            # Without spaces between words they say nothing of which one it is.
-            rows = [row] if scores[row, column] >= _LEAST_BY_WORDS else range(len(docs))
-            for row in rows:
-                doc = docs[row]
-                if len(doc) >= _LEAST_CHARACTERS and (
-                    scores[row, column] >= _LEAST_BY_WORDS or _unspaced(doc) or _unspaced(gold)
-                ):
-                    yield self._gap(doc, gold, float(scores[row, column]))
-
-    def _gap(self, text: str, gold: str, score: float) -> Gap | None:
-        (runs, in_text), (gold_runs, in_gold) = self._of(text), self._of(gold)
-        n_runs = int(min(in_text.sum(), in_gold.sum()))
-        if 2 * n_runs < _LEAST_CHARACTERS:
-            return None
-        _, of_text, of_gold = np.intersect1d(
-            runs, gold_runs, assume_unique=True, return_indices=True
-        )
-        by_characters = int(np.minimum(in_text[of_text], in_gold[of_gold]).sum()) / n_runs
-        if by_characters < _LEAST_BY_CHARACTERS:
-            return None
-        hangul = any("가" <= char <= "힣" for char in gold)
-        return Gap(by_characters - score, shorten(text, 42), hangul)
-
-    def _of(self, text: str) -> tuple[NDArray[np.uint64], Ints]:
-        """The distinct runs of `_N` characters of a text that was tokenised, and their numbers."""
-        if text not in self._runs:
-            (tokens,) = self._corpus.of([text])
-            codes = np.frombuffer(self._corpus.letters(tokens).encode("utf-32-le"), np.uint32)
-            runs = np.zeros(max(0, len(codes) - _N + 1), np.uint64)
-            for place in range(_N):  # modulo 2**64: runs that share a number are as good as none
-                runs = runs * _FACTOR + codes[place : place + len(runs)]
-            self._runs[text] = np.unique(runs, return_counts=True)
-        return self._runs[text]
+def _pairs(docs: list[str], golds: list[str], scores: Floats) -> Iterator[tuple[str, str, float]]:
+    """Those documents and gold texts of a question that may agree, with their score by words."""
+    for column, gold in enumerate(golds):
+        if len(gold) < _LEAST_CHARACTERS or not docs:
+            continue
+        best = int(scores[:, column].argmax())
+        # The best document alone: those made from one template have other words by right.
+        # Without spaces between words they say nothing of which one it is.
+        rows = [best] if scores[best, column] >= _LEAST_BY_WORDS else range(len(docs))
+        for row in rows:
+            doc, score = docs[row], float(scores[row, column])
+            may_agree = score >= _LEAST_BY_WORDS or _is_unspaced(doc) or _is_unspaced(gold)
+            if may_agree and len(doc) >= _LEAST_CHARACTERS:
+                yield doc, gold, score
 
 
-def _unspaced(text: str) -> bool:
+def _gap(doc: str, gold: str, score: float, corpus: TokenCorpus) -> Gap | None:
+    """The gap of a pair; None where characters do not agree."""
+    in_doc, in_gold = (_runs(corpus.letters(tokens)) for tokens in corpus.of([doc, gold]))
+    n_runs = min(in_doc.total(), in_gold.total())
+    if 2 * n_runs < _LEAST_CHARACTERS:
+        return None
+    by_characters = (in_doc & in_gold).total() / n_runs
+    if by_characters < _LEAST_BY_CHARACTERS:
+        return None
+    is_hangul = any("가" <= char <= "힣" for char in gold)
+    return Gap(by_characters - score, shorten(doc, 42), is_hangul)
+
+
+def _runs(letters: str) -> Counter[str]:
+    """How often each run of `_N` characters stands in a text."""
+    return Counter(letters[place : place + _N] for place in range(len(letters) - _N + 1))
+
+
+def _is_unspaced(text: str) -> bool:
     return len(text) > _LONG_WORDS * (text.count(" ") + text.count("\n") + 1)

@@ -15,7 +15,6 @@ import numpy as np
 
 from kragx.data.batch import Batch
 from kragx.data.ngrams import of_pairs
-from kragx.matchers.arrays import ArrayMatcher
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import MatchItem, Targets
 from kragx.matchers.notes import Notes
@@ -47,7 +46,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class CombinedMatcher(ArrayMatcher):
+class CombinedMatcher(BaseMatcher):
     """Decides with several matchers; a pair's score is 1 (match), 0, or NaN (not known).
 
     A cascade whose earlier steps only rule out (reject, no accept) keeps the score of its last
@@ -157,12 +156,12 @@ class CombinedMatcher(ArrayMatcher):
                 break
         return decision.trace().scores
 
-    def _trace(self, batch: Batch, notes: Notes, mask: Bools) -> Trace:
+    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """1, 0 and NaN, and what each member was asked; pairs that are not wanted are 0."""
-        decision = _Decision(self, mask)
+        decision = _Decision(self, wanted)
         for step in self.steps:
             if step.matcher.judges and not step.matcher.members:
-                notes.judging.n_calls_saved += _spared(batch, mask, decision.open)
+                notes.judging.n_calls_saved += _spared(batch, wanted, decision.open)
             decision.take(step, step.matcher.trace(batch, notes, decision.open))
         return decision.trace()
 
@@ -174,11 +173,11 @@ class _Decision:
         open: the pairs that the next member is asked for.
     """
 
-    def __init__(self, matcher: CombinedMatcher, mask: Bools) -> None:
-        self._matcher, self._mask = matcher, mask
-        self.open: Bools = mask
-        self._scores = np.zeros(len(mask))
-        self._unknown, self._pending, self._disputed = np.zeros((3, len(mask)), bool)
+    def __init__(self, matcher: CombinedMatcher, wanted: Bools) -> None:
+        self._matcher, self._wanted = matcher, wanted
+        self.open: Bools = wanted
+        self._scores = np.zeros(len(wanted))
+        self._unknown, self._pending, self._disputed = np.zeros((3, len(wanted)), bool)
         self._members: list[Trace] = []
 
     def take(self, step: Step, trace: Trace) -> None:
@@ -221,14 +220,14 @@ class _Decision:
             reach = np.where(self._disputed, 0.0, scores), np.where(self._disputed, 1.0, scores)
         members, pending = tuple(self._members), self._pending
         return Trace(
-            self._matcher, scores, self._mask, members=members, pending=pending, reach=reach
+            self._matcher, scores, self._wanted, members=members, pending=pending, reach=reach
         )
 
 
-def _spared(batch: Batch, mask: Bools, open_: Bools) -> int:
+def _spared(batch: Batch, wanted: Bools, open_: Bools) -> int:
     """Distinct pairs of texts that a judge need not be asked for, as they are decided already."""
     docs, targets = batch.docs.texts, Targets.of(batch.golds).entries.texts
     doc, target = of_pairs(docs.n_texts, targets.n_texts)
     n = len(targets.known) + 1  # a text that is missing has the number -1
     pairs = docs.numbers[doc] * n + targets.numbers[target]
-    return len(np.setdiff1d(pairs[mask & ~open_], pairs[open_]))
+    return len(np.setdiff1d(pairs[wanted & ~open_], pairs[open_]))

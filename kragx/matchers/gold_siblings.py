@@ -10,12 +10,12 @@ both places, and no siblings.
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from heapq import nsmallest
-from itertools import pairwise
+from itertools import islice
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from kragx.data import Query, normalise
 from kragx.data.batch import Batch, batched
-from kragx.data.stretches import ranges, starts
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import Targets
+from kragx.matchers.siblings import LEAST_QUESTIONS, LEAST_SHARE, SIBLINGS
 from kragx.matchers.vocabulary import Gathering
 from kragx.metrics import Floats
 from kragx.metrics.threshold import matches
@@ -34,23 +34,17 @@ MOST_TEXTS = 1000
 """So many gold texts are compared with each other: all of them, in the gold sets that people make.
 Of more it is those of the questions whose ids have the least checksums, whatever their order."""
 
-LEAST_QUESTIONS, LEAST_SHARE = 3, 0.1
-"""From so many questions, and such a share of those looked at, it may turn a verdict."""
-
-SIBLINGS = "siblings"
-"""Counts, in a result, the questions whose gold is taken for that of others."""
-
 _NEAREST, _CANDIDATES = 3, 8
 """With so many texts of other questions each is compared, of those most like it: windows that
 overlap are more like each other than siblings are."""
 
 _GRAM, _SLOT_BITS = 3, 10
-_ROWS = 64  # compared at once: what fits into a processor's cache
 _READ = 20_000  # characters of a text: enough to say what it is like
 _PROBE = 12  # characters by which an overlap is looked for
 _OVERLAP = 1 / 3  # of the shorter text: what siblings share at such ends by chance is far less
 _TRIES = 32
 _BEFORE, _SHOWN = 16, 48
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and about 2**64 by the golden ratio
 
 
 class _Question(NamedTuple):
@@ -72,7 +66,6 @@ class GoldSample:
 
     questions: list[_Question] = field(default_factory=list)
     n: int = 0
-    _bound: int = 1 << 32
 
     @classmethod
     def of(cls, queries: Iterable[Query]) -> Self:
@@ -86,20 +79,16 @@ class GoldSample:
         """Take the questions of a batch into account."""
         targets = Targets.of(batch.golds)
         texts = targets.entries.texts
-        numbers, strings = texts.numbers.tolist(), texts.known
-        has_text = np.array([number >= 0 and bool(strings[number]) for number in numbers], bool)
-        is_gold = (batch.grades > 0)[targets.gold] & has_text
-        of_gold = texts.those(is_gold)
-        for row, n_texts in enumerate(of_gold.n_texts.tolist()):
-            if n_texts:
-                self._take(batch.query_ids[row], partial(of_gold.__getitem__, row))
-
-    def _take(self, query_id: str, texts: Callable[[], Sequence[str]]) -> None:
-        self.n += 1
-        checksum = zlib.crc32(query_id.encode("utf-8", "surrogatepass"))
-        if checksum < self._bound:
-            self.questions.append(_Question(checksum, query_id, tuple(dict.fromkeys(texts()))))
-            self._cut()
+        has_text = np.array([n >= 0 and bool(texts.known[n]) for n in texts.numbers.tolist()], bool)
+        golds = texts.those((batch.grades > 0)[targets.gold] & has_text)
+        ids = zip(batch.query_ids, map(_checksum, batch.query_ids))
+        for row, (query_id, checksum) in enumerate(ids):
+            if golds.n_texts[row]:
+                self.n += 1
+                if len(self.questions) < MOST_TEXTS or checksum < self.questions[-1].checksum:
+                    distinct = tuple(dict.fromkeys(golds[row]))
+                    self.questions.append(_Question(checksum, query_id, distinct))
+        self._cut()
 
     def merge(self, later: Self) -> None:
         """Add other questions of the same gold set."""
@@ -108,15 +97,16 @@ class GoldSample:
         self._cut()
 
     def _cut(self) -> None:
-        if len(self.questions) >= 2 * MOST_TEXTS:
-            self.questions = nsmallest(MOST_TEXTS, self.questions)
-            self._bound = self.questions[-1].checksum
+        self.questions = nsmallest(MOST_TEXTS, self.questions)
 
     def looked_at(self) -> list[_Question]:
         """The first questions, as long as their texts are not too many."""
-        ordered = nsmallest(MOST_TEXTS, self.questions)
-        n_texts = np.cumsum([len(question.texts) for question in ordered])
-        return ordered[: max(1, int(np.searchsorted(n_texts, MOST_TEXTS, side="right")))]
+        n_texts = np.cumsum([len(question.texts) for question in self.questions])
+        return self.questions[: max(1, int(np.searchsorted(n_texts, MOST_TEXTS, side="right")))]
+
+
+def _checksum(query_id: str) -> int:
+    return zlib.crc32(query_id.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,12 +159,12 @@ class GoldSiblings:
         Raises:
             KeyError, TypeError, ValueError: it is none.
         """
-        arrays = [record["scores"], record["untold"]]
-        scores, untold = (None if row is None else np.array(row, np.float64) for row in arrays)
+        scores = np.array(record["scores"], np.float64)
+        has_rule = record["untold"] is not None
+        untold = np.array(record["untold"], np.float64) if has_rule else None
         example = {str(name): str(value) for name, value in record["example"].items()}
-        if scores is None or scores.ndim != 1 or example.keys() not in ({*_EXAMPLE}, set()):
-            raise ValueError("no comparison of gold with gold")
-        if untold is not None and untold.shape != scores.shape:
+        is_like = scores.ndim == 1 and (untold is None or untold.shape == scores.shape)
+        if not is_like or example.keys() not in ({*_EXAMPLE}, set()):
             raise ValueError("no comparison of gold with gold")
         return cls(scores, untold, example, int(record["n_questions"]))
 
@@ -217,20 +207,10 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
     pairs = _alike(texts, rows)
     docs, golds = [texts[doc] for _, doc in pairs], [texts[gold] for gold, _ in pairs]
 
-    def said(matcher: BaseMatcher) -> Floats:
-        scores = matcher.pair_scores(docs, golds)
-        assert scores is not None
-        return scores
-
-    def best(scores: Floats) -> Floats:
-        of_questions = np.zeros(len(questions))
-        for (gold, doc), score in zip(pairs, scores.tolist()):
-            for row in rows[gold] - rows[doc] if score else ():
-                of_questions[row] = max(of_questions[row], score)
-        return of_questions
-
-    scores = said(matcher)
-    untold = best(said(matcher.siblings_together())) if matcher.tells_siblings else None
+    scores = _pair_scores(matcher, docs, golds)
+    untold: Floats | None = None
+    if matcher.tells_siblings:
+        untold = _pair_scores(matcher.siblings_together(), docs, golds)
     example: dict[str, str] = {}
     if pairs:
         gold, doc = pairs[int(scores.argmax())]
@@ -238,114 +218,79 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
         text, other_text = _pieces(texts[gold], texts[doc])
         sibling = questions[min(rows[doc] - {row})]
         example = dict(zip(_EXAMPLE, (questions[row].id, text, sibling.id, other_text)))
-    return GoldSiblings(best(scores), untold, example, sample.n)
+
+    def best(scores: Floats) -> Floats:
+        of_questions = np.zeros(len(questions))
+        for (gold, doc), score in zip(pairs, scores.tolist()):
+            for row in rows[gold] - rows[doc]:
+                of_questions[row] = max(of_questions[row], score)
+        return of_questions
+
+    return GoldSiblings(best(scores), None if untold is None else best(untold), example, sample.n)
+
+
+def _pair_scores(matcher: BaseMatcher, docs: Sequence[str], golds: Sequence[str]) -> Floats:
+    scores = matcher.pair_scores(docs, golds)
+    assert scores is not None  # of those that `compares_gold`
+    return scores
 
 
 def _alike(texts: Sequence[str], rows: Sequence[set[int]]) -> list[tuple[int, int]]:
     """Each of two texts or more with a few that are most like it, and gold of others alone."""
     bare = ["".join(normalise(text, casefold=True).split()) for text in texts]
-    slots = _slots(bare)
-    sizes = np.bitwise_count(slots).sum(axis=1, keepdims=True).astype(np.float32)
-    size = np.sqrt(np.maximum(sizes, 1))
-    alike = _in_both(slots)
+    slots = np.array([*map(_slots, bare)])
+    size = np.sqrt(np.maximum(slots.sum(axis=1, keepdims=True), 1))
+    alike = slots @ slots.T
     alike /= size
     alike /= size.T
     np.fill_diagonal(alike, 0)
+    nearest = np.argsort(-alike, axis=1, kind="stable")[:, :_CANDIDATES]  # of equal ones the first
     pairs: list[tuple[int, int]] = []
-    for gold, docs in enumerate(_greatest(alike)):
-        n_before = len(pairs)
-        for doc in docs:
-            if not (rows[gold] <= rows[doc] or _same(bare[gold], bare[doc])):
-                pairs.append((gold, doc))
-            if len(pairs) == n_before + _NEAREST:
-                break
+    for gold, docs in enumerate(nearest.tolist()):
+        candidates = (
+            (gold, doc)
+            for doc in docs
+            if alike[gold, doc] > 0
+            and not (rows[gold] <= rows[doc] or _same(bare[gold], bare[doc]))
+        )
+        pairs += islice(candidates, _NEAREST)
     return pairs
 
 
-def _greatest(rows: NDArray[np.float32]) -> list[list[int]]:
-    """Where the greatest numbers of each row stand, those above 0; of equal ones the first."""
-    n = rows.shape[1]
-    cut = np.partition(rows, n - _CANDIDATES, axis=1)[:, n - _CANDIDATES] if n > _CANDIDATES else 0
-    row, place = ((rows >= np.reshape(cut, (-1, 1))) & (rows > 0)).nonzero()
-    order = np.lexsort((-rows[row, place], row))
-    ends = np.searchsorted(row, np.arange(len(rows) + 1)).tolist()
-    places = place[order].tolist()
-    return [places[start:end][:_CANDIDATES] for start, end in pairwise(ends)]
-
-
-def _slots(texts: Sequence[str]) -> NDArray[np.uint64]:
-    """(n x slots / 64) a bit is 1 where some run of three characters of a text falls into it."""
-    # One behind the other, each with room for a run.
-    texts = [text[:_READ].ljust(_GRAM, "\0") for text in texts]
-    lengths = np.array([*map(len, texts)], np.int64)
-    characters = "".join(texts).encode("utf-32-le", "surrogatepass")
+def _slots(text: str) -> NDArray[np.float32]:
+    """1 for each slot into which some run of three characters of a text falls, else 0."""
+    characters = text[:_READ].ljust(_GRAM, "\0").encode("utf-32-le", "surrogatepass")
     codes = np.frombuffer(characters, "<u4").astype(np.uint64)
-    grams = codes.copy()
-    for offset in range(1, _GRAM):
-        grams[:-offset] = grams[:-offset] * _FACTOR ^ codes[offset:]
-    begins = ranges(starts(lengths), lengths - _GRAM + 1)
-    rows = np.repeat(np.arange(len(texts)), lengths - _GRAM + 1)
-    slots = np.zeros((len(texts), 1 << _SLOT_BITS), np.uint8)
-    slots[rows, (grams[begins] * _FACTOR) >> np.uint64(64 - _SLOT_BITS)] = 1
-    return np.packbits(slots, axis=1).view(np.uint64)
-
-
-def _in_both(slots: NDArray[np.uint64]) -> NDArray[np.float32]:
-    """(n x n) how many bits two texts share.
-
-    As a product of matrices it would be as fast, and keep all cores busy for a while.
-    """
-    shared = np.zeros((len(slots), len(slots)), np.uint16)
-    for first in range(0, len(slots), _ROWS):
-        rows = slice(first, first + _ROWS)
-        for word in np.ascontiguousarray(slots.T):
-            shared[rows, first:] += np.bitwise_count(word[rows, None] & word[first:])
-    return np.maximum(shared, shared.T).astype(np.float32)
-
-
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and about 2**64 by the golden ratio
+    grams = np.zeros(len(codes) - _GRAM + 1, np.uint64)
+    for offset in range(_GRAM):  # modulo 2**64
+        grams = grams * _FACTOR ^ codes[offset : offset + len(grams)]
+    slots = np.zeros(1 << _SLOT_BITS, np.float32)
+    slots[(grams * _FACTOR) >> np.uint64(64 - _SLOT_BITS)] = 1
+    return slots
 
 
 def _same(gold: str, doc: str) -> bool:
-    """Whether one stands in the other, or one ends as the other begins, as windows do."""
+    """Whether one stands in the other, or one ends as the other begins, as windows do.
+
+    ``port 80`` does not stand in ``port 8080``.
+    """
     short, long = (gold, doc) if len(gold) < len(doc) else (doc, gold)
     if short in long:  # two siblings have nothing of it, as a rule
-        return _stands(short, long)
+        begin = r"(?<!\d)" if short[:1].isdecimal() else ""
+        end = r"(?!\d)" if short[-1:].isdecimal() else ""
+        return re.search(begin + re.escape(short) + end, long) is not None
     return _continues(gold, doc) or _continues(doc, gold)
-
-
-def _stands(short: str, long: str) -> bool:
-    """Whether a text stands in another one; ``port 80`` is no beginning of ``port 8080``."""
-    start = long.find(short)
-    for _ in range(_TRIES):
-        if start < 0:
-            return False
-        end = start + len(short)
-        goes_on = start == 0 and _in_number(long, end)
-        if not (goes_on or (end == len(long) and _in_number(long, start))):
-            return True
-        start = long.find(short, start + 1)
-    return False
 
 
 def _continues(text: str, sequel: str) -> bool:
     """Whether the last third of a text, or more, is how the other one begins."""
-    start = text.find(sequel[:_PROBE], 1)
-    if start < 0:
-        return False
-    overlap = _OVERLAP * min(len(text), len(sequel))
-    for _ in range(_TRIES):
-        if start < 0 or len(text) - start < overlap:
-            return False
-        if sequel.startswith(text[start:]):
-            return True
-        start = text.find(sequel[:_PROBE], start + 1)
-    return False
-
-
-def _in_number(text: str, place: int) -> bool:
-    """Whether there are digits on either side of a place."""
-    return 0 < place < len(text) and text[place - 1 : place + 1].isdecimal()
+    least = _OVERLAP * min(len(text), len(sequel))
+    probes = re.finditer(f"(?={re.escape(sequel[:_PROBE])})", text)
+    starts = (start for probe in probes if (start := probe.start()))
+    return any(
+        len(text) - start >= least and sequel.startswith(text[start:])
+        for start in islice(starts, _TRIES)
+    )
 
 
 def _pieces(gold: str, doc: str) -> tuple[str, str]:

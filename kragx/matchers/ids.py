@@ -2,23 +2,24 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import chain, compress, islice, repeat
 from numbers import Integral
 from typing import Annotated, Any, Self
 
 import numpy as np
 
-from kragx.data import Doc, look_alikes, told_apart, value_at
+from kragx.data import look_alikes, told_apart, value_at
 from kragx.data.batch import Batch, Entries
+from kragx.data.lists import Lists
 from kragx.data.stretches import ranges, starts
 from kragx.errors import DataError
-from kragx.matchers.arrays import ArrayMatcher
-from kragx.matchers.base import IdsMatcher
-from kragx.matchers.items import MatchItem, Target, Targets, items_of
-from kragx.matchers.notes import Notes
-from kragx.metrics import Floats
+from kragx.matchers.base import IdsMatcher, Trace
+from kragx.matchers.items import Targets
+from kragx.matchers.notes import Finding, Notes
+from kragx.metrics import Bools, Ints
 from kragx.plugins import fitting, is_text, optional
 from kragx.printing import phrase
 
@@ -35,67 +36,40 @@ _OWN = ("id", "metadata.id")  # where an id is, if no key says so
 
 
 @dataclass
-class Alike:
-    """Questions with ids that only look equal: the first of them with its ids, and how many."""
-
-    query: str = ""
-    ids: tuple[str, str] = ("", "")
-    n: int = 0
-
-    def add(self, query: str, ids: tuple[str, str]) -> None:
-        """Add one."""
-        if not self.n:
-            self.query, self.ids = query, ids
-        self.n += 1
-
-    def merge(self, later: Self) -> None:
-        """Add those after these."""
-        self.n += later.n
+class Alike(Finding):
+    """Questions with ids that only look equal: how many, and the first of them with its ids."""
 
     def problem(self) -> str:
         """How many there are."""
+        n, names = self.counts["queries"], self.example
+        ids = told_apart(names["gold"], names["id"])
         return phrase(
             "ids of gold and documents that only look equal in 1 question: {example}"
-            if self.n == 1
+            if n == 1
             else "ids of gold and documents that only look equal in {n} questions: {example}",
-            n=self.n,
-            example=phrase("in {query!r} {ids}", query=self.query, ids=told_apart(*self.ids)),
+            n=n,
+            example=phrase("in {query!r} {ids}", query=names["query"], ids=ids),
         )
 
 
 @dataclass
-class Apart:
+class Apart(Finding):
     """Whether any id that was retrieved, for whichever question, is a gold item's.
 
     Where none is, these are ids of two kinds rather than misses: a retriever that finds nothing
     still returns documents that are gold elsewhere.
 
     Attributes:
-        n: how many questions have ids to compare.
+        counts: how many ``queries`` have ids to compare.
+        example: a retrieved ``id``, a ``gold`` id, their ``query``, the document's ``keys``.
         gold: those of gold items, until one is met.
         retrieved: those of documents.
         met: whether an id is both, if only to the eye (`Alike`).
-        example: one of either, and its question.
     """
 
-    n: int = 0
     gold: set[str] = field(default_factory=set)
     retrieved: set[str] = field(default_factory=set)
     met: bool = False
-    example: Mapping[str, str] = field(default_factory=dict)
-
-    def add(self, query: str, docs: Sequence[str], golds: Sequence[str], keys: str = "") -> None:
-        """Add a question with the ids of its documents and gold items.
-
-        Args:
-            query: its id.
-            docs: those of documents; at least one.
-            golds: those of gold items; at least one.
-            keys: the metadata that the first document has.
-        """
-        if not self.met:
-            example = {"query": query, "id": docs[0], "keys": keys, "gold": golds[0]}
-            self.merge(type(self)(1, {*golds}, {*docs}, example=example))
 
     def meet(self) -> None:
         """Some id is both: nobody asks further, and there may be millions."""
@@ -103,32 +77,23 @@ class Apart:
 
     def merge(self, later: Self) -> None:
         """Add those after these."""
-        self.met = (
-            self.met
-            or later.met
-            or not (
-                # Those here are disjoint; of two sets the smaller one is looked through.
-                later.gold.isdisjoint(later.retrieved)
-                and self.gold.isdisjoint(later.retrieved)
-                and later.gold.isdisjoint(self.retrieved)
-            )
-        )
-        if self.met:
+        super().merge(later)
+        pairs = ((later, later), (self, later), (later, self))  # those here are disjoint
+        if self.met or later.met or not all(a.gold.isdisjoint(b.retrieved) for a, b in pairs):
             self.meet()
             return
-        self.n += later.n
-        self.example = self.example or later.example
         self.gold |= later.gold
         self.retrieved |= later.retrieved
 
     @property
-    def made(self) -> bool:
+    def are_made(self) -> bool:
         """Whether these are ids that a vector store made when documents were put into it."""
         return all(map(_is_uuid, self.retrieved)) and not any(map(_is_uuid, self.gold))
 
     def problem(self) -> str:
         """How many there are; nothing of a single miss."""
-        if self.met or self.n < (1 if self.made else 2):
+        n = self.counts["queries"]
+        if self.met or n < (1 if self.are_made else 2):
             return ""
         return phrase(
             "no retrieved id is any gold id (questions compared: {n}): a vector store gives a "
@@ -136,11 +101,11 @@ class Apart:
             "{example}; add "
             "documents with your ids, name the metadata key that holds yours with 'id_key', or "
             "compare texts: match 'overlap' or 'text'"
-            if self.made
+            if self.are_made
             else "no retrieved id is any gold id (questions compared: {n}): {example}; if the "
             "corpus was chunked anew, compare texts: match 'overlap', 'rouge2' or 'text'; if your "
             "ids stand elsewhere, name their metadata key with 'id_key' or 'gold_id_key'",
-            n=self.n,
+            n=n,
             example=phrase(
                 "in {query!r} {id!r}{keys} was retrieved, {gold!r} is gold", **self.example
             ),
@@ -148,7 +113,7 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class IdMatcher(IdsMatcher, ArrayMatcher):
+class IdMatcher(IdsMatcher):
     """Equal ids.
 
     Attributes:
@@ -162,13 +127,14 @@ class IdMatcher(IdsMatcher, ArrayMatcher):
     gold_id_key: IdKey = None
     name = "id"
 
-    def target_scores(self, batch: Batch, targets: Targets, notes: Notes) -> Floats:
+    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """1 where the ids are equal, else 0; note those that only look so, or none are."""
-        doc_ids, target_ids = self._ids(batch, targets)
+        targets = Targets.of(batch.golds)
         n_docs, n_targets = batch.docs.texts.n_texts, targets.entries.texts.n_texts
-        numbers: dict[Any, int] = {
-            name: number for number, name in enumerate(dict.fromkeys(target_ids)) if name
-        }
+        is_compared: Bools = (n_docs > 0) & (n_targets > 0)
+        doc_ids = self._doc_ids(batch, is_compared)
+        target_ids = self._target_ids(batch, targets, is_compared)
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(target_ids)) if name}
         docs, golds = (
             np.fromiter(map(numbers.get, ids, repeat(nobody)), np.int64, len(ids))
             for ids, nobody in ((doc_ids, -1), (target_ids, -2))
@@ -181,109 +147,103 @@ class IdMatcher(IdsMatcher, ArrayMatcher):
         scores = np.zeros(int(n_beside.sum()))
         scores[pair[np.repeat(docs[likely], n_beside[likely]) == golds[target]]] = 1.0
         finding = notes.finding(self.settings, APART, Apart)
-        is_plain = _is_plain("".join(filter(None, chain(doc_ids, target_ids))))
-        if scores.any() and not finding.met:
+        if scores.any():
             finding.meet()
-        if finding.met and is_plain:  # as a rule
-            return scores
-        last_doc, last_target = np.cumsum(n_docs).tolist(), np.cumsum(n_targets).tolist()
-        for query in np.flatnonzero((n_docs > 0) & (n_targets > 0)).tolist():
-            first = last_doc[query] - int(n_docs[query])
-            own_docs: Any = doc_ids[first : last_doc[query]]
-            own_targets = slice(last_target[query] - int(n_targets[query]), last_target[query])
-            golds_of = target_ids[own_targets]
-            gold_ids = [*filter(None, golds_of)]
-            if not finding.met:
-                metadata = batch.docs.metadata and batch.docs.metadata[first]
-                finding.add(batch.query_ids[query], own_docs, gold_ids, _keys(metadata or {}))
-            if not _is_plain("".join(chain(own_docs, gold_ids))):
-                missed = _not_found(own_docs, golds_of, targets.gold[own_targets].tolist())
-                alike = look_alikes(missed, own_docs)
-                notes[ALIKE] += bool(alike)
-                if alike:  # which is said by itself
-                    finding.meet()
-                for example in [*alike.items()][-1:]:
-                    of_all = notes.finding(self.settings, ALIKE, Alike)
-                    of_all.add(batch.query_ids[query], example)
-        return scores
-
-    def _ids(
-        self, batch: Batch, targets: Targets
-    ) -> tuple[Sequence[str | None], Sequence[str | None]]:
-        """The ids of all documents and targets; None of those that need none."""
-        sides = (batch.docs, batch.golds)
-        has_keys = (self.id_key, self.gold_id_key) != (None, None)
-        if not has_keys and batch.golds.alternatives is None and all(map(_have_ids, sides)):
-            return batch.docs.ids or (), batch.golds.ids or ()
-        docs: list[str | None] = []
-        golds: list[str | None] = []
-        for item in items_of(batch):
-            is_compared = bool(item.docs and item.targets)
-            docs += self._doc_ids(item) if is_compared else [None] * len(item.docs)
-            golds += self._gold_ids(item) if is_compared else [None] * len(item.targets)
-        return docs, golds
+        query_of_doc, query_of_target = batch.docs.texts.of_text, targets.entries.texts.of_text
+        if not finding.met and is_compared.any():
+            of_docs = [*compress(doc_ids, is_compared[query_of_doc].tolist())]
+            of_golds = [*filter(None, compress(target_ids, is_compared[query_of_target].tolist()))]
+            first = int(is_compared.argmax())
+            metadata = batch.docs.metadata and batch.docs.metadata[batch.docs.texts.starts[first]]
+            example = {"query": batch.query_ids[first], "id": of_docs[0] or ""}
+            example |= {"keys": _keys(metadata or {}), "gold": of_golds[0]}
+            ids = {*of_golds}, {*filter(None, of_docs)}
+            finding.merge(Apart(Counter(queries=int(is_compared.sum())), example, *ids))
+        if not _is_plain("".join(filter(None, chain(doc_ids, target_ids)))):
+            sides = zip(
+                _by_query(doc_ids, n_docs),
+                _by_query(target_ids, n_targets),
+                _by_query(targets.gold.tolist(), n_targets),
+            )
+            for query, (of_query, golds_of, positions) in enumerate(sides):
+                missed = _not_found(of_query, golds_of, positions)
+                alike = look_alikes(missed, [*filter(None, of_query)])
+                if alike:
+                    finding.meet()  # it is said by itself
+                    notes[ALIKE] += 1
+                    gold_id, doc_id = [*alike.items()][-1]
+                    names = {"query": batch.query_ids[query], "gold": gold_id, "id": doc_id}
+                    notes.finding(self.settings, ALIKE, Alike).merge(
+                        Alike(Counter(queries=1), names)
+                    )
+        return Trace(self, scores, wanted)
 
     def check(self, notes: Notes) -> None:
         """Count the questions where no id of any is a gold item's, for whoever reads results."""
         finding = notes.finding(self.settings, APART, Apart)
-        notes.update({APART: finding.n} if finding.problem() else {})
+        notes.update({APART: finding.counts["queries"]} if finding.problem() else {})
 
-    def _doc_ids(self, item: MatchItem) -> list[str]:
+    def _doc_ids(self, batch: Batch, is_compared: Bools) -> Sequence[str | None]:
+        """Those of all documents; None of those that need none."""
+        texts = batch.docs.texts
         paths = _OWN if self.id_key is None else (self.id_key,)
-        ids: list[str] = []
-        for rank, doc in enumerate(item.docs, start=1):
-            try:
-                doc_id = _lookup(doc, paths)
-            except DataError as error:
-                raise error.within(path=f"query {item.query.id!r}, rank {rank}") from None
-            if doc_id is None:
-                names = _names(doc.metadata)
-                raise DataError(
-                    phrase(
-                        "query {query!r}, rank {rank}: the document has no {key}; name the "
-                        "metadata key that holds it with 'id_key' (it has: {names}), or compare "
-                        "texts: match 'overlap' or 'text'"
-                        if names
-                        else "query {query!r}, rank {rank}: the document has no {key}; name the "
-                        "metadata key that holds it with 'id_key', or compare texts: match "
-                        "'overlap' or 'text'",
-                        query=item.query.id,
-                        rank=rank,
-                        key=self.id_key or "id",
-                        names=names,
-                    )
+        ids = _ids(batch.docs, paths, is_compared, lambda row: _place(batch, texts, row, "rank"))
+        for row in _lacking(ids, is_compared[texts.of_text]):
+            names = _names((batch.docs.metadata and batch.docs.metadata[row]) or {})
+            raise DataError(
+                phrase(
+                    "query {query!r}, rank {rank}: the document has no {key}; name the metadata "
+                    "key that holds it with 'id_key' (it has: {names}), or compare texts: match "
+                    "'overlap' or 'text'"
+                    if names
+                    else "query {query!r}, rank {rank}: the document has no {key}; name the "
+                    "metadata key that holds it with 'id_key', or compare texts: match 'overlap' "
+                    "or 'text'",
+                    query=batch.query_ids[texts.of_text[row]],
+                    rank=row - texts.starts[texts.of_text[row]] + 1,
+                    key=self.id_key or "id",
+                    names=names,
                 )
-            ids.append(doc_id)
+            )
         return ids
 
-    def _gold_ids(self, item: MatchItem) -> list[str | None]:
+    def _target_ids(
+        self, batch: Batch, targets: Targets, is_compared: Bools
+    ) -> Sequence[str | None]:
+        """Those of all gold items and alternatives; None of those that need none."""
+        golds = batch.golds.texts
         key = self.gold_id_key or self.id_key
         defaults = _OWN if self.gold_id_key is None else ()
         paths = defaults if key is None else (key, *defaults)
-        ids: list[str | None] = []
-        for target in item.targets:
-            try:
-                ids.append(_lookup(target, paths))
-            except DataError as error:
-                place = f"query {item.query.id!r}, gold {target.gold + 1}"
-                raise error.within(path=place) from None
-        with_id = {target.gold for target, id_ in zip(item.targets, ids) if id_ is not None}
-        for position in range(len(item.query.gold)):
-            if position not in with_id:
-                raise DataError(
-                    phrase(
-                        "query {query!r}, gold {n}: the gold item has no {key}; add it, name the "
-                        "metadata key that holds it with 'gold_id_key', or compare texts: match "
-                        "'overlap' or 'text'",
-                        query=item.query.id,
-                        n=position + 1,
-                        key=key or "id",
-                    )
+        ids = _ids(
+            targets.entries,
+            paths,
+            is_compared,
+            lambda row: _place(batch, golds, int(targets.gold[row]), "gold"),
+        )
+        has_id = np.array([target_id is not None for target_id in ids], bool)
+        n_ids = np.bincount(targets.gold[has_id], minlength=len(golds.numbers))
+        for item in np.flatnonzero((n_ids == 0) & is_compared[golds.of_text]).tolist():
+            raise DataError(
+                phrase(
+                    "query {query!r}, gold {n}: the gold item has no {key}; add it, name the "
+                    "metadata key that holds it with 'gold_id_key', or compare texts: match "
+                    "'overlap' or 'text'",
+                    query=batch.query_ids[golds.of_text[item]],
+                    n=item - golds.starts[golds.of_text[item]] + 1,
+                    key=key or "id",
                 )
+            )
         return ids
 
 
 _is_uuid = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
+
+
+def _place(batch: Batch, texts: Lists, row: int, what: str) -> str:
+    """Where an entry of a batch stands, by its query and its number there."""
+    query = texts.of_text[row]
+    return f"query {batch.query_ids[query]!r}, {what} {row - texts.starts[query] + 1}"
 
 
 def _names(metadata: Mapping[str, Any]) -> str:
@@ -299,26 +259,25 @@ def _keys(metadata: Mapping[str, Any]) -> str:
 
 def _is_plain(ids: str) -> bool:
     """Whether no id of some, written one behind the other, can be another one to the eye."""
-    return ids.split() == [ids] and unicodedata.is_normalized("NFC", ids)
+    return ids.split() in ([], [ids]) and unicodedata.is_normalized("NFC", ids)
 
 
-def _have_ids(entries: Entries) -> bool:
-    """Whether all have an id of their own that is not blank."""
-    ids: Any = entries.ids or ()
-    if entries.are_distinct:
-        return True
-    if len(ids) != len(entries.texts.numbers):
-        return False
-    try:
-        joined = "".join(ids)  # the fastest way to see that all are texts
-    except TypeError:
-        return False
-    has_spaces = joined.split() != [joined]
-    return all(map(str.strip, ids)) if has_spaces else "" not in ids
+def _by_query(values: Sequence[Any], lengths: Ints) -> Iterator[list[Any]]:
+    """The values of each query."""
+    stream = iter(values)
+    return ([*islice(stream, n)] for n in lengths.tolist())
+
+
+def _lacking(ids: Sequence[str | None], is_needed: Bools) -> Iterator[int]:
+    """The rows of those that need an id and have none."""
+    if None in ids:
+        for row, (own, needs) in enumerate(zip(ids, is_needed.tolist())):
+            if needs and own is None:
+                yield row
 
 
 def _not_found(
-    docs: Sequence[str], targets: Sequence[str | None], gold: Sequence[int]
+    docs: Sequence[str | None], targets: Sequence[str | None], gold: Sequence[int]
 ) -> Iterator[str]:
     """The ids of gold items of which no id was retrieved; `gold` says of which item each is."""
     retrieved = set(docs)
@@ -328,19 +287,43 @@ def _not_found(
             yield target
 
 
-def _lookup(source: Doc | Target, paths: tuple[str, ...]) -> str | None:
-    """The id at the first path of a document or gold item that has one, None if none has.
+def _ids(
+    entries: Entries, paths: tuple[str, ...], is_compared: Bools, place: Callable[[int], str]
+) -> Sequence[str | None]:
+    """The id of each entry at the first of some paths that it has; None if it has none.
 
-    ``id`` and ``metadata.<key>`` start at the document; any other path is a metadata key.
+    ``id`` and ``metadata.<key>`` start at the entry; any other path is a metadata key. Entries of
+    queries that are not compared need none.
     """
-    for path in paths:
-        value = source.id if path == "id" else value_at(source.metadata, path)
-        if isinstance(value, str) and not value.strip():  # all such would be one document
-            raise DataError(f"id_key {path!r}: the id is empty; remove it or fill it in")
-        if not isinstance(value, bool) and isinstance(value, (str, Integral)):
-            return str(value)
-        if value is not None:
-            raise DataError(
-                f"id_key {path!r}: {value!r} is not an id; it must be a string or whole number"
-            )
-    return None
+    nothing = [None] * len(entries.texts.numbers)
+    own_ids = nothing if entries.ids is None else entries.ids
+    if paths[0] == "id" and (entries.are_distinct or all(map(_is_filled, own_ids))):
+        return own_ids
+    metadata = nothing if entries.metadata is None else entries.metadata
+    needs = is_compared[entries.texts.of_text].tolist()
+    ids: list[str | None] = []
+    for row, (own_id, about, is_needed) in enumerate(zip(own_ids, metadata, needs)):
+        values = (own_id if path == "id" else value_at(about or {}, path) for path in paths)
+        try:
+            found = filter(None, map(_as_id, paths, values)) if is_needed else ()
+            ids.append(next(iter(found), None))
+        except DataError as error:
+            raise error.within(path=place(row)) from None
+    return ids
+
+
+def _is_filled(value: str | None) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def _as_id(path: str, value: object) -> str | None:
+    """A value at a path as an id; None for none.
+
+    Raises:
+        DataError: it is none.
+    """
+    if isinstance(value, str) and not value.strip():  # all such would be one document
+        raise DataError(f"id_key {path!r}: the id is empty; remove it or fill it in")
+    if value is None or (isinstance(value, (str, Integral)) and not isinstance(value, bool)):
+        return None if value is None else str(value)
+    raise DataError(f"id_key {path!r}: {value!r} is not an id; it must be a string or whole number")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, Self
@@ -47,7 +47,12 @@ class MatchItem(RankedList):
 
     A gold item without alternatives is one target; with them it is several, and it is matched
     if any of them is. `status` says whether the retriever answered, if only with an empty list.
+
+    Attributes:
+        mask: (n x t) the pairs that are asked for; None for all.
     """
+
+    mask: Bools | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def targets(self) -> tuple[Target, ...]:
@@ -63,6 +68,11 @@ class MatchItem(RankedList):
         """N and t: how many documents, and how many targets they may match."""
         n_targets = sum(1 + len(gold.alternatives) for gold in self.query.gold)
         return len(self.docs), n_targets
+
+    @property
+    def wanted(self) -> Bools:
+        """The pairs that are asked for (n x t); the scores of the others may be anything."""
+        return np.ones(self.shape, bool) if self.mask is None else self.mask
 
     def doc_texts(self, method: str) -> list[str]:
         """The text of every retrieved document.
@@ -103,9 +113,14 @@ class MatchItem(RankedList):
         return error
 
 
-def items_of(batch: Batch) -> list[MatchItem]:
-    """The questions of a batch as objects, for whoever looks at one at a time."""
-    return [
+def items_of(batch: Batch, wanted: Bools | None = None) -> list[MatchItem]:
+    """The questions of a batch as objects, for whoever looks at one at a time.
+
+    Args:
+        batch: the questions.
+        wanted: the pairs of all of them that are asked for; None for all.
+    """
+    items = [
         MatchItem(query, () if status != "answered" else answer.documents, status, seconds, error)
         for query, answer, status, seconds, error in zip(
             batch.queries(),
@@ -115,6 +130,10 @@ def items_of(batch: Batch) -> list[MatchItem]:
             map(batch.errors.get, range(len(batch))),
         )
     ]
+    if wanted is None or wanted.all():
+        return items
+    masks = np.split(wanted, np.cumsum(np.multiply(*shapes(batch)))[:-1])
+    return [replace(item, mask=mask.reshape(item.shape)) for item, mask in zip(items, masks)]
 
 
 def batch_of(items: Sequence[MatchItem]) -> Batch:

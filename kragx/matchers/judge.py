@@ -12,8 +12,8 @@ from kragx.data import Gold, normalise
 from kragx.data.batch import Batch
 from kragx.data.stretches import parts, starts
 from kragx.errors import DataError, UsageError
-from kragx.matchers.arrays import ArrayMatcher, with_texts
 from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.batches import with_texts
 from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
 from kragx.matchers.matching import lacking
 from kragx.matchers.notes import Notes
@@ -35,7 +35,7 @@ _BATCH = 4096
 
 
 @dataclass(frozen=True)
-class JudgeMatcher(ArrayMatcher):
+class JudgeMatcher(BaseMatcher):
     """An LLM judge's grade, a match at or above the threshold.
 
     With gold the judge grades *support*: does the document carry the gold text's information?
@@ -117,13 +117,7 @@ class JudgeMatcher(ArrayMatcher):
         """The same, judging support whatever there is."""
         return replace(self, mode="support")
 
-    def trace(self, batch: Batch, notes: Notes, wanted: Bools | None = None) -> Trace:
-        """Grades of the pairs of a batch; where all are asked for, all texts have to be there."""
-        if wanted is None:
-            with_texts(self, batch, Targets.of(batch.golds))
-        return super().trace(batch, notes, wanted)
-
-    def _trace(self, batch: Batch, notes: Notes, mask: Bools) -> Trace:
+    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """Grades of the wanted pairs, and which of them a batch of the judge has yet to give.
 
         The others are 0. A grade is NaN where a judgement failed, and 0 for a target without text.
@@ -131,17 +125,19 @@ class JudgeMatcher(ArrayMatcher):
         Raises:
             JudgingError: judging had to stop; what was judged is stored.
         """
+        if wanted.all():
+            with_texts(self, batch, Targets.of(batch.golds))
         items, n_pairs = items_of(batch), np.multiply(*shapes(batch))
-        grades = np.zeros((3, len(mask)))  # grade, lowest, highest
-        pending = np.zeros(len(mask), bool)
+        grades = np.zeros((3, len(wanted)))  # grade, lowest, highest
+        pending = np.zeros(len(wanted), bool)
         first = starts(n_pairs).tolist()
         for part in parts(n_pairs, _BATCH):
             places = [
                 (place, question)
                 for query in range(part.start, part.stop)
-                if mask[first[query] :][: n_pairs[query]].any()
+                if wanted[first[query] :][: n_pairs[query]].any()
                 for row, column, question in self._support(items[query])
-                if mask[place := first[query] + row * items[query].shape[1] + column]
+                if wanted[place := first[query] + row * items[query].shape[1] + column]
             ]
             judgements = self._judge([question for _, question in places], notes.judging)
             for (place, _), judgement in zip(places, judgements, strict=True):
@@ -149,7 +145,7 @@ class JudgeMatcher(ArrayMatcher):
                 pending[place] = judgement.failure == "pending"
         grade, low, high = grades
         reach = (low, high) if self.votes else None
-        return Trace(self, grade, mask, pending=pending, reach=reach)
+        return Trace(self, grade, wanted, pending=pending, reach=reach)
 
     def check(self, notes: Notes) -> None:
         """Refuse more missing judgements than `max_missing` allows."""

@@ -21,7 +21,7 @@ from kragx.matchers.items import (
     shapes,
 )
 from kragx.matchers.notes import Notes
-from kragx.matchers.repeats import known_repeats
+from kragx.matchers.repeats import repeated
 from kragx.metrics import Floats, Ints, MatchTable, Votes
 from kragx.metrics.threshold import matches
 
@@ -101,7 +101,7 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
         gold_start=gold_start,
         grade=grade,
         answered=batch.answered,
-        repeated=known_repeats().of(batch.docs),
+        repeated=repeated(batch.docs),
         pair_doc=doc[place].astype(np.int32),
         pair_gold=gold[place].astype(np.int32),
         pair_score=scores[place],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kragx.warned import warn
 
@@ -17,16 +18,26 @@ class MatchWarning(UserWarning):
     """Something about the texts makes matches less than they seem; said once per evaluation."""
 
 
-class Finding(Protocol):
-    """What questions show together, and single ones do not."""
+@dataclass
+class Finding:
+    """What questions show together, and single ones do not; of plain values, as files keep it.
+
+    Attributes:
+        counts: by name.
+        example: what the first of the questions shows; empty without one.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    example: dict[str, str] = field(default_factory=dict)
 
     def merge(self, later: Self) -> None:
         """Add what the questions after these have shown."""
-        ...
+        self.counts.update(later.counts)
+        self.example = self.example or later.example
 
     def problem(self) -> str:
         """What to warn of; empty for nothing."""
-        ...
+        return ""
 
 
 F = TypeVar("F", bound=Finding)
@@ -58,10 +69,9 @@ class Notes(Counter[str]):
             self.findings[key] = make()
         return self.findings[key]  # type: ignore[return-value]
 
-    def problem(self, kind: str) -> str:
-        """What is to be warned of by the first finding of this kind; empty for nothing."""
-        findings = (finding for (name, _), finding in self.findings.items() if name == kind)
-        return next((finding.problem() for finding in findings), "")
+    def of_kind(self, kind: str) -> list[Finding]:
+        """The findings of this kind, of whichever matchers."""
+        return [finding for (name, _), finding in self.findings.items() if name == kind]
 
     def merge(self, later: Notes) -> None:
         """Add what was noted of the questions after these."""

@@ -72,7 +72,7 @@ class NuggetMatcher(JudgeMatcher):
         """Nothing of single documents."""
         return {}
 
-    def _trace(self, batch: Batch, notes: Notes, mask: Bools) -> Trace:
+    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """How far each context holds each fact; NaN where a judgement failed.
 
         Raises:

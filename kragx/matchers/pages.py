@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from kragx.data.pages import Pages, document_name
 from kragx.errors import DataError, inside
 from kragx.matchers.base import IdsMatcher
 from kragx.matchers.items import MatchItem, Target
-from kragx.matchers.notes import Notes
+from kragx.matchers.notes import Finding, Notes
 from kragx.metrics import Floats
 from kragx.plugins import fitting, is_text, optional, whole
 from kragx.printing import phrase
@@ -29,30 +29,23 @@ UNPLACED = "n_docs_without_page"
 
 
 @dataclass
-class Shift:
+class Shift(Finding):
     """How many gold items are found, and would be if pages were counted from another number.
 
     Attributes:
+        counts: how many gold ``items`` say pages, and are found with pages moved by ``0``, ``-1``
+            and ``1``; how many ``docs`` there are, and are ``unplaced``.
         first: the number of a document's first page.
         keys: the metadata keys that are looked at.
-        found: how many gold items are found with pages moved by 0, -1 and 1.
-        counts: how many ``items`` say pages, how many ``docs`` there are, how many ``unplaced``.
     """
 
-    first: int
-    keys: str
-    found: Counter[int] = field(default_factory=Counter)
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def merge(self, later: Self) -> None:
-        """Add those after these."""
-        self.found.update(later.found)
-        self.counts.update(later.counts)
+    first: int = 0
+    keys: str = ""
 
     def problem(self) -> str:
         """Nothing matched, and why that may be."""
         n_items, n_docs = self.counts["items"], self.counts["docs"]
-        if self.found[0] or not n_items:
+        if self.counts["0"] or not n_items:
             return ""
         if n_docs and self.counts["unplaced"] == n_docs:
             return phrase(
@@ -61,7 +54,7 @@ class Shift:
                 n=n_docs,
                 keys=self.keys,
             )
-        n, other = max((self.found[shift], self.first - shift) for shift in (-1, 1))
+        n, other = max((self.counts[str(shift)], self.first - shift) for shift in (-1, 1))
         if 2 * n < n_items:  # some stand on the next page by chance
             return ""
         return phrase(
@@ -113,14 +106,14 @@ class PageMatcher(IdsMatcher):
             grids[0] |= np.array(same_id, bool)
             n_unplaced = sum(place is None or place[1] is None for place in docs)
             notes[UNPLACED] += n_unplaced
-            finding = notes.finding(settings, SHIFTED, lambda: Shift(self.first, keys))
+            finding = notes.finding(settings, SHIFTED, partial(Shift, first=self.first, keys=keys))
             numbers = [target.gold for target in item.targets]
             n_items = len({n for n, gold in zip(numbers, golds) if gold})
             finding.counts.update(items=n_items, docs=len(docs), unplaced=n_unplaced)
             for shift, grid in grids.items():
                 hits = np.logical_or.reduce(grid.reshape(item.shape))
                 matched = {n for n, gold, hit in zip(numbers, golds, hits) if gold and hit}
-                finding.found[shift] += len(matched)
+                finding.counts[str(shift)] += len(matched)
             yield grids[0].reshape(item.shape).astype(np.float64)
 
     def _gold(self, item: MatchItem, target: Target) -> Place | None:

@@ -11,14 +11,8 @@ from kragx.data.lists import Lists
 from kragx.data.tokenizers import AutoTokenizer
 from kragx.data.tokens import LetterCorpus
 from kragx.matchers.batches import TokenMatcher
-from kragx.matchers.notes import Notes
-from kragx.matchers.siblings import (
-    FINDING,
-    SiblingCounts,
-    Siblings,
-    differences,
-    without_siblings,
-)
+from kragx.matchers.notes import Finding, Notes
+from kragx.matchers.siblings import SIBLINGS, Siblings, differences, without_siblings
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Floats
 from kragx.metrics.threshold import matches
@@ -91,20 +85,20 @@ class PassageMatcher(TokenMatcher):
         if scores is None or not matches(scores, self.threshold).all():
             return ""
         texts = [self.read(doc)], [self.read(gold)]
-        (differing,) = differences(*texts, self._words, self.vocabulary)
-        if differing is None or not differing.word:
+        (difference,) = differences(*texts, self._words, self.vocabulary)
+        if difference is None or not difference.word:
             return ""
         return phrase(
             "another text of one template: {word!r} where the gold text has {gold!r}",
-            word=differing.word,
-            gold=" ".join(differing.gold),
+            word=difference.word,
+            gold=" ".join(difference.gold),
         )
 
-    def _told_apart(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes) -> Floats:
+    def revised(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None) -> Floats:
         """The scores, with 0 for siblings of the gold."""
         if not self.tells_siblings or self.vocabulary is None:
             return scores
-        counts = notes.finding(self.settings, FINDING, SiblingCounts)
+        finding = Finding() if notes is None else notes.finding(self.settings, SIBLINGS, Finding)
         return without_siblings(
-            docs, golds, scores, self._words, self.vocabulary, self.threshold, counts
+            docs, golds, scores, self._words, self.vocabulary, self.threshold, finding
         )

@@ -17,10 +17,10 @@ from kragx.data.phrases import SHORT, Compounds, Phrases, are_short
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.errors import UsageError
 from kragx.matchers.answers import ANSWER, wholes
-from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
-from kragx.matchers.broken import BrokenTexts, Gaps
+from kragx.matchers.broken import Gaps
 from kragx.matchers.notes import Notes
+from kragx.matchers.options import Threshold, TokenizerOption
 from kragx.matchers.passages import PAIR, PassageMatcher
 from kragx.matchers.rouge import scores_of_counts
 from kragx.matchers.siblings import Siblings
@@ -131,14 +131,14 @@ class OverlapMatcher(PassageMatcher):
         """As the words of an evaluation are read, so that either finds what the other has read."""
         return plain
 
-    def look(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes) -> None:
-        """Texts whose words are broken are warned of, where words are compared."""
-        if (
-            isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer))
-            and not self._by_characters
-        ):
+    def revised(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None) -> Floats:
+        """The scores without siblings; texts whose words are broken are warned of."""
+        scores = super().revised(docs, golds, scores, notes)
+        by_words = isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer))
+        if notes is not None and by_words and not self._by_characters:
             gaps = notes.finding(self.settings, "broken", Gaps)
-            BrokenTexts(self.corpus, gaps).look(docs, golds, scores)
+            gaps.look(docs, golds, scores, self.corpus)
+        return scores
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""

@@ -11,7 +11,6 @@ import numpy as np
 from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.errors import UntrustedError
-from kragx.matchers.arrays import ArrayMatcher
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import MatchItem, items_of
 from kragx.matchers.judge import PoolMatcher
@@ -89,7 +88,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedMatcher(ArrayMatcher):
+class RecordedMatcher(BaseMatcher):
     """Gives the scores that were recorded in a run; asks nobody.
 
     Attributes:
@@ -148,7 +147,7 @@ class RecordedMatcher(ArrayMatcher):
         """As it was."""
         return self.remarks.get(gold, "")
 
-    def _trace(self, batch: Batch, notes: Notes, mask: Bools) -> Trace:
+    def batch_trace(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
         """The recorded scores, and the votes behind them.
 
         Raises:
@@ -161,7 +160,7 @@ class RecordedMatcher(ArrayMatcher):
             for kind, values in zip(kinds, (answer.scores, *votes)):
                 kind.append(values[: len(item.docs)].ravel())
         scores, low, high = map(np.concatenate, kinds)
-        return Trace(self, scores, mask, reach=(low, high) if self.votes else None)
+        return Trace(self, scores, wanted, reach=(low, high) if self.votes else None)
 
     def _answer(self, item: MatchItem) -> Answer:
         if 0 in item.shape:

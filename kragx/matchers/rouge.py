@@ -13,8 +13,8 @@ import numpy as np
 from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
 from kragx.data.ngrams import Pairs, ngram_overlaps, of_pairs
-from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
+from kragx.matchers.options import Threshold, TokenizerOption
 from kragx.matchers.shares import Measure, shared_part
 from kragx.metrics import Floats, Profile
 

@@ -15,7 +15,7 @@ from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, are_short
 from kragx.data.stretches import distinct, starts
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens
-from kragx.matchers.base import Threshold, TokenizerOption
+from kragx.matchers.options import Threshold, TokenizerOption
 from kragx.matchers.passages import PassageMatcher
 from kragx.matchers.phrase import phrases
 from kragx.matchers.shares import Of, shared_part

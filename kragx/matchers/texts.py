@@ -49,24 +49,20 @@ class YesOrNo(BatchMatcher):
         ]
         return np.array(decided, np.float64)[places]
 
-    def target_scores(self, batch: Batch, targets: Targets, notes: Notes) -> Floats:
-        """1 where a document matches, else 0.
+    def note(self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes) -> None:
+        """Refuse gold that is empty after normalisation; it would match anything.
 
         Raises:
-            DataError: a gold text is empty after normalisation; it would match anything.
+            DataError: there is some.
         """
-        golds = targets.entries.texts
-        (in_golds,) = self.numbered(golds)
-        for place, number in enumerate(in_golds.numbers.tolist() if self.normalised else ()):
-            if not in_golds.known[number]:
+        for place, number in enumerate(golds.numbers.tolist() if self.normalised else ()):
+            if not golds.known[number]:
                 query = int(golds.of_text[place])
-                before = int(batch.golds.texts.starts[query])
+                position = targets.gold[place] - int(batch.golds.texts.starts[query]) + 1
                 raise DataError(
-                    f"query {batch.query_ids[query]!r}, gold {targets.gold[place] - before + 1}: "
-                    "the gold text is empty, so it would match anything; give it a text or remove "
-                    "it"
+                    f"query {batch.query_ids[query]!r}, gold {position}: the gold text is empty, "
+                    "so it would match anything; give it a text or remove it"
                 )
-        return super().target_scores(batch, targets, notes)
 
 
 @dataclass(frozen=True)

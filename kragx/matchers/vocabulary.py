@@ -8,21 +8,18 @@ first `LOOKED_AT` questions, so that the score of a pair depends on no order and
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count
 
 import numpy as np
 
 from kragx.data import TokenCorpus
+from kragx.data.batch import NO_TEXT, Batch, Entries
 from kragx.data.known import known_texts
 from kragx.data.korean import stem
-from kragx.data.stretches import distinct
 from kragx.data.tokenizers import AutoTokenizer, Passages
-from kragx.data.tokens import Tokens
-from kragx.metrics import Bools, Ints
 from kragx.metrics.spans.reading import plain, reading
 
 LOOKED_AT = 1000
@@ -95,116 +92,87 @@ class Gathering:
 
     def __init__(self, corpus: TokenCorpus | None = None) -> None:
         self.corpus: TokenCorpus = corpus or TokenCorpus(AutoTokenizer())
-        self._known: tuple[set[int], set[int]] = set(), set()
-        # Looking a new word up makes it the next number.
-        self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
-        self._of_token = np.empty(0, np.int64)  # the word of each token, where it is known
-        self._age = self.corpus.age
-        # By word: in how many gold texts and documents it stands; the least and the greatest number
-        # of the words before it, and of those behind it.
-        self._n_texts = np.zeros((2, 0), np.int64)
-        self._least, self._most = np.zeros((2, 2, 0), np.int64)
-        self._n_hangul = self._n_letters = 0
+        self._golds, self._docs = Counter[str](), Counter[str]()
+        self._seen_golds, self._seen_docs = set[int](), set[int]()
+        # The first word before each of the documents' words, and behind it; and the words that have
+        # another one elsewhere.
+        self._before, self._behind = dict[str, str](), dict[str, str]()
+        self._varied = set[str]()
+        self._letters = Counter[str]()
+        self._n_queries = 0
+
+    def add_batch(self, batch: Batch) -> None:
+        """Add the gold of some questions, and of the first ones what was retrieved for them."""
+        n = min(max(0, LOOKED_AT - self._n_queries), len(batch))
+        self._n_queries += len(batch)
+        if n:
+            # The longer texts first: others have their words.
+            self.add_docs(texts_of(batch.docs.part(slice(0, n))))
+            self.add_golds(texts_of(batch.golds.part(slice(0, n))), of_script=True)
+        if n < len(batch):
+            self.add_golds(texts_of(batch.golds.part(slice(n, len(batch)))), of_script=False)
 
     def add_golds(self, texts: Iterable[str], *, of_script: bool) -> None:
-        """Add gold texts; `of_script` for those whose script counts."""
+        """Add gold texts; `of_script` for those whose script counts, each as often as it stands."""
         texts = [*texts]
         if of_script:
-            self._count_letters("".join(map(reading, texts)))
-        self._add(texts, _GOLD)
+            self._letters.update("".join(map(reading, texts)))
+        for words, pairs in self._words(texts, self._seen_golds):
+            self._golds.update({*words, *pairs.values()})
 
     def add_docs(self, texts: Iterable[str]) -> None:
         """Add retrieved texts."""
-        self._add(texts, _DOCS)
+        for words, pairs in self._words(texts, self._seen_docs):
+            self._docs.update({*words, *pairs.values()})
+            edged = ["", *words, ""]
+            self._look_beside(zip(edged, words, edged[2:]))
+            self._look_beside((edged[n], pair, edged[n + 3]) for n, pair in pairs.items())
 
-    def _add(self, texts: Iterable[str], kind: int) -> None:
-        """Count the words of the texts that are new, and each two characters in a row as one."""
-        hashes = self._known[kind]
-        new = [text for text in dict.fromkeys(texts) if hash(text) not in hashes]
-        if not new:
-            return
-        hashes.update(map(hash, new))
+    def _words(
+        self, texts: Iterable[str], seen: set[int]
+    ) -> Iterator[tuple[list[str], dict[int, str]]]:
+        """The words of each text that is new, and by place each two characters in a row as one."""
+        new = [text for text in dict.fromkeys(texts) if hash(text) not in seen]
+        seen.update(map(hash, new))
         corpus, in_use = self.corpus, known_texts()
         rows = corpus.rows_of(plain, in_use.texts, np.array(in_use.numbers(new), np.int64))
-        tokens = corpus.tokens_of(rows)
-        text = np.repeat(np.arange(len(rows)), corpus.lengths[rows])
-        words = self._words(tokens)
-        # 0 where the text begins or ends: nothing is known of what would stand there.
-        goes_on = text[:-1] == text[1:]
-        before, after = np.zeros((2, len(words)), np.int64)
-        before[1:], after[:-1] = (words[:-1] + 1) * goes_on, (words[1:] + 1) * goes_on
-        self._count(kind, text, words, before, after)
-        is_character = corpus.unspaced[tokens]
-        first = (is_character[:-1] & is_character[1:] & goes_on).nonzero()[0]
-        if first.size:
-            pairs = self._pairs(words[first], words[first + 1])
-            self._count(kind, text[first], pairs, before[first], after[first + 1])
+        word_of, is_character = corpus.words.__getitem__, corpus.unspaced
+        for tokens in corpus.of_rows(rows):
+            words = [*map(stem, map(word_of, tokens.tolist()))]
+            is_alone = is_character[tokens]
+            first = (is_alone[:-1] & is_alone[1:]).nonzero()[0].tolist()
+            yield words, {n: words[n] + words[n + 1] for n in first}
 
-    def _count_letters(self, text: str) -> None:
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-        counts = np.bincount(codes)
-        for code in counts.nonzero()[0].tolist():
-            char = chr(code)
-            if char.isalnum() and not char.isdecimal():
-                self._n_letters += int(counts[code])
-                self._n_hangul += int(counts[code]) if "가" <= char <= "힣" else 0
-
-    def _words(self, tokens: Tokens) -> Ints:
-        """The word of each token."""
-        if self._age != self.corpus.age:
-            self._of_token, self._age = np.empty(0, np.int64), self.corpus.age
-        n_new = self.corpus.n_distinct_tokens - len(self._of_token)
-        self._of_token = np.concatenate((self._of_token, np.full(n_new, _NO_WORD)))
-        new = distinct(tokens[self._of_token[tokens] == _NO_WORD])
-        words = map(self.corpus.words.__getitem__, new.tolist())
-        self._of_token[new] = [self._numbers[stem(word)] for word in words]
-        return self._of_token[tokens]
-
-    def _pairs(self, first: Ints, second: Ints) -> Ints:
-        """Two characters in a row of scripts that write without spaces, as one word."""
-        words = [*self._numbers]
-        pairs, numbers = np.unique(first * len(words) + second, return_inverse=True)
-        indices = zip(*(part.tolist() for part in np.divmod(pairs, len(words))))
-        of_pair = [self._numbers[words[head] + words[tail]] for head, tail in indices]
-        return np.array(of_pair, np.int64)[numbers]
-
-    def _count(self, kind: int, text: Ints, words: Ints, before: Ints, after: Ints) -> None:
-        """Count in how many texts words stand, and of documents what stands beside them."""
-        n = len(self._numbers)
-        if n > self._n_texts.shape[1]:
-            padding = (0, 2 * n - self._n_texts.shape[1])
-            self._n_texts = np.pad(self._n_texts, ((0, 0), padding))
-            self._least = np.pad(self._least, ((0, 0), padding), constant_values=_NOBODY)
-            self._most = np.pad(self._most, ((0, 0), padding))
-        self._n_texts[kind, :n] += np.bincount(distinct(text * n + words) % n, minlength=n)
-        for side, numbers in enumerate((before, after) if kind == _DOCS else ()):
-            np.minimum.at(self._least[side], words, np.where(numbers, numbers, _NOBODY))
-            np.maximum.at(self._most[side], words, numbers)
+    def _look_beside(self, places: Iterable[tuple[str, str, str]]) -> None:
+        """Look at what stands before words and behind them; nothing at a text's ends."""
+        for before, word, behind in places:
+            if word not in self._varied and (
+                (before and self._before.setdefault(word, before) != before)
+                or (behind and self._behind.setdefault(word, behind) != behind)
+            ):
+                self._varied.add(word)
 
     @property
     def vocabulary(self) -> Vocabulary:
         """That of all texts so far."""
-        words = [*self._numbers]
-        golds, docs = self._n_texts[:, : len(words)]
-        has_one_beside: Bools = np.all(self._least >= self._most, axis=0)[: len(words)]
-        copied = (has_one_beside & (docs > 1)).nonzero()[0].tolist()
-        is_hangul = 2 * self._n_hangul > self._n_letters
+        several = {word for word, n in self._docs.items() if n > 1}
+        letters = {
+            char: n for char, n in self._letters.items() if char.isalnum() and not char.isdecimal()
+        }
+        n_hangul = sum(n for char, n in letters.items() if "가" <= char <= "힣")
         return Vocabulary(
-            _by_word(words, golds),
-            _by_word(words, docs),
-            frozenset(map(words.__getitem__, copied)),
-            n_texts=sum(map(len, self._known)),
-            passages="characters" if is_hangul else "words",
+            dict(self._golds),
+            dict(self._docs),
+            frozenset(several - self._varied),
+            n_texts=len(self._seen_golds) + len(self._seen_docs),
+            passages="characters" if 2 * n_hangul > sum(letters.values()) else "words",
             corpus=self.corpus,
         )
 
 
-def _by_word(words: Sequence[str], counts: Ints) -> dict[str, int]:
-    """The counts above 0 by word."""
-    rows = counts.nonzero()[0]
-    return dict(zip(map(words.__getitem__, rows.tolist()), counts[rows].tolist()))
-
-
-_GOLD, _DOCS = range(2)
-_NO_WORD = -1
-_NOBODY = 1 << 40  # more than any number of a word
+def texts_of(entries: Entries) -> list[str]:
+    """The texts of gold items, their alternatives, or documents that are not empty."""
+    interned = entries.texts.known
+    texts = [interned[number] for number in entries.texts.numbers.tolist() if number != NO_TEXT]
+    texts += [doc.text or "" for docs in entries.alternatives or () for doc in docs]
+    return [*filter(None, texts)]

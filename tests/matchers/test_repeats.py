@@ -9,7 +9,7 @@ from hypothesis import example, given, strategies as st
 
 from kragx.data import Doc
 from kragx.data.batch import Entries
-from kragx.matchers.repeats import Repeats
+from kragx.matchers.repeats import repeated
 from tests.thoroughness import examples
 
 # The second is the first in NFD, the third has more white space.
@@ -20,7 +20,7 @@ DOCS = st.builds(Doc, text=TEXTS) | st.builds(Doc, st.sampled_from("ab"), TEXTS 
 def repeats(*lists: list[Doc]) -> list[bool]:
     """Whether each document of each list stood earlier in it."""
     docs = Entries.of([*chain.from_iterable(lists)], [*map(len, lists)], "score")
-    return Repeats().of(docs).tolist()
+    return repeated(docs).tolist()
 
 
 def expected(docs: list[Doc]) -> list[bool]:
@@ -36,10 +36,9 @@ def expected(docs: list[Doc]) -> list[bool]:
 @example([[[Doc("a"), Doc("a")], [Doc(text="a"), Doc("a")]]])
 def test_many_lists_as_each_alone(batches: list[list[list[Doc]]]) -> None:
     """Whatever the documents have, ids or texts, in batch after batch."""
-    of_all = Repeats()
     for lists in batches:
         docs = Entries.of([*chain.from_iterable(lists)], [*map(len, lists)], "score")
-        assert of_all.of(docs).tolist() == [*chain.from_iterable(map(expected, lists))]
+        assert repeated(docs).tolist() == [*chain.from_iterable(map(expected, lists))]
 
 
 def test_by_hand() -> None:

@@ -77,16 +77,12 @@ class Referee(BaseMatcher):
     asked: ClassVar[list[tuple[str, str]]] = []
 
     def scores(self, items: Iterable, notes: Notes) -> Iterator[np.ndarray]:
-        """Grade every pair."""
-        return self.scores_where(((item, None) for item in items), notes)
-
-    def scores_where(self, items: Iterable, notes: Notes) -> Iterator[np.ndarray]:
-        """Grade the pairs of a mask; a document with a question mark is beyond it."""
-        for item, mask in items:
+        """Grade the wanted pairs; a document with a question mark is beyond it."""
+        for item in items:
             grades = np.zeros((len(item.docs), len(item.targets)))
             for row, doc in enumerate(item.docs):
                 for column, target in enumerate(item.targets):
-                    if mask is None or mask[row, column]:
+                    if item.wanted[row, column]:
                         self.asked.append((doc.text, target.text))
                         failed = "?" in doc.text
                         grades[row, column] = np.nan if failed else 3 * ("!" in doc.text)
