@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.sqlite import connect, rows_of, writing
 from kragx.errors import DataError, KragxError, shorten
 
 Vector = NDArray[np.float64]
@@ -24,7 +23,8 @@ Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 # Numbers that are remembered for texts that may come again: 256 MB.
 _MOST_NUMBERS = 1 << 25
 
-_VERSION = 1
+_WAIT = 60.0  # seconds to wait for another process that writes
+_MOST_KEYS = 500  # in one SQL statement
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
 """
@@ -63,10 +63,13 @@ class Vectors:
         if self._cache is not None and self._cache.exists() and new:
             keys = {self._key(text): text for text in new}
             with self._opened(self._cache) as db:
-                query = "SELECT key, vector FROM vectors WHERE key"
-                for key, blob in rows_of(db, query, list(keys)):
-                    vector = np.frombuffer(blob, "<f8").astype(np.float64)
-                    self._remember([keys[key]], vector[None, :])
+                for start in range(0, len(keys), _MOST_KEYS):
+                    part = [*keys][start : start + _MOST_KEYS]
+                    places = ", ".join("?" * len(part))
+                    query = f"SELECT key, vector FROM vectors WHERE key IN ({places})"
+                    for key, blob in db.execute(query, part):
+                        vector = np.frombuffer(blob, "<f8").astype(np.float64)
+                        self._remember([keys[key]], vector[None, :])
             new = [text for text in new if text not in self.known]
         for start in range(0, len(new), self._batch_size):
             batch = new[start : start + self._batch_size]
@@ -74,7 +77,7 @@ class Vectors:
             self._remember(batch, vectors)  # which refuses what must not be kept either
             if self._cache is not None:
                 blobs = (vector.astype("<f8").tobytes() for vector in vectors)
-                with self._opened(self._cache) as db, writing(db):
+                with self._opened(self._cache) as db, db:
                     # A key that is there keeps its own vector.
                     rows = zip(map(self._key, batch), blobs)
                     db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
@@ -130,7 +133,12 @@ class Vectors:
     @contextmanager
     def _opened(self, path: Path) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(connect(path, (_SCHEMA,), _VERSION)) as db:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(path, timeout=_WAIT)) as db:
+                tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master")]
+                if tables and "vectors" not in tables:
+                    raise DataError(f"{path}: an SQLite file of something else; name another")
+                db.execute(_SCHEMA)
                 yield db
         except DataError as error:
             raise error.within("match.cache") from None

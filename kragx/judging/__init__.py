@@ -18,7 +18,7 @@ from kragx.judging.panel import Panel
 from kragx.judging.question import Example, Judgement, Question
 from kragx.judging.reading import read_judge
 from kragx.judging.rubric import RUBRICS, Rubric, read_rubric
-from kragx.judging.runner import Judged, JudgeWarning
+from kragx.judging.run import Judged, JudgeWarning
 from kragx.judging.settings import DEFAULT_STORE as DEFAULT_STORE
 from kragx.judging.store import Store
 from kragx.judging.tally import Spent, Tally

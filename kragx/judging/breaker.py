@@ -1,8 +1,8 @@
 """When a run should stop since nothing succeeds any more."""
 
 from kragx.errors import JudgingError
-from kragx.judging.agenda import Agenda
 from kragx.judging.client import Failure, FailureKind
+from kragx.judging.queue import WorkQueue
 from kragx.judging.remedies import remedy
 from kragx.judging.settings import JudgeSettings
 from kragx.printing import phrase
@@ -32,8 +32,8 @@ class Breaker:
     Where nothing more waits to be asked, only the first holds.
     """
 
-    def __init__(self, settings: JudgeSettings, agenda: Agenda, secrets: Secrets) -> None:
-        self._settings, self._agenda, self._secrets = settings, agenda, secrets
+    def __init__(self, settings: JudgeSettings, queue: WorkQueue, secrets: Secrets) -> None:
+        self._settings, self._queue, self._secrets = settings, queue, secrets
         self._begun = settings.clock()
         self._group: str | None = None
         self._in_a_row = self._n_away = 0
@@ -41,7 +41,7 @@ class Breaker:
     @property
     def unproven(self) -> bool:
         """Whether the service has answered nothing yet: one question at a time is enough."""
-        return self._settings.pace.answered is None
+        return self._settings.limits.answered is None
 
     @property
     def in_a_cluster(self) -> bool:
@@ -73,12 +73,12 @@ class Breaker:
         self._group = group
         first = is_service and self.unproven
         limit = _FIRST if first else _IN_A_ROW + 2 * settings.concurrency
-        if not self._agenda:  # there is nothing to save
+        if not self._queue:  # there is nothing to save
             return
         if self._in_a_row >= limit:
             calls = "calls, the first ones," if first else "questions"
             raise self._stop(failure, f"{self._in_a_row} {calls} in a row failed")
-        answered = max(self._begun, settings.pace.answered or self._begun)
+        answered = max(self._begun, settings.limits.answered or self._begun)
         silent = settings.clock() - answered
         is_vain = since is not None and answered <= since
         if is_vain or (is_service and silent > max(settings.patience, 3 * settings.timeout)):
@@ -90,7 +90,7 @@ class Breaker:
         Raises:
             JudgingError: none has answered before that could be coming back.
         """
-        settings, answered = self._settings, self._settings.pace.answered
+        settings, answered = self._settings, self._settings.limits.answered
         if answered is not None and (
             answered >= self._begun or settings.clock() - answered < _RESTART
         ):
@@ -100,7 +100,7 @@ class Breaker:
             raise self._stop(failure, phrase("No server answers there"))
 
     def _stop(self, failure: Failure, why: str) -> JudgingError:
-        self._agenda.closed = True
+        self._queue.closed = True
         words = self._secrets.masked(failure.detail) or failure.kind
         if failure.kind not in SERVICE and failure.detail:
             words = f"{failure.kind}: {words}"  # a model's own words do not say so

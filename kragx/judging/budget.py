@@ -1,13 +1,19 @@
-"""What judging may cost: prices and budgets."""
+"""What judging may cost: prices, budgets, and how many tokens a call takes.
+
+That is the most that it can before it is made, and after it an estimate where nobody says.
+"""
 
 from __future__ import annotations
 
+import json
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from kragx.errors import UsageError, inside
+from kragx.judging.client import Answer, Failure, FailureKind, Message, Request, Usage
 from kragx.judging.tally import Spent
 from kragx.plugins import check_options, from_options, number, optional
 from kragx.printing import phrase
@@ -15,6 +21,14 @@ from kragx.printing import phrase
 Per = Literal["run", "total"]
 _amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")
 _share = number(lambda value: 0 <= value <= 1, "share from 0 to 1")
+
+_ASSUMED_OUTPUT = 4096  # tokens of an answer, where the client has no limit
+_ADDED = 512  # tokens of a chat template, and of what providers say to the model about a schema
+
+# An error of the service is no answer and costs nothing; what a call that was given up took,
+# nobody says.
+_FREE: frozenset[FailureKind] = frozenset({"rate_limit", "api_error", "not_asked"})
+_UNANSWERED: frozenset[FailureKind] = frozenset({"timeout", "connection"})
 
 
 @dataclass(frozen=True)
@@ -128,10 +142,6 @@ class Budget:
             unit=unit,
         )
 
-    def allows(self, spent: Spent, price: Price | None) -> bool:
-        """Whether so much may be spent."""
-        return self.lacking(Used.of(spent, price)) is None
-
 
 def in_words(name: str, amounts: Used | Budget) -> str:
     """An amount of a kind."""
@@ -150,10 +160,6 @@ class Budgets:
         """The least limit of a cost; None if there is none."""
         costs = (budget.cost for budget in self.limits if budget.cost is not None)
         return min(costs, default=None)
-
-    def allows(self, spent: Spent, price: Price | None) -> bool:
-        """Whether so much may be spent, apart from what others have used."""
-        return all(budget.allows(spent, price) for budget in self.limits)
 
     def with_limits(self, limits: Mapping[str, Any]) -> Budgets:
         """The same with the limits of a command line, which win over those of the same `per`."""
@@ -260,3 +266,93 @@ class Plan:
                         else "{used}; the rest is enough",
                         used=budget.says(name, used, self.currency),
                     )
+
+
+def most_tokens(request: Request, output_limit: int | None) -> Spent:
+    """The most that a call can use, its answer included.
+
+    Tokenizers that fall back to bytes make no more tokens than there are bytes, and nothing
+    better holds for all of them, in any language; those that normalise first (NFKC) read another
+    text, which may be longer.
+
+    Args:
+        request: what would be asked.
+        output_limit: the most tokens of the answer; None for a guess, which is no bound.
+    """
+    texts = [content for _, content in request.messages]
+    schema = json.dumps(request.schema, ensure_ascii=False)
+    prompt = sum(map(_most_bytes, [*texts, schema])) + _ADDED
+    return Spent(1, prompt_tokens=prompt, completion_tokens=output_limit or _ASSUMED_OUTPUT)
+
+
+def _most_bytes(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    forms = (text, unicodedata.normalize("NFKC", text))
+    return max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
+
+
+def about_tokens(*texts: str) -> int:
+    """Roughly how many tokens texts have: one for 4 Latin characters, and .8 for any other."""
+    text = "".join(texts)
+    latin = sum(character < "\u0250" for character in text)
+    return round(latin / 4 + (len(text) - latin) * 0.8)
+
+
+def about_prompt(messages: tuple[Message, ...]) -> int:
+    """Roughly how many tokens a prompt has."""
+    return about_tokens(*(content for _, content in messages)) + 10
+
+
+def about_spent(request: Request) -> Spent:
+    """Roughly what a call uses."""
+    prompt = about_prompt(request.messages)
+    return Spent(1, prompt_tokens=prompt, completion_tokens=request.about_output)
+
+
+def spent_of(usage: Usage | None) -> Spent:
+    """What a call used as it is counted; of one without an answer that is unknown.
+
+    Args:
+        usage: None of a call that was not made, or not taken by the server.
+    """
+    if usage is None:
+        return Spent()
+    if usage.counting == "most":
+        return Spent(1, n_calls_without_usage=1)
+    return Spent(
+        1,
+        n_calls_estimated=int(usage.counting is not None),
+        prompt_tokens=usage.prompt or 0,
+        completion_tokens=usage.completion or 0,
+        cached_tokens=usage.cached or 0,
+    )
+
+
+def at_most(room: Spent) -> Usage:
+    """What a call used that nobody answered: perhaps all that was reserved for it."""
+    return Usage(room.prompt_tokens, room.completion_tokens, counting="most")
+
+
+def counted(answer: Answer | Failure, request: Request | int, room: Spent) -> Usage | None:
+    """What a call used: as the provider says, else estimated from the texts; None if it was none.
+
+    Args:
+        answer: what came of it.
+        request: what was asked; or roughly how many tokens its prompt has.
+        room: the most that it can have used.
+    """
+    usage = answer.usage
+    if usage.prompt is not None and usage.completion is not None:
+        return usage
+    if isinstance(answer, Failure) and usage.prompt is None and usage.completion is None:
+        if answer.kind in _UNANSWERED:
+            return None if answer.away else at_most(room)
+        if answer.kind in _FREE:
+            return None if answer.kind == "rate_limit" and answer.again else Usage()
+    prompt, completion = usage.prompt, usage.completion
+    if prompt is None:
+        prompt = request if isinstance(request, int) else about_prompt(request.messages)
+    if completion is None:
+        completion = about_tokens(answer.text or "")
+    return replace(usage, prompt=prompt, completion=completion, counting="estimate")

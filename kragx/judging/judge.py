@@ -10,14 +10,13 @@ from typing import Any, Self
 
 from kragx.judging.budget import Plan
 from kragx.judging.clients.lifetime import in_use
-from kragx.judging.docket import Docket
 from kragx.judging.keys import canonical_json
+from kragx.judging.pending import PendingQuestions
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import Asks, Rubric
-from kragx.judging.runner import Judged, Runner
+from kragx.judging.run import Judged, Run
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
-from kragx.judging.store.batch import waiting
 from kragx.judging.tally import Tally
 from kragx.loop import run_sync
 from kragx.plain import plain
@@ -118,7 +117,7 @@ class Grader(ABC):
             DataError: the store cannot be used.
         """
         with Store(self.store) as store:
-            return waiting(store.batches.batches())
+            return store.batches.waiting()
 
 
 @dataclass(frozen=True)
@@ -133,10 +132,10 @@ class Judge(JudgeSettings, Grader):
                 what was judged is stored.
             DataError: the store cannot be used.
         """
-        docket = Docket(self, questions)
-        with docket.secrets.guarding_errors():
+        pending = PendingQuestions(self, questions)
+        with pending.secrets.guarding_errors():
             async with in_use(self.client):
-                return await Runner(self, docket).judge()
+                return await Run(self, pending).judge()
 
     def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
         """What the store has for each question; None for one without an answer. Nothing is asked.
@@ -144,13 +143,13 @@ class Judge(JudgeSettings, Grader):
         Raises:
             DataError: the store cannot be used.
         """
-        docket = Docket(self, questions)
+        pending = PendingQuestions(self, questions)
         try:
             with Store(self.store, make=False) as store:
-                judgements = store.settled([*docket.wanted])
+                judgements = store.settled([*pending.wanted])
         except NoStoreError:
             return [None] * len(questions)
-        return [judgements.get(key) for key in docket.keys]
+        return [judgements.get(key) for key in pending.keys]
 
     @property
     def decides_by(self) -> str:

@@ -13,7 +13,7 @@ from kragx.judging.prompt import request_for
 from kragx.judging.question import Judgement, Question
 
 if TYPE_CHECKING:
-    from kragx.judging.docket import Docket
+    from kragx.judging.pending import PendingQuestions
     from kragx.judging.settings import JudgeSettings
     from kragx.secrets import Secrets
 
@@ -71,18 +71,18 @@ class Outbox:
     def put(
         self,
         settings: JudgeSettings,
-        docket: Docket,
+        questions: PendingQuestions,
         todo: Sequence[str],
         done: Iterable[Judgement],
     ) -> None:
         """Take in what a judge would ask, and what it need not ask for."""
-        if not docket.wanted:
+        if not questions.wanted:
             return
-        about = docket.secrets.masked(dict(settings.client.settings))
+        about = questions.secrets.masked(dict(settings.client.settings))
         judge = canonical_json([str(settings.store), about])
-        parcel = self._parcels.setdefault(judge, Parcel(settings, docket.secrets))
-        parcel.wanted |= {key: docket.wanted[key] for key in todo}
-        parcel.pairs |= {pair for pair in docket.pairs() if pair[0] in parcel.wanted}
+        parcel = self._parcels.setdefault(judge, Parcel(settings, questions.secrets))
+        parcel.wanted |= {key: questions.wanted[key] for key in todo}
+        parcel.pairs |= {pair for pair in questions.pairs() if pair[0] in parcel.wanted}
         for judgement in done:
             pending = judgement.failure == "pending"
             (parcel.pending if pending else parcel.stored).add(judgement.key)

@@ -13,7 +13,7 @@ from kragx.judging.judge import Grader, Judge
 from kragx.judging.keys import canonical_json, essential
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import LISTED
-from kragx.judging.runner import Judged
+from kragx.judging.run import Judged
 from kragx.judging.tally import Tallies, Tally
 from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled
 from kragx.plain import plain
@@ -79,7 +79,7 @@ class Panel(Grader):
                     remedy="give it another 'repeat' ({model: ..., repeat: 1}), or 'repeats'",
                 )
         for judge in own:
-            judge.ledger.fellows = tuple(other.ledger for other in own if other is not judge)
+            judge.limits.fellows = tuple(other.limits for other in own if other is not judge)
             judge.plan.fellows = tuple(other.plan for other in own if other is not judge)
             judge.plan.is_told_with = judge is not own[-1]
         for judge in own[self._n_everywhere :]:

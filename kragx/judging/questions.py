@@ -12,7 +12,7 @@ from kragx.errors import UsageError
 from kragx.judging.judge import Grader
 from kragx.judging.question import Question
 from kragx.judging.rubric import Rubric, built_in, words_around
-from kragx.judging.runner import Judged
+from kragx.judging.run import Judged
 
 Difficulty = Literal["easy", "medium", "hard"]
 DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)

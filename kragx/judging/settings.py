@@ -13,8 +13,7 @@ from kragx.judging.budget import Plan, Price, read_budget, read_prices
 from kragx.judging.client import Client
 from kragx.judging.examples import read_examples
 from kragx.judging.keys import output_limit
-from kragx.judging.ledger import Ledger
-from kragx.judging.pace import Pace
+from kragx.judging.limits import Limits
 from kragx.judging.rubric import RUBRICS, Asks, Rubric, akin, built_in, read_rubric
 from kragx.judging.store import Address
 from kragx.judging.template import asks_of, prompt_name, read_prompt
@@ -183,16 +182,18 @@ class JudgeSettings:
         return output_limit(self.client.settings)
 
     @cached_property
-    def ledger(self) -> Ledger:
-        """What this judge has used so far, over all runs with it."""
-        return Ledger(self.budget, self.model, self.prices, self.output_limit)
+    def limits(self) -> Limits:
+        """When this judge's next call may begin, and what it has used, over all runs with it."""
+        return Limits(
+            *(self.budget, self.model, self.prices, self.output_limit),
+            currency=self.currency,
+            concurrency=self.concurrency,
+            rpm=self.rpm,
+            clock=self.clock,
+            sleep=self.sleep,
+        )
 
     @cached_property
     def plan(self) -> Plan:
         """What dry runs of this judge would have asked so far."""
         return Plan(self.model, self.price, self.currency)
-
-    @cached_property
-    def pace(self) -> Pace:
-        """When this judge's next request may start, over all runs with it."""
-        return Pace(self.concurrency, self.rpm, self.timeout, self.clock, self.sleep)

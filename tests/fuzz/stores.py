@@ -72,10 +72,6 @@ def _make(path: Path) -> None:
 def _tamper(random: Random, path: Path) -> None:
     db = sqlite3.connect(path)
     try:
-        for (name,) in db.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-        ).fetchall():
-            db.execute(f"DROP TRIGGER {name}")
         with contextlib.suppress(sqlite3.Error, OverflowError):  # a value that the table refuses
             if random.random() < 0.7:
                 db.execute(random.choice(_TAMPERED), (random.choice(_VALUES),))

@@ -13,12 +13,18 @@ from hypothesis import given, strategies as st
 
 from kragx.errors import JudgingError, UsageError
 from kragx.judging import Answer, Failure, Judgement, Store, Usage
-from kragx.judging.budget import Budget, Budgets, Price, read_budget
+from kragx.judging.budget import (
+    Budget,
+    Budgets,
+    Price,
+    at_most,
+    counted,
+    most_tokens,
+    read_budget,
+)
 from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.counting import at_most, counted, most_tokens
-from kragx.judging.ledger import Ledger
-from kragx.judging.store.spending import StoreSpending
+from kragx.judging.limits import Limits, StoreSpending
 from kragx.judging.store.statistics import statistics
 from kragx.judging.tally import Spent
 from tests.judging.support import ask, judge_of
@@ -43,12 +49,13 @@ class Server:
     script: list[tuple[str, float, int]]
     billed: Spent = field(default_factory=Spent)
 
-    async def call(self, ledger: Ledger, number: int) -> bool:
+    async def call(self, own: Limits, number: int) -> bool:
         """One call; False if there was no room for it."""
         kind, share, turns = self.script[number % len(self.script)]
-        room = await ledger.reserve(REQUEST, None)
-        if room is None:
+        place = await own.enter(REQUEST, None)
+        if place is None:
             return False
+        room = place.room
         count = at_most(room)
         try:
             for _ in range(turns):
@@ -67,10 +74,10 @@ class Server:
             count = counted(answer or Answer(TEXT, usage), REQUEST, room)
             return True
         finally:
-            ledger.settle(room, count)
+            own.leave(room, count)
 
 
-async def used_up(ledger: Ledger, server: Server, n_calls: int, concurrency: int) -> int:
+async def used_up(own: Limits, server: Server, n_calls: int, concurrency: int) -> int:
     """How many of the calls found no room."""
     numbers = iter(range(n_calls))
     n_left = 0
@@ -79,7 +86,7 @@ async def used_up(ledger: Ledger, server: Server, n_calls: int, concurrency: int
         nonlocal n_left
         for number in numbers:
             with suppress(asyncio.CancelledError):
-                n_left += not await server.call(ledger, number)
+                n_left += not await server.call(own, number)
 
     await asyncio.gather(*(work() for _ in range(concurrency)))
     return n_left
@@ -101,11 +108,12 @@ def test_used_to_the_end_and_never_passed(script, limit, times, concurrency):
     """
     tokens = MOST.prompt_tokens + MOST.completion_tokens
     amount = {"cost": PRICE.of(MOST), "tokens": tokens, "calls": 1}[limit] * times
-    ledger = Ledger(Budgets((Budget(**{limit: amount}),)), "m", {"m": PRICE}, LIMIT)
+    budgets = Budgets((Budget(**{limit: amount}),))
+    own = Limits(budgets, "m", {"m": PRICE}, LIMIT, concurrency=concurrency)
     server = Server(script)
-    n_left = asyncio.run(used_up(ledger, server, 600, concurrency))
-    billed, spent = server.billed, ledger.spent
-    held = ledger.unknown
+    n_left = asyncio.run(used_up(own, server, 600, concurrency))
+    billed, spent = server.billed, own.spent
+    held = own.unknown
     totals = {
         "cost": (PRICE.of(billed), PRICE.of(spent + held)),
         "tokens": (
@@ -141,7 +149,7 @@ def test_through_the_judge(concurrency, store):
     judge = judge_of(client, store, budget=budget, prices=price, concurrency=concurrency)
     with pytest.raises(JudgingError, match="questions were not asked"):
         judge.judge([ask(f"document {number}") for number in range(120)])
-    assert 0.95 * budget <= judge.ledger.cost <= budget
+    assert 0.95 * budget <= judge.limits.cost <= budget
 
 
 def test_waits_across_threads(store):
@@ -158,7 +166,7 @@ def test_waits_across_threads(store):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(judged, batches))
-    spent = judge.ledger.spent
+    spent = judge.limits.spent
     assert 50_000 < spent.prompt_tokens + spent.completion_tokens <= 60_000
     assert spent.n_calls == len(client.requests)
 
@@ -170,7 +178,7 @@ def test_learns_what_it_did_not_know(store):
     judge = judge_of(client, store, budget={"tokens": 100_000}, concurrency=1)
     with pytest.raises(JudgingError, match="3 of 5 questions were not asked"):
         judge.judge([ask(f"document {number}") for number in range(5)])
-    assert judge.ledger.spent.prompt_tokens == 60_000
+    assert judge.limits.spent.prompt_tokens == 60_000
 
 
 @examples(100)
@@ -215,7 +223,7 @@ def test_calls_without_an_answer(store):
     judge = judge_of(client, store, concurrency=1, budget={"tokens": 100_000})
     tally = judge.judge([ask("a"), ask("b")]).tally
     assert (tally.n_calls, tally.n_calls_without_usage, tally.prompt_tokens) == (2, 1, 100)
-    assert judge.ledger.unknown.completion_tokens == 4096
+    assert judge.limits.unknown.completion_tokens == 4096
     with Store(store) as opened:
         first, second = opened.records()
     assert (first["counting"], first["completion_tokens"]) == ("most", 4096)
@@ -238,8 +246,8 @@ def test_errors_of_a_service_are_free(failure, store):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Ledgers look at the store before each call, not once a second."""
-    monkeypatch.setattr("kragx.judging.ledger._OFTEN", -1.0)
+    """Limits look at the store before each call, not once a second."""
+    monkeypatch.setattr("kragx.judging.limits._OFTEN", -1.0)
 
 
 def test_limits_span_runs(at_once, store):
@@ -270,7 +278,7 @@ def test_cost_in_all_by_model(at_once, store):
     with pytest.raises(JudgingError, match=r"\d of 0.9000 USD in all are used by all") as caught:
         judge.judge([ask(f"document {number}") for number in range(40)])
     used = float(str(caught.value).split("budget: ")[1].split(" of ")[0])
-    assert used == pytest.approx(0.12 + judge.ledger.cost, abs=1e-4)
+    assert used == pytest.approx(0.12 + judge.limits.cost, abs=1e-4)
     assert 0.3 < used <= 0.9
 
 
@@ -303,7 +311,7 @@ def test_two_judges_at_once(at_once, store):
         ]
         outcomes = await asyncio.gather(*runs, return_exceptions=True)
         assert all(isinstance(outcome, JudgingError) for outcome in outcomes)
-        return sum(judge.ledger.spent.n_calls for judge in judges)
+        return sum(judge.limits.spent.n_calls for judge in judges)
 
     assert 60 <= asyncio.run(both()) <= 60 + 2 * 4
 

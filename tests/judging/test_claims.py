@@ -58,9 +58,9 @@ def left_behind(store, keys, owner, seconds):
 
 def keys_of(questions, client, store):
     """The keys of questions."""
-    from kragx.judging.docket import Docket
+    from kragx.judging.pending import PendingQuestions
 
-    return Docket(judge_of(client, store), questions).keys
+    return PendingQuestions(judge_of(client, store), questions).keys
 
 
 def test_claims(store):

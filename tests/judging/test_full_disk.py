@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sqlite3
 import tempfile
-from contextlib import closing
 
 import pytest
 
 from kragx.data.formats.jsonl import read_records
-from kragx.data.sqlite import writing
 from kragx.errors import JudgingError
 from kragx.judging import Store
 from kragx.judging.clients.scripted import ScriptedClient
@@ -81,14 +78,3 @@ def test_no_room_anywhere(store, full, monkeypatch):
     monkeypatch.setattr("tempfile.NamedTemporaryFile", no_room)
     with pytest.raises(JudgingError, match=r"\d+ answers are lost, as no other file could"):
         judge_of(Slow(lambda request: 2), store, concurrency=4).judge(QUESTIONS)
-
-
-def test_a_transaction_that_a_full_disk_has_ended(tmp_path):
-    """The error of a full file is told, not that of undoing what is undone; a next one is begun."""
-    with closing(sqlite3.connect(tmp_path / "x.sqlite", isolation_level=None)) as db:
-        db.execute("CREATE TABLE t (x)")
-        db.execute("PRAGMA max_page_count = 3")
-        for _ in range(2):
-            with pytest.raises(sqlite3.OperationalError, match="full"), writing(db):
-                db.execute("INSERT INTO t VALUES (zeroblob(100000))")
-        assert not db.in_transaction

@@ -14,7 +14,7 @@ from kragx.judging import (
     Question,
     read_judge,
 )
-from kragx.judging.docket import Docket
+from kragx.judging.pending import PendingQuestions
 from kragx.judging.rubric import RUBRICS
 
 
@@ -54,7 +54,7 @@ class Loose:
 def key(client: object) -> str:
     """The key of one question to this judge."""
     question = Question(RUBRICS["support-en-1"], "a document", gold="a gold text")
-    return Docket(read_judge(client), [question]).keys[0]
+    return PendingQuestions(read_judge(client), [question]).keys[0]
 
 
 def named(kind: str, **args: Any) -> str:

@@ -22,7 +22,6 @@ from kragx.judging.prompt import messages
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import exported
-from kragx.judging.store.batch import in_order
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import matcher
 from tests.judging.support import ask, judge_of
@@ -713,8 +712,6 @@ def test_a_store_that_was_tampered_with(monkeypatch, capsys, tmp_path, store, st
     """What kragx did not write is an error that names the store and what it is."""
     judge_of(ScriptedClient([3]), store).judge([ask("a")])
     db = sqlite3.connect(store)
-    for table in ("questions", "attempts"):
-        db.execute(f"DROP TRIGGER {table}_no_update")
     db.execute(statement)
     db.commit()
     db.close()
@@ -736,15 +733,16 @@ def test_changed_export_is_refused(tmp_path, store):
 
 
 @pytest.mark.parametrize("change", [{"most": {"cost": "x"}}, {"most": []}, {}])
-def test_batches_of_others(change):
+def test_batches_of_others(change, store):
     """A batch whose row kragx did not write is bad data."""
     about = {"client": {"model": "m"}, "rubrics": {}, "most": {"calls": 1}}
-    rows = [("b", "2026-01-01", "planned", json.dumps(about))]
-    assert [batch.most.calls for batch in in_order(rows, "store.sqlite")] == [1]
-    about = (about if change else {"client": {"model": "m"}, "rubrics": {}}) | change
-    rows = [("b", "2026-01-01", "planned", json.dumps(about))]
-    with pytest.raises(DataError, match=r"store.sqlite: a batch that kragx did not write"):
-        in_order(rows, "store.sqlite")
+    with Store(store) as opened:
+        opened.batches.plan("b", about, {"x": ("digest", 7)}, again=False)
+        assert [batch.most.calls for batch in opened.batches.batches()] == [1]
+        about = (about if change else {"client": {"model": "m"}, "rubrics": {}}) | change
+        opened.batches.plan("c", about, {"y": ("digest", 7)}, again=True)
+        with pytest.raises(DataError, match="a batch that kragx did not write"):
+            opened.batches.batches()
 
 
 @pytest.mark.parametrize("korean", [False, True])

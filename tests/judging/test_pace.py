@@ -11,8 +11,10 @@ from collections import Counter, deque
 import pytest
 
 from kragx.judging import Failure, Judge
+from kragx.judging.budget import Budgets
+from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.pace import Pace, believed, wait_before
+from kragx.judging.limits import Limits, believed, wait_before
 from tests.judging.server import Handler, serving
 from tests.judging.support import FakeTime, ask, judge_of, openai_client
 
@@ -43,55 +45,39 @@ def test_waits(retry_after, floor, number, jitter):
     assert floor + 0.8 * jitter < max(waits) <= floor + jitter
 
 
-def pace_of(concurrency=8, timeout=60.0):
-    """A pace, and the clock that it goes by."""
+def limits_of(concurrency=8):
+    """Limits without a budget, and the clock that they go by."""
     now = FakeTime()
-    return Pace(concurrency, None, timeout, now.clock, now.sleep), now
+    options = {"concurrency": concurrency, "clock": now.clock, "sleep": now.sleep}
+    return Limits(Budgets(), "m", {}, **options), now
 
 
 def test_refusals_of_one_burst_halve_the_limit_once():
     """By hand: 8, refused 8 times at once, 4; the next burst 2, 1, and never below one."""
-    pace, now = pace_of()
+    own, now = limits_of()
     limits = []
     for _ in range(4):
         now.now += 1.0
         sent = now.now
         now.now += 1.0
         for _ in range(8):
-            pace.refusal(sent)
-        limits.append(pace.limit)
+            own.refusal(sent)
+        limits.append(own.limit)
     assert limits == [4, 2, 1, 1]
 
 
 def test_answers_raise_the_limit():
     """By hand: from 2, the answers of each full round add one, and `concurrency` is the most."""
-    pace, now = pace_of(4)
+    own, now = limits_of(4)
     now.now = 1.0
-    pace.refusal(0.5)
-    assert pace.limit == 2
+    own.refusal(0.5)
+    assert own.limit == 2
     for _ in range(2):
-        pace.answer(now.now)
-    assert pace.limit == pytest.approx(2 + 1 / 2 + 1 / 2.5)
+        own.answer()
+    assert own.limit == pytest.approx(2 + 1 / 2 + 1 / 2.5)
     for _ in range(20):
-        pace.answer(now.now)
-    assert pace.limit == 4
-
-
-def test_answers_that_queue_lower_the_limit():
-    """Where answers take three times the fastest and half the timeout; a slow model alone none."""
-    pace, now = pace_of(16)
-    for _ in range(50):  # always 40 of 60 s
-        sent = now.now
-        now.now += 40
-        pace.answer(sent)
-    assert pace.limit == 16
-    pace, now = pace_of(16)
-    pace.answer(now.now)
-    for _ in range(50):
-        sent = now.now
-        now.now += 40
-        pace.timeout(sent)
-    assert pace.limit < 4
+        own.answer()
+    assert own.limit == 4
 
 
 @pytest.mark.integration
@@ -120,14 +106,15 @@ def test_no_more_run_than_the_limit(store):
 @pytest.mark.integration
 def test_whoever_is_cancelled_while_waiting_holds_no_place():
     """Of 200 that wait for two places and are cancelled here and there, no place is lost."""
-    pace = Pace(2, None, 60.0, time.monotonic, asyncio.sleep)
+    own = Limits(Budgets(), "m", {}, concurrency=2)
+    request = Request((("user", "?"),), {}, 1.0)
 
     async def work(number):
-        await pace.enter()
+        place = await own.enter(request, None)
         try:
             await asyncio.sleep(0.0005 * (number % 3))
         finally:
-            pace.leave()
+            own.leave(place.room, None)
 
     async def main():
         tasks = [asyncio.create_task(work(number)) for number in range(200)]
@@ -144,7 +131,7 @@ def test_whoever_is_cancelled_while_waiting_holds_no_place():
         thread.start()
     for thread in threads:
         thread.join()
-    assert pace._n_running == 0
+    assert own._reserved.n_calls == 0
 
 
 def test_a_429_is_no_attempt_and_no_row(store):

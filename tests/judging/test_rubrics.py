@@ -16,8 +16,8 @@ from kragx.agreement.labels import read_labels
 from kragx.comparison import check_comparable
 from kragx.errors import DataError, UsageError
 from kragx.judging import RUBRICS, Judge, Question, Store, read_judge, read_rubric
-from kragx.judging.docket import Docket
 from kragx.judging.keys import canonical_json, digest, key_of
+from kragx.judging.pending import PendingQuestions
 from kragx.judging.prompt import messages, request_for
 from kragx.judging.question import Example
 from kragx.judging.rubric import as_asked
@@ -183,7 +183,7 @@ def test_other_words_are_another_key(store):
 
     def key(prompt=RELEVANCE, reference=None, **fields):
         question = Question(rubric(prompt=prompt, **fields), "d", query="q", reference=reference)
-        return Docket(judge_of(ScriptedClient([]), store), [question]).keys[0]
+        return PendingQuestions(judge_of(ScriptedClient([]), store), [question]).keys[0]
 
     keys = [key(), key(RELEVANCE + "!"), key(reference="r"), key(BARE, grades="0-3")]
     assert len(set(keys)) == 4

@@ -161,7 +161,7 @@ def test_waits_double_and_end(store):
 
 def test_hanging_client_is_a_timeout(store, monkeypatch):
     """A client that never answers is given up on by the runner itself."""
-    monkeypatch.setattr("kragx.judging.asking.GRACE", 0.0)
+    monkeypatch.setattr("kragx.judging.calls.GRACE", 0.0)
     client = ScriptedClient([1], delay=30.0)
     judged = judge_of(client, store, timeout=0.05, attempts=1).judge([ask("x")])
     assert judged.judgements[0].failure == "timeout"
@@ -279,7 +279,7 @@ def test_budget_of_cost_is_never_exceeded(store):
         JudgingError, match=r"\d+\.\d+ of 20.0000 USD are used, and another call can take \d"
     ):
         judge.judge([ask(f"document {number}") for number in range(20)])
-    spent = judge.ledger.spent
+    spent = judge.limits.spent
     cost = (spent.prompt_tokens + spent.completion_tokens) / 1000
     assert 0 < cost <= 20
     assert spent.n_calls == len(client.requests)
@@ -298,8 +298,8 @@ def test_budget_counts_retries_and_failures(store):
     judged = judge.judge([ask("a"), ask("b")])
     assert judged.tally.n_calls == 3
     assert judged.tally.n_retries == 1
-    assert judge.ledger.spent.prompt_tokens == 300
-    assert judge.ledger.spent.completion_tokens == 26
+    assert judge.limits.spent.prompt_tokens == 300
+    assert judge.limits.spent.completion_tokens == 26
 
 
 def test_budget_without_a_price_is_refused(store):
@@ -403,18 +403,6 @@ def test_other_file_is_no_store(tmp_path):
     db.close()
     with pytest.raises(DataError, match="something else"), Store(other):
         pass
-
-
-def test_store_only_grows(store):
-    """Attempts cannot be changed or deleted, not even by hand."""
-    import sqlite3
-
-    judge_of(ScriptedClient([3]), store).judge([ask("a")])
-    db = sqlite3.connect(store)
-    for statement in ("UPDATE attempts SET grade = 0", "DELETE FROM attempts"):
-        with pytest.raises(sqlite3.IntegrityError, match="only grows"):
-            db.execute(statement)
-    db.close()
 
 
 @dataclass

@@ -130,17 +130,6 @@ def test_a_server_that_only_keeps_silent(store):
     assert len(client.requests) == 5
 
 
-@pytest.mark.parametrize(("seconds", "is_said"), [(0.05, True), (0, False)])
-def test_a_first_answer_that_takes_its_time(seconds, is_said, store, capsys, monkeypatch):
-    """After ten seconds (here some milliseconds) one line says what is waited for, and how long."""
-    monkeypatch.setattr("kragx.judging.asking._SILENCE", 0.02)
-    client = Slow(lambda _: 2)
-    client.seconds = seconds
-    judge_of(client, store, progress=None).judge(QUESTIONS[:20])
-    lines = capsys.readouterr().err.splitlines()
-    assert [("first answer" in line, "60 s" in line) for line in lines] == [(True, True)] * is_said
-
-
 def test_nothing_listens(store):
     """Refused connections before any answer are said within seconds."""
     now = FakeTime()

@@ -1,6 +1,5 @@
 """What a workshop holds: its rows, folded."""
 
-import sqlite3
 import threading
 
 import pytest
@@ -120,16 +119,6 @@ def test_two_states_of_one_file_see_each_other(tmp_path):
             first.add([said(grade)])
             second.refresh()
             assert second.newest(("q", "d"), "p").grade == grade
-
-
-def test_rows_only_grow(store, tmp_path):
-    """The database itself refuses to change or remove what was said."""
-    store.add([said(1)])
-    with sqlite3.connect(tmp_path / "workshop.sqlite") as db:
-        for change in ("UPDATE judgements SET grade = 0", "DELETE FROM judgements"):
-            with pytest.raises(sqlite3.IntegrityError, match="the workshop only grows"):
-                db.execute(change)
-    db.close()
 
 
 def test_another_database_is_refused(tmp_path):

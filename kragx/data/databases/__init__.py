@@ -1,4 +1,4 @@
-"""Databases that only grow, in an SQLite file or in PostgreSQL: judgements, and a gold set's life.
+"""Databases in SQLite files or in PostgreSQL, of which rows are only added: judgements, workshops.
 
 `address` says where one is, `schema` which tables it has, `connection` opens or makes it, and
 `database` has the statements. The last three load SQLAlchemy.

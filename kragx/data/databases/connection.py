@@ -2,40 +2,25 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from sqlalchemy import Connection, create_engine, make_url, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from kragx.data.databases.address import Address, NoStoreError, seconds_left
 from kragx.data.databases.schema import Schema
-from kragx.data.sqlite import WAIT, connect
 from kragx.errors import DataError, needing
 
-# With a write-ahead log a killed process loses nothing; a power cut, the last moments.
-_PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL")
-_TABLES = "SELECT name FROM sqlite_master"
+_WAIT = 60.0  # seconds to wait for another process that writes to a file
 _PATIENCE = 10  # seconds to wait for a database server
 
 
-class Opened(NamedTuple):
-    """A connection to a database.
-
-    Attributes:
-        connection: the connection.
-        read_only: whether there is no right to write.
-    """
-
-    connection: Connection
-    read_only: bool
-
-
-def opened(address: Address, schema: Schema, *, make: bool) -> Opened:
-    """A connection to a database.
+def opened(address: Address, schema: Schema, *, make: bool) -> tuple[Connection, bool]:
+    """A connection to a database, and whether there is no right to write.
 
     Args:
         address: where it is.
@@ -64,72 +49,17 @@ def transaction(connection: Connection, *, write: bool = False) -> Iterator[Conn
     left = seconds_left()
     with connection.begin():
         if connection.dialect.name == "sqlite":
-            wait = WAIT if left is None else left
+            wait = _WAIT if left is None else left
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * wait)}")
+            if write:
+                # Taking the write lock at once waits for other writers; taking it half-way fails.
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
         elif left is not None:  # 0 would be for ever
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * left))}")
-        if write and connection.dialect.name == "sqlite":
-            # Taking the write lock at once waits for other writers; taking it half-way would fail.
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
         yield connection
 
 
-# -- SQLite --------------------------------------------------------------------------------------
-
-
-def _sqlite(path: Path, schema: Schema, make: bool) -> Opened:
-    if not (make or path.exists()):
-        raise NoStoreError(f"{path}: there is no {schema.what}")
-    read_only = path.exists() and not _may_write(path)
-
-    def driver() -> sqlite3.Connection:
-        if read_only:
-            return _readable(path, schema)
-        return connect(path, schema.of_sqlite(), schema.version, _PRAGMAS)
-
-    connection = create_engine("sqlite://", creator=driver, poolclass=NullPool).connect()
-    try:
-        with transaction(connection):
-            if schema.first not in connection.exec_driver_sql(_TABLES).scalars():
-                raise DataError(f"{path}: an SQLite file of something else; name another")
-    except BaseException:
-        connection.close()
-        raise
-    return Opened(connection, read_only)
-
-
-def _may_write(path: Path) -> bool:
-    effective = os.access in os.supports_effective_ids
-    return all(os.access(one, os.W_OK, effective_ids=effective) for one in (path, path.parent))
-
-
-def _readable(path: Path, schema: Schema) -> sqlite3.Connection:
-    """A connection that only reads."""
-    log = path.with_name(f"{path.name}-wal")
-    # Without the right to make the files that SQLite has beside one, it reads a file that it is
-    # told nobody writes.
-    ways = ["mode=ro"] if log.exists() and log.stat().st_size else ["mode=ro", "immutable=1"]
-    for way in ways:
-        uri = f"{path.absolute().as_uri()}?{way}"
-        db = sqlite3.connect(uri, uri=True, check_same_thread=False)
-        try:
-            (version,) = db.execute("PRAGMA user_version").fetchone()
-            _check(str(path), version, schema)
-        except sqlite3.OperationalError:
-            db.close()
-            if way == ways[-1]:
-                raise
-        except BaseException:
-            db.close()
-            raise
-        else:
-            return db
-    raise AssertionError
-
-
-def _check(name: str, version: int, schema: Schema) -> None:
-    if version == 0:
-        raise DataError(f"{name}: no {schema.what}")
+def _check(name: object, version: int, schema: Schema) -> None:
     if version > schema.version:
         raise DataError(
             f"{name}: of version {version}; this kragx knows {schema.version}: use a newer kragx, "
@@ -137,10 +67,79 @@ def _check(name: str, version: int, schema: Schema) -> None:
         )
 
 
+# -- SQLite --------------------------------------------------------------------------------------
+
+
+def _sqlite(path: Path, schema: Schema, make: bool) -> tuple[Connection, bool]:
+    if not (make or path.exists()):
+        raise NoStoreError(f"{path}: there is no {schema.what}")
+    effective = os.access in os.supports_effective_ids
+    read_only = path.exists() and not all(
+        os.access(place, os.W_OK, effective_ids=effective) for place in (path, path.parent)
+    )
+    if not read_only:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    # Without the right to make the files that SQLite has beside one, it reads a file that it is
+    # told nobody writes.
+    log = path.with_name(f"{path.name}-wal")
+    is_written = log.exists() and log.stat().st_size
+    mode = ("mode=ro" if is_written else "mode=ro&immutable=1") if read_only else "mode=rwc"
+    address = f"{path.absolute().as_uri()}?{mode}"
+
+    def driver() -> sqlite3.Connection:
+        # Several threads use it one at a time (`Database.do`).
+        return sqlite3.connect(
+            address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
+        )
+
+    connection = create_engine("sqlite://", creator=driver, poolclass=NullPool).connect()
+    try:
+        with connection.begin():
+            version, tables = _version(connection), _tables(connection)
+            _check(path, version, schema)
+            if (tables or read_only) and schema.first not in tables:
+                raise DataError(f"{path}: an SQLite file of something else; name another")
+        if not read_only:
+            _log_ahead(connection)
+        if not (tables or read_only):
+            with transaction(connection, write=True):
+                if not _tables(connection):  # else another process was faster
+                    schema.metadata.create_all(connection, checkfirst=False)
+                    connection.exec_driver_sql(f"PRAGMA user_version = {schema.version}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection, read_only
+
+
+def _version(connection: Connection) -> int:
+    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+
+
+def _tables(connection: Connection) -> list[str]:
+    return list(connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars())
+
+
+def _log_ahead(connection: Connection) -> None:
+    """Have it log ahead: a killed process loses nothing then; a power cut, the last moments."""
+    until = time.monotonic() + _WAIT
+    while True:
+        try:
+            with connection.begin():
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                connection.exec_driver_sql("PRAGMA synchronous = NORMAL")
+            return
+        except OperationalError as error:
+            # Of two that open a new file at once one is told so, and is not made to wait.
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+        time.sleep(0.02)
+
+
 # -- PostgreSQL ----------------------------------------------------------------------------------
 
 
-def _postgresql(address: Address, schema: Schema, make: bool) -> Opened:
+def _postgresql(address: Address, schema: Schema, make: bool) -> tuple[Connection, bool]:
     with needing("postgres", f"{address}:"):
         import psycopg  # noqa: F401
     try:
@@ -158,30 +157,30 @@ def _postgresql(address: Address, schema: Schema, make: bool) -> Opened:
     connection = engine.connect()
     try:
         with connection.begin():
-            version, read_only = _state(connection, schema)
-        if version is None:
+            state = _state(connection, schema)
+        if state is None:
             if not make:
                 raise NoStoreError(f"{address}: there is no {schema.what}")
             with connection.begin():
-                _alone(connection, schema)
-                version, read_only = _state(connection, schema)
-                if version is None:  # else another process was faster
-                    _make(connection, schema)
-                    version, read_only = _state(connection, schema)
-        _check(str(address), version or 0, schema)
+                # Nobody else makes the tables until the transaction ends.
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({schema.lock})"))
+                if _state(connection, schema) is None:  # else another process was faster
+                    connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {schema.name}")
+                    schema.metadata.create_all(connection, checkfirst=False)
+                    versions = f"{schema.name}.versions"
+                    connection.exec_driver_sql(f"CREATE TABLE {versions} (version INTEGER)")
+                    connection.exec_driver_sql(f"INSERT INTO {versions} VALUES ({schema.version})")
+                state = _state(connection, schema)
+        version, read_only = state or (0, True)
+        _check(address, version, schema)
     except BaseException:
         connection.close()
         raise
-    return Opened(connection, read_only)
+    return connection, read_only
 
 
-def _alone(connection: Connection, schema: Schema) -> None:
-    """Let nobody else make or change the tables until the transaction ends."""
-    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": schema.lock})
-
-
-def _state(connection: Connection, schema: Schema) -> tuple[int | None, bool]:
-    """The version of the tables, None where there are none, and whether they may only be read."""
+def _state(connection: Connection, schema: Schema) -> tuple[int, bool] | None:
+    """The version of the tables, and whether they may only be read; None where there are none."""
     # Not to_regclass, which may not see what another session has made a moment ago.
     n_tables = connection.scalar(
         text(
@@ -191,7 +190,7 @@ def _state(connection: Connection, schema: Schema) -> tuple[int | None, bool]:
         {"schema": schema.name},
     )
     if not n_tables:
-        return None, False
+        return None
     version = connection.scalar(text(f"SELECT max(version) FROM {schema.name}.versions"))
     may_write = connection.scalar(
         text(
@@ -199,14 +198,4 @@ def _state(connection: Connection, schema: Schema) -> tuple[int | None, bool]:
             "AND current_setting('transaction_read_only') = 'off'"
         )
     )
-    return version, not may_write
-
-
-def _make(connection: Connection, schema: Schema) -> None:
-    n_schemas = connection.scalar(
-        text("SELECT count(*) FROM pg_namespace WHERE nspname = :name"), {"name": schema.name}
-    )
-    if not n_schemas:
-        connection.exec_driver_sql(f"CREATE SCHEMA {schema.name}")
-    for statement in schema.of_postgresql():
-        connection.exec_driver_sql(statement)
+    return version or 0, not may_write

@@ -17,7 +17,7 @@ from kragx.evaluation.answers import Mended
 from kragx.evaluation.services.answer_path import described, steps_of, value_at
 from kragx.judging.clients.failures import retry_after
 from kragx.judging.clients.http import UnreadableError, bounded, trusted
-from kragx.judging.pace import wait_before
+from kragx.judging.limits import wait_before
 from kragx.loop import run_on_loop, run_sync
 from kragx.plugins import check_options, is_text, one_of, optional, some_seconds, variables, whole
 from kragx.secrets import Secrets, secrets_in

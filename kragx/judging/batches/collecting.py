@@ -1,178 +1,41 @@
-"""How far batches are, and what came of them."""
+"""Looking after batches: what became of each, and storing the answers of those that have ended."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from kragx.errors import JudgingError
-from kragx.judging.asking import judged, shown
-from kragx.judging.batches.files import ResultLines
+from kragx.judging.batches.reports import BatchStatus, Overview
 from kragx.judging.batches.service import ENDED, BatchService, GoneError, Remote
-from kragx.judging.batches.submitting import find_again, give_up
-from kragx.judging.client import Answer, Failure, Usage
+from kragx.judging.batches.submitting import find_again
+from kragx.judging.budget import counted, spent_of
+from kragx.judging.calls import judged, shown
 from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import Dialect
 from kragx.judging.clients.openai import OpenAIClient
-from kragx.judging.counting import counted, spent_of
 from kragx.judging.keys import output_limit, question_of
 from kragx.judging.question import Judgement, Question
-from kragx.judging.remedies import failure_lines
 from kragx.judging.rubric import as_asked
 from kragx.judging.store import Address, NoStoreError, Store
-from kragx.judging.store.batch import Batch
+from kragx.judging.store.batches import Batch
 from kragx.judging.tally import Spent, Tally
-from kragx.plain import plain
-from kragx.printing import Line, Part, Result, Table, joined, phrase, visible, warning
+from kragx.printing import phrase
 from kragx.secrets import Secrets
 
 _TOGETHER = 1000  # rows in a commit
 _DOWNLOADS = 3  # of a file that comes in half
 _NOTHING = Spent()  # is reserved for a call that has ended
-ELSEWHERE = "go to the folder of the submit, or name its config or store"
-_STATES: Mapping[str, str] = {
-    "planned": phrase("being made, or interrupted: a minute later it is known"),
-    "uploaded": phrase("being made, or interrupted: a minute later it is known"),
-    "submitted": phrase("submitted"),
-    "collected": phrase("collected"),
-    "failed": phrase("failed"),
-    "given up": phrase("given up"),
-}
-
-
-@dataclass(frozen=True)
-class BatchStatus:
-    """How far a batch is.
-
-    Attributes:
-        batch: as the store knows it.
-        n_questions: how many are in it.
-        remote: as the provider saw it just now, if it was asked.
-        tally: of what was collected just now: what the answers used, and which are no grades.
-        odd: how much of what was collected is not as it should be, by what is odd.
-    """
-
-    batch: Batch
-    n_questions: int
-    remote: Remote | None = None
-    tally: Tally | None = None
-    odd: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def status(self) -> str:
-        """The same in words."""
-        if self.batch.state != "submitted" or self.remote is None:
-            return _STATES[self.batch.state]
-        return phrase(
-            "{status}, {n} of {of} answered",
-            status=self.remote.status,
-            n=self.remote.n_answered,
-            of=self.remote.n_requests,
-        )
-
-    def remarks(self) -> Iterator[Part]:
-        """What came of it, and what is wrong."""
-        name = visible(self.batch.id)
-        for problem in self.batch.detail.get("problems", ()):
-            yield warning(f"{name}: {visible(problem)}")
-        if self.tally is None:
-            return
-        grades = phrase(
-            "{batch}: {n} grades, {sent} + {got} tokens",
-            batch=name,
-            n=self.tally.n_judgements - self.tally.n_missing,
-            sent=self.tally.prompt_tokens,
-            got=self.tally.completion_tokens,
-        )
-        yield Line(grades, item="-")
-        odd = (joined(": ", [what, str(n)]) for what, n in self.odd.items() if n)
-        for remark in [*failure_lines(plain(self.tally)), *odd]:
-            yield warning(joined(": ", [name, visible(remark)]))
-
-
-@dataclass(frozen=True)
-class Overview(Result):
-    """The batches of a store.
-
-    Attributes:
-        store: which.
-        batches: oldest first.
-        problems: what could not be found out, and why.
-        is_there: whether there is such a store.
-        n_pending: how many questions are in batches whose answers are to come.
-    """
-
-    store: str
-    batches: tuple[BatchStatus, ...]
-    problems: tuple[str, ...] = ()
-    is_there: bool = True
-
-    also_plain: ClassVar[tuple[str, ...]] = ("n_pending",)
-
-    @property
-    def n_pending(self) -> int:
-        """How many questions are in batches whose answers are to come."""
-        return sum(entry.n_questions for entry in self.batches if entry.batch.is_open)
-
-    def describe(self) -> Iterator[Part]:
-        """A row for each batch, what came in, and what to do next."""
-        if not self.is_there:
-            sentence = phrase(
-                "{store}: there is no such store; {remedy}", remedy=ELSEWHERE, store=self.store
-            )
-            yield Line(sentence)
-            return
-        if not self.batches:
-            yield Line(phrase("{store}: no batch was ever submitted", store=self.store))
-            return
-        columns = (
-            phrase("batch"),
-            phrase("model"),
-            phrase("submitted"),
-            phrase("questions"),
-            phrase("state"),
-        )
-        yield Table(
-            columns,
-            [
-                (
-                    visible(entry.batch.id),
-                    visible(str(entry.batch.about["client"].get("model"))),
-                    entry.batch.made[:16].replace("T", " "),
-                    str(entry.n_questions),
-                    visible(entry.status),
-                )
-                for entry in self.batches
-            ],
-            words=3,
-            note=phrase("times in UTC"),
-        )
-        for entry in self.batches:
-            yield from entry.remarks()
-        yield from (warning(visible(problem)) for problem in self.problems)
-        if self.n_pending:
-            sentence = phrase(
-                "{n} questions are pending; kragx judge collect stores what has been answered",
-                n=self.n_pending,
-            )
-        else:
-            sentence = phrase("nothing is pending; kragx run finds the grades in the store")
-        yield Line(sentence)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, without the rubrics of the batches."""
-        overview = super().to_dict()
-        for entry in overview["batches"]:
-            del entry["batch"]["about"]["rubrics"]
-        return overview
-
-
-# -- asking the provider -----------------------------------------------------------------------
+_GOOD = 200
+_NOT_RUN = ("batch_expired", "batch_cancelled")
+_BROKEN = phrase("lines that cannot be read")
+_UNKNOWN = phrase("lines about what was not asked")
 
 
 async def look_after(
@@ -198,155 +61,169 @@ async def look_after(
     secrets = Secrets.of() if secrets is None else secrets
     for client in clients:
         secrets = secrets.also(getattr(client, "secrets", ()))
-    entries: dict[str, BatchStatus] = {}
+    entries: list[BatchStatus] = []
     problems: list[str] = []
     try:
         with Store(address, make=False) as store:
             register = store.batches
             async with _services(clients, secrets) as service_of:
-                for batch in register.batches():
-                    if batch.state == "planned":
-                        give_up(register, batch)
-                    elif batch.is_open:
-                        try:
-                            service = service_of(batch)
-                            await find_again(register, batch, service)
-                            entries[batch.uid] = await _look(
-                                store, batch.uid, service, collect, secrets
-                            )
-                        except JudgingError as error:
-                            # One that cannot be asked after keeps no other from being collected.
-                            problems.append(f"{batch.id}: {error}")
-            batches = []
-            for batch in register.batches():
-                entry = entries.get(batch.uid) or BatchStatus(batch, 0)
-                n_questions = len(register.questions(batch))
-                batches.append(replace(entry, batch=batch, n_questions=n_questions))
+                for known in register.batches():
+                    questions = register.questions(known)
+                    entry = BatchStatus(known, len(questions))
+                    try:
+                        batch = await find_again(register, known, service_of)
+                        if batch.state == "submitted":
+                            look = _Look(store, batch, questions, service_of(batch), secrets)
+                            entry = await look.entry(collect=collect)
+                    except JudgingError as error:
+                        # One that cannot be asked after keeps no other from being collected.
+                        problems.append(f"{known.id}: {error}")
+                    entries.append(entry)
+            current = {batch.uid: batch for batch in register.batches()}
     except NoStoreError:
         return Overview(str(address), (), is_there=False)
-    return Overview(str(address), tuple(batches), tuple(problems))
+    batches = tuple(replace(entry, batch=current[entry.batch.uid]) for entry in entries)
+    return Overview(str(address), batches, tuple(problems))
 
 
-async def _look(
-    store: Store, uid: str, service: BatchService, collect: bool, secrets: Secrets
-) -> BatchStatus:
-    """How far an open batch is; if it has ended, and that is wanted, with its answers stored."""
-    register = store.batches
-    batch = next(batch for batch in register.batches() if batch.uid == uid)
-    entry = BatchStatus(batch, 0)
-    if batch.state != "submitted":
-        return entry
-    remote = await service.look(batch.id)
-    entry = replace(entry, remote=remote)
-    if remote.status == "failed":
-        register.move(uid, "submitted", "failed", problems=list(remote.problems))
-    if remote.status not in ENDED or not collect:
-        return entry
-    questions = register.questions(batch)
-    try:
-        lines, problems = await _downloaded(service, remote, questions.keys())
-    except JudgingError:
-        judgements = store.settled([*questions]).values()
-        if sum(judgement.grade is not None for judgement in judgements) < len(questions):
-            raise
-        problem = "never whole, and all of it has been asked anew meanwhile"
-        register.move(uid, "submitted", "given up", problems=[problem])
-        return entry
-    tally = _stored(store, batch, questions, lines, secrets)
-    register.move(uid, "submitted", "collected", status=remote.status, problems=problems)
-    odd = {
-        phrase("not run before it ended"): len(lines.not_run),
-        phrase("no answer came for"): len(questions) - len(lines.answers) - len(lines.not_run),
-    }
-    return replace(entry, tally=tally, odd=odd | lines.odd)
+@dataclass
+class _Look:
+    """A look at a batch that was submitted.
 
-
-async def _downloaded(
-    service: BatchService, remote: Remote, keys: Set[str]
-) -> tuple[ResultLines, list[str]]:
-    """The lines of a batch that has ended, and which files are gone.
-
-    Raises:
-        JudgingError: a file came in half, time and again.
+    Attributes:
+        questions: of the batch, by key: the digest of each one's rubric, and about its tokens.
     """
-    for _ in range(_DOWNLOADS):
-        lines, problems = ResultLines(), []
-        for file in remote.files:
+
+    store: Store
+    batch: Batch
+    questions: Mapping[str, tuple[str, int]]
+    service: BatchService
+    secrets: Secrets
+
+    async def entry(self, *, collect: bool) -> BatchStatus:
+        """How far it is; if it has ended, and that is wanted, with its answers stored."""
+        remote = await self.service.look(self.batch.id)
+        entry = BatchStatus(self.batch, len(self.questions), remote)
+        if remote.status == "failed":
+            self._move("failed", problems=list(remote.problems))
+        if remote.status not in ENDED or not collect:
+            return entry
+        try:
+            lines, problems = await self._downloaded(remote)
+        except JudgingError:
+            judgements = self.store.settled([*self.questions]).values()
+            if sum(judgement.grade is not None for judgement in judgements) < len(self.questions):
+                raise
+            problem = "never whole, and all of it has been asked anew meanwhile"
+            self._move("given up", problems=[problem])
+            return entry
+        tally = self._stored(lines)
+        self._move("collected", status=remote.status, problems=problems)
+        n_silent = len(self.questions) - len(lines.answers) - len(lines.not_run)
+        odd = {
+            phrase("not run before it ended"): len(lines.not_run),
+            phrase("no answer came for"): n_silent,
+        }
+        return replace(entry, tally=tally, odd=odd | lines.odd)
+
+    def _move(self, state: str, **detail: Any) -> None:
+        self.store.batches.move(self.batch.uid, "submitted", state, **detail)
+
+    async def _downloaded(self, remote: Remote) -> tuple[_Lines, list[str]]:
+        """The lines of a batch that has ended, and which files are gone.
+
+        Raises:
+            JudgingError: a file came in half, time and again.
+        """
+        for _ in range(_DOWNLOADS):
+            lines, problems = _Lines(), []
+            for file in remote.files:
+                try:
+                    lines.read(await self.service.download(file), self.questions.keys())
+                except GoneError as error:
+                    problems.append(error.problem)
+            if problems or lines.n >= remote.n_answered:
+                return lines, problems
+        raise JudgingError(
+            f"it has fewer lines than it says: {lines.n} of {remote.n_answered} lines came; "
+            "nothing of it counts as collected",
+            remedy="collect again later; if it stays so, kragx run CONFIG.yaml --ask-pending asks "
+            "its questions anew and pays for them again",
+        )
+
+    def _stored(self, lines: _Lines) -> Tally:
+        """Store the answers; those that an interrupted collect has stored are not stored twice."""
+        about = self.batch.about
+        rubrics = {name: as_asked(rubric) for name, rubric in about["rubrics"].items()}
+        dialect = str(about.get("dialect", ""))
+        has_tool = Dialect.of(dialect).answer_format == "tool"
+        materials = self.store.questions(lines.answers.keys())
+        attempts: list[Judgement] = []
+        asked: list[Question] = []
+        tally = Tally()
+        for key, (status, body) in lines.answers.items():
+            digest, tokens = self.questions[key]
+            question = question_of(materials.get(key, {}), rubrics[digest])
+            answer = read_response(status, {}, json.dumps(body).encode(), has_tool=has_tool)
+            answer = replace(answer, dialect=dialect or None)
+            usage = counted(answer, tokens, _NOTHING)
+            tally.add(spent_of(usage))
+            client = about["client"]
+            limit, model = output_limit(client), str(client.get("model"))
+            attempt = judged(key, answer, usage, question, None, limit, model)
+            uid = hashlib.sha256(f"{self.batch.uid} {key} {status}".encode()).hexdigest()[:32]
+            attempts.append(shown(replace(attempt, uid=uid, source="batch"), self.secrets))
+            asked.append(question)
+        for start in range(0, len(attempts), _TOGETHER):
+            self.store.add(attempts[start : start + _TOGETHER])
+        tally.count(asked, attempts)
+        return tally
+
+
+@dataclass
+class _Lines:
+    """What the files of a batch say, whatever their order.
+
+    Attributes:
+        answers: status and body of each request that was answered, by its key: of several the
+            first with status 200, else the last.
+        not_run: the keys of those that were not run before the batch ended.
+        odd: how many lines are `_BROKEN` or `_UNKNOWN`.
+        n: how many lines can be read.
+    """
+
+    answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    not_run: set[str] = field(default_factory=set)
+    odd: Counter[str] = field(default_factory=Counter)
+    n: int = 0
+
+    def read(self, content: bytes, keys: Set[str]) -> None:
+        """Take in a file of a batch that asks for these keys."""
+        # Only a line feed ends a line: texts may hold whatever else ends one.
+        for line in filter(bytes.strip, content.split(b"\n")):
             try:
-                lines.read(await service.download(file), keys)
-            except GoneError as error:
-                problems.append(error.problem)
-        if problems or not (lines.is_cut or lines.n_lines < remote.n_answered):
-            return lines, problems
-    wrong = "a file of it ends within a line" if lines.is_cut else "it has fewer lines than it says"
-    raise JudgingError(
-        f"{wrong}: {lines.n_lines} of {remote.n_answered} lines came; nothing of it counts as "
-        "collected",
-        remedy="collect again later; if it stays so, kragx run CONFIG.yaml --ask-pending asks its "
-        "questions anew and pays for them again",
-    )
+                record = json.loads(line)
+                key, entry = str(record["custom_id"]), _entry(record)
+            except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+                self.odd[_BROKEN] += 1
+                continue
+            self.n += 1
+            if key not in keys:
+                self.odd[_UNKNOWN] += 1
+            elif entry is None:
+                self.not_run.add(key)
+            elif self.answers.get(key, entry)[0] != _GOOD or key not in self.answers:
+                self.answers[key] = entry
+        self.not_run -= self.answers.keys()
 
 
-def _stored(
-    store: Store,
-    batch: Batch,
-    questions: Mapping[str, tuple[str, int]],
-    lines: ResultLines,
-    secrets: Secrets,
-) -> Tally:
-    """Store the answers; those that an interrupted collect has stored are not stored twice."""
-    rubrics = {name: as_asked(rubric) for name, rubric in batch.about["rubrics"].items()}
-    client, dialect = batch.about["client"], str(batch.about.get("dialect", ""))
-    limit, model = output_limit(client), str(client.get("model"))
-    has_tool = Dialect.of(dialect).answer_format == "tool"
-    materials = store.questions(lines.answers.keys())
-    attempts: list[Judgement] = []
-    asked: list[Question] = []
-    tally = Tally()
-    for key, entries in lines.answers.items():
-        digest, tokens = questions[key]
-        question = question_of(materials.get(key, {}), rubrics[digest])
-        answers = [
-            replace(
-                read_response(status, {}, json.dumps(body).encode(), has_tool=has_tool),
-                dialect=dialect or None,
-            )
-            for status, body in entries
-        ]
-        answer, usage = _agreed(answers, tokens, question)
-        tally.add(spent_of(usage))
-        attempt = judged(key, answer, usage, question, None, limit, model)
-        uid = hashlib.sha256(f"{batch.uid} {key} {entries[0][0]}".encode()).hexdigest()[:32]
-        attempts.append(shown(replace(attempt, uid=uid, source="batch"), secrets))
-        asked.append(question)
-    for start in range(0, len(attempts), _TOGETHER):
-        store.add(attempts[start : start + _TOGETHER])
-    tally.count(asked, attempts)
-    return tally
-
-
-def _agreed(
-    answers: Sequence[Answer | Failure], tokens: int, question: Question
-) -> tuple[Answer | Failure, Usage | None]:
-    """The answer of lines that say the same, with its usage; what they say otherwise is none."""
-    usages = [counted(answer, tokens, _NOTHING) for answer in answers]
-    attempts = [
-        judged("", answer, usage, question, None, None, None)
-        for answer, usage in zip(answers, usages, strict=True)
-    ]
-    if len({(attempt.grade, attempt.answer, attempt.failure) for attempt in attempts}) == 1:
-        return answers[0], usages[0]
-    said = ", ".join(attempt.failure or f"grade {attempt.grade}" for attempt in attempts)
-    problem = f"{len(answers)} lines of the batch that contradict each other: {said}"
-    names = ("prompt", "completion", "cached", "reasoning")
-    total: dict[str, Any] = {
-        name: sum(getattr(usage, name, 0) or 0 for usage in usages) for name in names
-    }
-    total["counting"] = getattr(usages[0], "counting", None)
-    return Failure("api_error", problem, again=True), Usage(**total)
-
-
-# -- reaching the provider -----------------------------------------------------------------------
+def _entry(record: Mapping[str, Any]) -> tuple[int, Any] | None:
+    """Status and body of a line; None for a request that was not run."""
+    error = record.get("error")
+    if error is not None:
+        return None if error.get("code") in _NOT_RUN else (0, {"error": error})
+    response = record["response"]
+    return int(response["status_code"]), response["body"]
 
 
 @asynccontextmanager

@@ -1,18 +1,62 @@
-"""The batches of an opened store: what is planned, moved on, and looked up there."""
+"""The batches of an opened store: what is planned, moved on, and looked up there.
+
+A batch is planned before anything is sent, so that whoever comes after a killed submit knows what
+may have been made: ``planned`` (nothing can run yet), ``uploaded`` (it may run), ``submitted`` (it
+does); then one of ``collected``, ``failed`` and ``given up``, which let go of its questions.
+"""
+
+from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, Table, insert, select, text
 
 from kragx.data.databases.database import Database, insert_rows, rows_of
-from kragx.judging.store.batch import Batch, in_order
+from kragx.errors import DataError, UsageError, shorten
+from kragx.judging.budget import Used
 from kragx.judging.store.claims import live
+from kragx.judging.store.records import now
 from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batch_states, claims
-from kragx.judging.store.values import now
+from kragx.printing import phrase
 
-_STATE = ("uid", "at", "state", "detail")
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch as the store knows it.
+
+    Attributes:
+        uid: ours.
+        made: when it was planned, in UTC (ISO 8601).
+        state: how far it is.
+        since: when it got there.
+        about: how it was asked for: client, rubrics, address, limits.
+        detail: what was last learned: the provider's id, its status, counts, what went wrong.
+    """
+
+    uid: str
+    made: str
+    state: str
+    since: str
+    about: Mapping[str, Any]
+    detail: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The provider's, or ours before there is one."""
+        return str(self.detail.get("id") or self.uid)
+
+    @property
+    def most(self) -> Used:
+        """What its answers may take at most."""
+        return Used(**self.about["most"])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its answers are still to come: it holds its questions."""
+        return self.state in ("planned", "uploaded", "submitted")
 
 
 class Register:
@@ -28,6 +72,15 @@ class Register:
             DataError: a row is none that kragx wrote.
         """
         return self._database.do(self._batches)
+
+    def waiting(self) -> str:
+        """How many batches are open, and since when."""
+        made = sorted(one.made[:16].replace("T", " ") for one in self.batches() if one.is_open)
+        if len(made) == 1:
+            return phrase("1 batch that was submitted {when} UTC", when=made[0])
+        if not made:
+            return phrase("no batch")
+        return phrase("{n} batches, the first submitted {when} UTC", n=len(made), when=made[0])
 
     def questions(self, batch: Batch) -> dict[str, tuple[str, int]]:
         """The questions of a batch by key: each one's rubric (its digest), and about its tokens."""
@@ -64,7 +117,7 @@ class Register:
         def work(db: Connection) -> set[str]:
             _alone(db, claims)
             # A claim goes after its answer has come: this order misses neither.
-            busy = set() if again else live(db) | self._pending(db, uid)
+            busy = set() if again else live(db) | self._pending(db)
             graded = select(attempts.c.key).where(attempts.c.grade.is_not(None))
             busy |= {key for (key,) in rows_of(db, graded, attempts.c.key, questions)}
             free = questions.keys() - busy
@@ -95,16 +148,31 @@ class Register:
 
         return self._database.do(work, write=True)
 
-    def _pending(self, db: Connection, uid: str) -> set[str]:
-        """The questions of open batches but this one."""
-        others = [one.uid for one in self._batches(db) if one.is_open and one.uid != uid]
+    def _pending(self, db: Connection) -> set[str]:
+        """The questions of open batches."""
+        open_ = [batch.uid for batch in self._batches(db) if batch.is_open]
         columns = batch_questions.c
-        return set(db.scalars(select(columns.key).where(columns.uid.in_(others))))
+        return set(db.scalars(select(columns.key).where(columns.uid.in_(open_))))
 
     def _batches(self, db: Connection) -> list[Batch]:
         columns = batch_states.c
-        query = select(*(columns[name] for name in _STATE)).order_by(columns.id)
-        return in_order(((*row,) for row in db.execute(query)), self._path)
+        query = select(columns.uid, columns.at, columns.state, columns.detail).order_by(columns.id)
+        batches: dict[str, Batch] = {}
+        for uid, at, state, said in db.execute(query):
+            try:
+                detail = dict(json.loads(said))
+                before = batches.get(uid)
+                if before is None:
+                    batch = batches[uid] = Batch(uid, at, "planned", at, detail, {})
+                    detail["client"]["model"], detail["rubrics"], Used() + batch.most
+                else:
+                    since = before.since if before.state == state else at
+                    detail = {**before.detail, **detail}
+                    batches[uid] = replace(before, state=state, since=since, detail=detail)
+            except (ValueError, TypeError, LookupError, UsageError):
+                problem = f"a batch that kragx did not write: {shorten(said)}"
+                raise DataError(problem, path=self._path) from None
+        return list(batches.values())
 
 
 def _alone(db: Connection, *tables: Table) -> None:

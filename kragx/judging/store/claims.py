@@ -9,12 +9,12 @@ import os
 import socket
 import uuid
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import ColumnElement, Connection, delete, literal_column, or_, select, update
+from sqlalchemy import Connection, delete, literal_column, or_, select, update
 
 from kragx.data.databases.database import Database, insert_rows
 from kragx.judging.store.tables import claims
@@ -61,40 +61,29 @@ class Claims:
         return self._database.do(lambda db: self._claim(db, keys, ended), write=True)
 
     def _claim(self, db: Connection, keys: Sequence[str], ended: Sequence[str]) -> Claimed:
+        is_own = _OWN.owner == self._owner
         if ended:
-            is_own = _OWN.owner == self._owner
             db.execute(delete(claims).where(is_own, _OWN.key.in_(ended)))
-        claimed = self._taken(db, keys)
-        if len(claimed) == len(keys):
-            return Claimed(claimed, frozenset())
-        now = _now(db)
-        rows = db.execute(
-            select(_OWN.key, _OWN.owner, _OWN.until > now).where(
-                _OWN.key.in_(keys), _OWN.owner != self._owner
-            )
-        ).all()
-        dead_owners = {owner for _, owner, _ in rows if _is_gone(owner)}
-        free_keys = {key for key, owner, is_live in rows if owner in dead_owners or not is_live}
-        if free_keys:
+        now = literal_column(_CLOCKS[db.dialect.name])
+        foreign = select(_OWN.key, _OWN.owner, _OWN.until > now).where(_OWN.key.in_(keys), ~is_own)
+        rows = db.execute(foreign).all()
+        dead_owners = {owner for owner in {owner for _, owner, _ in rows} if _is_gone(owner)}
+        left = {key for key, owner, is_live in rows if owner in dead_owners or not is_live}
+        if left:
             is_left = or_(_OWN.until <= now, _OWN.owner.in_(dead_owners))
-            db.execute(delete(claims).where(_OWN.key.in_(free_keys), is_left))
-        claimed |= self._taken(db, free_keys)
-        return Claimed(claimed, claimed & free_keys)
-
-    def _taken(self, db: Connection, keys: Collection[str]) -> frozenset[str]:
-        """Those of some keys that are one's own, after claiming all that are nobody's."""
+            db.execute(delete(claims).where(_OWN.key.in_(left), is_left))
         # In one order, lest two that claim at once wait for each other.
-        rows = [{"key": key, "owner": self._owner} for key in sorted(keys)]
-        insert_rows(db, claims, rows, until=_now(db) + LASTS)
-        own = select(_OWN.key).where(_OWN.key.in_(keys), _OWN.owner == self._owner)
-        return frozenset(db.scalars(own))
+        own = [{"key": key, "owner": self._owner} for key in sorted(keys)]
+        insert_rows(db, claims, own, until=now + LASTS)
+        claimed = frozenset(db.scalars(select(_OWN.key).where(_OWN.key.in_(keys), is_own)))
+        return Claimed(claimed, claimed & left)
 
     def renew(self) -> None:
         """Say that one is still at it."""
 
         def work(db: Connection) -> None:
-            renewed = update(claims).where(_OWN.owner == self._owner)
-            db.execute(renewed.values(until=_now(db) + LASTS))
+            until = literal_column(_CLOCKS[db.dialect.name]) + LASTS
+            db.execute(update(claims).where(_OWN.owner == self._owner).values(until=until))
 
         self._database.do(work, write=True)
 
@@ -106,13 +95,10 @@ class Claims:
 
 def live(db: Connection) -> set[str]:
     """The keys that somebody is about to ask, or is asking."""
-    rows = db.execute(select(_OWN.key, _OWN.owner).where(_OWN.until > _now(db))).all()
+    now = literal_column(_CLOCKS[db.dialect.name])
+    rows = db.execute(select(_OWN.key, _OWN.owner).where(_OWN.until > now)).all()
     dead_owners = {owner for owner in {owner for _, owner in rows} if _is_gone(owner)}
     return {key for key, owner in rows if owner not in dead_owners}
-
-
-def _now(db: Connection) -> ColumnElement[float]:
-    return literal_column(_CLOCKS[db.dialect.name])
 
 
 def _machine() -> str:

@@ -12,8 +12,15 @@ from kragx.data.databases import Address, StoreFailedError
 from kragx.errors import DataError, shorten
 from kragx.judging.client import words_of
 from kragx.judging.question import Judgement
-from kragx.judging.store.records import Exported, record
-from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, now, storable
+from kragx.judging.store.records import (
+    COLUMNS,
+    VALUES,
+    Exported,
+    attempt_of,
+    now,
+    record,
+    storable,
+)
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
@@ -183,24 +190,33 @@ class Store:
         query = select(func.max(attempts.c.id)).where(attempts.c.source == "human")
         return self._database.do(lambda db: db.scalars(query).one()) or 0
 
-    def spent(self, *, after: int) -> Iterator[tuple[int, str, str, bool, Spent]]:
-        """Yield what attempts took: number, id, the model asked, whether by a batch, and tokens.
+    def spent(self, *, after: int, but: str = "") -> tuple[int, dict[tuple[str, bool], Spent]]:
+        """What attempts took, by the model asked and whether a batch did, and the last's number.
 
         Of a call without an answer that is the most it can have taken.
 
         Args:
             after: only attempts with a higher number.
+            but: only those whose id does not begin so.
         """
-        names = ("uid", "asked_model", "source", *_TOKENS)
-        for page in self._database.pages("attempts", names, after):
-            for number, uid, model, source, *tokens in page:
-                if source == "human":
-                    continue
-                prompt, completion, cached = (count or 0 for count in tokens)
-                spent = Spent(
-                    1, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached
-                )
-                yield number, uid, model or "", source == "batch", spent
+        from sqlalchemy import func, select
+
+        from kragx.judging.store.tables import attempts
+
+        columns = attempts.c
+        tokens = (func.coalesce(func.sum(columns[name]), 0) for name in _TOKENS)
+        names = (columns.asked_model, columns.source)
+        query = select(*names, func.max(columns.id), func.count(), *tokens).group_by(*names)
+        query = query.where(columns.id > after, columns.source != "human")
+        if but:
+            query = query.where(func.substr(columns.uid, 1, len(but)) != but)
+        spent: dict[tuple[str, bool], Spent] = {}
+        for model, source, last, *counts in self._database.do(lambda db: db.execute(query).all()):
+            n, prompt, completion, cached = map(int, counts)
+            group = (model or "", source == "batch")
+            spent[group] = spent.get(group, Spent()) + Spent(n, 0, 0, prompt, completion, cached)
+            after = max(after, last)
+        return after, spent
 
     def labels(self, query_ids: Sequence[str] | None = None) -> dict[tuple[str, str], int]:
         """The newest human grade of each (query id, document id); None for those of all queries."""

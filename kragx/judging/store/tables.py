@@ -104,6 +104,6 @@ SCHEMA = Schema(
     "judgement store",
     _tables,
     version=1,
-    grow=("attempts", "questions", "labels", "batch_states", "batch_questions"),
+    first="attempts",
     lock=5707241101,
 )

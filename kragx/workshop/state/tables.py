@@ -76,5 +76,5 @@ def schema(name: str = USUAL) -> Schema:
         raise UsageError(
             f"{name!r}: no name of a schema; write small letters, digits and _", field="schema"
         )
-    grow = ("judgements", "questions", "candidates", "people", "releases")
-    return Schema(name, "workshop", _tables, version=1, grow=grow, lock=5707241102)
+    first = "judgements"
+    return Schema(name, "workshop", _tables, version=1, first=first, lock=5707241102)

@@ -10,7 +10,7 @@ from kragx.judging.store import Store
 from kragx.secrets import Secrets
 
 
-class Docket:
+class PendingQuestions:
     """Questions that are judged together.
 
     Attributes:

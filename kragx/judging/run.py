@@ -1,8 +1,9 @@
 """One run of a judge: questions in, judgements out, each asked once and kept at once.
 
-A key that the store has is not asked again. What is left is asked by `concurrency` workers, none
-faster than `rpm` allows, each with its own attempts and waits; every answer is committed when it
-arrives. The order of the judgements is that of the questions, whatever comes first.
+What people have graded and what the store has is not asked again. What is left is claimed, so that
+nobody else asks it, and asked by `concurrency` workers within the judge's limits; every answer is
+committed when it arrives. The order of the judgements is that of the questions, whatever comes
+first.
 """
 
 import asyncio
@@ -12,18 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from kragx.errors import JudgingError
-from kragx.judging.agenda import Agenda, pending_in
-from kragx.judging.asking import GRACE, Asker
+from kragx.judging.budget import about_spent, most_tokens
+from kragx.judging.calls import GRACE, Caller
 from kragx.judging.client import FailureKind
-from kragx.judging.counting import about_spent, most_tokens
-from kragx.judging.docket import Docket
+from kragx.judging.limits import used_of
+from kragx.judging.pending import PendingQuestions
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement
+from kragx.judging.queue import WorkQueue, Writer, pending_in
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store, StoreFailedError
-from kragx.judging.store.spending import used_of
 from kragx.judging.tally import Tally
-from kragx.judging.writer import Writer
 from kragx.printing import joined, listed, phrase, progress_bar, say
 from kragx.warned import outside
 
@@ -45,22 +45,22 @@ class Judged:
     tally: Tally
 
 
-class Runner:
-    """Judges the questions of a docket."""
+class Run:
+    """Judges questions."""
 
-    def __init__(self, settings: JudgeSettings, docket: Docket) -> None:
-        self._settings, self._docket = settings, docket
+    def __init__(self, settings: JudgeSettings, questions: PendingQuestions) -> None:
+        self._settings, self._questions = settings, questions
         self._tally = Tally()
         self._done: dict[str, Judgement] = {}
 
     async def judge(self) -> Judged:
         """Judge; see `Judge.ajudge`."""
-        settings, docket, tally = self._settings, self._docket, self._tally
+        settings, questions, tally = self._settings, self._questions, self._tally
         labels: Mapping[int, Judgement] = {}
         try:
             with Store(settings.store, make=not settings.dry_run) as store:
-                labels = await store.aside(docket.take_labels, store)
-                stored = await store.aside(store.settled, [*docket.wanted])
+                labels = await store.aside(questions.take_labels, store)
+                stored = await store.aside(store.settled, [*questions.wanted])
                 self._done = {
                     key: stored[key] for key in stored if not self._is_asked_again(stored[key])
                 }
@@ -71,19 +71,19 @@ class Runner:
                     self._plan(todo, store)
                 elif store.read_only:
                     self._do_without(todo, stored)
-                else:
-                    texts = ((key, docket.wanted[key][1]) for key in todo)
-                    await store.aside(store.note, texts, docket.pairs())
+                elif todo:
+                    texts = ((key, questions.wanted[key][1]) for key in todo)
+                    await store.aside(store.note, texts, questions.pairs())
                     await self._ask_all(todo, store, stored)
         except NoStoreError:  # a dry run makes none
-            self._plan([*docket.wanted], None)
-        tally.n_distinct = len(docket.wanted)
+            self._plan([*questions.wanted], None)
+        tally.n_distinct = len(questions.wanted)
         self._warn_of_changes()
         judgements = tuple(
             labels[position] if position in labels else self._done[key]
-            for position, key in enumerate(docket.keys)
+            for position, key in enumerate(questions.keys)
         )
-        tally.count(docket.questions, judgements)
+        tally.count(questions.questions, judgements)
         return Judged(judgements, tally)
 
     def _resume(self) -> None:
@@ -113,61 +113,61 @@ class Runner:
 
     def _not_pending(self, store: Store) -> list[str]:
         """What is left to ask, but for what a batch will answer."""
-        open_keys = [key for key in self._docket.wanted if key not in self._done]
+        keys = [key for key in self._questions.wanted if key not in self._done]
         of_no_batch = self._settings.ask_pending or store.read_only
-        pending = {} if of_no_batch else pending_in(store, open_keys)
+        pending = {} if of_no_batch else pending_in(store, keys)
         self._done |= pending
-        return [key for key in open_keys if key not in pending]
+        return [key for key in keys if key not in pending]
 
-    def _do_without(self, todo: Sequence[str], known: Mapping[str, Judgement]) -> None:
+    def _do_without(self, todo: Sequence[str], stored: Mapping[str, Judgement]) -> None:
         """Leave unanswered what a store lacks that takes no answers."""
         detail = "not in the store, which may only be read"
         for key in todo:
-            self._done[key] = known.get(key) or Judgement(key, failure="not_asked", detail=detail)
+            self._done[key] = stored.get(key) or Judgement(key, failure="not_asked", detail=detail)
         if not todo:
             return
+        n_wanted = len(self._questions.wanted)
         lacking = JudgingError(
             phrase(
                 "the judgement store may only be read, and {n} of {of} questions have no grade in "
                 "it; nothing was asked",
                 n=len(todo),
-                of=len(self._docket.wanted),
+                of=n_wanted,
             ),
             path=str(self._settings.store),
             remedy=phrase(
                 "get the right to write there, or copy it and name the copy (judge.store)"
             ),
         )
-        if len(todo) > self._settings.max_missing * len(self._docket.wanted):
+        if len(todo) > self._settings.max_missing * n_wanted:
             raise lacking
         warnings.warn(str(lacking), JudgeWarning, stacklevel=outside())
 
     def _plan(self, todo: Sequence[str], store: Store | None) -> None:
         settings, plan = self._settings, self._settings.plan
         if settings.outbox is not None:
-            settings.outbox.put(settings, self._docket, todo, self._done.values())
+            settings.outbox.put(settings, self._questions, todo, self._done.values())
         elif not plan.limits:
             plan.limits = used_of(settings.budget, store, settings.prices)
+        failure: FailureKind = "pending" if settings.outbox else "not_asked"
         for key in todo:
-            failure: FailureKind = "pending" if settings.outbox else "not_asked"
             self._done[key] = Judgement(key, failure=failure, detail="a dry run")
             if key in plan.keys:
                 continue
-            question, _ = self._docket.wanted[key]
+            question, _ = self._questions.wanted[key]
             request = request_for(question, key, settings.timeout)
             about, at_most = about_spent(request), most_tokens(request, settings.output_limit)
             plan.add(key, about, at_most)
             self._tally.planned.add(about)
 
     async def _ask_all(
-        self, todo: Sequence[str], store: Store, known: Mapping[str, Judgement]
+        self, todo: Sequence[str], store: Store, stored: Mapping[str, Judgement]
     ) -> None:
-        if not todo:
-            return
-        settings = self._settings
-        agenda = Agenda(todo, store, known, settings.concurrency, ask_pending=settings.ask_pending)
-        writer = Writer(store, self._docket, agenda)
-        asker = Asker(settings, self._docket, agenda, store, writer, self._tally)
+        settings, tally = self._settings, self._tally
+        n_at_once, ask_pending = settings.concurrency, settings.ask_pending
+        queue = WorkQueue(todo, store, stored, n_at_once, ask_pending=ask_pending)
+        writer = Writer(store, self._questions, queue)
+        caller = Caller(settings, self._questions, queue, store, writer, tally)
         with progress_bar(
             phrase("judging with {model}", model=settings.model),
             len(todo),
@@ -176,49 +176,47 @@ class Runner:
         ) as advance:
 
             async def work(*, alone: bool) -> None:
-                while turn := await agenda.next(elsewhere=asker.breaker.in_a_cluster):
-                    key = turn.key
+                while turn := await queue.next(scattered=caller.breaker.in_a_cluster):
                     if turn.answered is None:
-                        self._done[key] = await asker.judgement(key)
+                        self._done[turn.key] = await caller.judgement(turn.key)
                     else:
-                        self._done[key] = turn.answered
+                        self._done[turn.key] = turn.answered
                         if turn.answered.failure != "pending":
-                            self._tally.n_joined += turn.is_joined
-                            self._tally.n_stored += not turn.is_joined
-                    writer.finish(key)
+                            tally.n_joined += turn.is_joined
+                            tally.n_stored += not turn.is_joined
+                    writer.finish(turn.key)
                     advance()
                     await writer.kept()
-                    if alone and not asker.breaker.unproven:
+                    if alone and not caller.breaker.unproven:
                         return
 
             try:
-                async with agenda.kept():
-                    if asker.breaker.unproven:
-                        await _to_their_end([work(alone=True)], asker, agenda, settings.timeout)
-                    n_workers = min(settings.concurrency, len(agenda))
-                    workers = [work(alone=False) for _ in range(n_workers)]
-                    await _to_their_end(workers, asker, agenda, settings.timeout)
+                async with queue.kept():
+                    if caller.breaker.unproven:
+                        await _to_their_end([work(alone=True)], caller, queue, settings.timeout)
+                    workers = [work(alone=False) for _ in range(min(n_at_once, len(queue)))]
+                    await _to_their_end(workers, caller, queue, settings.timeout)
             except StoreFailedError as error:
                 writer.error = error
             finally:
                 await writer.close()
-        if asker.over_budget and (shortage := settings.ledger.shortage) is not None:
+        if caller.over_budget and (shortage := settings.limits.shortage):
             self._warn_of_changes()
             n_left = sum(judgement.failure == "not_asked" for judgement in self._done.values())
             raise JudgingError(
                 phrase(
                     "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "
                     "judged is in {store}: raise the budget and run again to go on",
-                    shortage=shortage.says(settings.currency),
+                    shortage=shortage,
                     n=n_left,
-                    of=len(self._docket.wanted),
+                    of=len(self._questions.wanted),
                     store=settings.store,
                 )
             )
 
     def _cost(self) -> list[str]:
         """What was spent so far, where there is a price."""
-        cost = self._settings.ledger.cost
+        cost = self._settings.limits.cost
         return [] if cost is None else [f"{cost:.4f} {self._settings.currency}"]
 
     def _warn_of_changes(self) -> None:
@@ -254,7 +252,7 @@ class Runner:
 
 
 async def _to_their_end(
-    workers: Iterable[Coroutine[Any, Any, None]], asker: Asker, agenda: Agenda, timeout: float
+    workers: Iterable[Coroutine[Any, Any, None]], caller: Caller, queue: WorkQueue, timeout: float
 ) -> None:
     """Run workers; whatever ends them, answers under way are waited for and kept.
 
@@ -272,18 +270,18 @@ async def _to_their_end(
         for task in finished:
             task.result()
     except BaseException as end:
-        if isinstance(end, (asyncio.CancelledError, KeyboardInterrupt)) and asker.calling:
+        if isinstance(end, (asyncio.CancelledError, KeyboardInterrupt)) and caller.calling:
             say(
                 phrase(
                     "kragx: interrupted; {n} answers under way are waited for, {seconds:g} s "
                     "at most, and kept (once more: at once)",
-                    n=len(asker.calling),
+                    n=len(caller.calling),
                     seconds=timeout,
                 )
             )
-        agenda.closed = True
+        queue.closed = True
         for task in tasks:
-            if task not in asker.calling:
+            if task not in caller.calling:
                 task.cancel()
         try:
             await asyncio.wait(tasks, timeout=timeout + 2 * GRACE)

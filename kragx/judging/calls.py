@@ -1,0 +1,253 @@
+"""The calls for one question: attempts, waits between them, and what is kept of each."""
+
+import asyncio
+import json
+import time
+import uuid
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kragx.judging.breaker import SERVICE, Breaker
+from kragx.judging.budget import at_most, counted
+from kragx.judging.client import Answer, Failure, Request, Usage, words_of
+from kragx.judging.expected import expected_grade
+from kragx.judging.limits import Limits, Place, believed, wait_before
+from kragx.judging.pending import PendingQuestions
+from kragx.judging.prompt import read_answer, request_for
+from kragx.judging.question import Judgement, Question
+from kragx.judging.queue import WorkQueue, Writer
+from kragx.judging.settings import JudgeSettings
+from kragx.judging.store import Store, now
+from kragx.judging.tally import Tally
+from kragx.printing import phrase, say
+from kragx.secrets import Secrets
+
+GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
+_SILENCE = 10.0  # seconds of waiting after which it is said what is waited for
+# What whoever answered has said, with the most characters that are kept of it.
+_SAID = {"reason": 2000, "detail": 1000, "raw": None, "model": 200, "fingerprint": 200}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What one request came to.
+
+    Attributes:
+        answer: what came.
+        usage: what it used; None if it was no call.
+        started: when it was asked, by the judge's clock.
+        seconds: that it took.
+        is_refused: the server took no notice of the question, so it was no call.
+    """
+
+    answer: Answer | Failure
+    usage: Usage | None
+    started: float
+    seconds: float
+    is_refused: bool
+
+
+class Caller:
+    """Gets a judgement of one question at a time, for any number of workers at once.
+
+    Attributes:
+        over_budget: whether a question was not asked since the budget had no room for it.
+        calling: the workers (tasks) that wait for an answer.
+    """
+
+    def __init__(
+        self,
+        settings: JudgeSettings,
+        questions: PendingQuestions,
+        queue: WorkQueue,
+        store: Store,
+        writer: Writer,
+        tally: Tally,
+    ) -> None:
+        self.over_budget: bool = False
+        self.calling: set[asyncio.Task[Any] | None] = set()
+        self.breaker: Breaker = Breaker(settings, queue, questions.secrets)
+        self._settings, self._questions, self._queue = settings, questions, queue
+        self._store, self._writer, self._tally = store, writer, tally
+        self._limits: Limits = settings.limits
+        self._is_wait_said = settings.progress is False
+
+    async def judgement(self, key: str) -> Judgement:
+        """Ask a question to its end.
+
+        Raises:
+            JudgingError: the service refuses everything.
+        """
+        settings, limits = self._settings, self._limits
+        question, _ = self._questions.wanted[key]
+        request = request_for(question, key, settings.timeout)
+        number = n_refused = 0
+        since: float | None = None  # when the server first had no room
+        while True:
+            place = await limits.enter(request, self._store)
+            if place is None:
+                self.over_budget = True
+                return Judgement(key, failure="not_asked", detail="the budget is used up")
+            reply = await self._call(request, place)
+            answer, usage, seconds = reply.answer, reply.usage, reply.seconds
+            attempt = judged(
+                *(key, answer, usage, question, seconds, settings.output_limit, settings.model),
+                of=limits.name,
+            )
+            attempt = shown(attempt, self._questions.secrets)
+            if not isinstance(answer, Failure) and attempt.failure is not None:
+                answer = Failure(attempt.failure, attempt.detail or "")
+            if isinstance(answer, Failure) and reply.is_refused:  # no attempt: it waits
+                n_refused += 1
+                since = reply.started if since is None else since
+                # While others are answered there is room now and then, and no wait is long.
+                is_served = limits.answered is not None and limits.answered > reply.started
+                wait = self._wait(min(n_refused, 2) if is_served else n_refused, answer)
+                if self._queue.closed:
+                    return attempt
+                if not is_served and settings.clock() >= since + _SILENCE:
+                    self._say_wait(attempt.detail)
+                if settings.clock() + wait <= since + settings.patience:
+                    await settings.sleep(wait)
+                    continue
+            number += 1
+            self._tally.n_retries += number > 1
+            self._writer.keep(attempt)
+            if not isinstance(answer, Failure):
+                self.breaker.success()
+                return attempt
+            is_last = reply.is_refused or not answer.again or number == settings.attempts
+            self.breaker.failure(answer, is_last=is_last, since=since if reply.is_refused else None)
+            if is_last or self._queue.closed:
+                return attempt
+            await settings.sleep(self._wait(number, answer))
+
+    def _wait(self, number: int, failure: Failure) -> float:
+        return wait_before(number, believed(failure.retry_after, self._settings.patience))
+
+    def _say_wait(self, detail: str | None) -> None:
+        if self._is_wait_said:
+            return
+        self._is_wait_said = True
+        wait = phrase(
+            "kragx: waiting for the server of {model!r}, at most {seconds:g} s (judge.patience); "
+            "it says: {detail}",
+            model=self._settings.model,
+            seconds=self._settings.patience,
+            detail=detail,
+        )
+        say(wait)
+
+    async def _call(self, request: Request, place: Place) -> _Reply:
+        settings, limits, task = self._settings, self._limits, asyncio.current_task()
+        usage: Usage | None = at_most(place.room)  # whatever ends the call, it was made
+        began = time.perf_counter()
+        self.calling.add(task)
+        try:
+            try:
+                async with asyncio.timeout(settings.timeout + GRACE):
+                    answer = await settings.client.ask(request)
+            except TimeoutError:
+                answer = Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
+            finally:
+                self.calling.discard(task)
+            seconds = time.perf_counter() - began
+            usage = counted(answer, request, place.room)
+            is_refused = False
+            if isinstance(answer, Answer) or answer.kind not in SERVICE:
+                limits.answer()
+            elif self._is_refused(answer, place.started):
+                is_refused, usage = True, None
+            return _Reply(answer, usage, place.started, seconds, is_refused)
+        finally:
+            self._tally.add(limits.leave(place.room, usage))
+
+    def _is_refused(self, failure: Failure, started: float) -> bool:
+        """Whether the server had no room, or was away, and took no notice of the question.
+
+        Raises:
+            JudgingError: no server can be expected to come.
+        """
+        limits = self._limits
+        if not failure.again:
+            return False
+        if failure.kind == "rate_limit":
+            limits.refusal(started, believed(failure.retry_after, self._settings.patience))
+        elif failure.away and (limits.answered is None or limits.answered <= started):
+            # While it answers others it is there, and what is away is something behind a gateway.
+            limits.refusal(started)
+            if failure.kind == "connection":
+                self.breaker.away(failure)
+        else:
+            return False
+        self._tally.n_refused += 1
+        return True
+
+
+def judged(
+    key: str,
+    answer: Answer | Failure,
+    usage: Usage | None,
+    question: Question,
+    seconds: float | None,
+    output_limit: int | None,
+    asked_model: str | None,
+    of: str = "",
+) -> Judgement:
+    """What is kept of an answer: its grade, or why it has none.
+
+    Args:
+        key: of the question.
+        answer: what came.
+        usage: what it used; None if it was no call.
+        question: what was asked.
+        seconds: that the answer took.
+        output_limit: the most tokens that it might have.
+        asked_model: the model that was asked for.
+        of: what the id of the attempt begins with (`Limits.name`).
+    """
+    usage = usage or Usage()
+    read = answer if isinstance(answer, Failure) else read_answer(answer.text, question)
+    outcome: dict[str, Any]
+    if isinstance(read, Failure):
+        outcome = {"failure": read.kind, "detail": read.detail}
+    else:
+        entries = read.entries
+        outcome = {
+            "grade": read.grade,
+            "reason": read.reason,
+            "answer": None if entries is None else json.dumps(entries, ensure_ascii=False),
+            "expected": expected_grade(read, getattr(answer, "tokens", ()), question),
+        }
+    return Judgement(
+        key=key,
+        uid=f"{of}{uuid.uuid4().hex[len(of) :]}",
+        at=now(),
+        raw=answer.text,
+        **outcome,
+        prompt_tokens=usage.prompt,
+        completion_tokens=usage.completion,
+        cached_tokens=usage.cached,
+        reasoning_tokens=usage.reasoning,
+        counting=usage.counting,
+        seconds=None if seconds is None else round(seconds, 4),
+        model=answer.model,
+        fingerprint=answer.fingerprint,
+        dialect=answer.dialect,
+        output_limit=output_limit,
+        asked_model=asked_model,
+    )
+
+
+def shown(judgement: Judgement, secrets: Secrets) -> Judgement:
+    """A judgement without secrets: servers and gateways say keys again, models headers."""
+    # Masked first: half a secret may not be known as one.
+    texts: dict[str, Any] = {
+        name: words_of(secrets.masked(getattr(judgement, name)), most)
+        for name, most in _SAID.items()
+    }
+    if judgement.answer is not None:
+        masked = [(grade, secrets.masked(text)) for grade, text in judgement.entries]
+        texts["answer"] = json.dumps(masked, ensure_ascii=False)
+    changed = {name: text for name, text in texts.items() if text != getattr(judgement, name)}
+    return replace(judgement, **changed) if changed else judgement

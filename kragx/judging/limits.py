@@ -1,0 +1,317 @@
+"""What bounds the calls of a judge: how many at once, how many a minute, pauses, and budgets."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+from kragx.errors import UsageError
+from kragx.judging.budget import (
+    Budget,
+    Budgets,
+    Price,
+    Used,
+    in_words,
+    most_tokens,
+    spent_of,
+)
+from kragx.judging.client import Request, Usage
+from kragx.judging.store import Store
+from kragx.judging.tally import Spent
+
+_FLOOR = 0.5  # seconds; no wait is shorter, whatever a server says
+_CEILING = 60.0  # seconds that the random part of a wait grows to
+_OFTEN = 1.0  # seconds between two looks at what others have used
+
+
+def believed(retry_after: float | None, longest: float) -> float:
+    """Seconds that a server wants a pause for; 0 where it does not say, or nothing credible.
+
+    Args:
+        retry_after: what it says; any number, NaN and infinity included.
+        longest: seconds; more is taken for a mistake, and the server is asked when it suits us.
+    """
+    return retry_after if retry_after is not None and 0 < retry_after <= longest else 0.0
+
+
+def wait_before(number: int, floor: float) -> float:
+    """Seconds before another attempt: at least the floor and half a second, and full jitter on top.
+
+    The jitter is drawn evenly from 0 to 1, 2, 4, ... 60 s, so that those who were refused together
+    do not come back together.
+
+    Args:
+        number: of the attempt that failed, from 1.
+        floor: seconds that the server asks for.
+    """
+    return max(_FLOOR, floor) + random.random() * min(_CEILING, 2.0 ** min(number - 1, 10))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A call that may begin.
+
+    Attributes:
+        room: the most that it can use, which is reserved for it.
+        started: when it begins, by the judge's clock.
+    """
+
+    room: Spent
+    started: float
+
+
+class Limits:
+    """When the next call of a judge may begin, over all its runs, in whichever thread.
+
+    No more run at once than the server takes. How many that is is found out as TCP finds it
+    (additive increase, multiplicative decrease): a refusal (429) halves it, an answer adds 1/limit,
+    one more for each full round, up to `concurrency`. What was sent before the limit last fell says
+    nothing about the new one. Calls start `rpm` apart, and not while the server wants a pause.
+
+    Before a call the most that it can use is reserved, so that budgets hold whatever the answers
+    turn out to be; where there is no room for that, the call waits for others to end. What a call
+    without an answer can have used stays reserved.
+
+    Args:
+        budgets: what may not be exceeded.
+        model: that is asked.
+        prices: of models.
+        output_limit: the most tokens of an answer; None if there is no limit.
+        currency: what prices are in.
+        concurrency: the most calls at once.
+        rpm: the most calls a minute; None for no limit.
+        clock, sleep: time.
+
+    Attributes:
+        limit: how many calls may run at once.
+        answered: when the last answer came, by the clock; None before the first.
+        spent: what was used so far.
+        unknown: the most that calls without an answer can have used.
+        shortage: why there was no room for a call; None if there always was.
+        submitted: the most that may be used by what was submitted in batches.
+        fellows: of the other judges of a panel, which share its budget of a run. They ask one after
+            the other: nothing of theirs is on its way while this one asks.
+        name: what the ids of attempts begin with that are counted here.
+    """
+
+    def __init__(
+        self,
+        budgets: Budgets,
+        model: str,
+        prices: Mapping[str, Price],
+        output_limit: int | None = None,
+        *,
+        currency: str = "USD",
+        concurrency: int = 8,
+        rpm: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.limit: float = float(concurrency)
+        self.answered: float | None = None
+        self.spent: Spent = Spent()
+        self.unknown: Spent = Spent()
+        self.shortage: str | None = None
+        self.submitted: Used = Used()
+        self.fellows: Sequence[Limits] = ()
+        self.name: str = os.urandom(6).hex()
+        self._budgets = [budget for budget in budgets.limits if not budget.is_boundless]
+        self._total = next((budget for budget in self._budgets if budget.per == "total"), None)
+        self._stored = StoreSpending(self.name)
+        self._prices, self._price = prices, prices.get(model)
+        self._output_limit, self._concurrency = output_limit, concurrency
+        self._currency = currency
+        self._clock, self._sleep = clock, sleep
+        self._interval = 0.0 if rpm is None else 60.0 / rpm
+        self._next = self._paused_until = self._lowered = self._read_at = float("-inf")
+        self._reserved = Spent()  # for the calls that run
+        # Where a call used more than a call can use, the next one can, too.
+        self._excess = Spent()
+        self._waiting: list[Future[None]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def cost(self) -> float | None:
+        """What was spent so far; None without a price."""
+        return None if self._price is None else self._price.of(self.spent)
+
+    @property
+    def used(self) -> Used:
+        """What was spent so far, and the most that calls without an answer can have."""
+        return Used.of(self.spent + self.unknown, self._price)
+
+    async def enter(self, request: Request, store: Store | None) -> Place | None:
+        """Wait for one's turn; `leave` must follow.
+
+        Args:
+            request: what is asked.
+            store: whose rows count against a budget in total.
+
+        Returns:
+            the place; None if a budget has no room, and no call is on its way that could make some.
+
+        Raises:
+            UsageError: a budget of a cost, and a price that it needs is not known.
+        """
+        at_most = most_tokens(request, self._output_limit)
+        while True:
+            with self._lock:
+                if self._reserved.n_calls < max(1, int(self.limit)):
+                    room = at_most + self._excess
+                    shortage = self._lacking(room, store)
+                    if shortage is None:
+                        self._reserved.add(room)
+                        break
+                    if not self._reserved.n_calls:
+                        self.shortage = shortage
+                        return None
+                turn: Future[None] = Future()
+                self._waiting.append(turn)
+            await asyncio.wrap_future(turn)
+        try:
+            while (pause := self._paused_until - self._clock()) > 0:
+                await self._sleep(pause)
+            with self._lock:
+                now = self._clock()
+                start = max(now, self._next)
+                self._next = start + self._interval
+            if start > now:
+                await self._sleep(start - now)
+        except BaseException:
+            self.leave(room, None)
+            raise
+        return Place(room, self._clock())
+
+    def leave(self, room: Spent, usage: Usage | None) -> Spent:
+        """Replace what was reserved by what was used, which is returned; whoever waits looks."""
+        spent = spent_of(usage)
+        with self._lock:
+            self._reserved.add(-room)
+            self.spent.add(spent)
+            if usage is not None and usage.counting == "most":
+                self.unknown.add(replace(room, n_calls=0, n_calls_without_usage=1))
+            elif usage is not None and usage.counting is None:
+                self._learn(spent, room)
+            waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if turn.set_running_or_notify_cancel():
+                turn.set_result(None)
+        return spent
+
+    def answer(self) -> None:
+        """An answer came."""
+        with self._lock:
+            self.answered = self._clock()
+            self.limit = min(self._concurrency, self.limit + 1 / self.limit)
+
+    def refusal(self, started: float, pause: float = 0.0) -> None:
+        """The server had no room for a call that started then; nothing starts for `pause` s."""
+        with self._lock:
+            if started > self._lowered:
+                self.limit = max(1.0, self.limit / 2)
+                self._lowered = self._clock()
+            self._paused_until = max(self._paused_until, self._clock() + pause)
+
+    def _lacking(self, room: Spent, store: Store | None) -> str | None:
+        """What has no room for a call, in words; None if there is room."""
+        if self._total is not None and time.monotonic() - self._read_at >= _OFTEN:
+            self._stored.read(store, None if self._total.cost is None else self._prices)
+            self._read_at = time.monotonic()
+        for budget in self._budgets:
+            is_total = budget.per == "total"
+            others = (fellow.used for fellow in self.fellows)
+            used = self.used + (self._stored.used if is_total else sum(others, Used()))
+            name = budget.lacking(used + Used.of(self._reserved + room, self._price))
+            if name is None:
+                continue
+            said = budget.says(name, used, self._currency)
+            if is_total and (n := self._stored.waiting.calls):
+                said += f" ({n} questions in open batches are counted at their most)"
+            if n := self.unknown.n_calls_without_usage:
+                said += f" ({n} calls without an answer are counted as the most they are)"
+            if name != "calls":
+                said += f", and another call can take {in_words(name, Used.of(room, self._price))}"
+            return said
+        return None
+
+    def _learn(self, spent: Spent, room: Spent) -> None:
+        for name in ("prompt_tokens", "completion_tokens"):
+            beyond = getattr(spent, name) - getattr(room, name)
+            setattr(self._excess, name, getattr(self._excess, name) + max(0, beyond))
+
+
+class StoreSpending:
+    """What others have used, by a store, for budgets in total.
+
+    Args:
+        name: what the ids of attempts begin with that do not count.
+
+    Attributes:
+        waiting: the most that open batches may take yet.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.waiting: Used = Used()
+        self._name, self._stored, self._last = name, Used(), 0
+
+    @property
+    def used(self) -> Used:
+        """What others used, and open batches may."""
+        return self._stored + self.waiting
+
+    def read(self, store: Store | None, prices: Mapping[str, Price] | None) -> None:
+        """Count what the store got since it was last read.
+
+        Args:
+            store: that everybody shares who shares the budget; None if there is none yet.
+            prices: of models; None where the budget is not of money.
+
+        Raises:
+            UsageError: somebody asked a model whose price is not known.
+        """
+        if store is None:
+            return
+        # What is collected in between counts twice for a moment, rather than not at all.
+        pending = [batch for batch in store.batches.batches() if batch.is_open]
+        self.waiting = sum((batch.most for batch in pending), Used())
+        self._last, groups = store.spent(after=self._last, but=self._name)
+        for (model, is_batch), spent in groups.items():
+            price = None if prices is None else prices.get(model)
+            is_priceless = prices is not None and price is None
+            if is_priceless and spent.prompt_tokens + spent.completion_tokens:
+                raise UsageError(
+                    "judge.budget: of a cost per total all counts that the store has, and "
+                    f"the price of {model!r} is not known",
+                    remedy=f"add judge.prices.{model}: {{input: ..., output: ...}}",
+                )
+            if is_batch and price is not None:
+                price = price.of_batches or price
+            self._stored = self._stored + Used.of(spent, price)
+
+
+def used_of(
+    budgets: Budgets, store: Store | None, prices: Mapping[str, Price]
+) -> list[tuple[Budget, Used]]:
+    """Each limit with what others have used of it by now, open batches included.
+
+    Args:
+        budgets: the limits.
+        store: what everybody shares; None if there is none yet.
+        prices: of models.
+
+    Raises:
+        UsageError: a limit of a cost, and somebody asked a model whose price is not known.
+    """
+    used: list[tuple[Budget, Used]] = []
+    for budget in budgets.limits:
+        spending = StoreSpending()
+        if budget.per == "total":
+            spending.read(store, None if budget.cost is None else prices)
+        used.append((budget, spending.used))
+    return used
