@@ -16,7 +16,6 @@ from kragx.agreement.gullibility import Probe
 from kragx.agreement.label_agreement import Agreement, agree
 from kragx.agreement.label_files import Label
 from kragx.agreement.labels import Labels, Scale, read_labels
-from kragx.agreement.model_families import families as families
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
 from kragx.agreement.probing import probe
 from kragx.agreement.sample import PairToLabel, Sample, draw, from_run, from_store

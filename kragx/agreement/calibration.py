@@ -2,10 +2,9 @@
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
-from operator import itemgetter
+from functools import cache
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -13,11 +12,11 @@ import yaml
 
 from kragx import matchers
 from kragx.agreement.label_files import Label
-from kragx.agreement.labels import of_metadata, other_forms, read_labels
+from kragx.agreement.labels import other_forms, read_labels
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
-from kragx.data import normalise
+from kragx.data import Doc, Gold, normalise
 from kragx.errors import DataError, UsageError, check_whole, nearest
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.matchers import MatchItem
@@ -188,7 +187,7 @@ def _with_ends(estimate: Estimate) -> str:
 
 def calibrate(
     results: object,
-    labels: object = None,
+    labels: object,
     run: object = None,
     *,
     by: By = "kappa",
@@ -205,9 +204,6 @@ def calibrate(
     Args:
         results: the path of a results file; or a gold set, as `evaluate` takes it, with `run`.
         labels: of pairs of a retrieved document and a gold item: what `read_labels` takes or gives.
-            None takes the places in sources that metadata name (``source``, ``start_index``, maybe
-            ``end_index``, of documents and gold): a match shares at least half of the characters
-            of either.
         run: what was retrieved.
         by: what is to be greatest, ``kappa`` or ``f1``.
         positive: the least grade of a label that is a match; None for 1, or the cut of a
@@ -240,16 +236,7 @@ def calibrate(
     check_whole("seed", seed, least=0)
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
-    placed = labels is None
-    if labels is None:
-        labels = tuple(of_metadata(items))
-        if not labels:
-            raise UsageError(
-                "labels: none are given, and no document and gold item of a query say in metadata "
-                "'source' and 'start_index' where they were taken from; name a file with --labels"
-            )
     given_labels = read_labels(labels)
-    placed = placed or given_labels.by_place
     positive = given_labels.positive if positive is None else positive
     if positive is None:
         raise UsageError(
@@ -272,7 +259,9 @@ def calibrate(
     for message in tried[tested.index(chosen)].warned:
         warnings.warn(message, stacklevel=2)
     # Of several the simplest, which comes first.
-    closest = None if placed else min(tested, key=lambda candidate: candidate.mistakes)
+    closest = (
+        None if given_labels.by_place else min(tested, key=lambda candidate: candidate.mistakes)
+    )
     made_by = None if closest is None or closest.mistakes else _decision(closest)
     if made_by is not None:
         honest = replace(honest, value=None, low=None, high=None)
@@ -365,7 +354,8 @@ def resolved(
 ) -> tuple[Ints, Bools, list[Label]]:
     """The labelled pairs, whether each is a match, and the labels of none of them.
 
-    A document that a list repeats, or a gold item, is one pair, not several.
+    A document that a list repeats, or a gold item, is one pair, not several; but the same words
+    without an id may stand in two places of a source, and answer in one of them.
 
     Returns:
         (u, 3) query, document and gold item, by position, -1 for any gold item; (u) whether the
@@ -374,27 +364,36 @@ def resolved(
     Raises:
         DataError: two labels of a pair differ, or none is of a pair.
     """
-    by_query = {item.query.id: (row, item) for row, item in enumerate(items)}
+    by_query = {item.query.id: row for row, item in enumerate(items)}
     by_texts = _by_texts(items) if any(label.query_id is None for label in labels) else {}
-    decisions: dict[_Place, bool] = {}
+    identities = cache(lambda row: _identities(items[row]))
+    decisions: dict[object, tuple[_Place, bool]] = {}
     unused = []
     for label in labels:
         match = label.grade >= positive
         if label.query_id is None:
             places = by_texts.get((_normalised(label.doc_text), _normalised(label.gold_text)), [])
         elif label.query_id in by_query:
-            places = _places(*by_query[label.query_id], label)
+            row = by_query[label.query_id]
+            places = _places(row, items[row], label)
         else:
             places = []
         for place in places:
-            if decisions.setdefault(place, match) == match:
+            docs, golds = identities(place[0])
+            doc, gold = docs[place[1]], golds[place[2]]
+            first, decision = decisions.setdefault((place[0], doc, gold), (place, match))
+            if decision == match:
                 continue
-            if label.query_id is not None:
+            if label.query_id is None:  # a gold item and its alternatives: one match is enough
+                decisions[place[0], doc, gold] = first, True
+            elif place != first and items[place[0]].docs[place[1]].id is None:
+                decisions.setdefault((place[0], doc, gold, match), (place, match))
+            else:
+                again = f" (it repeats rank {first[1] + 1})" if place[1] != first[1] else ""
                 raise DataError(
-                    f"labels: query {label.query_id!r}, rank {place[1] + 1} is labelled twice, and "
-                    "the labels differ; keep one"
+                    f"labels: query {label.query_id!r}, rank {place[1] + 1} is labelled "
+                    f"twice{again}, and the labels differ; keep one"
                 )
-            decisions[place] = True  # a gold item and its alternatives: one that matches is enough
         if not places:
             unused.append(label)
     if not decisions:
@@ -404,8 +403,18 @@ def resolved(
             remedy="; ".join(_in_another_form(unused, items))
             or "check query ids, document ids and ranks",
         )
-    ordered = _once(items, decisions)
-    return np.array(ordered, np.int64), np.array([decisions[place] for place in ordered]), unused
+    pairs, truth = zip(*sorted(decisions.values()), strict=True)
+    return np.array(pairs, np.int64), np.array(truth), unused
+
+
+def _identities(item: MatchItem) -> tuple[list[object], list[object]]:
+    """What tells an item's documents from each other, and its gold; at -1 stands any gold."""
+    docs = [(doc.id, _normalised(doc.text)) for doc in item.docs]
+    golds: list[object] = []
+    for gold in item.query.gold:
+        targets: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
+        golds.append((gold.grade, *((own.id, _normalised(own.text)) for own in targets)))
+    return [*docs], [*golds, None]
 
 
 def _in_another_form(unused: Iterable[Label], items: Iterable[MatchItem]) -> Iterator[str]:
@@ -415,44 +424,6 @@ def _in_another_form(unused: Iterable[Label], items: Iterable[MatchItem]) -> Ite
         (item.query.id, doc) for item in items for doc in ["", *(d.id or "" for d in item.docs)]
     )
     return other_forms(ids, pairs)
-
-
-def _once(items: Sequence[MatchItem], decisions: Mapping[_Place, bool]) -> list[_Place]:
-    """The places of labels in order; of those of one pair the first.
-
-    Raises:
-        DataError: a list repeats a document by id and text, and its labels differ.
-    """
-    firsts: dict[tuple[object, ...], _Place] = {}
-    for row, group in groupby(sorted(decisions), itemgetter(0)):
-        item = items[row]
-        docs = [(doc.id, _normalised(doc.text)) for doc in item.docs]
-        golds = [
-            (
-                gold.grade,
-                *((target.id, _normalised(target.text)) for target in (gold, *gold.alternatives)),
-            )
-            for gold in item.query.gold
-        ]
-        for place in group:
-            _, rank, gold = place
-            pair = (row, docs[rank], None if gold < 0 else golds[gold])
-            first = firsts.setdefault(pair, place)
-            if decisions[first] == decisions[place]:
-                continue
-            if item.docs[rank].id is not None:
-                rank_again, of_first = (
-                    f"rank {candidate[1] + 1}"
-                    + ("" if gold < 0 else f" with gold {candidate[2] + 1}")
-                    for candidate in (place, first)
-                )
-                raise DataError(
-                    f"labels: query {item.query.id!r}, {rank_again} is {of_first} again, and the "
-                    "labels differ; give both the same"
-                )
-            # The same words may stand in two places of a source, and answer in one of them.
-            firsts.setdefault((*pair, decisions[place]), place)
-    return sorted(firsts.values())
 
 
 def _by_texts(items: Iterable[MatchItem]) -> dict[tuple[str | None, str | None], list[_Place]]:

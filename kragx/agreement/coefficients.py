@@ -13,6 +13,7 @@ import numpy as np
 
 from kragx.judging import votes
 from kragx.metrics import Floats
+from kragx.metrics.intervals import Interval, expanded_intervals
 from kragx.printing import phrase
 
 Weights = Literal["nominal", "linear", "quadratic"]
@@ -121,6 +122,33 @@ def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
         },
         **{f"bias.{label}": bias_there for label, bias_there in zip(labels, biases)},
     }
+
+
+def estimated(
+    counts: Floats, labels: Sequence[int], *, confidence: float, resamples: int, seed: int
+) -> tuple[dict[str, float | None], dict[str, Interval | None], dict[str, str]]:
+    """Every statistic, its interval by resampled queries, and why there is none where it lacks.
+
+    Args:
+        counts: (q, l, l) the confusion matrix of each query.
+        labels: as of `statistics`.
+        confidence: of the intervals.
+        resamples: of the bootstrap.
+        seed: the same seed gives the same intervals.
+    """
+    whole = counts.sum(0)
+    values = {name: defined(value) for name, value in statistics(whole, labels).items()}
+    intervals = expanded_intervals(
+        counts,
+        lambda sums: statistics(sums, labels),
+        confidence=confidence,
+        count=resamples,
+        seed=seed,
+    )
+    undefined = {
+        name: why_undefined(name, whole, labels) for name, value in values.items() if value is None
+    }
+    return values, {**intervals, **dict.fromkeys(undefined)}, undefined
 
 
 def title(name: str) -> str:

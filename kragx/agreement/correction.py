@@ -7,7 +7,7 @@ too narrow.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from kragx.agreement import scoring
 from kragx.agreement.labels import Labels, Scale, other_forms, read_sides
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
 from kragx.agreement.sample import drawn_by
+from kragx.agreement.stored_labels import Choice
 from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.data import Run
 from kragx.errors import DataError, UsageError
@@ -165,11 +166,8 @@ def correct(
     scale: object = None,
     least: int = LEAST_QUERIES,
     confidence: float = CONFIDENCE,
-    asks: str | None = None,
-    model: str | None = None,
-    rubric: str | None = None,
-    examples: str | None = None,
     expected: bool = False,
+    **choice: Unpack[Choice],
 ) -> Corrected:
     """Correct the means that a judge's labels give by people's labels of some queries.
 
@@ -185,12 +183,9 @@ def correct(
         scale: of the labels; None for that of the human labels.
         least: fewer labelled queries than this are refused; not below 3.
         confidence: of the intervals.
-        asks: of a judge's store, as for `agree`.
-        model: the same.
-        rubric: the same.
-        examples: the same.
         expected: of a judge's store, whether to take the grades that the model's probabilities
             expect, and the mean of a panel that `model` names so, in place of whole ones.
+        choice: of a judge's store, which of its grades, as for `agree`.
 
     Raises:
         DataError: too few queries are labelled, or not at random, or the judge has labels for none
@@ -200,9 +195,7 @@ def correct(
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     runs = scoring.systems(runs)
-    people, machine, labels = read_sides(
-        human, judge, scale, asks, model, rubric, examples, expected=expected
-    )
+    people, machine, labels = read_sides(human, judge, scale, expected=expected, **choice)
     if drawn_by(human) == "stratified":
         raise DataError(
             f"{people.name}: a stratified sample, with as many pairs of rare grades as of frequent "

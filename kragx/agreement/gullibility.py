@@ -109,18 +109,14 @@ class Probe(Result):
     Attributes:
         baseline: whether it tells what answers a query from what does not, without any addition.
         lifts: one for each variant, then of gold texts for each that must not lower their grade.
-        untried: variants that this judge cannot be asked with, and why.
         origins: where the passages come from, with their numbers.
-        warnings: about model families.
         settings: model, rubric, seed, ...
         judging: what it took (calls, tokens), and what failed.
     """
 
     baseline: Baseline
     lifts: tuple[Lift, ...]
-    untried: Mapping[str, str]
     origins: Mapping[str, int]
-    warnings: tuple[str, ...]
     settings: Mapping[str, Any]
     judging: Tally
 
@@ -299,8 +295,6 @@ class Probe(Result):
         )
         for name in dict.fromkeys(lift.variant for lift in self.lifts):
             yield Line(joined(": ", [name, VARIANTS[name].what]), "dim")
-        for name, why in self.untried.items():
-            yield Line(phrase("{name} was not tried: {reason}", name=name, reason=why))
         if n_missing := self.judging.n_missing:
             judging = plain(self.judging)
             yield warning(
@@ -312,7 +306,6 @@ class Probe(Result):
             )
             yield from map(warning, failure_lines(judging))
         yield from map(Line, panel_remarks(settings, {}))
-        yield from map(warning, self.warnings)
 
 
 def _shares(pair: Interval) -> str:

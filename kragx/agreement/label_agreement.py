@@ -2,21 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from kragx.agreement.before_after import FEW_QUERIES, Change, changed
-from kragx.agreement.coefficients import defined, resting_on, statistics, title, why_undefined
+from kragx.agreement.coefficients import estimated, resting_on, title
 from kragx.agreement.label_files import Pair, Side
-from kragx.agreement.labels import (
-    Labels,
-    Scale,
-    examples_shown,
-    other_forms,
-    read_labels,
-    read_sides,
-)
+from kragx.agreement.labels import Labels, Scale, other_forms, read_labels, read_sides
 from kragx.agreement.scoring import (
     METRIC,
     SystemAgreement,
@@ -25,6 +18,7 @@ from kragx.agreement.scoring import (
     rank_systems,
     scale_notes,
 )
+from kragx.agreement.stored_labels import Choice, examples_shown
 from kragx.comparison.statistics import (
     CONFIDENCE,
     LEAST,
@@ -33,7 +27,6 @@ from kragx.comparison.statistics import (
     SEED,
     Interval,
     check_confidence,
-    expanded_intervals,
 )
 from kragx.data import Run
 from kragx.errors import DataError, check_whole
@@ -182,12 +175,12 @@ class Agreement(Result):
     def _left_out(self) -> Iterator[str]:
         for side, party in _WHO.items():
             if pairs := self.missing[side]:
-                listed = _first(map(" ".join, pairs))
+                listed = _listed(map(" ".join, pairs))
                 yield phrase(
                     "no label by {who}: {n} pairs ({pairs})", who=party, n=len(pairs), pairs=listed
                 )
         if self.out_of_scale:
-            listed = _first(
+            listed = _listed(
                 joined(
                     " ", [_SIDES[label.side], label.query_id, label.document_id, f"{label.grade:g}"]
                 )
@@ -205,12 +198,12 @@ class Agreement(Result):
             )
 
 
-def _first(names: Iterable[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     """The first of many, and how many more there are."""
-    listed = list(names)
-    n_hidden = len(listed) - _LISTED
+    names = list(names)
+    n_hidden = len(names) - _LISTED
     rest = phrase("... and {n} more: --format json lists all", n=n_hidden) if n_hidden > 0 else ""
-    return joined("; ", [*listed[:_LISTED], rest])
+    return joined("; ", [*names[:_LISTED], rest])
 
 
 def agree(
@@ -220,16 +213,12 @@ def agree(
     scale: object = None,
     runs: Sequence[Run] = (),
     metric: str = METRIC,
-    top: int | None = None,
-    asks: str | None = None,
-    model: str | None = None,
-    rubric: str | None = None,
-    examples: str | None = None,
     before: object = None,
     held_out: bool | None = None,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = SEED,
+    **choice: Unpack[Choice],
 ) -> Agreement:
     """Compare a judge's labels with people's.
 
@@ -240,12 +229,6 @@ def agree(
         scale: the labels there are, ``"0-3"`` or ``(0, 3)``; None for that of the human labels.
         runs: systems to rank under both label sets.
         metric: what they are ranked by.
-        top: how many of them are the top; None for half, ten at most.
-        asks: of a judge's store, ``relevance`` or ``support``; None for what it was asked.
-        model: of a judge's store, only this model's grades.
-        rubric: of a judge's store, only grades by this rubric.
-        examples: of a judge's store, only grades with the examples of this name, or ``none``; None
-            for those with examples, if there are any.
         before: the judge's labels before something was changed, to compare with; None for the
             grades without examples in the same store, if these are with some.
         held_out: whether to count only the half of the queries whose labels are never examples;
@@ -253,6 +236,9 @@ def agree(
         confidence: of the intervals.
         resamples: of the bootstrap over queries.
         seed: the same seed gives the same intervals.
+        choice: of a judge's store, which of its grades: ``asks``, ``model``, ``rubric`` and
+            ``examples``, as for `read_labels`; without ``examples`` those with some, if there are
+            any.
 
     Raises:
         DataError: a file is broken, a pair has two different labels, or no pair has a label from
@@ -269,98 +255,51 @@ def agree(
     check_confidence(confidence)
     check_whole("resamples", resamples, most=MOST_RESAMPLES)
     check_whole("seed", seed, least=0)
-    choice: dict[str, Any] = {"asks": asks, "model": model, "rubric": rubric}
-    names = examples_shown(judge, **choice)
-    if examples is None and len(names - {NO_EXAMPLES}) == 1:
-        (examples,) = names - {NO_EXAMPLES}
-    with_examples = examples not in (None, NO_EXAMPLES)
-    people, machine, labels = read_sides(human, judge, scale, examples=examples, **choice)
+    names = examples_shown(judge, choice)
+    if choice.get("examples") is None and len(names - {NO_EXAMPLES}) == 1:
+        (choice["examples"],) = names - {NO_EXAMPLES}
+    shown = choice.get("examples")
+    shown = None if shown == NO_EXAMPLES else shown
+    people, machine, labels = read_sides(human, judge, scale, **choice)
     earlier = None
+    without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
     if before is not None:
-        earlier = read_labels(before, "judge", **choice)
-    elif with_examples and NO_EXAMPLES in names:
-        earlier = read_labels(judge, "judge", examples=NO_EXAMPLES, **choice)
+        earlier = read_labels(before, "judge", **without)
+    elif shown is not None and NO_EXAMPLES in names:
+        earlier = read_labels(judge, "judge", **without)
         earlier = replace(earlier, name=f"{earlier.name} without examples")
-    if held_out := with_examples if held_out is None else held_out:
+    is_halved = shown is not None if held_out is None else held_out
+    if is_halved:
         people, machine = map(held_out_half, (people, machine))
-    sides: dict[Side, Labels] = {"human": people, "judge": machine}
-    out_of_scale = tuple(
-        OutOfScale(side, *pair, grade)
-        for side, side_labels in sides.items()
-        for pair, grade in side_labels.grades.items()
-        if grade not in labels
-    )
-    missing: dict[Side, tuple[Pair, ...]] = {
-        "human": tuple(pair for pair in machine.grades if pair not in people.grades),
-        "judge": tuple(pair for pair in people.grades if pair not in machine.grades),
-    }
-    common = [
-        pair
-        for pair, grade in people.grades.items()
-        if grade in labels and machine.grades.get(pair) in labels
-    ]
-    if held_out and not common:
-        raise DataError(
-            "no pair of the held-out half of the queries has a label from both sides",
-            remedy="label more queries (kragx judge label), and let the judge grade them; or count "
-            "all (--all-queries)",
-        )
-    if not common:
-        off = f"; {len(out_of_scale)} labels are not on the scale of {labels}"
-        firsts = [
-            "{} has query {!r}, document {!r}".format(side.name, *next(iter(side.grades)))
-            for side in (people, machine)
-        ]
-        raise DataError(
-            f"no pair has a label from both sides{off if out_of_scale else ''}. "
-            f"{', '.join(firsts)}: pairs are joined by query id and document id",
-            remedy="; ".join(other_forms(*missing.values())),
-        )
+    sides = _Sides(people, machine, labels)
+    common = sides.common(held_out=is_halved)
     compared = [] if earlier is None else [p for p in common if earlier.grades.get(p) in labels]
     if before is not None and not compared:
         raise DataError(f"no pair that is compared has a label in {earlier and earlier.name}")
     n_without, common = len(common) - len(compared), compared or common
-    counts = _counts(common, people, machine, labels)
-    matrix = counts.sum(0)
-    values = {
-        name: defined(statistic) for name, statistic in statistics(matrix, labels.labels).items()
-    }
-    intervals = expanded_intervals(
-        counts,
-        lambda sums: statistics(sums, labels.labels),
-        confidence=confidence,
-        count=resamples,
-        seed=seed,
-    )
+    counts = sides.counts(common, machine)
     drawing: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     change = None
     if earlier is not None and compared:
-        first = _counts(common, people, earlier, labels)
+        first = sides.counts(common, earlier)
         change = changed(
             first, counts, labels.labels, judge=earlier.name, n_without=n_without, **drawing
         )
+    values, intervals, undefined = estimated(counts, labels.labels, **drawing)
     agreement = Agreement(
         scale=labels,
         pairs=len(common),
         queries=len(counts),
-        confusion=tuple(tuple(map(int, row)) for row in matrix),
+        confusion=tuple(tuple(map(int, row)) for row in counts.sum(0)),
         values=values,
-        intervals={
-            name: None if values[name] is None else ends for name, ends in intervals.items()
-        },
-        undefined={
-            name: why_undefined(name, matrix, labels.labels)
-            for name, value in values.items()
-            if value is None
-        },
-        missing=missing,
-        out_of_scale=out_of_scale,
-        n_repeated={name: side.n_repeated for name, side in sides.items()},
+        intervals=intervals,
+        undefined=undefined,
+        missing=sides.missing,
+        out_of_scale=sides.out_of_scale,
+        n_repeated={"human": people.n_repeated, "judge": machine.n_repeated},
         notes=(),
         systems=(
-            rank_systems(people, machine, runs, labels, values, metric=metric, top=top)
-            if runs
-            else None
+            rank_systems(people, machine, runs, labels, values, metric=metric) if runs else None
         ),
         change=change,
         settings={
@@ -369,8 +308,8 @@ def agree(
             **drawing,
             "unit": "query",
             "method": "expanded percentile bootstrap",
-            "examples": examples if with_examples else None,
-            "held_out": held_out,
+            "examples": shown,
+            "held_out": is_halved,
         },
     )
     return replace(agreement, notes=tuple(_notes(agreement, counts)))
@@ -382,23 +321,81 @@ def held_out_half(labels: Labels) -> Labels:
     return replace(labels, grades=grades)
 
 
-def _counts(pairs: Sequence[Pair], human: Labels, judge: Labels, scale: Scale) -> Floats:
-    """(q, l, l) the confusion matrix of each query."""
-    rows: dict[str, int] = {}
-    row_of = np.array([rows.setdefault(query, len(rows)) for query, _ in pairs])
-    size = len(scale.labels)
-    human_rows, judge_columns = (
-        np.array([side.grades[pair] for pair in pairs], int) - scale.low for side in (human, judge)
-    )
-    # Query, row and column as one number, so that one pass counts every cell.
-    cells = (row_of * size + human_rows) * size + judge_columns
-    counts = np.bincount(cells, minlength=len(rows) * size**2)
-    return counts.reshape(len(rows), size, size).astype(np.float64)
+@dataclass(frozen=True)
+class _Sides:
+    """People's labels and the judge's, on a scale."""
+
+    human: Labels
+    judge: Labels
+    scale: Scale
+
+    @property
+    def missing(self) -> dict[Side, tuple[Pair, ...]]:
+        """For each side the pairs that only the other one has labelled."""
+        human, judge = self.human.grades, self.judge.grades
+        return {
+            "human": tuple(pair for pair in judge if pair not in human),
+            "judge": tuple(pair for pair in human if pair not in judge),
+        }
+
+    @property
+    def out_of_scale(self) -> tuple[OutOfScale, ...]:
+        """Labels of either side that are not on the scale."""
+        sides: dict[Side, Labels] = {"human": self.human, "judge": self.judge}
+        return tuple(
+            OutOfScale(side, *pair, grade)
+            for side, labels in sides.items()
+            for pair, grade in labels.grades.items()
+            if grade not in self.scale
+        )
+
+    def common(self, *, held_out: bool) -> list[Pair]:
+        """The pairs with a label on the scale from both sides.
+
+        Raises:
+            DataError: there is none.
+        """
+        human, judge = self.human.on(self.scale).grades, self.judge.grades
+        common = [pair for pair in human if judge.get(pair) in self.scale]
+        if common:
+            return common
+        if held_out:
+            raise DataError(
+                "no pair of the held-out half of the queries has a label from both sides",
+                remedy="label more queries (kragx judge label), and let the judge grade them; or "
+                "count all (--all-queries)",
+            )
+        n_off = len(self.out_of_scale)
+        off = f"; {n_off} labels are not on the scale of {self.scale}" if n_off else ""
+        firsts = [
+            "{} has query {!r}, document {!r}".format(side.name, *next(iter(side.grades)))
+            for side in (self.human, self.judge)
+        ]
+        raise DataError(
+            f"no pair has a label from both sides{off}. {', '.join(firsts)}: pairs are joined by "
+            "query id and document id",
+            remedy="; ".join(other_forms(*self.missing.values())),
+        )
+
+    def counts(self, pairs: Sequence[Pair], judge: Labels) -> Floats:
+        """(q, l, l) the confusion matrix of each query, with a judge's labels."""
+        rows: dict[str, int] = {}
+        cells = (
+            np.array([rows.setdefault(query, len(rows)) for query, _ in pairs]),
+            *(
+                np.array([labels.grades[pair] for pair in pairs], int) - self.scale.low
+                for labels in (self.human, judge)
+            ),
+        )
+        size = len(self.scale.labels)
+        counts = np.zeros((len(rows), size, size))
+        np.add.at(counts, cells, 1)
+        return counts
 
 
 def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
     """What a reader must know; `counts` is the confusion matrix of each query, (q, l, l)."""
-    scale = agreement.scale
+    scale, change = agreement.scale, agreement.change
     if scale.inferred and agreement.out_of_scale:
         yield phrase(
             "the scale, {scale}, was taken from the human labels; if labels that are listed as "
@@ -406,7 +403,7 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
             scale=str(scale),
         )
     if agreement.values["kappa"] is not None:
-        matrix = np.array(agreement.confusion)
+        matrix = counts.sum(0)
         for side, sums in ((_WHO["human"], matrix.sum(1)), (_WHO["judge"], matrix.sum(0))):
             if (sums > 0).sum() == 1:
                 yield phrase(
@@ -416,20 +413,11 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
                 )
     yield from _of_intervals(agreement, counts)
     yield from other_forms(*agreement.missing.values())
-    if agreement.settings["held_out"]:
-        yield phrase(
-            "of all labels only those of the held-out half of the queries, never examples, count"
-        )
-    if agreement.change is not None and agreement.change.n_without:
+    if change is not None and change.n_without:
         yield phrase(
             "not compared, as {judge} has no label of them: {n} pairs",
-            judge=agreement.change.judge,
-            n=agreement.change.n_without,
-        )
-    if agreement.settings["examples"] and agreement.change is None:
-        yield phrase(
-            "how the judge agreed without examples is not in the store: a run without "
-            "judge.examples puts it there"
+            judge=change.judge,
+            n=change.n_without,
         )
     if agreement.systems is not None:
         yield from scale_notes(scale)
@@ -438,28 +426,28 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
 def _of_intervals(agreement: Agreement, counts: Floats) -> Iterator[str]:
     """Why there are none, or how rough they are; `counts` as of `_notes`."""
     values, intervals, n_queries = agreement.values, agreement.intervals, agreement.queries
-    if n_queries == 1:
-        yield phrase("all pairs belong to one query: no interval, as nothing can be resampled")
-    elif n_queries < FEW_QUERIES:
+    if n_queries < LEAST:
+        yield phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST)
+        return
+    alike = [name for name, value in values.items() if value is not None and not intervals[name]]
+    if alike:
+        yield phrase(
+            "no interval, as every resample gives the same value: {names}",
+            names=joined("; ", map(title, alike)),
+        )
+    if n_queries < FEW_QUERIES:
         yield phrase(
             "{n} queries are few: intervals are rough below {few} queries",
             n=n_queries,
             few=FEW_QUERIES,
         )
-    alike = [name for name, value in values.items() if value is not None and not intervals[name]]
-    if 1 < n_queries < LEAST:
-        yield phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST)
-    elif n_queries > 1 and alike:
-        yield phrase(
-            "no interval, as every resample gives the same value: {names}",
-            names=joined("; ", map(title, alike)),
-        )
+        return
     rough = [
         name
         for name, n_resting in resting_on(counts, agreement.scale.labels).items()
         if intervals[name] is not None and n_resting < FEW_QUERIES
     ]
-    if n_queries >= FEW_QUERIES and rough:
+    if rough:
         yield phrase(
             "rough intervals, as fewer than {few} queries have such human labels: {names}",
             few=FEW_QUERIES,

@@ -6,7 +6,7 @@
 | `matrix`  | JSON Lines as ``kragx match`` writes them: query_id, matched (n x m)                |
 | `offsets` | JSON Lines: query_id, chunk_chars (n), gold_chars (m), overlap_chars (n x m)        |
 | `qrels`   | TREC qrels: query, document id, grade; of a document with any of the query's gold   |
-| `store`   | a judgement store: a judge's grades and people's                                    |
+| `store`   | a judgement store: a judge's grades and people's (`kragx.agreement.stored_labels`)  |
 | `gold`    | a gold or results file of any format: the grades of its gold                        |
 
 `rank` and `gold` count from 1. A label is 0 or 1, true or false, or a grade.
@@ -27,11 +27,7 @@ from kragx.data.formats.tabular import filled, read_csv
 from kragx.data.formats.trec import iter_qrels
 from kragx.data.text import Mender, read_number
 from kragx.errors import DataError, UsageError, inside, nearest, shorten
-from kragx.judging import Store
 from kragx.judging.keys import key_of
-from kragx.judging.store import Address
-from kragx.judging.store.qrels import Graded, examples_of, graded_once, grades, models_of
-from kragx.judging.store.wordings import is_named, named, wording_of
 
 Pair = tuple[str, str]
 """A query id and a document id."""
@@ -126,14 +122,12 @@ def _by_record(
             for name, value in record.items()
             if value is not None and str(value).strip() != ""
         }
-        try:
+        with inside(path=f"{path}:{line}"):
             for name in fields.keys() & _IDS:
                 with inside(name):
                     fields[name] = clean_id(fields[name], Mender())
             for label in read(_required(fields, "query_id"), fields):
                 yield replace(label, place=f"line {line}")
-        except DataError as error:
-            raise error.within(path=f"{path}:{line}") from None
 
 
 def _required(fields: Mapping[str, Any], name: str) -> Any:
@@ -185,6 +179,7 @@ def _of_matrix(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
 
 
 def _of_offsets(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
+    """A match shares at least half of the characters of either one."""
     chunks, golds = (
         _list(record, name, (int, float), "numbers") for name in ("chunk_chars", "gold_chars")
     )
@@ -196,15 +191,10 @@ def _of_offsets(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
             "numbers (as 'gold_chars')"
         )
     matched = [
-        [shares_half(shared, chunk, gold) for shared, gold in zip(row, golds)]
+        [shared > 0 and 2 * shared >= min(chunk, gold) for shared, gold in zip(row, golds)]
         for row, chunk in zip(rows, chunks)
     ]
     yield from _of_matrix(query_id, {"matched": matched})
-
-
-def shares_half(shared: float, chunk: float, gold: float) -> bool:
-    """A match by offsets: at least half of the characters of either one are shared."""
-    return shared > 0 and 2 * shared >= min(chunk, gold)
 
 
 def _list(record: Mapping[str, Any], name: str, kinds: type | tuple[type, ...], noun: str) -> Any:
@@ -271,92 +261,3 @@ def of_mapping(source: Mapping[Any, Any]) -> Iterator[Label]:
                     "finite number"
                 )
             yield Label(float(grade), str(query), doc_id=str(document))
-
-
-def of_store(
-    address: Address,
-    side: Side | None,
-    asks: str | None,
-    model: str | None,
-    rubric: str | None,
-    examples: str | None = None,
-    *,
-    expected: bool = False,
-) -> Iterator[Label]:
-    """People's labels in a store, or its judge's grades, or whatever calibrates a match.
-
-    Raises:
-        DataError: there is no such store, or nothing of the kind in it.
-        UsageError: several models or rubrics graded, or both questions were asked: these are not
-            one set of labels.
-    """
-    with Store(address, make=False) as store:
-        if side is None:
-            yield from _of_judge_and_people(store, asks, model, rubric, examples)
-        elif side == "judge":
-            asks = asks or asked_in(store)
-            choice: dict[str, Any] = {"model": model, "rubric": rubric, "examples": examples}
-            yield from _of_pairs(grades(store, asks=asks, human=False, expected=expected, **choice))
-        elif people := store.labels():
-            yield from _of_pairs(people)
-        else:
-            raise DataError(
-                f"{address}: the store holds no human label; bring some in: kragx judge store "
-                "import HUMAN.qrels"
-            )
-
-
-def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
-    for (query_id, doc_id), grade in labels.items():
-        yield Label(float(grade), query_id, doc_id=doc_id)
-
-
-def asked_in(store: Store) -> str:
-    """What the judge of a store was asked: relevance, support, or a `UsageError` if both."""
-    kinds = {
-        record["question"]["asks"]
-        for record in store.records()
-        if record["question"] is not None and record["pairs"]
-    }
-    if len(kinds) > 1:
-        raise UsageError(
-            f"--asks: the judge of {store.address} was asked for {' and '.join(sorted(kinds))}; "
-            "name one of them"
-        )
-    return str(next(iter(kinds), "relevance"))
-
-
-def examples_in(store: Store, asks: str | None, model: str | None, rubric: str | None) -> set[str]:
-    """The names of the examples that grades of a judge were given with; `NO_EXAMPLES` for none."""
-    asks, models = asks or asked_in(store), models_of(model)
-    rubric_name = None if rubric is None else named(rubric)
-    return {
-        examples_of(question)
-        for record in store.records()
-        if (question := record["question"]) is not None
-        and record["pairs"]
-        and "grade" in record
-        and question["asks"] == asks
-        and (models is None or question["client"].get("model") in models)
-        and (rubric_name is None or is_named(wording_of(question), rubric_name))
-    }
-
-
-def _of_judge_and_people(
-    store: Store, asks: str | None, model: str | None, rubric: str | None, examples: str | None
-) -> Iterator[Label]:
-    """Grades of support, which are of a document and a gold text; without any, of relevance."""
-    kinds = ("support", "relevance") if asks is None else (asks,)
-    judged = (graded_once(store, kind, model, rubric, examples) for kind in kinds)
-    graded: list[Graded] = next(filter(None, judged), [])
-    support = any(answer.question["asks"] == "support" for answer in graded)
-    people = {} if support else store.labels()
-    for answer in graded:
-        document, gold = answer.question["document"], answer.question["gold"]
-        if support:
-            yield Label(answer.grade, doc_text=document, gold_text=gold)
-            continue
-        for query_id, doc_id in answer.pairs:
-            if (query_id, doc_id) not in people:
-                yield Label(answer.grade, query_id, doc_text=document)
-    yield from _of_pairs(people)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 from unicodedata import normalize
 
 from kragx.agreement.label_files import (
@@ -15,21 +15,15 @@ from kragx.agreement.label_files import (
     Label,
     Pair,
     Side,
-    examples_in,
     of_dataset,
     of_mapping,
-    of_store,
     recognised,
-    shares_half,
 )
+from kragx.agreement.stored_labels import Choice, cut_of, of_store
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
 from kragx.errors import DataError, UsageError, nearest, shorten
-from kragx.judging import Store
-from kragx.judging.rubric import read_rubric
 from kragx.judging.store import Address, is_url
-from kragx.judging.store.wordings import built_in_of, is_file, wording_of
-from kragx.matchers import MatchItem
 from kragx.printing import phrase
 
 MOST_LABELS = 101
@@ -163,11 +157,8 @@ def read_labels(
     side: Side | None = None,
     *,
     format: str | None = None,  # noqa: A002  # the word of the commands
-    asks: str | None = None,
-    model: str | None = None,
-    rubric: str | None = None,
-    examples: str | None = None,
     expected: bool = False,
+    **choice: Unpack[Choice],
 ) -> Labels:
     """Read labels.
 
@@ -179,14 +170,10 @@ def read_labels(
             judge's grades. None takes labels of any kind; of a store the judge's grades of support,
             or of relevance with people's in their place.
         format: of a file, one of `FORMATS`; None recognises it.
-        asks: of a store: ``relevance``, or ``support``, where a document's grade is its best over
-            the query's gold texts; None for what the judge was asked.
-        model: of a store: only the grades of this model.
-        rubric: of a store: only the grades by this rubric.
-        examples: of a store: only the grades with the examples of this name; ``none`` for those
-            without any.
         expected: of a store and its judge: whether the grades that the model's probabilities
             expect are wanted where there are some, and the mean of a panel.
+        choice: of a store, which of its judge's grades: ``asks``, ``model``, ``rubric`` and
+            ``examples`` (`kragx.agreement.stored_labels.Choice`).
 
     Raises:
         DataError: the file is broken or holds no label, or a pair has two different labels: all
@@ -209,20 +196,18 @@ def read_labels(
         case Mapping():
             labels = collected(of_mapping(source), "labels")
         case str() | Path():
-            path = Path(source)
-            format = "store" if is_url(source) else format or recognised(path)  # noqa: A001
-            if format == "store":
+            kind = "store" if is_url(source) else format or recognised(Path(source))
+            if kind == "store":
                 address = Address.of(source)
-                rows = of_store(address, side, asks, model, rubric, examples, expected=expected)
-                cut = _cut_of(address, side, rubric)
+                rows = of_store(address, side, choice, expected=expected)
+                cut = cut_of(address, side, choice.get("rubric"))
                 labels = replace(collected(rows, str(address)), positive=cut)
-            elif format in READERS:
-                labels = collected(READERS[format](path), str(path))
-                labels = replace(labels, by_place=format == "offsets")
+            elif kind in READERS:
+                labels = collected(READERS[kind](Path(source)), str(Path(source)))
+                labels = replace(labels, by_place=kind == "offsets")
             else:
-                raise UsageError(
-                    f"unknown value {format!r}", field="format", remedy=nearest(format, FORMATS)
-                )
+                remedy = nearest(kind, FORMATS)
+                raise UsageError(f"unknown value {kind!r}", field="format", remedy=remedy)
         case Sequence() if all(isinstance(label, Label) for label in source):
             labels = collected(source, "labels")
         case _:
@@ -239,52 +224,12 @@ def read_labels(
     return labels
 
 
-def examples_shown(
-    source: object, asks: str | None, model: str | None, rubric: str | None
-) -> set[str]:
-    """The names of the examples with which a store's judge graded; none of any other source."""
-    if not isinstance(source, (str, Path)):
-        return set()
-    if not is_url(source) and recognised(Path(source)) != "store":
-        return set()
-    with Store(source, make=False) as store:
-        return examples_in(store, asks, model, rubric)
-
-
-def _cut_of(address: Address, side: Side | None, rubric: str | None) -> float | None:
-    """The least grade that is a match by the rubric of a store's judge."""
-    if rubric is not None and is_file(rubric):
-        return read_rubric(rubric).match_from
-    if side is not None:  # labels that are held against others, as they are
-        return 2.0
-    with Store(address, make=False) as store:
-        questions = [record["question"] or {} for record in store.records() if "grade" in record]
-    ids = {wording_of(question)[0] for question in questions if question}
-    rubrics = [built_in_of(id_) for id_ in (ids if rubric is None else [rubric])]
-    return None if None in rubrics else 2.0
-
-
 def read_sides(
-    human: object,
-    judge: object,
-    scale: object,
-    asks: str | None,
-    model: str | None,
-    rubric: str | None,
-    examples: str | None = None,
-    *,
-    expected: bool = False,
+    human: object, judge: object, scale: object, *, expected: bool = False, **choice: Unpack[Choice]
 ) -> tuple[Labels, Labels, Scale]:
     """The human labels, the judge's, and their scale; arguments as of `read_labels`."""
     people = read_labels(human, "human")
-    choice: dict[str, Any] = {
-        "asks": asks,
-        "model": model,
-        "rubric": rubric,
-        "examples": examples,
-        "expected": expected,
-    }
-    machine = read_labels(judge, "judge", **choice)
+    machine = read_labels(judge, "judge", expected=expected, **choice)
     return people, machine, read_scale(scale, people)
 
 
@@ -333,32 +278,3 @@ def collected(rows: Iterable[Label], name: str) -> Labels:
         rest = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
         raise DataError("\n  ".join([head, *lines[:_LISTED], *rest]))
     return Labels(grades, file_name(name), len(rows) - len(grades))
-
-
-_Stretch = tuple[str, int, int]  # source, start, end
-
-
-def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:
-    """Labels of the pairs whose places in their sources are both known."""
-    for item in items:
-        golds = [_stretch(gold.text, gold.metadata) for gold in item.query.gold]
-        for rank, doc in enumerate(item.docs, start=1):
-            chunk = _stretch(doc.text, doc.metadata)
-            for number, gold in enumerate(golds, start=1):
-                if chunk is not None and gold is not None:
-                    yield Label(float(_match(chunk, gold)), item.query.id, rank=rank, gold=number)
-
-
-def _match(chunk: _Stretch, gold: _Stretch) -> bool:
-    (source, start, end), (gold_source, gold_start, gold_end) = chunk, gold
-    return source == gold_source and shares_half(
-        min(end, gold_end) - max(start, gold_start), end - start, gold_end - gold_start
-    )
-
-
-def _stretch(text: str | None, metadata: Mapping[str, Any]) -> _Stretch | None:
-    source, start = metadata.get("source"), metadata.get("start_index")
-    end = metadata.get("end_index", None if text is None or start is None else start + len(text))
-    if source is None or not isinstance(start, int) or not isinstance(end, int) or end <= start:
-        return None
-    return str(source), start, end

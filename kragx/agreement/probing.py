@@ -12,8 +12,7 @@ import numpy as np
 from kragx.agreement.coefficients import defined, ratio
 from kragx.agreement.gullibility import Baseline, Kind, Lift, Probe
 from kragx.agreement.labels import gold_texts
-from kragx.agreement.model_families import kinship
-from kragx.agreement.variants import VARIANTS, chosen, untried
+from kragx.agreement.variants import VARIANTS, chosen
 from kragx.comparison.statistics import (
     CONFIDENCE,
     MOST_RESAMPLES,
@@ -55,7 +54,6 @@ def probe(
     passages: int = PASSAGES,
     variants: Iterable[str] | None = None,
     asks: Asks | None = None,
-    models: Mapping[str, str] | None = None,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -70,8 +68,6 @@ def probe(
             queries its best graded gold text.
         variants: which of `VARIANTS` to try; None for all.
         asks: what the judge is asked; None for what its own rubric asks, else ``relevance``.
-        models: other models by their part, ``{"reranker": ..., "generator": ...}``, to warn of a
-            judge of the same family.
         confidence: that all intervals hold together (Bonferroni).
         resamples: of the bootstrap over queries.
         seed: of what is drawn.
@@ -89,14 +85,12 @@ def probe(
     drawn = irrelevant(dataset, passages, seed, support=asks == "support")
     drawn += own_golds(passage.query for passage in drawn)
     plain_questions = [_question(judge, passage, asks) for passage in drawn]
-    names_wanted = chosen(variants)
-    why_not = untried([question.rubric for question in plain_questions])
-    names = [name for name in names_wanted if name not in why_not]
+    names = chosen(variants)
     of_gold = np.array([passage.kind == "gold" for passage in drawn])
     also_of_gold = np.array([True, *(VARIANTS[name].of_gold for name in names)])
     is_asked = ~of_gold[:, None] | also_of_gold  # plain, and with each variant
     questions = [
-        VARIANTS[names[column - 1]].change(
+        VARIANTS[names[column - 1]].of(
             plain_questions[row], drawn[row].query.text or "", random.Random(f"{seed} {row}")
         )
         if column
@@ -122,13 +116,7 @@ def probe(
     return Probe(
         baseline=graded.baseline(top),
         lifts=tuple(graded.lift(name, kind) for kind, name in pairs),
-        untried={name: why for name, why in why_not.items() if name in names_wanted},
         origins=Counter(passage.origin for passage in drawn),
-        warnings=tuple(
-            dict.fromkeys(
-                text for member in judge.members for text in kinship(member.model, models or {})
-            )
-        ),
         settings={
             "model": judge.model,
             "asks": asks,
@@ -137,7 +125,6 @@ def probe(
             "variants": names,
             "n_passages": int((~of_gold).sum()),
             "n_queries": int(graded.query.max()) + 1,
-            "models": dict(models or {}),
             "confidence": confidence,
             "confidence_of_each": level,
             "resamples": resamples,

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from kragx.agreement.label_files import Pair, asked_in, document_name
+from kragx.agreement.label_files import Pair, document_name
 from kragx.agreement.labels import gold_texts
+from kragx.agreement.stored_labels import Choice, asked_in, grades_by
 from kragx.comparison.statistics import SEED
 from kragx.data import Doc, GoldDataset, Run
 from kragx.data.formats.jsonl import read_records, write_records
 from kragx.errors import DataError, check_whole
 from kragx.judging import Store
 from kragx.judging.store import Address
-from kragx.judging.store.qrels import grades
 
 PAIRS = 50
 """How many pairs are drawn unless told otherwise: about a quarter of an hour's work."""
@@ -242,14 +242,7 @@ def from_run(
     return list(pairs.values())
 
 
-def from_store(
-    address: str | Path | Address,
-    *,
-    asks: str | None = None,
-    model: str | None = None,
-    rubric: str | None = None,
-    examples: str | None = None,
-) -> list[PairToLabel]:
+def from_store(address: str | Path | Address, **choice: Unpack[Choice]) -> list[PairToLabel]:
     """What a judge was asked, with its grade; what failed has none and may be drawn all the same.
 
     Raises:
@@ -259,9 +252,8 @@ def from_store(
     documents: dict[Pair, str] = {}
     against: dict[Pair, dict[str, None]] = {}  # in order, each text once
     with Store(address, make=False) as store:
-        asks = asks or asked_in(store)
-        choice: dict[str, Any] = {"model": model, "rubric": rubric, "examples": examples}
-        graded = grades(store, asks=asks, human=False, **choice)
+        asks = choice.get("asks") or asked_in(store)
+        graded = grades_by(store, choice)
         for record in store.records():
             question = record["question"]
             if question is None or question["asks"] != asks:

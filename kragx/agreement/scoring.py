@@ -10,7 +10,7 @@ from kragx.agreement.label_files import document_name
 from kragx.agreement.labels import Labels, Scale
 from kragx.comparison.statistics import Interval
 from kragx.data import Gold, GoldDataset, Query, Run
-from kragx.errors import DataError, UsageError, check_whole
+from kragx.errors import DataError, UsageError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
@@ -151,10 +151,10 @@ class SystemAgreement(Result):
         judged: the share of each system's documents within the cut that either side has labelled,
             as (human, judge): judged@k, the mean over the queries that found something.
         n_queries: the queries that both sides have labels for.
-        tau: Kendall's tau-b over all systems; None where it is undefined.
-        top: the names of the best systems by the human labels.
+        tau: Kendall's tau-b over all systems; None where one side scores all of them the same.
+        top: the names of the best systems by the human labels: half of them, ten at most, and
+            those that are as good as the last of these.
         tau_top: tau-b among those.
-        undefined: why a tau is None.
         kappa, kappa_quadratic: of the labels: whoever takes only this part takes them with the tau.
     """
 
@@ -166,7 +166,6 @@ class SystemAgreement(Result):
     tau: float | None
     top: tuple[str, ...]
     tau_top: float | None
-    undefined: Mapping[str, str]
     kappa: float | None
     kappa_quadratic: float | None
 
@@ -198,9 +197,8 @@ class SystemAgreement(Result):
                 kappa=number(self.kappa),
             )
         )
-        for name, reason in self.undefined.items():
-            words = phrase("tau-b of all systems") if name == "tau" else phrase("tau-b of the top")
-            yield warning(phrase("{name}: no value: {reason}", name=words, reason=reason))
+        if self.tau is None or self.tau_top is None:
+            yield warning(phrase("no tau-b where one side scores all systems the same"))
 
 
 def rank_systems(
@@ -211,7 +209,6 @@ def rank_systems(
     agreement: Mapping[str, float | None],
     *,
     metric: str = METRIC,
-    top: int | None = None,
 ) -> SystemAgreement:
     """Score every run under both label sets, over the queries that both have labels for.
 
@@ -222,8 +219,6 @@ def rank_systems(
         scale: what is no label on it is left out.
         agreement: of the labels, by the statistic's name.
         metric: a metric string.
-        top: how many systems are the top; None for half of them, ten at most. Systems as good as
-            the last of them belong to it too.
 
     Raises:
         UsageError: fewer than two runs, names that are equal, or a metric that does not exist.
@@ -232,7 +227,6 @@ def rank_systems(
     runs = systems(runs)
     if len(runs) < 2:
         raise UsageError("runs: one system has no ranking; give at least two")
-    check_whole("top", 2 if top is None else top, least=2)
     common = [query for query in human.queries if query in judge.queries]
     if not common:
         raise DataError("runs: no query has labels from both sides")
@@ -244,12 +238,8 @@ def rank_systems(
     human_means, judge_means = (
         np.round([_mean(evaluation) for evaluation in side], 12) for side in (by_people, by_judge)
     )
-    size = min(10, ceil(len(runs) / 2)) if top is None else min(top, len(runs))
-    in_top = human_means >= np.sort(human_means)[::-1][max(size, 2) - 1]
-    taus = {
-        "tau": kendall_tau_b(human_means, judge_means),
-        "tau_top": kendall_tau_b(human_means[in_top], judge_means[in_top]),
-    }
+    size = max(2, min(10, ceil(len(runs) / 2)))
+    in_top = human_means >= np.sort(human_means)[::-1][size - 1]
     order = np.argsort(-human_means, kind="stable")
     return SystemAgreement(
         metric=next(iter(by_people[0].mean)),
@@ -260,13 +250,9 @@ def rank_systems(
             for row in order
         },
         n_queries=len(common),
+        tau=kendall_tau_b(human_means, judge_means),
         top=tuple(runs[row].name for row in order if in_top[row]),
-        undefined={
-            name: phrase("one side scores all of these systems the same")
-            for name, tau in taus.items()
-            if tau is None
-        },
-        **taus,
+        tau_top=kendall_tau_b(human_means[in_top], judge_means[in_top]),
         kappa=agreement["kappa"],
         kappa_quadratic=agreement["kappa_quadratic"],
     )

@@ -96,8 +96,6 @@ def material(
         "repeat": repeat,
     }
     # What is new enters only where it is used, so that earlier keys stay what they are.
-    if question.document_first:
-        about["document_first"] = True
     if question.examples:
         digests = [digest_of_example(example) for example in question.examples]
         name = question.examples_name

@@ -54,7 +54,6 @@ class Question:
         gold: the gold text (support).
         reference: a reference answer, if there is one (relevance), and the rubric's prompt shows
             it: what is not shown is nothing that a judgement depends on.
-        document_first: whether the document stands before the other texts, as a probe asks.
         facts: what is looked for in the document (holds).
         most: how many facts may be taken from the document (nuggets).
         kind: what is to be asked about the document (questions), in words of the rules.
@@ -67,7 +66,6 @@ class Question:
     query: str | None = None
     gold: str | None = None
     reference: str | None = None
-    document_first: bool = False
     facts: tuple[str, ...] = ()
     most: int | None = None
     kind: str | None = None
@@ -87,11 +85,11 @@ class Question:
     def texts(self) -> dict[str, str]:
         """The texts that are judged, by name, in the order in which they are shown."""
         texts = _texts(self)
-        document = {"document": texts.pop("document")}
+        document = texts.pop("document")
         facts = [f"{number}. {' '.join(fact.split())}" for number, fact in enumerate(self.facts, 1)]
         if facts:
             texts["facts"] = "\n".join(facts)
-        return {**document, **texts} if self.document_first else {**texts, **document}
+        return {**texts, "document": document}
 
 
 _TEXTS = ("query", "gold", "reference", "document")

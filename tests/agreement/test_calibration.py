@@ -461,23 +461,6 @@ def test_every_format_says_the_same(tmp_path: Path):
     assert placed.match == expected["match"]
 
 
-def test_places_in_metadata_are_labels_too():
-    """Without a file: at least half of either text's characters shared, in the same source."""
-
-    def doc(text: str, source: str, start: int) -> dict[str, Any]:
-        return {"text": text, "metadata": {"source": source, "start_index": start}}
-
-    gold = [[doc("a b c d e", "one", 10)], [doc("f g h i j", "two", 0)]]
-    docs = [
-        [doc("c d e x y", "one", 14), doc("e x y z q", "one", 18), doc("a b c d e", "two", 10)],
-        [doc("f g h i j", "two", 0), {"text": "nothing known"}],
-    ]
-    found = calibrate(gold, None, docs, only=["rouge1"])
-    assert (found.n_pairs, found.n_matches) == (4, 2)
-    with pytest.raises(UsageError, match=r"labels: none are given.*'start_index'"):
-        calibrate([["a"], ["b"]], None, [["a"], ["c"]])
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -600,7 +583,7 @@ def test_labels_of_a_repeated_document_that_differ():
     labels = [Label(rank % 2, own, rank=rank, gold=1) for own in gold for rank in (1, 2)]
     doc = {"id": "d", "text": "a b"}
     named = {query: [doc, doc] for query in gold}
-    with pytest.raises(DataError, match="'q1', rank 2 with gold 1 is rank 1 with gold 1 again"):
+    with pytest.raises(DataError, match=r"'q1', rank 2 is labelled twice \(it repeats rank 1\)"):
         calibrate(gold, labels, named, only=["text"])
     unnamed = {query: ["a b", "a b"] for query in gold}
     assert calibrate(gold, labels, unnamed, only=["text"]).n_pairs == 4

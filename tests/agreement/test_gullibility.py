@@ -9,8 +9,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from kragx import GoldDataset
-from kragx.agreement import families, probe
-from kragx.agreement.model_families import kinship
+from kragx.agreement import probe
 from kragx.agreement.probing import irrelevant
 from kragx.agreement.variants import VARIANTS
 from kragx.errors import DataError, UsageError
@@ -163,12 +162,10 @@ def test_gold_texts_that_are_lost(store):
 
     found = probe(Judge(ScriptedClient(reply), store=store), many(10))
     gold = lifts_of(found, "gold")
-    assert set(gold) == {"length", "verbose", "document-first", "rubric-language"}
+    assert set(gold) == {"length", "verbose"}
     assert {name: lift.n_fooled for name, lift in gold.items()} == {
         "length": 10,
         "verbose": 10,
-        "document-first": 10,
-        "rubric-language": 0,
     }
     assert gold["length"].lift == -3
     assert not any(lift.n_fooled for lift in lifts_of(found).values())
@@ -235,11 +232,7 @@ def test_what_is_added(store):
     assert "<|im_end|>" not in documents["tokens"]  # broken up, as in any retrieved text
     assert documents["length"].split() == passage.text.split() * 3
     assert documents["verbose"].startswith(passage.text)
-    assert len(set(documents.values())) == len(VARIANTS) - 1
-    shown = requests["document-first"].messages[-1][1]
-    assert shown.index("<<<document") < shown.index("<<<query")
-    assert documents["document-first"] == documents["rubric-language"] == passage.text
-    assert "질문" in requests["rubric-language"].messages[0][1]
+    assert len(set(documents.values())) == 1 + len(VARIANTS)
     korean = GoldDataset.from_documents(
         [[{"text": "사과는 붉다"}], [{"text": "배는 멀리 간다"}]],
         queries=["사과는 무슨 색인가?", "배는 어디로 가는가?"],
@@ -250,7 +243,6 @@ def test_what_is_added(store):
     assert "공식 답변" in document_of(requests["authority"])
     assert "키워드: " in document_of(requests["keywords"])
     assert "살펴" in document_of(requests["verbose"])
-    assert "Query" in requests["rubric-language"].messages[-1][1]
 
 
 @pytest.mark.integration
@@ -259,11 +251,10 @@ def test_a_panel(store):
     blind = Judge(ScriptedClient(lambda _: 0, model="blind"), store=store)
     knows = Judge(ScriptedClient(lambda r: 3 * answers(r), model="knows"), store=store)
     panel = Panel([blind, knows], decide="mean")
-    found = probe(panel, many(), variants=["query"], models={"reranker": "knows"})
+    found = probe(panel, many(), variants=["query"])
     assert found.baseline.grades[1.5] == (0, 30)
     assert (found.baseline.gold, found.baseline.n_recognised) == (1.5, 0)
     assert found.baseline.auc == 1
-    assert "of one family" in found.warnings[-1]
     assert "│ gold                 │" in str(found)
 
 
@@ -314,7 +305,7 @@ def test_a_probe_leaves_exports_alone(store):
     client = ScriptedClient(lambda request: 0)
     probe(Judge(client, store=store), DATA, passages=3)
     again = probe(Judge(client, store=store), DATA, passages=3)
-    n_asked = 3 * (1 + len(VARIANTS)) + 3 * 5
+    n_asked = 3 * (1 + len(VARIANTS)) + 3 * 3
     assert len(client.requests) == n_asked == again.judging.n_stored
     with Store(store) as opened:
         assert {tuple(record["pairs"]) for record in opened.records()} == {()}
@@ -327,13 +318,9 @@ def test_own_rubric(store):
     client = ScriptedClient(lambda request: 0)
     found = probe(Judge(client, store=store, rubric=rubric), DATA, passages=3)
     assert found.settings["asks"] == "support"
-    assert "no twin in another language" in found.untried["rubric-language"]
-    assert "rubric-language was not tried" in str(found)
-    assert "rubric-language" not in lifts_of(found)
     assert any("Grade it 1." in document_of(request) for request in client.requests)
     prompt = "{{ instruction }} {{ grades }} {{ query }} {{ document }}"
-    own = probe(Judge(client, store=store, prompt=prompt), DATA, passages=1)
-    assert set(own.untried) == {"document-first", "rubric-language"}
+    probe(Judge(client, store=store, prompt=prompt), DATA, passages=1)
     with pytest.raises(UsageError, match="passages: 0"):
         probe(Judge(client, store=store), DATA, passages=0)
     n = len(client.requests)
@@ -360,38 +347,3 @@ def test_recorded(tape, store):
     assert lifts["order-ko"].lift == 0
     assert found.judging.failures == {"refusal": 1 + len(VARIANTS)}
     assert np.isclose(lifts["query"].changed, 3)
-
-
-@pytest.mark.parametrize(
-    ("model", "expected"),
-    [
-        ("gpt-4.1-mini", "OpenAI GPT"),
-        ("azure/gpt-4o", "OpenAI GPT"),
-        ("o3-mini", "OpenAI GPT"),
-        ("claude-sonnet-4-5", "Anthropic Claude"),
-        ("Qwen/Qwen3-Reranker-4B", "Alibaba Qwen"),
-        ("meta-llama/Llama-3.1-8B-Instruct", "Meta Llama"),
-        ("LGAI-EXAONE/EXAONE-4.0-32B", "LG EXAONE"),
-        ("BAAI/bge-reranker-v2-m3", "BAAI BGE"),
-        ("google/gemma-3-27b-it", "Google Gemini and Gemma"),
-        ("my-own-model", None),
-        ("solo3", None),
-        ("EleutherAI/gpt-neox-20b", None),
-    ],
-)
-def test_families(model, expected):
-    """A model's family is told by its name, and an unknown name is not guessed at."""
-    assert families(model) == (() if expected is None else (expected,))
-
-
-def test_kinship():
-    """A judge of the same family is warned of; one of another is not; an unknown one is said."""
-    assert not list(kinship("gpt-4.1", {"reranker": "Qwen/Qwen3-Reranker-4B"}))
-    (same,) = kinship("gpt-4.1", {"generator": "gpt-4o"})
-    assert "of one family (OpenAI GPT)" in same
-    (distilled,) = kinship("deepseek-r1-distill-qwen-7b", {"reranker": "Qwen3-Reranker"})
-    assert "of one family (Alibaba Qwen)" in distilled
-    (equal,) = kinship("mine", {"generator": "mine"})
-    assert "of one family" in equal
-    (unknown,) = kinship("mine", {"generator": "gpt-4o"})
-    assert "does not know 'mine'" in unknown

@@ -58,6 +58,6 @@ def test_a_probe(tmp_path, reply):
         [[own] for own in texts], queries=["사과?", "배?", "눈?", "?"]
     )
     judge = Judge(ScriptedClient(reply), store=tmp_path / "store.sqlite")
-    probed = probe(judge, data, passages=4, models={"reranker": "gpt-4"})
+    probed = probe(judge, data, passages=4)
     assert english(probed) == []
     assert "refusal" not in probed.to_text(language="ko")

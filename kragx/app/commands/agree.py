@@ -22,9 +22,6 @@ def agree(
     metric: Annotated[
         str, typer.Option("--metric", "-m", help="What systems are ranked by.")
     ] = "ndcg@10",
-    top: Annotated[
-        int | None, typer.Option(help="How many systems are the top (default: half, at most 10).")
-    ] = None,
     asks: opt.Asks = None,
     model: opt.Model = None,
     rubric: opt.RubricId = None,
@@ -47,15 +44,12 @@ def agree(
 ) -> None:
     """Say how far a judge's labels are from people's."""
     systems = _systems(runs, more)
-    if top is not None and not systems:
-        raise UsageError("--top: there are no systems to rank; name their runs with --runs")
     result = agreement.agree(
         human,
         judge,
         runs=systems,
         scale=scale,
         metric=metric,
-        top=top,
         asks=asks,
         model=model,
         rubric=rubric,

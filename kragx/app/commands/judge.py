@@ -1,6 +1,6 @@
 """The judge: label, corrected, probe, nuggets, store; submit, status, collect."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,7 @@ from kragx.app.commands import agree, batches, options as opt, store
 from kragx.app.commands.label import label
 from kragx.app.commands.nuggets import nuggets
 from kragx.app.commands.output import show
-from kragx.app.config import RunConfig, filled, load
+from kragx.app.config import filled, load
 from kragx.app.screen import judging_plan
 from kragx.errors import UsageError
 from kragx.judging import read_judge
@@ -54,12 +54,6 @@ def probe(
     asks: Annotated[
         Literal["relevance", "support"] | None, typer.Option(help="Default: as the rubric.")
     ] = None,
-    reranker: Annotated[
-        str | None, typer.Option(help="The reranker's model; warns if it is the judge's kin.")
-    ] = None,
-    generator: Annotated[
-        str | None, typer.Option(help="The generator's model; warns if it is the judge's kin.")
-    ] = None,
     dry_run: opt.DryRun = False,
     max_calls: opt.MaxCalls = None,
     confidence: opt.Confidence = 0.95,
@@ -69,7 +63,7 @@ def probe(
 ) -> None:
     """Measure how easily a judge is misled.
 
-    By words, orders and claims in irrelevant text, by length, order and language; and whether it
+    By words, orders and claims in irrelevant text, by length; and whether it
     tells what answers a query from what does not.
     """
     loaded = load(config, settings or ())
@@ -89,7 +83,6 @@ def probe(
             passages=passages,
             variants=variant,
             asks=asks,
-            models=_models_of(loaded) | opt.given(reranker=reranker, generator=generator),
             confidence=confidence,
             resamples=resamples,
             seed=seed,
@@ -109,28 +102,3 @@ def probe(
         raise too_many_missing(
             plain(result.judging), tested.max_missing, "the lifts above are of the rest"
         )
-
-
-_PARTS = {"rerank": "reranker", "generat": "generator"}
-
-
-def _models_of(config: RunConfig) -> dict[str, str]:
-    """Models that a config names as a reranker's or generator's, anywhere in retrievers' args."""
-    retrievers = config.retrievers.values()
-    models = [pair for retriever in retrievers for pair in _models_in(retriever.args or {})]
-    return dict(reversed(models))  # of several the first
-
-
-def _models_in(value: Any, part: str | None = None, key: str = "") -> Iterator[tuple[str, str]]:
-    """The models in a value that stands at a key, within what is a part of the retriever."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            lowered = str(name).lower()
-            within = next((_PARTS[word] for word in _PARTS if word in lowered), part)
-            yield from _models_in(inner, within, lowered)
-    elif isinstance(value, str) and part is not None and _is_model(key, value):
-        yield part, value
-
-
-def _is_model(key: str, value: str) -> bool:
-    return "model" in key or (key.startswith(tuple(_PARTS)) and ":" not in value)

@@ -135,12 +135,9 @@ def calibrate(
         ),
     ],
     labels: Annotated[
-        str | None,
-        typer.Option(
-            help="Labelled pairs: JSON Lines, CSV, TREC qrels, or a judgement store. Default: the "
-            "places in sources that the results' metadata name."
-        ),
-    ] = None,
+        str,
+        typer.Option(help="Labelled pairs: JSON Lines, CSV, TREC qrels, or a judgement store."),
+    ],
     labels_format: Annotated[
         str | None,
         typer.Option(help="pairs, matrix, offsets, qrels, store or gold (default: recognised)."),
@@ -175,10 +172,7 @@ def calibrate(
     """Choose matcher and threshold by labelled pairs."""
     calibrated = calibration.calibrate(
         str(results),
-        labels
-        and read_labels(
-            labels, format=labels_format, model=model, rubric=rubric, examples=examples
-        ),
+        read_labels(labels, format=labels_format, model=model, rubric=rubric, examples=examples),
         positive=positive,
         by=by,
         folds=folds,

@@ -39,47 +39,68 @@ _UNREACHED = frozenset(  # of httpx, aiohttp and Python
 _NETWORK = frozenset(  # of httpx, and of aiohttp
     {"TransportError", "ClientConnectionError", "ClientPayloadError"}
 )
+_STATUS = {  # of errors of langchain-core, for packages that do not say it
+    "ModelAuthenticationError": 401,
+    "ModelPermissionDeniedError": 403,
+    "ModelNotFoundError": 404,
+    "ModelInvalidRequestError": 400,
+    "ModelRateLimitError": 429,
+    "ModelAPIError": 500,
+    "ContextOverflowError": 413,
+}
+UNREAD = (TypeError, ValueError, LookupError, AttributeError, RecursionError)
+"""What comes of packages that look into an answer that is none."""
 _AWAY = frozenset({502, 503, 529})  # nothing is behind the gateway, or it takes nothing now
 _BUSY = frozenset({"overloaded_error", "server_error", "unavailable", "engine_overloaded"})
 
 
 def failed(error: Exception) -> Failure:
-    """What an error of a service means for a judgement, as openai, httpx and their like raise it.
+    """What an error of a service means for a judgement, as packages of clients raise it.
 
     Raises:
         Exception: the service is not to blame: what went wrong is a mistake below its client.
     """
-    name = type(error).__name__
-    response = getattr(error, "response", None)
-    status = getattr(error, "status_code", getattr(response, "status_code", None))
-    origin: BaseException = error
-    while origin.__cause__ is not None and not isinstance(origin, UnreadableError):
-        origin = origin.__cause__
-    if isinstance(origin, UnreadableError):
-        return Failure("api_error", str(origin), again=True)
-    if (cause := _unreached(error)) is not None:
-        return Failure("connection", _of_connecting(cause), again=True, away=True)
+    name, causes = type(error).__name__, [*_causes(error)]
+    for cause in causes:
+        if isinstance(cause, UnreadableError):
+            return Failure("api_error", str(cause), again=True)
+        if type(cause).__name__ in _UNREACHED:
+            return Failure("connection", _of_connecting(cause), again=True, away=True)
     if isinstance(error, TimeoutError) or "Timeout" in name:
         return Failure("timeout", f"{name}: {error}", again=True)
-    if isinstance(status, int):
-        body = getattr(error, "body", None) or str(error)
-        return refused(status, getattr(response, "headers", {}), body)
-    if "Connect" in name or _is_network(error):
-        # A client may wrap whatever went wrong below it; only the network's own trouble counts.
-        origin = error
-        while origin.__cause__ is not None and not _is_network(origin):
-            origin = origin.__cause__
-        if origin is not error and not _is_network(origin):
-            raise origin
-        return Failure("connection", f"{type(origin).__name__}: {origin}", again=True)
-    return Failure("api_error", f"{name}: {error}")
+    for cause in causes:
+        if (status := _status(cause)) is not None:
+            headers = getattr(getattr(cause, "response", None), "headers", None) or {}
+            bodies = (getattr(cause, body, None) for body in ("body", "details"))
+            return refused(status, headers, next(filter(None, bodies), str(cause)))
+    network = next(filter(_is_network, causes), None)
+    if network is None and "Connect" not in name:
+        return Failure("api_error", f"{name}: {error}", again=isinstance(error, UNREAD))
+    # A client may wrap whatever went wrong below it; only the network's own trouble counts.
+    if network is None and len(causes) > 1:
+        raise causes[-1]
+    trouble = network or error
+    return Failure("connection", f"{type(trouble).__name__}: {trouble}", again=True)
 
 
-def _unreached(error: BaseException | None) -> BaseException | None:
-    """Of an error and its causes the one that says that no server was reached."""
-    while error is not None and type(error).__name__ not in _UNREACHED:
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it came of, as far as that is said."""
+    while error is not None:
+        yield error
         error = error.__cause__
-    return error
+
+
+def _status(error: BaseException) -> int | None:
+    """The status of HTTP that an error tells, or that its name stands for."""
+    response = getattr(error, "response", None)
+    for status in (
+        *(getattr(error, name, None) for name in ("status_code", "code")),
+        getattr(response, "status_code", None),
+        *(_STATUS.get(kind.__name__) for kind in type(error).__mro__),
+    ):
+        if isinstance(status, int) and 100 <= status < 600:
+            return status
+    return None
 
 
 def _of_connecting(error: BaseException) -> str:

@@ -11,12 +11,12 @@ from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, UsageError
 from kragx.judging.client import Answer, Failure, Request, Usage
 from kragx.judging.clients.completion import outcome, read_response, unread
+from kragx.judging.clients.failures import failed
 from kragx.judging.clients.http import listening
 from kragx.judging.clients.langchain_packages import (
     Connected,
     connect,
     expected,
-    failure_of,
     usual_options,
     with_remedy,
 )
@@ -168,7 +168,7 @@ class LangChainClient:
                 output = error
         response = responses[-1] if responses else None
         if response is None:
-            return failure_of(output) if isinstance(output, Exception) else _read(output)
+            return failed(output) if isinstance(output, Exception) else _read(output)
         reply = response.status_code, response.headers, response.content
         if response.url.path.endswith("/chat/completions"):
             return read_response(*reply, has_tool=True)

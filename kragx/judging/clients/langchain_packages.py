@@ -1,12 +1,12 @@
 """What is known of single LangChain packages: connections, retries, forms of answers, errors."""
 
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kragx.judging.client import Failure
-from kragx.judging.clients.failures import failed, refused
+from kragx.judging.clients.failures import UNREAD
 from kragx.judging.clients.http import UnreadableError, bounded
 from kragx.printing import phrase
 from kragx.warned import warn
@@ -131,50 +131,12 @@ _SERVICE_ERRORS = (
     ("httpx2", "HTTPStatusError"),
     ("aiohttp", "ClientError"),
 )
-_UNREAD = (TypeError, ValueError, LookupError, AttributeError, RecursionError)
-"""What comes of packages that look into an answer that is none."""
-
-_STATUS = {
-    "ModelAuthenticationError": 401,
-    "ModelPermissionDeniedError": 403,
-    "ModelNotFoundError": 404,
-    "ModelInvalidRequestError": 400,
-    "ModelRateLimitError": 429,
-    "ModelAPIError": 500,
-    "ContextOverflowError": 413,
-}
-"""The HTTP statuses of langchain-core's errors, for packages that do not say them."""
 
 
 def expected() -> tuple[type[Exception], ...]:
     """What chat models raise for want of a good answer, of those packages that are loaded."""
     errors = (getattr(sys.modules.get(module), name, None) for module, name in _SERVICE_ERRORS)
-    return (TimeoutError, ConnectionError, UnreadableError, *_UNREAD, *filter(None, errors))
-
-
-def failure_of(error: Exception) -> Failure:
-    """What an error means for a judgement of which no response is known.
-
-    Raises:
-        Exception: the service is not to blame.
-    """
-    chain = [*_causes(error)]
-    for cause in chain:
-        status = getattr(cause, "status_code", getattr(cause, "code", None))
-        if isinstance(status, int) and 100 <= status < 600:
-            headers = getattr(getattr(cause, "response", None), "headers", None) or {}
-            bodies = (getattr(cause, name, None) for name in ("body", "details"))
-            return refused(status, headers, next(filter(None, bodies), str(cause)))
-    if isinstance(chain[-1], UnreadableError):
-        return Failure("api_error", str(chain[-1]), again=True)
-    names = [kind.__name__ for kind in type(error).__mro__]
-    known = next((_STATUS[name] for name in names if name in _STATUS), None)
-    if known is not None:
-        return refused(known, {}, str(error))
-    if isinstance(error, _UNREAD):
-        detail = f"no answer that can be read ({names[0]}: {error})"
-        return Failure("api_error", detail, again=True)
-    return failed(error)
+    return (TimeoutError, ConnectionError, UnreadableError, *UNREAD, *filter(None, errors))
 
 
 def with_remedy(failure: Failure, chat: Any) -> Failure:
@@ -182,11 +144,3 @@ def with_remedy(failure: Failure, chat: Any) -> Failure:
     if package_of(chat) != "langchain_ollama" or not failure.fatal:
         return failure
     return replace(failure, detail=f"{failure.detail} (ollama pull {chat.model} fetches it)")
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it came of, as far as that is said."""
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__
