@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from math import fsum, isfinite
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,38 +37,23 @@ class Bm25Index:
         texts: what is searched.
         tokenizer: what is counted.
         feature: what needs the index, for the error.
-        folder: one with the index of just these, as `save` has written it: it is read.
 
     Raises:
         MissingExtraError: bm25s is not installed.
-        Exception: what is kept is no index; bm25s and numpy raise any kind.
     """
 
-    def __init__(
-        self, texts: Sequence[str], tokenizer: Tokenizer, feature: str, folder: Path | None = None
-    ) -> None:
+    def __init__(self, texts: Sequence[str], tokenizer: Tokenizer, feature: str) -> None:
         with needing("bm25", feature), warnings.catch_warnings():
             # tqdm's, in a notebook without ipywidgets, of bars that bm25s is told not to show
             warnings.filterwarnings("ignore", message="IProgress not found")
             import bm25s
         self._tokenizer, self._count = tokenizer, len(texts)
-        if folder is not None:
-            self._index = bm25s.BM25.load(folder, mmap=True)
-            self._words = self._index.vocab_dict.keys()
-            if self._index.scores["num_docs"] != self._count:
-                raise ValueError("of other texts")
-            return
         self._index = bm25s.BM25(method="lucene")
         tokens = list(tokenizer.tokens(texts))
         self._words = set(chain(*tokens))
         # bm25s divides by the mean length, which is 0 where no text has a token.
         if self._words:
             self._index.index(tokens, show_progress=False)
-
-    def save(self, folder: Path) -> None:
-        """Write it into a new folder, to be read from there; nothing where no text has a token."""
-        if self._words:
-            self._index.save(folder, show_progress=False)
 
     def best(self, query: str, k: int, above: float = 0.0) -> list[tuple[int, float]]:
         """The places of the k best texts and their scores, best first; ties keep the texts' order.

@@ -5,13 +5,10 @@ from pathlib import Path
 
 from kragx.agreement.label_files import Label, Pair
 from kragx.agreement.labels import Scale, collected
-from kragx.agreement.sample import PairToLabel, Sample
-from kragx.data import normalise
+from kragx.agreement.sample import Sample
 from kragx.data.formats.jsonl import open_text
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, UsageError
-from kragx.workshop.folder.folder import Workshop
-from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import State
 
 
@@ -36,32 +33,6 @@ def labels_in(path: Path, scale: Scale) -> dict[Pair, int]:
     return {pair: int(grade) for pair, grade in grades.items()}
 
 
-def check_labelled(sample: Sample, scale: Scale, workshop: Workshop, state: State) -> None:
-    """Raise a `UsageError` unless the labels of a sample mean the same in a workshop."""
-    field, remedy = str(workshop.folder), "name another folder with --workshop, or remove this one"
-    top = max(workshop.settings.scale)
-    if (scale.low, scale.high) != (0, top):
-        problem = f"its grades are {Scale(0, top)}, and the sample is labelled {scale}"
-        raise UsageError(problem, field=field, remedy=remedy)
-
-    def is_there(pair: PairToLabel) -> bool:
-        question = state.questions.get(pair.query_id)
-        document = workshop.documents.get(pair.document_id)
-        texts = (question and question.text, document and document.text)
-        return [normalise(text or "") for text in texts] == [
-            *map(normalise, (pair.query, pair.document))
-        ]
-
-    missing = [pair.ids for pair in sample.items if not is_there(pair)]
-    if missing:
-        raise UsageError(
-            f"{len(missing)} of the sample's {len(sample.items)} pairs are not in it, with this "
-            f"question and text (the first: {missing[0][0]!r} and {missing[0][1]!r})",
-            field=field,
-            remedy=remedy,
-        )
-
-
 def grades_of(state: State, person: str) -> dict[Pair, int]:
     """What somebody says of pairs now, by their uid."""
     grades = {}
@@ -70,17 +41,6 @@ def grades_of(state: State, person: str) -> dict[Pair, int]:
         if judgement is not None and judgement.grade is not None:
             grades[pair] = judgement.grade
     return grades
-
-
-def take_in(labels: Mapping[Pair, int], sample: Sample, state: State, person: str) -> int:
-    """Add labels of the sample of which a person has said nothing to a workshop; how many."""
-    new = [
-        Judgement(question=pair[0], document=pair[1], person=person, grade=labels[pair])
-        for pair in (item.ids for item in sample.items)
-        if pair in labels and not state.judgements.get(pair, {}).get(person)
-    ]
-    state.add(new)
-    return len(new)
 
 
 def write_labels(path: Path, scale: Scale, sample: Sample, grades: Mapping[Pair, int]) -> int:

@@ -72,11 +72,11 @@ def alike(one: str, other: str) -> bool:
     return any(map(str.__eq__, _looks(one), _looks(other)))
 
 
-def of_name(name: str, people: Iterable[Person]) -> Person | None:
-    """Whose a name is: who is called just so, else who has the same name; None if nobody has."""
+def people_called(name: str, people: Iterable[Person]) -> list[Person]:
+    """Everybody of a name: who is called just so, else who has the same name."""
     people = list(people)
-    by_letter = (person for person in people if person.name == name)
-    return next(by_letter, next((person for person in people if same(person.name, name)), None))
+    by_letter = [person for person in people if person.name == name]
+    return by_letter or [person for person in people if same(person.name, name)]
 
 
 def _folded(name: str) -> str:

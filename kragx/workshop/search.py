@@ -1,11 +1,8 @@
 """What an annotator looks for in their own words: BM25 over the corpus."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from pathlib import Path
 
 from kragx.data import Doc, tokenizer
-from kragx.workshop.pairs.kept import keep
 
 MOST = 50
 """So many documents a search shows at most."""
@@ -17,7 +14,6 @@ class Search:
     Args:
         docs: the corpus, by id.
         first: what a document is shown as (`Copies.first`), so that of copies one is found.
-        index: where the index is kept (`Workshop.index`), so that it is made once.
 
     Raises:
         MissingExtraError: bm25s is not installed.
@@ -27,21 +23,12 @@ class Search:
         self,
         docs: Mapping[str, Doc],
         first: Callable[[str], str] = lambda doc_id: doc_id,
-        index: Path | None = None,
     ) -> None:
         from kragx.evaluation.retrievers import Bm25Index
 
         self._shown = [doc_id for doc_id in docs if first(doc_id) == doc_id]
         texts = [docs[doc_id].text or "" for doc_id in self._shown]
-        own = (texts, tokenizer("char"), "the workshop's search")
-        folder = None if index is None else index / "bm25"
-        if folder is not None and folder.is_dir():
-            with suppress(Exception):  # broken files raise anything; it is made anew
-                self._index = Bm25Index(*own, folder)
-                return
-        self._index = Bm25Index(*own)
-        if folder is not None:
-            keep(folder, self._index.save)
+        self._index = Bm25Index(texts, tokenizer("char"), "the workshop's search")
 
     def best(self, words: str, k: int = 20) -> list[str]:
         """The ids of the documents that share most with these words, best first.

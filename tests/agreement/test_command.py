@@ -244,10 +244,17 @@ def test_label_another_sample(label, jsonl, here):
     path = results(jsonl)
     label("my.qrels", "--results", path, "--pairs", 2, grades=[1])
     (here / "my.qrels.sample.jsonl").unlink()
-    other = jsonl({"query_id": "x", "query": "x?", "retrieved": [{"id": "x", "text": "x"}]})
-    again = label("my.qrels", "--results", other, grades=[1])
-    assert (again.code, "pairs are not in it" in again.err) == (2, True)
-    assert "name another folder with --workshop, or remove this one" in again.err
+    again = label("my.qrels", "--results", path, grades=[1])
+    assert (again.code, "the workshop of a sample that is gone" in again.err) == (2, True)
+
+
+def test_labels_without_their_workshop_are_not_written_over(label, jsonl, here):
+    """A file that holds labels already stays as it is where nobody knows whose they are."""
+    (here / "my.qrels").write_text("q0 0 d00 3\n")
+    done = label("my.qrels", "--results", results(jsonl), grades=[1])
+    assert (done.code, "name another file" in done.err) == (2, True)
+    assert (here / "my.qrels").read_text() == "q0 0 d00 3\n"
+    assert not (here / "my.qrels.sample.jsonl").exists()
 
 
 def test_label_documents_of_two_texts(label, jsonl, here):

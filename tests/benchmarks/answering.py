@@ -89,7 +89,7 @@ def answered(chunks: str) -> dict[str, float]:
         workshop = Workshop.open(shop)
         with workshop.store() as store:
             desk = Desk(workshop, State(store))
-            tokens = [desk.token(desk.annotator(f"person{n}")) for n in range(PEOPLE)]
+            tokens = [desk.people.token(desk.people.annotator(f"person{n}")) for n in range(PEOPLE)]
             return _measured(application(desk), tokens)
 
 

@@ -80,7 +80,7 @@ class Served:
 
     def annotator(self, name: str) -> str:
         """The token of an annotator."""
-        return self.desk.token(self.desk.annotator(name))
+        return self.desk.people.token(self.desk.people.annotator(name))
 
     def ask(
         self,
@@ -130,7 +130,9 @@ def serving(folder: Path, **options: Any) -> Iterator[Served]:
         thread.start()
         try:
             with ExitStack() as visitors:
-                yield Served(desk, socket.getsockname()[1], desk.token(desk.owner()), visitors)
+                yield Served(
+                    desk, socket.getsockname()[1], desk.people.token(desk.people.owner()), visitors
+                )
         finally:
             running.should_exit = True
             thread.join()

@@ -7,14 +7,13 @@ from statistics import median
 import numpy as np
 
 from kragx.data import Doc
-from kragx.metrics import parse
 from kragx.workshop.pairs.boards import Plan, asking_uid
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue.queue import Queue, Turn
 from kragx.workshop.state.records import Candidate, Judgement, Question, Record
 from kragx.workshop.state.state import State
 
-PLAN = Plan(parse("ndcg@10"), twice=0.0, random=0.1)
+PLAN = Plan(10, twice=0.0, random=0.1)
 
 
 class Memory:
@@ -81,7 +80,7 @@ class World:
                         )
                     )
             state.add(rows)
-        return Queue(state, docs, Copies({}), plan, background=False), truth
+        return Queue(state, docs, Copies({}), plan), truth
 
 
 def judged(queue: Queue, truth: dict[tuple[str, str], int], most: int = 10**9) -> Iterator[int]:
@@ -96,27 +95,27 @@ def judged(queue: Queue, truth: dict[tuple[str, str], int], most: int = 10**9) -
         yield count
 
 
-def needed(world: World, step: int = 10) -> tuple[int, int]:
+def needed(world: World) -> tuple[int, int]:
     """After how many judgements it is decided, and of how many."""
     queue, truth = world.queue()
-    queue.reckon()
     for count in judged(queue, truth):
-        if count % step == 0 and queue.reckon().state == "decided":
+        queue.refresh()
+        if queue.sums.outlook.state == "decided":
             return count, len(truth)
     return len(truth), len(truth)
 
 
 def main() -> None:
     """Print after how many pairs it is decided, by worth and in random order."""
-    for name in ("ndcg@10", "precision@5"):
+    for cut in (10, 5):
         shares: dict[float, list[float]] = {0.1: [], 1.0: []}
         for seed in range(3):
-            for random, own in shares.items():
-                plan = Plan(parse(name), twice=0.0, random=random)
-                count, of = needed(World(seed, 24, (6.0, 2.0), plan), step=20)
-                own.append(count / of)
+            for random, of_order in shares.items():
+                plan = Plan(cut, twice=0.0, random=random)
+                count, of = needed(World(seed, 24, (6.0, 2.0), plan))
+                of_order.append(count / of)
         by_worth, by_chance = (median(of_order) for of_order in shares.values())
-        print(f"{name}: decided after {by_worth:.0%} of the pairs, in random order {by_chance:.0%}")
+        print(f"@{cut}: decided after {by_worth:.0%} of the pairs, in random order {by_chance:.0%}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pytest
 
 from kragx.data.corpus import _entries as entries
 from kragx.errors import UsageError
-from kragx.workshop.desk import ClashError, Desk, RefusedError, UnknownError
+from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import start
 from kragx.workshop.forms import (
     DecisionForm,
@@ -21,8 +21,9 @@ from kragx.workshop.forms import (
     TemplatesForm,
     UidsForm,
 )
-from kragx.workshop.queue.outlook import Outlook, Reckoning
+from kragx.workshop.queue.outlook import Outlook, Sums
 from kragx.workshop.queue.suggestions import Source
+from kragx.workshop.services import ClashError, RefusedError, UnknownError
 from kragx.workshop.state.records import new_uid
 from tests.workshop.serving import grade, opened, started, written
 
@@ -42,54 +43,54 @@ def decided(number, **fields):
 @pytest.fixture
 def people(desk):
     """The owner and two annotators."""
-    return desk.owner(), desk.annotator("지민"), desk.annotator("서연")
+    return desk.people.owner(), desk.people.annotator("지민"), desk.people.annotator("서연")
 
 
 def test_people_keep_their_names_and_links(desk):
     """The owner is one, an annotator of a name is one, however it is composed; links differ."""
-    owner, one = desk.owner(), desk.annotator("지민")
-    assert desk.owner() == owner
-    assert desk.annotator("\u110c\u1175\u1106\u1175\u11ab ") == one
-    assert desk.holder(desk.token(one)) == one
-    assert desk.holder(desk.token(owner)) == owner
-    assert len({desk.token(person) for person in desk.state.people.values()}) == 3
-    (file,) = [person for person in desk.state.people.values() if person.role == "file"]
-    assert desk.holder(desk.token(file)) is None
+    owner, one = desk.people.owner(), desk.people.annotator("지민")
+    assert desk.people.owner() == owner
+    assert desk.people.annotator("\u110c\u1175\u1106\u1175\u11ab ") == one
+    assert desk.people.holder(desk.people.token(one)) == one
+    assert desk.people.holder(desk.people.token(owner)) == owner
+    assert len({desk.people.token(person) for person in desk.context.state.people.values()}) == 3
+    (file,) = [person for person in desk.context.state.people.values() if person.role == "file"]
+    assert desk.people.holder(desk.people.token(file)) is None
     with pytest.raises(UsageError, match="annotator"):
-        desk.annotator(" ")
+        desk.people.annotator(" ")
 
 
 def test_two_of_one_name_are_refused(desk):
     """A name that is here cannot be taken again; one that has gone can."""
-    answer = desk.put_person(PersonForm(name="지민"))
+    answer = desk.people.put(PersonForm(name="지민"))
     with pytest.raises(ClashError, match="here already"):
-        desk.put_person(PersonForm(name="지민"))
+        desk.people.put(PersonForm(name="지민"))
     uid = answer["people"][-1]["uid"]
-    desk.put_person(PersonForm(uid=uid, state="gone"))
-    desk.put_person(PersonForm(name="지민"))
+    desk.people.put(PersonForm(uid=uid, state="gone"))
+    desk.people.put(PersonForm(name="지민"))
     with pytest.raises(ClashError):
-        desk.put_person(PersonForm(uid=uid, state="here"))
+        desk.people.put(PersonForm(uid=uid, state="here"))
     with pytest.raises(ClashError, match="annotator's"):
-        desk.put_person(PersonForm(uid=desk.owner().uid, state="gone"))
+        desk.people.put(PersonForm(uid=desk.people.owner().uid, state="gone"))
 
 
 def test_evidence_is_sorted_and_joined(desk, people):
     """Stretches that touch or overlap become one; offsets are Python's characters."""
     form = said(spans=[[4, 6], [0, 2], [1, 3], [6, 7]], note="앞 문장")
-    desk.judge(people[1], form)
-    stored = desk.state.judgement(form.uid)
+    desk.judging.judge(people[1], form)
+    stored = desk.context.state.judgement(form.uid)
     assert (stored.spans, stored.note) == (((0, 3), (4, 7)), "앞 문장")
 
 
 def test_people_are_blind_to_each_other(desk, people):
     """Nothing that an annotator may ask has another's grade, or what suggested a document."""
     _, one, other = people
-    desk.judge(one, said(number=0, note="eleven"))
+    desk.judging.judge(one, said(number=0, note="eleven"))
     shown = [
-        desk.next(other),
-        desk.questions(other, QuestionsForm()),
-        desk.progress(other),
-        desk.me(other),
+        desk.judging.next(other),
+        desk.questions.listed(other, QuestionsForm()),
+        desk.progress.report(other),
+        desk.progress.me(other),
     ]
     text = repr(shown)
     assert "eleven" not in text
@@ -100,18 +101,18 @@ def test_people_are_blind_to_each_other(desk, people):
 def test_a_conflict_is_decided_and_both_originals_stay(desk, people):
     """Two who differ are shown side by side until somebody decides; undone, it is open again."""
     owner, one, other = people
-    desk.judge(one, said(number=0, note="no"))
-    assert desk.conflicts() == {"conflicts": []}  # a file's grade is no second opinion
-    desk.judge(other, said(number=3))
-    (conflict,) = desk.conflicts()["conflicts"]
+    desk.judging.judge(one, said(number=0, note="no"))
+    assert desk.judging.conflicts() == {"conflicts": []}  # a file's grade is no second opinion
+    desk.judging.judge(other, said(number=3))
+    (conflict,) = desk.judging.conflicts()["conflicts"]
     assert {vote["person"]["name"]: vote["grade"] for vote in conflict["judgements"]} == {
         "지민": 0,
         "서연": 3,
     }
-    assert desk.decide(owner, decided(2))["conflicts"] == []
-    assert desk.state.newest(("q1", "refund"), one.uid).grade == 0
-    desk.undo(owner, new_uid())
-    assert len(desk.conflicts()["conflicts"]) == 1
+    assert desk.judging.decide(owner, decided(2))["conflicts"] == []
+    assert desk.context.state.newest(("q1", "refund"), one.uid).grade == 0
+    desk.judging.undo(owner, new_uid())
+    assert len(desk.judging.conflicts()["conflicts"]) == 1
 
 
 def test_evidence_stands_only_on_the_text_that_it_was_marked_on(tmp_path):
@@ -121,19 +122,24 @@ def test_evidence_stands_only_on_the_text_that_it_was_marked_on(tmp_path):
     questions = written(tmp_path / "q.jsonl", [{"query_id": "q1", "query": "며칠?", "gold": []}])
     start(tmp_path / "shop", corpus=corpus, questions=questions)
     with opened(tmp_path / "shop") as desk:
-        one, other = desk.annotator("지민"), desk.annotator("서연")
-        desk.judge(one, said(document="short", number=3, spans=[[4, 6]]))
-        desk.judge(other, said(document="long", number=0, spans=[[0, 5]]))
-        (conflict,) = desk.conflicts()["conflicts"]
+        one, other = desk.people.annotator("지민"), desk.people.annotator("서연")
+        desk.judging.judge(one, said(document="short", number=3, spans=[[4, 6]]))
+        desk.judging.judge(other, said(document="long", number=0, spans=[[0, 5]]))
+        (conflict,) = desk.judging.conflicts()["conflicts"]
         of_each = {own["person"]["name"]: own for own in conflict["judgements"]}
         marked = texts[conflict["document"]["id"]]
         for name, document, start_, end in (("지민", "short", 4, 6), ("서연", "long", 0, 5)):
             assert of_each[name]["evidence"] == [texts[document][start_:end]]
             is_own = texts[document] == marked
             assert of_each[name]["spans"] == ([[start_, end]] if is_own else [])
-        mine = {own: desk.queue.turn(own, "q1", "long").mine for own in (one.uid, other.uid)}
+        mine = {
+            own: desk.context.queue.turn(own, "q1", "long").mine for own in (one.uid, other.uid)
+        }
         assert [row.document for row in mine.values()] == ["short", "long"]
-        shown = [desk._shown(desk.queue.turn(own.uid, "q1", "long"), own) for own in (one, other)]
+        shown = [
+            desk.judging.shown(desk.context.queue.turn(own.uid, "q1", "long"), own)
+            for own in (one, other)
+        ]
         assert [own["pair"]["mine"]["spans"] for own in shown] == [[], [[0, 5]]]
 
 
@@ -143,12 +149,12 @@ def test_how_many_pairs_a_second_person_judges_as_well(shop, twice, seconds):
     file = shop / "workshop.yaml"
     file.write_text(file.read_text("utf-8") + f"twice: {twice}\n", "utf-8")
     with opened(shop) as desk:
-        one, other = desk.annotator("지민"), desk.annotator("서연")
-        while pair := desk.next(one)["pair"]:
-            desk.judge(one, said(pair["question"]["uid"], pair["document"]["id"]))
+        one, other = desk.people.annotator("지민"), desk.people.annotator("서연")
+        while pair := desk.judging.next(one)["pair"]:
+            desk.judging.judge(one, said(pair["question"]["uid"], pair["document"]["id"]))
         n = 0
-        while pair := desk.next(other)["pair"]:
-            desk.judge(other, said(pair["question"]["uid"], pair["document"]["id"]))
+        while pair := desk.judging.next(other)["pair"]:
+            desk.judging.judge(other, said(pair["question"]["uid"], pair["document"]["id"]))
             n += 1
     assert n == seconds
 
@@ -158,13 +164,13 @@ def test_agreement_by_hand(desk, people):
     owner, one, other = people
     for number in range(10):
         uid = f"q-{number:08}"
-        desk.put_question(owner, QuestionForm(uid=uid, text=f"질문 {number}", sources=["refund"]))
+        desk.questions.put(owner, QuestionForm(uid=uid, text=f"질문 {number}", sources=["refund"]))
         for person in (one, other):
-            desk.judge(person, said(uid, "refund", 3 * (number % 2)))
-        alpha = desk.agreement()
+            desk.judging.judge(person, said(uid, "refund", 3 * (number % 2)))
+        alpha = desk.progress.agreement()
         assert (alpha["pairs"], alpha["questions"], alpha["least"]) == (number + 1, number + 1, 10)
         assert alpha["value"] == (1.0 if number == 9 else None)
-    boards = desk.queue.boards.values()
+    boards = desk.context.queue.boards.values()
     assert alpha["meant"] == sum(int(board.twice.sum()) for board in boards) > 0
 
 
@@ -173,86 +179,90 @@ def test_an_odd_question_is_told_to_the_owner_alone(desk, people):
     owner, one, other = people
     fields = {"question": "q1", "document": "refund", "note": "무엇을 묻는지?"}
     form = JudgementForm(uid=new_uid(), kind="odd", **fields)
-    answer = desk.judge(one, form)
+    answer = desk.judging.judge(one, form)
     assert answer["next"]["pair"]["question"]["uid"] == "q2"
-    assert desk.judge(one, form)["stored"]  # sent again
-    shown = {row["uid"]: row for row in desk.questions(owner, QuestionsForm())["questions"]}
+    assert desk.judging.judge(one, form)["stored"]  # sent again
+    shown = {row["uid"]: row for row in desk.questions.listed(owner, QuestionsForm())["questions"]}
     assert shown["q1"]["odd"] == [{"person": "지민", "note": "무엇을 묻는지?"}]
     assert shown["q2"]["odd"] == []
-    assert all("odd" not in row for row in desk.questions(other, QuestionsForm())["questions"])
-    desk.put_question(owner, QuestionForm(uid="q1", text="환불은 며칠 안에?"))
-    shown = {row["uid"]: row for row in desk.questions(owner, QuestionsForm())["questions"]}
+    assert all(
+        "odd" not in row for row in desk.questions.listed(other, QuestionsForm())["questions"]
+    )
+    desk.questions.put(owner, QuestionForm(uid="q1", text="환불은 며칠 안에?"))
+    shown = {row["uid"]: row for row in desk.questions.listed(owner, QuestionsForm())["questions"]}
     assert shown["q1"]["odd"] == []
 
 
 def test_the_grade_a_person_changes_is_the_newer_one(desk, people):
     """Two tabs: the second grade counts, undo in either takes it back, and then the first."""
     _, one, _ = people
-    desk.judge(one, said(number=1))
-    desk.judge(one, said(number=3))
-    assert desk.state.newest(("q1", "refund"), one.uid).grade == 3
-    again = desk.undo(one, new_uid())
+    desk.judging.judge(one, said(number=1))
+    desk.judging.judge(one, said(number=3))
+    assert desk.context.state.newest(("q1", "refund"), one.uid).grade == 3
+    again = desk.judging.undo(one, new_uid())
     assert again["pair"]["mine"]["grade"] == 1
-    desk.undo(one, new_uid())
+    desk.judging.undo(one, new_uid())
     with pytest.raises(ClashError, match="nothing"):
-        desk.undo(one, new_uid())
+        desk.judging.undo(one, new_uid())
 
 
 def test_an_undo_is_of_whose_it_is(desk, people):
     """One's undo leaves the other's grade, and its uid is nobody else's."""
     _, one, other = people
-    desk.judge(one, said(number=1))
-    desk.judge(other, said(number=1))
+    desk.judging.judge(one, said(number=1))
+    desk.judging.judge(other, said(number=1))
     uid = new_uid()
-    desk.undo(one, uid)
-    assert desk.state.newest(("q1", "refund"), other.uid).grade == 1
+    desk.judging.undo(one, uid)
+    assert desk.context.state.newest(("q1", "refund"), other.uid).grade == 1
     with pytest.raises(ClashError):
-        desk.undo(other, uid)
+        desk.judging.undo(other, uid)
 
 
 def test_a_uid_is_one_judgement(desk, people):
     """The same again is stored once; another person's, or other words, are refused."""
     _, one, other = people
     form = said(number=1)
-    assert desk.judge(one, form)["stored"]
-    assert desk.judge(one, form)["stored"]
-    assert len(desk.state.history[one.uid]) == 1
+    assert desk.judging.judge(one, form)["stored"]
+    assert desk.judging.judge(one, form)["stored"]
+    assert len(desk.context.state.history[one.uid]) == 1
     with pytest.raises(ClashError):
-        desk.judge(other, form)
+        desk.judging.judge(other, form)
     with pytest.raises(ClashError):
-        desk.judge(one, form.model_copy(update={"grade": 2}))
+        desk.judging.judge(one, form.model_copy(update={"grade": 2}))
 
 
 def test_a_question_that_was_dropped_is_not_judged(desk, people):
     """Who judges meanwhile is told; what was stored before may be repeated, and undone."""
     owner, one, _ = people
     form = said(number=1)
-    desk.judge(one, form)
-    desk.drop_question(owner, DropForm(uid="q1", why="twice"))
-    assert desk.judge(one, form)["stored"]
+    desk.judging.judge(one, form)
+    desk.questions.drop(owner, DropForm(uid="q1", why="twice"))
+    assert desk.judging.judge(one, form)["stored"]
     with pytest.raises(ClashError, match="dropped"):
-        desk.judge(one, said(number=2))
+        desk.judging.judge(one, said(number=2))
     with pytest.raises(ClashError, match="dropped"):
-        desk.next(one, NextForm(question="q1"))
-    assert desk.undo(one, new_uid())["pair"]["question"]["uid"] == "q2"
+        desk.judging.next(one, NextForm(question="q1"))
+    assert desk.judging.undo(one, new_uid())["pair"]["question"]["uid"] == "q2"
 
 
 def test_questions_are_changed_by_their_writers_and_the_owner(desk, people):
     """An annotator's own, not another's; the owner's every one. What is dropped stays listed."""
     owner, one, other = people
-    mine = desk.put_question(one, QuestionForm(text=" 반품은? ", sources=["refund"]))["question"]
+    mine = desk.questions.put(one, QuestionForm(text=" 반품은? ", sources=["refund"]))["question"]
     assert (mine["text"], mine["sources"]) == ("반품은?", ["refund"])
     changed = QuestionForm(uid=mine["uid"], text="반품은 되나요?", query_type="lookup")
     with pytest.raises(RefusedError):
-        desk.put_question(other, changed)
-    desk.put_question(one, changed)
-    desk.put_question(owner, changed.model_copy(update={"difficulty": "easy"}))
-    question = desk.state.questions[mine["uid"]]
+        desk.questions.put(other, changed)
+    desk.questions.put(one, changed)
+    desk.questions.put(owner, changed.model_copy(update={"difficulty": "easy"}))
+    question = desk.context.state.questions[mine["uid"]]
     assert (question.person, question.difficulty) == (one.uid, "easy")
     with pytest.raises(RefusedError):
-        desk.drop_question(other, DropForm(uid=mine["uid"]))
-    desk.drop_question(one, DropForm(uid=mine["uid"]))
-    states = {q["uid"]: q["state"] for q in desk.questions(owner, QuestionsForm())["questions"]}
+        desk.questions.drop(other, DropForm(uid=mine["uid"]))
+    desk.questions.drop(one, DropForm(uid=mine["uid"]))
+    states = {
+        q["uid"]: q["state"] for q in desk.questions.listed(owner, QuestionsForm())["questions"]
+    }
     assert states == {"q1": "open", "q2": "open", mine["uid"]: "dropped"}
 
 
@@ -260,10 +270,10 @@ def test_the_same_question_twice(desk, people):
     """Sent again by the same person it is one; another person is told."""
     _, one, other = people
     form = QuestionForm(text="반품은 되나요?")
-    first = desk.put_question(one, form)
-    assert desk.put_question(one, form) == first
+    first = desk.questions.put(one, form)
+    assert desk.questions.put(one, form) == first
     with pytest.raises(ClashError, match="same words"):
-        desk.put_question(other, form)
+        desk.questions.put(other, form)
 
 
 def test_what_is_not_there_is_said(desk, people):
@@ -271,27 +281,27 @@ def test_what_is_not_there_is_said(desk, people):
     _, one, _ = people
     for form in (said("q9"), said(document="nothing")):
         with pytest.raises(UnknownError):
-            desk.judge(one, form)
+            desk.judging.judge(one, form)
     with pytest.raises(UnknownError):
-        desk.put_question(one, QuestionForm(text="x", sources=["nothing"]))
+        desk.questions.put(one, QuestionForm(text="x", sources=["nothing"]))
     with pytest.raises(UnknownError):
-        desk.document("refund:0-1000")
+        desk.passages.document("refund:0-1000")
 
 
 def test_a_stretch_of_a_document_is_a_document(desk, people):
     """As gold sets name them: it can be judged, and its text is the stretch's."""
     _, one, _ = people
-    assert desk.document("refund:0-3")["text"] == "환불은"
-    assert desk.judge(one, said(document="refund:0-3", spans=[[0, 2]]))["stored"]
+    assert desk.passages.document("refund:0-3")["text"] == "환불은"
+    assert desk.judging.judge(one, said(document="refund:0-3", spans=[[0, 2]]))["stored"]
     with pytest.raises(UsageError, match="3 characters"):
-        desk.judge(one, said(document="refund:0-3", spans=[[0, 4]]))
+        desk.judging.judge(one, said(document="refund:0-3", spans=[[0, 4]]))
 
 
 def test_the_leak_of_a_question(desk, people):
     """What is copied from its source whole has 1; without sources there is none."""
     owner = people[0]
-    desk.put_question(owner, QuestionForm(text="The warranty covers", sources=["warranty"]))
-    answer = desk.questions(owner, QuestionsForm())
+    desk.questions.put(owner, QuestionForm(text="The warranty covers", sources=["warranty"]))
+    answer = desk.questions.listed(owner, QuestionsForm())
     assert [question["leak"] for question in answer["questions"]] == [0.0, 0.0, 1.0]
     assert answer["leak"] == {"mean": pytest.approx(1 / 3), "target": None}
 
@@ -299,26 +309,26 @@ def test_the_leak_of_a_question(desk, people):
 def test_two_processes_see_each_other(any_shop):
     """Two desks of one database: each reads what the other has written."""
     with opened(any_shop) as one, opened(any_shop) as other:
-        person = one.annotator("지민")
-        other.state.refresh()
+        person = one.people.annotator("지민")
+        other.context.state.refresh()
         form = said(number=2)
-        one.judge(person, form)
-        other.state.refresh()
-        assert other.owner() == one.owner()
-        assert other.judge(person, form)["stored"]
-        assert len(other.state.history[person.uid]) == 1
+        one.judging.judge(person, form)
+        other.context.state.refresh()
+        assert other.people.owner() == one.people.owner()
+        assert other.judging.judge(person, form)["stored"]
+        assert len(other.context.state.history[person.uid]) == 1
 
 
 def test_many_at_once_lose_nothing(any_shop):
     """Two desks, four people in a thread each: every grade is there once, for both."""
     with opened(any_shop) as one, opened(any_shop) as other:
         forms = {name: [said(number=n % 4) for n in range(10)] for name in "abcd"}
-        holders = {name: one.annotator(name) for name in forms}
-        other.state.refresh()
+        holders = {name: one.people.annotator(name) for name in forms}
+        other.context.state.refresh()
 
         def judge(name):
             for number, form in enumerate(forms[name]):
-                (one, other)[number % 2].judge(holders[name], form)
+                (one, other)[number % 2].judging.judge(holders[name], form)
 
         threads = [threading.Thread(target=judge, args=(name,)) for name in forms]
         for thread in threads:
@@ -326,9 +336,9 @@ def test_many_at_once_lose_nothing(any_shop):
         for thread in threads:
             thread.join()
         for desk in (one, other):
-            desk.state.refresh()
+            desk.context.state.refresh()
             for name, own in forms.items():
-                history = desk.state.history[holders[name].uid]
+                history = desk.context.state.history[holders[name].uid]
                 assert sorted(row.uid for row in history) == sorted(form.uid for form in own)
 
 
@@ -353,32 +363,32 @@ ALIKE = [
 @pytest.mark.parametrize("name", SAME)
 def test_a_name_written_otherwise_is_the_same_persons(desk, name):
     """Case, white space, width and what nobody sees make no second person, nor on the page."""
-    one = desk.annotator("Jimin Park")
-    assert desk.annotator(name) == one
+    one = desk.people.annotator("Jimin Park")
+    assert desk.people.annotator(name) == one
     with pytest.raises(ClashError, match="is here already"):
-        desk.put_person(PersonForm(name=name))
-    desk.put_person(PersonForm(uid=one.uid, name=name))  # their own may be written anew
+        desk.people.put(PersonForm(name=name))
+    desk.people.put(PersonForm(uid=one.uid, name=name))  # their own may be written anew
 
 
 @pytest.mark.parametrize("name", ALIKE)
 def test_a_name_that_looks_like_anothers_is_refused(desk, name):
     """Letters of other scripts, digits and pairs of letters that look the same; others are fine."""
-    desk.owner(), desk.annotator("Jimin Park")
+    desk.people.owner(), desk.people.annotator("Jimin Park")
     with pytest.raises(UsageError, match="--annotator"):
-        desk.annotator(name)
+        desk.people.annotator(name)
     with pytest.raises(ClashError, match="looks like who is"):
-        desk.put_person(PersonForm(name=name))
+        desk.people.put(PersonForm(name=name))
     for other in ("Jimin Pak", "Jim\u00edn Park", "지민", "지만", "\u0416\u0438\u043c\u0438\u043d"):
-        assert desk.annotator(other).name == other
+        assert desk.people.annotator(other).name == other
 
 
-def test_the_owner_reads_which_retrievers_are_equal(desk):
+def test_the_owner_reads_which_retrievers_are_equal(desk, monkeypatch):
     """By their names; those who judge read that there is nothing to compare, and no name."""
     outlook = Outlook("unknown", why="equal", equal=(("bm25", "dense"),))
-    desk.queue.reckoning = Reckoning(outlook)
-    shown = desk.progress(desk.owner())
+    monkeypatch.setattr(Sums, "outlook", outlook)
+    shown = desk.progress.report(desk.people.owner())
     assert {"about": "bm25, dense", "code": "equal", "values": []} in shown["notices"]
-    other = desk.progress(desk.annotator("지민"))
+    other = desk.progress.report(desk.people.annotator("지민"))
     assert other["decides"]["outcome"] == "equal"
     assert "bm25" not in str(other)
 
@@ -386,22 +396,22 @@ def test_the_owner_reads_which_retrievers_are_equal(desk):
 def test_nobody_else_has_the_owners_name(desk):
     """The page says it in its own language, as whose workshop it is."""
     with pytest.raises(UsageError, match="--annotator: 'owner' is whose workshop"):
-        desk.annotator("owner")
-    owner = desk.owner()
-    desk.put_person(PersonForm(uid=owner.uid, name="지민"))
+        desk.people.annotator("owner")
+    owner = desk.people.owner()
+    desk.people.put(PersonForm(uid=owner.uid, name="지민"))
     with pytest.raises(ClashError, match="here already"):
-        desk.put_person(PersonForm(name="owner"))
-    desk.put_person(PersonForm(uid=owner.uid, name="owner"))
+        desk.people.put(PersonForm(name="owner"))
+    desk.people.put(PersonForm(uid=owner.uid, name="owner"))
 
 
 @pytest.mark.integration
 def test_templates_say_which_shares_miss_their_aims(desk):
     """Of four questions that have a type three are similar cases, where a quarter should be."""
-    owner = desk.owner()
+    owner = desk.people.owner()
     for number in range(3):
         form = QuestionForm(text=f"{number}번 상자는 누가 내나요?", query_type="similar_case")
-        desk.put_question(owner, form)
-    made = desk.made_questions(owner, TemplatesForm(n=1))
+        desk.questions.put(owner, form)
+    made = desk.questions.drafts(TemplatesForm(n=1))
     n_typed = len(made["questions"]) + 3
     (row,) = [row for row in made["unmet"] if row["value"] == "similar_case"]
     assert row == {
@@ -414,30 +424,30 @@ def test_templates_say_which_shares_miss_their_aims(desk):
 
 def test_releases_that_were_changed_are_told_apart(desk):
     """The page has a sentence for what is wrong with their files."""
-    made = desk.release(desk.owner(), ReleaseForm())
-    path = desk.workshop.folder / made["file"]
+    made = desk.releases.release(desk.people.owner(), ReleaseForm())
+    path = desk.context.workshop.folder / made["file"]
     path.chmod(0o644)
     path.write_text(path.read_text("utf-8").replace('"query": "', '"query": "x'), "utf-8")
     with pytest.raises(ClashError) as raised:
-        desk.releases()
+        desk.releases.listed()
     assert raised.value.code == "files"
     assert "gold_v1.jsonl" in raised.value.problem
 
 
 def test_a_release_is_written_and_listed(desk):
     """What is ready goes into a file; a second time nothing has changed, and that is said."""
-    owner = desk.owner()
-    coming = desk.releases()
+    owner = desk.people.owner()
+    coming = desk.releases.listed()
     assert coming["releases"] == []
     assert (coming["next"]["version"], coming["next"]["questions"]) == (1, 2)
-    made = desk.release(owner, ReleaseForm(note="first"))
+    made = desk.releases.release(owner, ReleaseForm(note="first"))
     assert (made["version"], made["file"]) == ("v1", "gold_v1.jsonl")
     assert [row["person"] for row in made["releases"]] == ["owner"]
-    assert (desk.workshop.folder / "gold_v1.jsonl").exists()
+    assert (desk.context.workshop.folder / "gold_v1.jsonl").exists()
     with pytest.raises(ClashError, match="nothing has changed"):
-        desk.release(owner, ReleaseForm())
-    desk.put_question(owner, QuestionForm(text="배송비는 누가 내나요?"))
-    coming = desk.releases()["next"]
+        desk.releases.release(owner, ReleaseForm())
+    desk.questions.put(owner, QuestionForm(text="배송비는 누가 내나요?"))
+    coming = desk.releases.listed()["next"]
     assert coming["lacks"] == [{"what": "not judged", "n": 1, "name": ""}]
     assert coming["is_ready"]
     assert coming["changes"] == {"since": "v1", "added": 0, "changed": 0, "dropped": 0}
@@ -446,10 +456,12 @@ def test_a_release_is_written_and_listed(desk):
 def test_progress_by_hand(desk, people):
     """Of two questions one type each; who has put off what; nothing of others for an annotator."""
     owner, one, _ = people
-    desk.put_question(owner, QuestionForm(uid="q1", text="환불은?", query_type="lookup"))
-    desk.judge(one, said("q1", "warranty", 2))
-    desk.judge(one, JudgementForm(uid=new_uid(), question="q2", document="warranty", kind="later"))
-    shown = desk.progress(owner)
+    desk.questions.put(owner, QuestionForm(uid="q1", text="환불은?", query_type="lookup"))
+    desk.judging.judge(one, said("q1", "warranty", 2))
+    desk.judging.judge(
+        one, JudgementForm(uid=new_uid(), question="q2", document="warranty", kind="later")
+    )
+    shown = desk.progress.report(owner)
     assert {name: shown["totals"][name] for name in ("questions", "pairs", "mine")} == {
         "questions": 2,
         "pairs": 4,
@@ -461,7 +473,7 @@ def test_progress_by_hand(desk, people):
     ]
     rows = {row["name"]: (row["judged"], row["later"]) for row in shown["people"]}
     assert rows == {"owner": (0, 0), "지민": (1, 1), "서연": (0, 0)}
-    own = desk.progress(one)
+    own = desk.progress.report(one)
     assert own["totals"]["mine"] == 1
     assert own.keys().isdisjoint({"people", "agreement", "estimates", "notices"})
 
@@ -474,28 +486,30 @@ def test_what_goes_wrong_behind_is_said_to_the_owner_alone(shop):
         raise RuntimeError("no index")
 
     with opened(shop) as bare:
-        desk = Desk(bare.workshop, bare.state, [Source("bm25", "key", ask)], say=told.append)
-        desk._suggester.run()
+        desk = Desk(
+            bare.context.workshop, bare.context.state, [Source("bm25", "key", ask)], say=told.append
+        )
+        desk.context.suggester.run()
         assert told == ["bm25: cannot be asked: RuntimeError: no index"]
-        assert desk.progress(desk.owner())["notices"] == [
+        assert desk.progress.report(desk.people.owner())["notices"] == [
             {"about": "bm25", "code": "unasked", "values": ["RuntimeError: no index"]}
         ]
-        assert "notices" not in desk.progress(desk.annotator("지민"))
-        assert desk.next(desk.owner())["pair"]
+        assert "notices" not in desk.progress.report(desk.people.annotator("지민"))
+        assert desk.judging.next(desk.people.owner())["pair"]
         desk.remark("bm25", [])
-        assert desk.progress(desk.owner())["notices"] == []
+        assert desk.progress.report(desk.people.owner())["notices"] == []
 
 
 def test_progress_tells_people_of_their_own_work_alone(desk, people):
     """The owner sees who has judged how much and what the sample says; others what is theirs."""
     owner, one, _ = people
-    desk.judge(one, said(number=2))
-    shown = desk.progress(owner)
+    desk.judging.judge(one, said(number=2))
+    shown = desk.progress.report(owner)
     assert {"name": one.name, "judged": 1, "later": 0} in shown["people"]
     assert shown["totals"]["judged"] == 1
     assert {"by", "leak", "estimates", "decides"} <= shown.keys()
     assert shown["decides"]["outcome"] == "retrievers"
-    own = desk.progress(one)
+    own = desk.progress.report(one)
     assert not {"people", "estimates", "agreement", "notices"} & own.keys()
     assert not {"judged", "questions_with_relevant", "conflicts"} & own["totals"].keys()
     assert all(
@@ -506,12 +520,12 @@ def test_progress_tells_people_of_their_own_work_alone(desk, people):
 def test_a_decision_is_work_of_the_owner(desk, people):
     """A pair that somebody judged and decided counts once."""
     owner, one, other = people
-    desk.judge(one, said(number=0))
-    desk.judge(other, said(number=3))
-    desk.decide(owner, decided(2))
-    assert desk.progress(owner)["totals"]["mine"] == 1
-    desk.judge(owner, said(number=2))
-    assert desk.progress(owner)["totals"]["mine"] == 1
+    desk.judging.judge(one, said(number=0))
+    desk.judging.judge(other, said(number=3))
+    desk.judging.decide(owner, decided(2))
+    assert desk.progress.report(owner)["totals"]["mine"] == 1
+    desk.judging.judge(owner, said(number=2))
+    assert desk.progress.report(owner)["totals"]["mine"] == 1
 
 
 def test_what_stands_around_a_piece(tmp_path):
@@ -521,14 +535,14 @@ def test_what_stands_around_a_piece(tmp_path):
     corpus = written(tmp_path / "corpus.jsonl", [*rows, {"id": "whole", "text": "글 하나"}])
     start(tmp_path / "shop", corpus=corpus)
     with opened(tmp_path / "shop") as desk:
-        assert desk.around("c0") == {"before": None, "after": "조각 1"}
-        assert desk.around("c1") == {"before": "조각 0", "after": "조각 2"}
-        assert desk.around("whole") == {"before": None, "after": None}
+        assert desk.passages.around("c0") == {"before": None, "after": "조각 1"}
+        assert desk.passages.around("c1") == {"before": "조각 0", "after": "조각 2"}
+        assert desk.passages.around("whole") == {"before": None, "after": None}
         with pytest.raises(UnknownError):
-            desk.around("no such")
-        owner = desk.owner()
-        desk.put_question(owner, QuestionForm(uid="question1", text="몇 번?", sources=["c1"]))
-        assert desk.next(owner)["pair"]["around"] is True
+            desk.passages.around("no such")
+        owner = desk.people.owner()
+        desk.questions.put(owner, QuestionForm(uid="question1", text="몇 번?", sources=["c1"]))
+        assert desk.judging.next(owner)["pair"]["around"] is True
 
 
 def test_no_document_is_read_again_for_questions_from_templates(tmp_path, monkeypatch):
@@ -537,8 +551,8 @@ def test_no_document_is_read_again_for_questions_from_templates(tmp_path, monkey
     read = []
     monkeypatch.setattr("kragx.data.corpus._entries", lambda *of: read.append(of) or entries(*of))
     with opened(folder) as desk:
-        first = desk.made_questions(desk.owner(), TemplatesForm(n=6))
-        assert desk.made_questions(desk.owner(), TemplatesForm(n=6)) == first
+        first = desk.questions.drafts(TemplatesForm(n=6))
+        assert desk.questions.drafts(TemplatesForm(n=6)) == first
     assert len(read) == 1
 
 
@@ -546,29 +560,29 @@ def test_questions_from_templates_are_looked_at_before_they_are_stored(tmp_path)
     """Only those that were taken, once, with their sources suggested; none comes again."""
     folder = started(tmp_path, corpus=ROOT / "examples/data/shop_en/corpus.jsonl", gold=None)
     with opened(folder) as desk:
-        owner, before = desk.owner(), len(desk.state.questions)
-        made = desk.made_questions(owner, TemplatesForm(n=6))
+        owner, before = desk.people.owner(), len(desk.context.state.questions)
+        made = desk.questions.drafts(TemplatesForm(n=6))
         shown = made["questions"]
         assert len(shown) == 6
         assert not made["lacks_kiwi"]  # an English set needs none
-        assert len(desk.state.questions) == before
+        assert len(desk.context.state.questions) == before
         taken = [one["uid"] for one in shown[:2]]
-        assert desk.add_made(owner, UidsForm(uids=taken)) == {"added": 2}
-        assert desk.add_made(owner, UidsForm(uids=taken)) == {"added": 0}
-        own = desk.state.questions[taken[0]]
+        assert desk.questions.add_drafts(owner, UidsForm(uids=taken)) == {"added": 2}
+        assert desk.questions.add_drafts(owner, UidsForm(uids=taken)) == {"added": 0}
+        own = desk.context.state.questions[taken[0]]
         assert (own.origin, own.text, own.person) == ("template", shown[0]["text"], owner.uid)
-        assert set(desk.state.candidates[own.uid]) == set(own.sources) != set()
-        again = desk.made_questions(owner, TemplatesForm(n=6))["questions"]
+        assert set(desk.context.state.candidates[own.uid]) == set(own.sources) != set()
+        again = desk.questions.drafts(TemplatesForm(n=6))["questions"]
         assert not {one["uid"] for one in again} & {*taken}
         with pytest.raises(ClashError, match="not made last"):
-            desk.add_made(owner, UidsForm(uids=[shown[5]["uid"] + "x"]))
+            desk.questions.add_drafts(owner, UidsForm(uids=[shown[5]["uid"] + "x"]))
 
 
 def test_how_many_questions_are_odd_is_counted_for_the_owner(desk, people):
     """Each question once, however many say so; nobody else is told."""
-    owner = desk.owner()
-    assert desk.me(owner)["counts"]["odd"] == 0
+    owner = desk.people.owner()
+    assert desk.progress.me(owner)["counts"]["odd"] == 0
     for person in people[1:]:
-        desk.judge(person, said(kind="odd", grade=None))
-    assert desk.me(owner)["counts"]["odd"] == 1
-    assert "odd" not in desk.me(people[1])["counts"]
+        desk.judging.judge(person, said(kind="odd", grade=None))
+    assert desk.progress.me(owner)["counts"]["odd"] == 1
+    assert "odd" not in desk.progress.me(people[1])["counts"]

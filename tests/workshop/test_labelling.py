@@ -8,7 +8,7 @@ import pytest
 from kragx.agreement import PairToLabel, Sample, Scale
 from kragx.errors import DataError, UsageError
 from kragx.workshop.folder.folder import Workshop, start
-from kragx.workshop.labelling import grades_of, labels_in, take_in, write_labels
+from kragx.workshop.labelling import grades_of, labels_in, write_labels
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import State
 from tests.app.commands.test_workshop import ask, serving_links
@@ -61,15 +61,6 @@ def test_other_labels_stay(state, path):
     say(state, 1, grade=0)
     write_labels(path, SCALE, SAMPLE, grades_of(state, state.owner().uid))
     assert path.read_text() == "other 0 doc 2\nq1 0 d1 0\n"
-
-
-def test_labels_of_a_file_are_taken_in(state, path):
-    """Those of the sample's pairs of which the owner has said nothing, once."""
-    path.write_text("q0 0 d0 3\nq1 0 d1 1\nother 0 doc 2\n")
-    say(state, 1, grade=2)
-    owner = state.owner().uid
-    assert [take_in(labels_in(path, SCALE), SAMPLE, state, owner) for _ in range(2)] == [1, 0]
-    assert grades_of(state, owner) == {("q0", "d0"): 3, ("q1", "d1"): 2}
 
 
 def test_contradictions_are_not_settled_silently(path):

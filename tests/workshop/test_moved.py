@@ -67,8 +67,8 @@ def taken(folder, file):
 
 def held(desk):
     """The gold of a release by question: ids, and texts where there is none."""
-    documents = desk.workshop.documents
-    content = ready(desk.state, documents, Copies(documents), 3)
+    documents = desk.context.workshop.documents
+    content = ready(desk.context.state, documents, Copies(documents), 3)
     queries = {one.id: one for one in content.queries}
     items = {uid: [gold.id or gold.text for gold in own.gold] for uid, own in queries.items()}
     return items, content.n_moved
@@ -76,7 +76,7 @@ def held(desk):
 
 def say(desk, person, document, number, question="q1"):
     """Judge a pair."""
-    desk.judge(person, JudgementForm(**grade(question, document, number)))
+    desk.judging.judge(person, JudgementForm(**grade(question, document, number)))
 
 
 @pytest.mark.integration
@@ -85,11 +85,13 @@ def test_what_is_unsure_comes_first_with_its_text(shop, moved):
     again = taken(shop, moved[1])
     assert (again.candidates, again.questions) == (0, 0)
     with opened(shop) as desk:
-        answer = desk.next(desk.annotator("ann"))
+        answer = desk.judging.next(desk.people.annotator("ann"))
         pair = answer["pair"]
         assert (pair["question"]["uid"], pair["document"]["id"]) == ("q1", "n2")
         assert (pair["moved"], pair["mine"]) == ([OLD["fee"]], None)
-        other = desk.next(desk.annotator("bob"))["pair"]  # somebody looks at that one
+        other = desk.judging.next(desk.people.annotator("bob"))[
+            "pair"
+        ]  # somebody looks at that one
         assert other is None or other["document"]["id"] != "n2"
 
 
@@ -97,20 +99,20 @@ def test_what_is_unsure_comes_first_with_its_text(shop, moved):
 def test_a_text_counts_until_somebody_has_found_it(shop, number, gold):
     """Judged as relevant the chunk takes its place; as not relevant, nothing answers any more."""
     with opened(shop) as desk:
-        ann = desk.annotator("ann")
+        ann = desk.people.annotator("ann")
         before, n = held(desk)
         assert before == {"q0": ["n1"], "q1": [OLD["fee"]], "q2": [OLD["storm"]]}
         assert n == 2
         say(desk, ann, "n2", number)
         after, n = held(desk)
         assert (after.get("q1"), n) == (gold, 1)
-        assert not desk.queue.boards["q1"].doubted_columns
+        assert not desk.context.queue.boards["q1"].doubted_columns
 
 
 def test_a_lost_text_gives_way_to_what_somebody_finds(shop):
     """By searching: until then it stays, also when something is judged as not relevant."""
     with opened(shop) as desk:
-        ann = desk.annotator("ann")
+        ann = desk.people.annotator("ann")
         say(desk, ann, "n3", 0, "q2")
         assert OLD["storm"] in held(desk)[0]["q2"]
         say(desk, ann, "n2", 2, "q2")
@@ -125,10 +127,10 @@ def test_what_a_file_judged_is_asked_again_where_it_is_in_doubt(shop, tmp_path, 
     line["candidates"] = [{"id": "n1", "share": 1.0}]
     assert taken(shop, written(tmp_path / "more.unsure.jsonl", [line])).candidates == 1
     with opened(shop) as desk:
-        ann = desk.annotator("ann")
-        assert desk.next(ann)["pair"]["document"]["id"] == "n1"
+        ann = desk.people.annotator("ann")
+        assert desk.judging.next(ann)["pair"]["document"]["id"] == "n1"
         say(desk, ann, "n1", 3, "q0")
-        assert desk.next(ann)["pair"]["document"]["id"] == "n2"
+        assert desk.judging.next(ann)["pair"]["document"]["id"] == "n2"
 
 
 def test_questions_that_are_not_there_are_added(tmp_path, moved):
@@ -141,9 +143,9 @@ def test_questions_that_are_not_there_are_added(tmp_path, moved):
     assert (result.questions, result.candidates, result.form) == (1, 1, "moved")
     assert any("search for" in words for words in result.remarks)
     with opened(folder) as desk:
-        assert list(desk.state.questions) == ["own", "q2"]
-        assert [item["text"] for item in desk.state.questions["q2"].gold] == [OLD["storm"]]
-        assert desk.next(desk.annotator("ann"))["pair"]["question"]["uid"] == "own"
+        assert list(desk.context.state.questions) == ["own", "q2"]
+        assert [item["text"] for item in desk.context.state.questions["q2"].gold] == [OLD["storm"]]
+        assert desk.judging.next(desk.people.annotator("ann"))["pair"]["question"]["uid"] == "own"
 
 
 def test_the_workshop_over_the_old_corpus_refuses_it(tmp_path, moved):

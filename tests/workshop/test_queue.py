@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import Doc
-from kragx.metrics import parse
 from kragx.workshop.pairs.boards import Plan, asking_uid
 from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.queue.outlook import Outlook, Sums
 from kragx.workshop.queue.queue import Nothing, Queue, Turn
 from kragx.workshop.state.records import Candidate, Judgement, Person, Question, now
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import Store
 from tests.thoroughness import examples
-from tests.workshop.simulated import World
+from tests.workshop.simulated import World, judged
 
-PLAN = Plan(parse("ndcg@3"), {"one": "1", "other": "2"}, twice=0.0, random=0.0)
+PLAN = Plan(3, {"one": "1", "other": "2"}, twice=0.0, random=0.0)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def opened(
             for rank, document in enumerate(documents, start=1)
         ]
         state.add([question, *rows])
-    return Queue(state, docs, Copies(docs), plan, background=False)
+    return Queue(state, docs, Copies(docs), plan)
 
 
 def say(queue: Queue, person: str, turn: Turn, grade: int | None, **fields: object) -> None:
@@ -80,9 +80,8 @@ def pair(turn: object) -> tuple[str, str]:
 
 def test_what_moves_the_difference_comes_first(state):
     """Where both agree nothing can move, the first rank moves more than the third, five a turn."""
-    plan = Plan(parse("ndcg@5"), PLAN.retrievers, twice=0.0, random=0.0)
+    plan = Plan(5, PLAN.retrievers, twice=0.0, random=0.0)
     queue = opened(state, {"q": ["abcd", "xbcd"], "p": ["abcde", "abcdf"]}, plan)
-    queue.reckon()
     pairs = [pair(turn) for turn in all_turns(queue, "p")]
     assert set(pairs[:2]) == {("q", "a"), ("q", "x")}
     assert {question for question, _ in pairs[:5]} == {"q"}
@@ -92,9 +91,8 @@ def test_what_moves_the_difference_comes_first(state):
 
 def test_no_question_is_left_without_its_answer(state):
     """What all have first moves nothing, but comes before what hardly moves anything."""
-    plan = Plan(parse("ndcg@10"), PLAN.retrievers, twice=0.0, random=0.0)
+    plan = Plan(10, PLAN.retrievers, twice=0.0, random=0.0)
     queue = opened(state, {"q": ["abcdefghij", "abcdefghji"], "p": ["ab", "ab"]}, plan)
-    queue.reckon()
     shown = [pair(turn) for turn in all_turns(queue, "p", 2, most=6)]
     assert {question for question, _ in shown[:3]} == {"p", "q"}
     queue.refresh()
@@ -137,12 +135,12 @@ def test_who_leaves_gives_back_what_they_were_shown(state):
 
 def test_orders_of_people_differ_and_each_is_shown_all(state):
     """Where all are worth the same, each person has an order of their own."""
-    plan = Plan(parse("ndcg@3"), {}, twice=1.0, random=0.0)
+    plan = Plan(3, {}, twice=1.0, random=0.0)
     lists = {"q": []}
     queue = opened(state, lists, plan)
     docs = {f"d{n}": Doc(f"d{n}", f"text {n}") for n in range(12)}
     state.add([Candidate(question="q", document=name, origin="source") for name in docs])
-    queue = Queue(state, docs, Copies(docs), plan, background=False)
+    queue = Queue(state, docs, Copies(docs), plan)
     first = [pair(turn) for turn in all_turns(queue, "p")]
     second = [pair(turn) for turn in all_turns(queue, "r")]
     assert sorted(first) == sorted(second)
@@ -154,7 +152,7 @@ def test_orders_of_people_differ_and_each_is_shown_all(state):
 @pytest.mark.integration
 def test_only_a_share_is_judged_twice(state):
     """A fifth or so of 160 pairs is judged by two; nobody judges one twice."""
-    plan = Plan(parse("ndcg@3"), {"one": "1", "other": "2"}, random=0.0)
+    plan = Plan(3, {"one": "1", "other": "2"}, random=0.0)
     queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(20)}, plan)
     people = {"p": [], "r": []}
     for _ in range(160):
@@ -189,7 +187,7 @@ def test_later_comes_last(state):
 
 def test_conflicts_and_decisions_are_not_shown(state):
     """What two differ in goes to the owner, not to a third."""
-    queue = opened(state, {"q": ["a", "a"]}, Plan(parse("mrr@1"), PLAN.retrievers, twice=1.0))
+    queue = opened(state, {"q": ["a", "a"]}, Plan(1, PLAN.retrievers, twice=1.0))
     for person, grade in (("p", 0), ("r", 2)):
         say(queue, person, queue.next_pair(person), grade)
     assert queue.next_pair("s") == Nothing("all judged")
@@ -238,12 +236,12 @@ def test_one_question_alone(state):
 
 def test_without_retrievers_each_question_gets_a_first_relevant_document(state):
     """Questions without one come before those that have one."""
-    plan = Plan(parse("ndcg@3"), {}, twice=0.0, random=0.0)
+    plan = Plan(3, {}, twice=0.0, random=0.0)
     docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "abc" for n in range(4)}
     state.add([Question(uid=q, person="o", text=q) for q in "abc"])
     state.add([Candidate(question=one[0], document=one, origin="source") for one in docs])
-    queue = Queue(state, docs, Copies(docs), plan, background=False)
-    assert (queue.reckon().state, queue.reckon().why) == ("unknown", "retrievers")
+    queue = Queue(state, docs, Copies(docs), plan)
+    assert (queue.sums.outlook.state, queue.sums.outlook.why) == ("unknown", "retrievers")
     seen = []
     for _ in range(6):
         turn = queue.next_pair("p")
@@ -261,7 +259,7 @@ def _three(state, **plan) -> Queue:
     state.add([Question(uid=q, person="o", text=q) for q in "abc"])
     state.add([Candidate(question=one[0], document=one, origin="source") for one in docs])
     usual = {"twice": 0.0, "random": 0.0}
-    return Queue(state, docs, Copies(docs), Plan(**(usual | plan)), background=False)
+    return Queue(state, docs, Copies(docs), Plan(**(usual | plan)))
 
 
 def test_a_page_that_asks_ahead_stays_with_a_question(state):
@@ -282,7 +280,7 @@ def test_one_goes_on_elsewhere_once_every_question_has_its_answer(state):
     docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "ab" for n in range(9)}
     state.add([Question(uid=q, person="o", text=q) for q in "ab"])
     state.add([Candidate(question=one[0], document=one, origin="source") for one in docs])
-    queue = Queue(state, docs, Copies(docs), Plan(twice=0.0, random=0.0), background=False)
+    queue = Queue(state, docs, Copies(docs), Plan(twice=0.0, random=0.0))
     runs = [
         len(list(own)) for _, own in groupby(turn.question for turn in all_turns(queue, "p", 3))
     ]
@@ -293,8 +291,7 @@ def test_one_goes_on_elsewhere_once_every_question_has_its_answer(state):
 def test_one_stays_with_a_question_though_others_are_worth_more(state):
     """With retrievers to compare as well: five pairs in a row at least, before another is read."""
     lists = {q: [[f"{q}{n}" for n in range(8)], [f"{q}{n}" for n in range(8, 16)]] for q in "abc"}
-    queue = opened(state, lists, replace(PLAN, metric=parse("ndcg@10")))
-    queue.reckon()
+    queue = opened(state, lists, replace(PLAN, cut=10))
     turns = all_turns(queue, "p", 0, most=20)
     runs = [len(list(own)) for _, own in groupby(turn.question for turn in turns)]
     assert min(runs[:-1]) >= 5
@@ -386,9 +383,8 @@ def test_to_take_it_back_brings_an_odd_question_again(state):
 @pytest.mark.integration
 def test_the_random_share_is_shown_in_time(state):
     """About every tenth turn is one of the pairs that were drawn beforehand, in their order."""
-    plan = Plan(parse("ndcg@3"), PLAN.retrievers, twice=0.0, random=0.1)
+    plan = Plan(3, PLAN.retrievers, twice=0.0, random=0.1)
     queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(40)}, plan)
-    queue.reckon()
     turns = all_turns(queue, "p", most=150)
     purposes = [queue.purpose(*pair(turn)) for turn in turns]
     assert 13 <= purposes.count("random") <= 17
@@ -410,15 +406,14 @@ def test_a_file_is_no_person(state):
 def test_the_outlook(state):
     """Unknown while little is known, then decided; words name nobody."""
     lists = {str(n): [[f"a{n}"], [f"b{n}"]] for n in range(16)}
-    queue = opened(state, lists, Plan(parse("mrr@1"), PLAN.retrievers, twice=0.0, random=0.0))
-    outlook = queue.reckon()
-    assert (outlook.state, outlook.why) == ("unknown", "pairs")
+    queue = opened(state, lists, Plan(1, PLAN.retrievers, twice=0.0, random=0.0))
+    assert (queue.sums.outlook.state, queue.sums.outlook.why) == ("unknown", "pairs")
     for number in range(16):
         for name, grade in (("a", 2), ("b", 0)):
             say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
-    outlook = queue.reckon()
-    assert (outlook.state, outlook.best) == ("decided", ("one",))
-    assert (outlook.outcome, outlook.needed) == ("decided", None)
+    queue.refresh()
+    assert (queue.sums.outlook.state, queue.sums.outlook.outcome) == ("decided", "decided")
+    assert queue.sums.outlook.needed is None
 
 
 def test_retrievers_with_equal_lists(state):
@@ -429,7 +424,8 @@ def test_retrievers_with_equal_lists(state):
         for number in range(30 if grade else 0):
             for name in "ab":
                 say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
-        outlook = queue.reckon()
+        queue.refresh()
+        outlook = queue.sums.outlook
         assert (outlook.state, outlook.outcome) == ("unknown", "equal")
         assert outlook.equal == (("one", "other"),)
 
@@ -438,40 +434,41 @@ def test_equal_retrievers_beside_another(state):
     """Of those with equal lists one stands for both: a third is still told from them."""
     names = {name: name for name in ("one", "two", "third")}
     lists = {str(n): [[f"a{n}"], [f"a{n}"], [f"b{n}"]] for n in range(20)}
-    queue = opened(state, lists, Plan(parse("mrr@1"), names, twice=0.0, random=0.0))
-    assert queue.reckon().why == "pairs"
+    queue = opened(state, lists, Plan(1, names, twice=0.0, random=0.0))
+    assert queue.sums.outlook.why == "pairs"
     for number in range(20):
         for name, grade in (("a", 2), ("b", 0)):
             say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
-    outlook = queue.reckon()
-    assert (outlook.state, outlook.outcome) == ("decided", "decided")
-    assert (outlook.best, outlook.equal) == (("one", "two"), (("one", "two"),))
+    queue.refresh()
+    assert (queue.sums.outlook.state, queue.sums.outlook.outcome) == ("decided", "decided")
+    assert queue.sums.outlook.equal == (("one", "two"),)
 
 
 def test_nobody_is_told_to_stop_before_most_questions_have_an_answer(state):
-    """No grade that is left changes anything, but 11 of 24 questions have an answer."""
+    """All in which retrievers differ is graded, but 11 of 24 questions have an answer."""
     lists = {str(n): [[f"a{n}"], [f"b{n}"]] for n in range(24)}
-    queue = opened(state, lists, Plan(parse("mrr@1"), PLAN.retrievers, twice=0.0, random=0.0))
+    queue = opened(state, lists, Plan(1, PLAN.retrievers, twice=0.0, random=0.0))
     for answered, state_then in ((11, "unknown"), (13, "decided")):
         for number in range(24):
             for name in "ab":
                 grade = 2 if name == "a" and number < answered else 0
                 say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
-        outlook = queue.reckon()
-        assert outlook.state == state_then
-    assert outlook.outcome == "decided"
+        queue.refresh()
+        assert queue.sums.outlook.state == state_then
+    assert queue.sums.outlook.outcome == "decided"
 
 
 def test_few_questions_and_waiting_retrievers_are_unknown(state):
     """With nine questions nothing is said, nor while one has not answered."""
     queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(9)})
-    assert queue.reckon().why == "questions"
+    assert queue.sums.outlook.why == "questions"
     state.add([Question(uid="new", person="o", text="not asked yet")])
-    assert queue.reckon().why == "answers"
+    queue.refresh()
+    assert queue.sums.outlook.why == "answers"
     question = state.questions["new"]
     for name, key in PLAN.retrievers.items():
         queue.answered_with_nothing("new", asking_uid(question, name, key))
-    assert queue.reckon().why == "questions"
+    assert queue.sums.outlook.why == "questions"
 
 
 @given(
@@ -514,9 +511,35 @@ def test_what_is_kept_up_is_what_the_boards_say(steps):
         }
         fast = dict(queue._firsts(person, None, besides))
         assert fast == {uid: column for uid, column in slow.items() if column is not None}
-    boards = queue.boards.values()
-    assert vars(queue.sums) == {
-        "pairs": sum(len(board.documents) for board in boards),
-        "judged": sum(board.n_judged for board in boards),
-        "random": sum(board.n_random_judged for board in boards),
-    }
+    anew = Sums(queue.sums.retrievers)
+    for board in queue.boards.values():
+        anew.take(board)
+    assert +queue.sums.counts == +anew.counts
+    assert (queue.sums.differing == anew.differing).all()
+
+
+def test_a_pair_in_which_lists_differ_keeps_the_comparison_open(state):
+    """Nobody is told to stop before the last of them has a grade; what lies alike may be left."""
+    lists = {str(n): [f"a{n} b{n} c{n}".split(), f"a{n} c{n} b{n}".split()] for n in range(20)}
+    queue = opened(state, lists)
+    turns = []
+    while isinstance(turn := queue.next_pair("p"), Turn) and queue.sums.outlook.state != "decided":
+        turns.append(pair(turn))
+        say(queue, "p", turn, 2)
+        queue.refresh()
+    assert {(uid, f"{name}{uid}") for uid in lists for name in "bc"} <= {*turns}
+    assert len(turns) < 60
+
+
+@pytest.mark.parametrize("random", [0.0, 0.1, 0.3])
+def test_what_was_drawn_at_random_is_not_waited_for_to_the_end(random):
+    """Once nothing else is left in which retrievers differ, its pairs come at once."""
+    queue, truth = World(1, 24, (6.0, 2.0), Plan(3, twice=0.0, random=random)).queue()
+    count = next(n for n in judged(queue, truth) if kept_up(queue).state == "decided")
+    assert count < 0.75 * len(truth)
+
+
+def kept_up(queue: Queue) -> Outlook:
+    """The outlook with what was just said."""
+    queue.refresh()
+    return queue.sums.outlook

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from kragx.agreement import PairToLabel, Sample, Scale
+from kragx.agreement import PairToLabel, Sample
 from kragx.errors import DataError, UsageError
 from kragx.workshop.folder.folder import Workshop, start
-from kragx.workshop.labelling import check_labelled
 from kragx.workshop.state.state import State
 
 PAIRS = (("q1", "d1"), ("q1", "d2"), ("q2", "d1"))
@@ -16,8 +15,6 @@ SAMPLE = Sample(
     tuple(PairToLabel(*pair, f"{pair[0]}은 무엇인가요?", f"{pair[1]}의 글") for pair in PAIRS),
     {"asks": "relevance", "scale": "0-3"},
 )
-
-SCALE = Scale(0, 3)
 
 
 @pytest.fixture
@@ -46,23 +43,6 @@ def test_a_sample_becomes_a_workshop(sample, tmp_path):
     } == {None}
     with pytest.raises(UsageError, match="either --corpus or --sample"):
         start(tmp_path / "other")
-
-
-def test_a_workshop_of_something_else(sample, tmp_path):
-    """Labels that mean nothing there, or something else, are refused before the first."""
-    start(tmp_path / "set", sample=sample)
-    workshop = Workshop.open(tmp_path / "set")
-    with workshop.store() as store:
-        state = State(store)
-    check_labelled(SAMPLE, SCALE, workshop, state)
-    item, *others = SAMPLE.items
-    other = replace(SAMPLE, items=(replace(item, document="another text"), *others))
-    with pytest.raises(UsageError, match=r"1 of the sample's 3 pairs are not in it.*'q1' and 'd1'"):
-        check_labelled(other, SCALE, workshop, state)
-    with pytest.raises(
-        UsageError, match="its grades are 0 to 3, and the sample is labelled 0 to 2"
-    ):
-        check_labelled(SAMPLE, Scale(0, 2), workshop, state)
 
 
 def test_what_labels_mean(sample, tmp_path):

@@ -12,7 +12,6 @@ import pytest
 from kragx.app.retrieving.suggesting import sources
 from kragx.data import Doc, GoldDataset, Retrieved, Run
 from kragx.errors import UsageError
-from kragx.metrics import parse
 from kragx.workshop.pairs.boards import Plan
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue import suggestions
@@ -56,7 +55,7 @@ class Asked:
 def suggester(state: State, plan: Plan = PLAN, said=None, **asks) -> Suggester:
     """A suggester of retrievers, whose keys are their names."""
     plan = replace(plan, retrievers={name: name for name in asks})
-    queue = Queue(state, DOCS, Copies(DOCS), plan, background=False)
+    queue = Queue(state, DOCS, Copies(DOCS), plan)
     own = [Source(name, name, ask) for name, ask in asks.items()]
     said = {} if said is None else said
     return Suggester(queue, own, lambda name, remarks: said.__setitem__(name, [*remarks]))
@@ -151,7 +150,7 @@ def test_failures_are_said_and_stop_nothing(state):
     names = list(asks)
     answered = {n for n, does in zip(names, own._queue.boards["q"].answered) if does}
     assert answered == {"empty", "one"}
-    assert own._queue.reckon().why == "answers"
+    assert own._queue.sums.outlook.why == "answers"
 
 
 def test_a_restart_half_way_keeps_what_was_answered(state):
@@ -235,7 +234,7 @@ def test_it_is_woken(state):
 
 
 def test_retrievers_of_a_config(tmp_path, state):
-    """A config's retrievers are asked as `kragx run` asks them, and its metric is taken."""
+    """A config's retrievers are asked as `kragx run` asks them, to its first metric's cut."""
     (tmp_path / "corpus.jsonl").write_text('{"id": "w", "text": "a whole document"}\n')
     Path(tmp_path / "kragx.yaml").write_text(
         "dataset: not_there_yet.jsonl\n"
@@ -243,10 +242,10 @@ def test_retrievers_of_a_config(tmp_path, state):
         "  bm25: {class: kragx.retrievers:BM25Retriever.from_corpus,\n"
         "         args: {corpus: '${here}/corpus.jsonl'}}\n"
         "  broken: {class: 'no_such_module:thing'}\n"
-        "metrics: [judged@5, recall@5, ndcg@10]\n"
+        "metrics: [mrr, recall@5, ndcg@10]\n"
     )
-    own, metric = sources(tmp_path / "kragx.yaml")
-    assert metric == parse("recall@5")
+    own, cut = sources(tmp_path / "kragx.yaml")
+    assert cut == 5
     assert [source.name for source in own] == ["bm25", "broken"]
     asked = GoldDataset.from_documents([["w"]], queries=["whole document"])
     (answer,) = own[0].ask(asked, lambda query, answer: None).results.values()

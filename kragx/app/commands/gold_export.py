@@ -9,7 +9,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.app.commands.workshop_folder import workshop_of
 
-Form = Literal["csv", "json", "qrels", "quepid", "labelstudio", "argilla"]
+Form = Literal["csv", "jsonl", "qrels", "quepid", "labelstudio", "argilla"]
 
 
 def export(
@@ -21,7 +21,7 @@ def export(
     ] = "csv",
     person: Annotated[
         str | None,
-        typer.Option(help="What this person said alone (qrels, quepid, labelstudio, argilla)."),
+        typer.Option(help="What this person judged alone."),
     ] = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
@@ -34,7 +34,6 @@ def export(
     with workshop.store() as store:
         state = State(store)
         uid = None if person is None else person_of(state, person)
-        settings = workshop.settings
-        source = Source(settings.name, state, workshop.documents, settings.scale, uid)
+        source = Source(state, workshop.documents, workshop.settings.scale, uid)
         result = export_file(source, form, out)
     show(format, result.describe, result.to_dict)

@@ -9,7 +9,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.app.commands.workshop_folder import workshop_of
 
-Form = Literal["csv", "json", "qrels", "moved"]
+Form = Literal["csv", "jsonl", "qrels", "moved"]
 
 
 def import_(

@@ -101,7 +101,7 @@ def questions(
     """
     from kragx.app.commands.gold_written import Asking
     from kragx.workshop.questions import Questions, make_questions, read_templates
-    from kragx.workshop.questions.generated import WrittenQuestions
+    from kragx.workshop.questions.written import WrittenQuestions
 
     of_model = opt.given(rubric=rubric, unanswerable=unanswerable, several=several, tries=tries)
     limits = opt.limits(budget, max_calls)
@@ -158,7 +158,7 @@ def _check_new(out: Path | None, dropped: Path | None) -> None:
 
 def _targets(options: list[str]) -> dict[str, dict[str, float]]:
     """Target shares: those that are named, the usual ones sharing what these leave."""
-    from kragx.workshop.questions.making import TARGETS
+    from kragx.workshop.questions.targets import TARGETS
 
     named: dict[str, dict[str, float]] = {}
     for option in options:

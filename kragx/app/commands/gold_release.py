@@ -39,7 +39,7 @@ def release(
         outcome = write(
             workshop,
             state,
-            Copies(workshop.documents, workshop.index),
+            Copies(workshop.documents),
             person=next(owners, ""),
             note=note,
             allow_undecided=allow_undecided,

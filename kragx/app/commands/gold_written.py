@@ -15,7 +15,8 @@ from kragx.judging.outbox import Outbox
 from kragx.judging.reading import adjusted
 from kragx.printing import Line, phrase, show
 from kragx.secrets import Secrets
-from kragx.workshop.questions.generated import WrittenQuestions, write_questions
+from kragx.workshop.questions.generated import write_questions
+from kragx.workshop.questions.written import WrittenQuestions
 
 _NO_GOLD_SET = "there is no gold set yet"
 _LACKING = {"dataset": {"path": _NO_GOLD_SET}, "retrievers": {"none": {"run": _NO_GOLD_SET}}}

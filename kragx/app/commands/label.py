@@ -1,6 +1,6 @@
 """`kragx judge label`: people label a sample of pairs in the browser, blind to the judge."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from kragx.agreement import Labels, PairToLabel, Sample, draw
-from kragx.agreement.label_files import Pair
 from kragx.agreement.labels import Scale, read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
 from kragx.agreement.stored_labels import asked_in
@@ -68,10 +67,6 @@ def label(
     model: opt.Model = None,
     rubric: opt.RubricId = None,
     examples: opt.ExamplesName = None,
-    workshop: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the workshop, made of the sample (default: beside LABELS)."),
-    ] = None,
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, show_default=False, help="Of the page.")
     ] = None,
@@ -101,7 +96,15 @@ def label(
             f"--scale: {scale!r}, but the sample in {sample_file} is being labelled {kept_scale}; "
             "remove it to draw anew"
         )
-    labels = labelling.labels_in(file, grades)  # what is wrong with it is said before drawing
+    folder = file.with_name(f"{file.name}.workshop")
+    is_made = (folder / FILE).exists()
+    # What is wrong with the label file is said before drawing.
+    if labelling.labels_in(file, grades) and not is_made:
+        problem = "holds labels, and the workshop that they were given in is not beside it"
+        raise UsageError(problem, field=str(file), remedy="name another file for new ones")
+    if sample is None and is_made:
+        problem = "is the workshop of a sample that is gone"
+        raise UsageError(problem, field=str(folder), remedy="remove it to draw anew")
     if sample is not None:
         say(phrase("going on with the sample in {path}; remove it to draw anew", path=sample_file))
     else:
@@ -122,32 +125,27 @@ def label(
         scale_of(sample, "en")  # what no workshop can be made of is said before it is written
         documents_of(sample)
         sample.write(sample_file)
-    folder = workshop or file.with_name(f"{file.name}.workshop")
-    if not (folder / FILE).exists():
+    if not is_made:
         start(folder, sample=sample_file)
     opened = Workshop.open(folder)
-    _write(file, grades, sample, opened, labels)  # what an interrupted session left
+    _write(file, grades, sample, opened)  # what an interrupted session left
     try:
         serve(opened, port, browser=browser)
     finally:
-        n, of = _write(file, grades, sample, opened, {}), len(sample.items)
+        n, of = _write(file, grades, sample, opened), len(sample.items)
         done = phrase("{n} of {of} labelled, in {path}", n=n, of=of, path=file)
         say(joined("; ", [done, "" if n >= of else phrase("run again to go on")]))
 
 
-def _write(
-    file: Path, scale: Scale, sample: Sample, workshop: "Workshop", labels: Mapping[Pair, int]
-) -> int:
-    """Write what the owner says of the sample by now, given labels taken in; how many."""
+def _write(file: Path, scale: Scale, sample: Sample, workshop: "Workshop") -> int:
+    """Write what the owner says of the sample by now; how many labels."""
     from kragx.workshop import labelling
     from kragx.workshop.state.state import State
 
     with workshop.store() as store:
         state = State(store)
-        labelling.check_labelled(sample, scale, workshop, state)
-        owner = state.owner().uid
-        labelling.take_in(labels, sample, state, owner)
-        return labelling.write_labels(file, scale, sample, labelling.grades_of(state, owner))
+        grades = labelling.grades_of(state, state.owner().uid)
+    return labelling.write_labels(file, scale, sample, grades)
 
 
 def _labelled(rubric: Rubric | None) -> Ask | None:

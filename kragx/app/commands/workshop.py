@@ -15,7 +15,6 @@ from kragx.errors import KragxError, UsageError, needing
 from kragx.printing import joined, phrase, put, say, visible
 
 if TYPE_CHECKING:
-    from kragx.metrics import MetricSpec
     from kragx.workshop.folder.folder import Workshop
     from kragx.workshop.queue.suggestions import Source
 
@@ -88,20 +87,20 @@ def serve(
     with needing("workshop", "kragx workshop"):
         from kragx.workshop.web.server import application, listening, server
     with opened.store() as store, listening(host, port) as socket:
-        sources, metric = _sources(opened, say)
-        desk = Desk(opened, State(store), sources, metric, say)
+        sources, cut = _sources(opened, say)
+        desk = Desk(opened, State(store), sources, cut, say)
         number = socket.getsockname()[1]
         name = called[0] if called else host
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
-        people = [desk.annotator(annotator) for annotator in annotators]
-        owners = f"{base}{desk.token(desk.owner())}"
+        people = [desk.people.annotator(annotator) for annotator in annotators]
+        owners = f"{base}{desk.people.token(desk.people.owner())}"
         size = phrase(
-            "{name}: {n} documents", name=visible(opened.settings.name), n=len(desk.documents)
+            "{name}: {n} documents", name=visible(opened.settings.name), n=len(opened.documents)
         )
         put(joined("", [size, "\n"]))
         put(joined("", [phrase("owner: {address}", address=owners), "\n"]))
         for person in people:
-            put(f"{visible(person.name)}: {base}{desk.token(person)}\n")
+            put(f"{visible(person.name)}: {base}{desk.people.token(person)}\n")
         if not is_local:
             say(
                 phrase(
@@ -121,16 +120,16 @@ def serve(
         put(joined("", [phrase("closed; all is in {folder}", folder=opened.folder), "\n"]))
 
 
-def _sources(
-    opened: "Workshop", tell: Callable[[str], object]
-) -> tuple[Sequence["Source"], "MetricSpec | None"]:
+def _sources(opened: "Workshop", tell: Callable[[str], object]) -> tuple[Sequence["Source"], int]:
     """The retrievers of the workshop's config; without them people judge what they find."""
+    from kragx.workshop.pairs.boards import CUT
+
     if opened.settings.config is None:
-        return (), None
+        return (), CUT
     from kragx.app.retrieving.suggesting import sources
 
     try:
         return sources(opened.settings.config)
     except (KragxError, ImportError) as error:
         tell(phrase("no retriever is asked, as the config cannot be used: {error}", error=error))
-        return (), None
+        return (), CUT

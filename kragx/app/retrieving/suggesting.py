@@ -5,13 +5,13 @@ from pathlib import Path
 from kragx.app.config import load
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.retrieve_all import asker
-from kragx.metrics import MetricSpec
-from kragx.workshop.queue.deciding import deciding_metric
+from kragx.metrics.registry import split
+from kragx.workshop.pairs.boards import CUT
 from kragx.workshop.queue.suggestions import Source
 
 
-def sources(path: Path) -> tuple[list[Source], MetricSpec]:
-    """What suggests documents, and the metric that it is compared by.
+def sources(path: Path) -> tuple[list[Source], int]:
+    """What suggests documents, and how far down it is compared: as the first metric with a cut.
 
     Nothing is loaded or asked yet.
 
@@ -20,7 +20,9 @@ def sources(path: Path) -> tuple[list[Source], MetricSpec]:
     """
     config = load(path)
     fingerprints = Fingerprints(path.resolve().parent)
-    return [
+    suggesting = [
         Source(name, fingerprints.of(retriever).keys[0], asker(name, retriever))
         for name, retriever in config.asked.items()
-    ], deciding_metric(config.metrics or ())
+    ]
+    cuts = (split(name)[1] for name in config.metrics or ())
+    return suggesting, next((cut for cut in cuts if isinstance(cut, int)), CUT)

@@ -13,14 +13,6 @@ from kragx.workshop.state.records import Candidate, Question
 _RUN, _SURE = 6, 0.3  # letters in a row that are there in any case if so great a share of all is
 
 
-def is_doubts(path: Path) -> bool:
-    """Whether a file of JSON Lines is what `kragx gold move` writes beside the moved gold set."""
-    if path.name.removesuffix(".gz").endswith(".unsure.jsonl"):
-        return True
-    _, first = next(read_records(path), (0, {}))
-    return {"verdict", "candidates"} <= first.keys()
-
-
 def read_doubts(path: Path) -> Rows:
     """Read the lines: a question for each query, a candidate for each chunk where its gold may be.
 
@@ -61,9 +53,9 @@ def read_doubts(path: Path) -> Rows:
             item = {"text": text, "grade": gold.get("grade", 1), "metadata": marks}
             record["gold"].append(item)
         n_without += not places
-        for one in places:
-            values = {"question": uid, "document": one["id"], "origin": ORIGIN}
-            values |= {"detail": text, "score": float(one["share"])}
+        for candidate in places:
+            values = {"question": uid, "document": candidate["id"], "origin": ORIGIN}
+            values |= {"detail": text, "score": float(candidate["share"])}
             candidates.append(Row(Candidate, place, values, question=query, number=number))
     mistakes.refuse()
     rows = [Row(Question, f"query {uid}", values) for uid, values in questions.items()]

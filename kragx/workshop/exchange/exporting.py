@@ -1,15 +1,27 @@
 """Questions and judgements into a file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kragx.errors import UsageError, nearest
 from kragx.printing import Line, Part, Result, counted, phrase
-from kragx.workshop.exchange.forms import form_of
-from kragx.workshop.exchange.rows import Source
-from kragx.workshop.names import same
+from kragx.workshop.exchange import ratings, tools
+from kragx.workshop.exchange.lines import write_jsonl
+from kragx.workshop.exchange.rows import Source, Written
+from kragx.workshop.exchange.sheet import write_csv
+from kragx.workshop.names import people_called
 from kragx.workshop.state.state import State
+
+WRITERS: Mapping[str, Callable[[Source, Path], Written]] = {
+    "csv": write_csv,
+    "jsonl": write_jsonl,
+    "qrels": ratings.write_qrels,
+    "quepid": ratings.write_quepid,
+    "labelstudio": tools.write_label_studio,
+    "argilla": tools.write_argilla,
+}
+"""By the name of a form what writes it."""
 
 _WORDS: Mapping[str, str] = {
     "people": phrase("people"),
@@ -47,14 +59,8 @@ class Exported(Result):
 
     def describe(self) -> Iterator[Part]:
         """What was written, and what was not."""
-        counts = {_WORDS.get(name, name): n for name, n in self.counts.items()}
-        yield Line(
-            phrase(
-                "written: {path} ({counts})",
-                path=self.path,
-                counts=counted(counts) or phrase("nothing"),
-            )
-        )
+        counts = counted({_WORDS[name]: n for name, n in self.counts.items()}) or phrase("nothing")
+        yield Line(phrase("written: {path} ({counts})", path=self.path, counts=counts))
         for words in self.left_out:
             yield Line(phrase("not in {form}: {what}", form=self.form, what=words))
 
@@ -64,25 +70,21 @@ def export_file(source: Source, form: str, path: str | Path) -> Exported:
 
     Args:
         source: the workshop.
-        form: ``csv``, ``json``, ``qrels``, ``quepid``, ``labelstudio`` or ``argilla``.
+        form: ``csv``, ``jsonl``, ``qrels``, ``quepid``, ``labelstudio`` or ``argilla``.
         path: the file, which is written anew.
 
     Raises:
         DataError: an id cannot stand in a file of this form.
         UsageError: there is no such form, or the file cannot be written.
     """
-    writer = form_of(form).write
-    if writer is None:
-        raise UsageError(f"{form} is only read", field="--form", remedy="name another")
-    if source.person is not None and form in ("csv", "json"):
-        remedy = "leave it out, or name --form qrels, quepid, labelstudio or argilla"
-        raise UsageError(f"{form} holds everybody's", field="--person", remedy=remedy)
-    path, state = Path(path), source.state
+    if form not in WRITERS:
+        raise UsageError(f"unknown form {form!r}", field="--form", remedy=nearest(form, WRITERS))
     if str(path) == "-":
         raise UsageError("a file is written; name one", field="--out")
+    path, state = Path(path), source.state
     with state.lock:
         state.refresh()
-        written = writer(source, path)
+        written = WRITERS[form](source, path)
     return Exported(path, form, dict(written.counts), tuple(written.left_out))
 
 
@@ -92,13 +94,11 @@ def person_of(state: State, name: str) -> str:
     Raises:
         UsageError: nobody has it, or several have.
     """
-    people = state.people.values()
-    uids = [person.uid for person in people if person.name == name]
-    uids = uids or [person.uid for person in people if same(person.name, name)]
-    if not uids:
+    people = people_called(name, state.people.values())
+    if not people:
         names = [person.name for person in state.people.values()]
         problem = f"nobody is called {name!r}"
         raise UsageError(problem, field="--person", remedy=nearest(name, names))
-    if len(uids) > 1:
-        raise UsageError(f"{len(uids)} people are called {name!r}", field="--person")
-    return uids[0]
+    if len(people) > 1:
+        raise UsageError(f"{len(people)} people are called {name!r}", field="--person")
+    return people[0].uid

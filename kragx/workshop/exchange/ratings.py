@@ -14,7 +14,7 @@ from kragx.data.formats.jsonl import open_text
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, shorten
 from kragx.printing import phrase
-from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, Written, by_text
+from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, Written
 from kragx.workshop.pairs.scale import USUAL_TOP
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair
@@ -50,7 +50,7 @@ def write_qrels(source: Source, path: Path) -> Written:
         raise DataError(
             f"{len(wrong)} ids cannot stand in qrels, whose columns white space separates, as "
             f"{shorten(wrong[0])}",
-            remedy="export as csv or json instead, or rename them in the corpus",
+            remedy="export as csv or jsonl instead, or rename them in the corpus",
         )
     with open_text(path) as file:
         file.writelines(f"{query} 0 {document} {grade}\n" for (query, document), grade in ratings)
@@ -80,19 +80,14 @@ def write_quepid(source: Source, path: Path) -> Written:
     ratings = dict(_ratings(source, left_out))
     questions = {question.uid: question.text for question in source.state.open_questions()}
     idle = questions.keys() - {question for question, _ in ratings}
-    several = sum(len(uids) > 1 for uids in by_text(source.state.questions).values())
     with open_text(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("query", "docid", "rating"))
         for (question, document), grade in ratings.items():
             writer.writerow((_safe(questions[question]), _safe(document), grade))
         writer.writerows((_safe(questions[uid]), "", "") for uid in questions if uid in idle)
-    words = _words(left_out)
-    if several:
-        words.append(
-            phrase("{n} texts that several questions have: Quepid takes them for one", n=several)
-        )
-    return Written({"grades": len(ratings), "questions without a grade": len(idle)}, words)
+    counts = {"grades": len(ratings), "questions without a grade": len(idle)}
+    return Written(counts, _words(left_out))
 
 
 def _safe(cell: str) -> str:

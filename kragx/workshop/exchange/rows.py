@@ -1,7 +1,7 @@
 """What every form shares: the rows that a file holds, and what there is to write."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ from kragx.data.documents import Doc
 from kragx.errors import DataError
 from kragx.printing import phrase
 from kragx.workshop.pairs.standing import standing
-from kragx.workshop.state.records import Judgement, Person, Question, Record
+from kragx.workshop.state.records import Judgement, Record
 from kragx.workshop.state.state import Pair, State
 
 WORDS = ("unusable", "later", "undone")
@@ -44,14 +44,13 @@ class Rows:
 
     Attributes:
         rows: in its order.
-        is_whole: whether it is of a form that has every judgement of a workshop, so that one
-            that is missing was deleted.
+        is_history: whether earlier wordings come along with the newest.
         adds_only: whether questions that are there stay as they are.
         remarks: what of it is no row, in words.
     """
 
     rows: Sequence[Row]
-    is_whole: bool = False
+    is_history: bool = False
     adds_only: bool = False
     remarks: tuple[str, ...] = ()
 
@@ -66,7 +65,7 @@ class Written:
     """
 
     counts: Mapping[str, int]
-    left_out: Sequence[str]
+    left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -74,14 +73,12 @@ class Source:
     """What there is to write.
 
     Attributes:
-        name: of the gold set.
         state: of its workshop.
         documents: of its corpus, by id.
         grades: of the scale, with their words.
-        person: the uid of whose grades alone are wanted; None for all.
+        person: the uid of whose judgements alone are wanted; None for all.
     """
 
-    name: str
     state: State
     documents: Mapping[str, Doc]
     grades: Mapping[int, str]
@@ -91,9 +88,10 @@ class Source:
         """The text of a document; None if the corpus has none of this id."""
         return text_of(self.documents, doc_id)
 
-    def history(self) -> Iterator[Record]:
-        """Yield every row of the workshop, as it came, table by table."""
-        return self.state.store.after({})
+    def name(self, uid: str) -> str:
+        """The name of a person, else their uid."""
+        person = self.state.people.get(uid)
+        return person.name if person else uid
 
     def pairs(self) -> list[Pair]:
         """The pairs of open questions that were judged or suggested, question by question."""
@@ -104,13 +102,9 @@ class Source:
         for question, document in (*self.state.judgements, *self.state.decisions):
             if question in documents:
                 documents[question][document] = None
-        return [
-            (question, document)
-            for question, of_question in documents.items()
-            for document in of_question
-        ]
+        return [(question, document) for question in documents for document in documents[question]]
 
-    def said(self, pair: Pair) -> list[Judgement]:
+    def judgements(self, pair: Pair) -> list[Judgement]:
         """What each person says of a pair now, "later" too."""
         people = self.state.judgements.get(pair, {})
         newest = (history[-1] for history in people.values() if history)
@@ -128,7 +122,7 @@ class Source:
             if now.state == "conflict":
                 return None, phrase("that people grade differently and nobody has decided")
             return now.grade, phrase("that are unusable") if now.state == "unusable" else ""
-        judgement = next(iter(self.said(pair)), None)
+        judgement = next(iter(self.judgements(pair)), None)
         if judgement is None:
             return None, ""
         return judgement.grade, phrase("that are unusable") if judgement.kind == "unusable" else ""
@@ -160,37 +154,19 @@ class Mistakes:
             raise DataError("\n  ".join([head, *self.lines[:20], *more]))
 
 
-def grade_values(text: str) -> dict[str, Any] | None:
-    """The kind and grade that a word or number of a file stands for; None if it is neither."""
-    word = text.strip().casefold()
-    if word in WORDS:
-        return {"kind": word, "grade": None}
-    number = word.removesuffix(".0")  # of a column with gaps that another program has read
-    if number.isascii() and number.isdecimal() and len(number) < 4:
-        return {"kind": "grade", "grade": int(number)}
-    return None
-
-
 def grade_word(judgement: Judgement) -> str:
-    """The word or number of a judgement, as `grade_values` reads it."""
+    """The word or number of a judgement."""
     return judgement.kind if judgement.grade is None else str(judgement.grade)
 
 
-def named(person: Person | None, uid: str) -> str:
-    """The name of a person, else their uid."""
-    return person.name if person else uid
-
-
-def is_same(text: str, known: str) -> bool:
-    """Whether a text is the known one, as far as a spreadsheet program can save it.
+def is_same(text: str, stored: str) -> bool:
+    """Whether a text is the stored one, as far as a spreadsheet program can save it.
 
     Some know one kind of line break, and Excel of Korean Windows writes question marks for what
     cp949 lacks, two for an emoji.
     """
-    if text == known:
-        return True
-    text, known = (re.sub(r"\r\n?", "\n", lines) for lines in (text, known))
-    return text == known or ("?" in text and text == "".join(map(_in_cp949, known)))
+    text, stored = (re.sub(r"\r\n?", "\n", lines) for lines in (text, stored))
+    return text == stored or ("?" in text and text == "".join(map(_in_cp949, stored)))
 
 
 def _in_cp949(letter: str) -> str:
@@ -199,15 +175,6 @@ def _in_cp949(letter: str) -> str:
     except UnicodeEncodeError:
         return "??" if ord(letter) > 0xFFFF else "?"
     return letter
-
-
-def by_text(questions: Mapping[str, Question]) -> dict[str, list[str]]:
-    """The uids of the open questions by their text, white space around it aside."""
-    uids: dict[str, list[str]] = {}
-    for question in questions.values():
-        if question.state == "open":
-            uids.setdefault(question.text.strip(), []).append(question.uid)
-    return uids
 
 
 def text_of(documents: Mapping[str, Doc], doc_id: str) -> str | None:

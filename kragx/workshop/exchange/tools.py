@@ -17,7 +17,7 @@ from typing import Any
 
 from kragx.data.formats.jsonl import open_text, to_json
 from kragx.printing import joined, phrase
-from kragx.workshop.exchange.rows import Source, Written, grade_word, named
+from kragx.workshop.exchange.rows import Source, Written, grade_word
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair
 
@@ -64,7 +64,7 @@ def write_label_studio(source: Source, path: Path) -> Written:
         data = {"question": question.text, "document": text}
         data |= {"question_uid": pair[0], "document_id": pair[1]}
         decision = source.decision(pair)
-        judgements = source.said(pair) + ([decision] if decision else [])
+        judgements = source.judgements(pair) + ([decision] if decision else [])
         tasks.append(
             {
                 "data": data,
@@ -96,7 +96,7 @@ def _annotation(source: Source, judgement: Judgement) -> dict[str, Any]:
         "ground_truth": judgement.is_decision,
         "lead_time": judgement.seconds,
         "created_at": judgement.at,
-        "person": named(source.state.people.get(judgement.person), judgement.person),
+        "person": source.name(judgement.person),
     }
 
 
@@ -107,7 +107,7 @@ def write_argilla(source: Source, path: Path) -> Written:
     for pair, text in _pairs(source, left_out):
         question = source.state.questions[pair[0]]
         responses: dict[str, list[dict[str, Any]]] = {}
-        for judgement in source.said(pair):
+        for judgement in source.judgements(pair):
             spans = [
                 {"start": start, "end": end, "label": "evidence"} for start, end in judgement.spans
             ]

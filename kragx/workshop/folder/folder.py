@@ -28,7 +28,6 @@ from kragx.printing import Line, Part, Result, phrase, warning
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.folder.samples import documents_of, records_of, scale_of
-from kragx.workshop.pairs import kept
 from kragx.workshop.state.records import Person, Question, Record
 from kragx.workshop.state.store import Store
 from kragx.workshop.state.tables import USUAL
@@ -54,7 +53,7 @@ _SCALE: Mapping[str, Mapping[int, str]] = {
 }
 """What stands on the page's buttons, short enough for a phone's; the guidelines say more."""
 
-_IGNORED = f"{DATABASE}\n{DATABASE}-*\n{kept.FOLDER}/\n{SECRET}\n"
+_IGNORED = f"{DATABASE}\n{DATABASE}-*\n{SECRET}\n"
 
 
 def _anchored(path: Path, info: ValidationInfo) -> Path:
@@ -148,11 +147,6 @@ class Workshop:
             DataError: it cannot be read.
         """
         return Documents(as_corpus(self.settings.corpus))
-
-    @cached_property
-    def index(self) -> Path:
-        """Where what is made of its corpus is kept."""
-        return kept.place(self.folder, self.documents)
 
     @property
     def address(self) -> Address:

@@ -1,27 +1,20 @@
-"""Which of the places where a gold text's letters stand is its own, and what it is there.
-
-A place is a stretch of the new corpus's text, whatever its chunks are: where its first and its last
-letter stand follows from the runs in it and around it; which chunks hold it, from where they begin
-and end.
-"""
+"""Which of the places where a gold text's letters stand is its own, and what it is there."""
 
 from __future__ import annotations
 
-from bisect import bisect, bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.tokens import Ints
 from kragx.printing import phrase
-from kragx.workshop.moving.letters import GRAM, letters
+from kragx.workshop.moving.letters import GRAM
+from kragx.workshop.moving.places import FEWEST, Place, Stretch
 from kragx.workshop.moving.probes import Probe
-from kragx.workshop.moving.search import LEAST, Chunk, Meeting, Search
+from kragx.workshop.moving.runs import CorpusRun
+from kragx.workshop.moving.search import Meeting, Search
 
 Mask = NDArray[np.bool_]
 
@@ -42,29 +35,7 @@ SLIVER = 0.05
 LARGER = 1.25
 """A chunk so many times as large as the gold text's own was is a larger one."""
 
-AGAINST = 32
-"""So many grams that stood once in the old corpus outweigh one end of a run at which the new one
-goes on as the old one did elsewhere. Where a word of a template is another one, 16 grams are."""
-
-_FEWEST = 3  # grams that stand once; fewer may do so by accident
 _SAME = 0.97
-_LONG = 8  # letters of a run by whose ends other texts are told
-_PUT_IN = 16  # letters of a word; more is a sentence of its own
-_JUMP = 32  # letters that what follows must have more than, to be of the text as well
-
-
-class Stretch(NamedTuple):
-    """Letters in a row that a gold text and a chunk share.
-
-    Attributes:
-        first, last: in the probe.
-        begin, end: their characters in the chunk.
-    """
-
-    first: int
-    last: int
-    begin: int
-    end: int
 
 
 @dataclass
@@ -104,297 +75,6 @@ class Choice:
     candidates: list[tuple[int, float]] = field(default_factory=list)
 
 
-class _Run(NamedTuple):
-    """Letters in a row that a probe and the text of the new corpus share.
-
-    Attributes:
-        first, last: in the probe.
-        place: where in the text of the corpus its first letter is.
-        before, after: whether at that end the text goes on as the old corpus did elsewhere.
-    """
-
-    first: int
-    last: int
-    place: int
-    before: bool
-    after: bool
-
-    @property
-    def shift(self) -> int:
-        """Where in the text of the corpus the probe would begin."""
-        return self.place - self.first
-
-    @property
-    def end(self) -> int:
-        """Where in it the letter behind the last one is."""
-        return self.shift + self.last
-
-    def part(self, first: int, last: int) -> _Run:
-        """Some of its letters."""
-        before, after = self.before and first == self.first, self.after and last == self.last
-        return _Run(first, last, first + self.shift, before, after)
-
-    def is_in(self, probe: Probe) -> bool:
-        """Whether some of them are of the gold text itself."""
-        return self.last > probe.low and self.first < probe.high
-
-
-class _Place:
-    """A stretch of the new corpus that may be a gold text.
-
-    Attributes:
-        chunks: those that share letters with it, by their numbers.
-        runs: in the order of both texts.
-        equal: which of its letters are in a run.
-        share: how many.
-        begin, end: where it stands in the text of the corpus.
-        weight: how many grams are there that stood once in the old corpus, less `AGAINST` for each
-            end of a run at which the text goes on as the old one did elsewhere.
-        is_held: all of it is there in one piece with some letters on both of its sides, and grams
-            among them that stood once.
-        has_own: letters of the text itself that stood once are there.
-        is_framed: what stood on both of its sides stands there.
-        is_known: letters of the text itself that stood once are there, or it is framed. One side
-            alone may be the next document, behind the end of another one.
-    """
-
-    def __init__(
-        self,
-        probe: Probe,
-        meetings: Sequence[tuple[int, _Run]],
-        holding: Mapping[int, bool],
-        unique: Ints,
-        search: Search,
-    ) -> None:
-        self.probe = probe
-        self.holding = holding
-        self.chunks = {number: search.chunks[number] for number, _ in meetings}
-
-        def is_own(run: _Run) -> bool:
-            n = np.searchsorted(unique, run.last - GRAM + 1) - np.searchsorted(unique, run.first)
-            return bool(search.step * n >= _FEWEST)
-
-        of_chunk: defaultdict[int, set[_Run]] = defaultdict(set)
-        for number, run in meetings:
-            of_chunk[number].add(run)
-        runs = {run for stretches in of_chunk.values() for run in _apart(stretches)}
-        self.runs = _chain(runs, probe, is_own)
-        low, high = max(0, probe.low - LEAST), min(len(probe.codes), probe.high + LEAST)
-        self.is_held = any(
-            run.first <= low and run.last >= high and is_own(run) for run in self.runs
-        )
-        whole, is_there = np.zeros(len(probe.codes), bool), np.zeros(len(unique), bool)
-        for run in self.runs:
-            whole[run.first : run.last] = True
-            if run.last - run.first >= GRAM:
-                begin, end = np.searchsorted(unique, [run.first, run.last - GRAM + 1])
-                is_there[begin:end] = True
-        self.equal = whole[probe.low : probe.high]
-        self.share = float(self.equal.mean())
-        left, right = unique < probe.low, unique > probe.high - GRAM
-        in_text = search.step * int(is_there[~left & ~right].sum())
-        self.has_own = in_text >= _FEWEST
-        ends = [
-            letter
-            for run in self.runs
-            if run.last - run.first >= _LONG
-            for letter, is_other in ((run.first, run.before), (run.last, run.after))
-            # Where the text has letters of its own, another document may be beside its own now.
-            if is_other and (probe.low < letter < probe.high or in_text < _FEWEST)
-        ]
-        self.weight = search.step * int(is_there.sum()) - AGAINST * len(ends)
-        self.is_framed = self.weight >= _FEWEST and all(
-            not n_letters or search.step * is_there[side].sum() >= _FEWEST
-            for n_letters, side in ((probe.low, left), (len(probe.codes) - probe.high, right))
-        )
-        self.is_known = self.is_framed or (self.has_own and self.weight >= _FEWEST)
-        self.begin = self._at(probe.low, is_end=False)
-        self.end = max(self.begin, self._at(probe.high, is_end=True))
-        first_number, last_number = min(self.chunks), max(self.chunks)
-        for number in holding:
-            if first_number < number < last_number:  # nothing but edited words
-                self.chunks[number] = search.chunks[number]
-        best = max(self.chunks, key=self._n_equal)
-        self.source = self.chunks[best].source
-        first = next((c for c in self.chunks.values() if c.place <= self.begin < c.end), None)
-        self.is_start = (
-            probe.start is not None
-            and self.source == probe.source
-            and bool(self.equal[0])
-            and first is not None
-            and first.start is not None
-            and abs(first.start + _characters(first, self.begin)[0] - probe.start) <= 1
-        )
-
-    def _at(self, letter: int, *, is_end: bool) -> int:
-        """Where in the text of the corpus a gold text begins or ends, at a letter of the probe.
-
-        A word that was put in there belongs to what is before it, a sentence to neither side.
-        """
-        position = bisect_left(self.runs, letter, key=lambda run: run.first)
-        before = self.runs[position - 1] if position else None
-        after = self.runs[position] if position < len(self.runs) else None
-        if before is not None and letter < before.last:
-            return before.shift + letter
-        if before is None:
-            assert after is not None
-            first = min(chunk.place for chunk in self.chunks.values())
-            return max(min(first, after.place), after.shift + letter)
-        if after is None:
-            last = max(chunk.end for chunk in self.chunks.values())
-            return min(max(last, before.end), before.shift + letter)
-        if after.shift - before.shift > _PUT_IN:
-            return (before if is_end else after).shift + letter
-        beside = after.first == letter
-        if beside or after.first - letter < letter - before.last > _PUT_IN:
-            return max(before.end, after.shift + letter)
-        return min(after.place, before.shift + letter)
-
-    def letter(self, place: int) -> int:
-        """Which letter of the gold text a place of the corpus is."""
-        position = bisect(self.runs, place, key=lambda run: run.place)
-        if position == 0:
-            letter = place - self.runs[0].shift
-        else:
-            run = self.runs[position - 1]
-            letter = place - run.shift
-            if letter > run.last:  # edited: of the words before, as far as they go
-                after = self.runs[position].first if position < len(self.runs) else letter
-                letter = min(letter, after)
-        return min(max(letter, self.probe.low), self.probe.high) - self.probe.low
-
-    def _n_equal(self, number: int) -> int:
-        low, high = map(self.letter, self.inside(number))
-        return int(self.equal[low:high].sum())
-
-    def inside(self, number: int) -> tuple[int, int]:
-        """What of it a chunk has, in the text of the corpus."""
-        chunk = self.chunks[number]
-        begin = max(self.begin, chunk.place)
-        return begin, max(begin, min(self.end, chunk.end))
-
-    def candidates(self) -> Iterator[tuple[int, float]]:
-        """Its chunks, and the share of its letters that each has."""
-        for number in self.chunks:
-            if n_equal := self._n_equal(number):
-                yield number, n_equal / len(self.equal)
-
-    def stretches(self, number: int, low: int, high: int) -> list[Stretch]:
-        """Where in a chunk its letters stand; all of a part of which none is as it was."""
-        chunk, result = self.chunks[number], []
-        for run in self.runs:
-            first = max(run.place, chunk.place)
-            last = min(run.end, chunk.end)
-            if first < last and run.first < self.probe.high and run.last > self.probe.low:
-                begin, end = _characters(chunk, first, last - 1)
-                letter = first - run.shift
-                result.append(Stretch(letter, letter + last - first, begin, end + 1))
-        low, high = low + self.probe.low, high + self.probe.low
-        if not any(run.last > low and run.first < high for run in result):
-            first, last = self.inside(number)
-            begin, end = _characters(chunk, first, max(first, last - 1))
-            result = sorted([*result, Stretch(low, max(high, low + 1), begin, end + 1)])
-        return result
-
-
-def _characters(chunk: Chunk, *places: int) -> list[int]:
-    """The characters of a chunk where some letters stand, by their place in the corpus."""
-    of_chunk = letters([chunk.text or ""]).place
-    last = len(of_chunk) - 1
-    return [int(of_chunk[min(place - chunk.place, last)]) if last >= 0 else 0 for place in places]
-
-
-def _chain(runs: Collection[_Run], probe: Probe, is_own: Callable[[_Run], bool]) -> list[_Run]:
-    """Runs in the order of both texts: those of the most letters, for the least put in between.
-
-    Letters put into the gold text cost as many, between runs that are its own `_JUMP` at the most.
-    Text that stands in many places, as a banner does, counts only beside what is there.
-    """
-    parts = sorted(part for run in _joined(runs) for part in _cut(run, probe.low, probe.high))
-    own = [is_own(part) for part in parts]
-    chains: list[tuple[float, int, int]] = []  # its worth, the part before, from which letter on
-    for at, part in enumerate(parts):
-        # What may as well be of what is around the text is that.
-        penalty = 0.5 if part.is_in(probe) and not own[at] else 0.0
-        best = (part.last - part.first - penalty, -1, part.first)
-        for number in range(at):
-            before = parts[number]
-            first = max(part.first, before.last, before.end - part.shift)
-            if part.last - first < min(2, part.last - part.first):
-                continue
-            away = abs(part.shift - before.shift)
-            if not probe.low < first < probe.high:
-                cost = 0.0
-            elif away <= _PUT_IN:
-                cost = away / _PUT_IN
-            else:
-                cost = min(away, _JUMP) if own[at] and own[number] else away
-            best = max(
-                best, (chains[number][0] + part.last - first - penalty - cost, number, first)
-            )
-        chains.append(best)
-    at = max(range(len(parts)), key=lambda number: chains[number][0], default=-1)
-    chain: list[tuple[_Run, bool]] = []
-    while at >= 0:
-        _, before_it, first = chains[at]
-        part = parts[at]
-        chain.insert(0, (part.part(first, part.last), own[at]))
-        at = before_it
-    kept = [
-        run
-        for at, (run, is_its_own) in enumerate(chain)
-        if is_its_own
-        or any(
-            abs(run.shift - other.shift) <= _PUT_IN
-            for other, _ in [*chain[max(0, at - 1) : at], *chain[at + 1 : at + 2]]
-        )
-    ]
-    return _joined(kept or [run for run, _ in chain][:1])
-
-
-def _apart(runs: Collection[_Run]) -> Iterator[_Run]:
-    """The runs of a chunk, each without the letters that are in a longer one.
-
-    A chunk is of one document: where the next one begins as the gold text ends, the letters there
-    are those of what is behind it.
-    """
-    runs_kept: list[_Run] = []
-    for run in sorted(runs, key=lambda run: (run.first - run.last, run)):
-        begin, end = run.place, run.end
-        for other in runs_kept:
-            if other.last - other.first == run.last - run.first:
-                continue
-            if other.place <= begin:
-                begin = max(begin, other.end)
-            else:
-                end = min(end, other.place)
-        if end - begin >= min(2, run.last - run.first):
-            runs_kept.append(run.part(begin - run.shift, end - run.shift))
-    yield from runs_kept
-
-
-def _joined(runs: Collection[_Run]) -> list[_Run]:
-    """Runs that follow on one another as one, as those of chunks that overlap or are neighbours."""
-    joined: list[_Run] = []
-    for run in sorted(set(runs), key=lambda run: (run.shift, run)):
-        before = joined[-1] if joined else None
-        if before is None or run.shift != before.shift or run.first > before.last:
-            joined.append(run)
-        elif run.last > before.last:
-            joined[-1] = before._replace(last=run.last, after=run.after)
-    return sorted(joined)
-
-
-def _cut(run: _Run, low: int, high: int) -> Iterator[_Run]:
-    """What of a run is before, in and behind the gold text."""
-    bounds = [
-        run.first,
-        *(bound for bound in (low, high) if run.first < bound < run.last),
-        run.last,
-    ]
-    yield from (run.part(first, last) for first, last in pairwise(bounds))
-
-
 def choose(  # noqa: PLR0911  # a line for each reason
     number: int, probes: Sequence[Probe], search: Search
 ) -> Choice:
@@ -419,7 +99,7 @@ def choose(  # noqa: PLR0911  # a line for each reason
     places = [
         place
         for group in _groups(probe, meetings, search)
-        if (place := _Place(probe, group, holding, unique, search)).equal.any()
+        if (place := Place(probe, group, holding, unique, search)).equal.any()
     ]
     places.sort(key=lambda place: (-place.weight, -place.share))
     there = [place for place in places if place.share >= (MUCH if place.is_framed else THERE)]
@@ -442,7 +122,7 @@ def choose(  # noqa: PLR0911  # a line for each reason
 
 def _groups(
     probe: Probe, meetings: Sequence[Meeting], search: Search
-) -> Iterator[list[tuple[int, _Run]]]:
+) -> Iterator[list[tuple[int, CorpusRun]]]:
     """Runs with their chunks, of those where the gold text would begin at one place."""
     runs = sorted(
         (search.chunks[meeting.chunk].place + run.other - run.first, meeting.chunk, run)
@@ -450,21 +130,21 @@ def _groups(
         for run in meeting.runs
     )
     slack = max(64, (probe.high - probe.low) // 2)
-    group: list[tuple[int, _Run]] = []
+    group: list[tuple[int, CorpusRun]] = []
     before = runs[0][0]
     for begin, chunk, run in runs:
         if begin - before > slack:
             yield group
             group = []
         first, last, _, *ends = run
-        group.append((chunk, _Run(first, last, begin + first, *ends)))
+        group.append((chunk, CorpusRun(first, last, begin + first, *ends)))
         before = begin
     yield group
 
 
 def _own(  # noqa: PLR0911  # a line for each reason
-    probe: Probe, there: list[_Place], n_unique: int, is_common: bool
-) -> tuple[list[_Place], str]:
+    probe: Probe, there: list[Place], n_unique: int, is_common: bool
+) -> tuple[list[Place], str]:
     """The place that is the gold text's own, or several that serve alike; else why not."""
     exact = [place for place in there if place.is_start and place.share >= _SAME]
     if len(exact) == 1:
@@ -479,7 +159,7 @@ def _own(  # noqa: PLR0911  # a line for each reason
             return [], phrase("its text is common, and no chunk of its source has it")
     best = max(there, key=lambda place: (place.is_known, place.weight))
     if not best.is_known:
-        if len(there) == 1 and n_unique < _FEWEST and not is_common and best.weight >= 0:
+        if len(there) == 1 and n_unique < FEWEST and not is_common and best.weight >= 0:
             return there, ""
         if len(there) == 1:
             return [], phrase("a text like it stood elsewhere as well, and this may be that one")
@@ -508,7 +188,7 @@ def _is_beside_itself(probe: Probe) -> bool:
     )
 
 
-def _unsure(places: Sequence[_Place], reason: str) -> Choice:
+def _unsure(places: Sequence[Place], reason: str) -> Choice:
     """Not known: with the chunks where it may be, those with most of it first."""
     shares: dict[int, float] = {}
     for place in places:
@@ -518,7 +198,7 @@ def _unsure(places: Sequence[_Place], reason: str) -> Choice:
     return Choice("unsure", reason=reason, candidates=ranked[:10])
 
 
-def _in_parts(places: list[_Place], *, is_common: bool) -> Choice:
+def _in_parts(places: list[Place], *, is_common: bool) -> Choice:
     """A gold text of which no place has enough, but several together may."""
     if not places:
         return Choice("lost", reason=phrase("no chunk has its text"))
@@ -541,7 +221,7 @@ def _in_parts(places: list[_Place], *, is_common: bool) -> Choice:
     return _choice_of(pieces, covered > 0)
 
 
-def _whole_or_parts(place: _Place) -> Choice:
+def _whole_or_parts(place: Place) -> Choice:
     """Where a gold text is, at a place that is its own."""
     wholes = [
         number
@@ -574,7 +254,7 @@ def _choice_of(pieces: list[Piece], equal: Mask) -> Choice:
     return Choice("split", pieces, equal)
 
 
-def _pieces(place: _Place) -> list[Piece]:
+def _pieces(place: Place) -> list[Piece]:
     """The parts of a gold text, each in the chunk that has most of what is left."""
     inside = {
         number: place.inside(number)
@@ -608,7 +288,7 @@ def _pieces(place: _Place) -> list[Piece]:
     ] or pieces
 
 
-def _may_be_beside(place: _Place, piece: Piece) -> bool:
+def _may_be_beside(place: Place, piece: Piece) -> bool:
     """Whether a part, of which no letter is as it was, may as well be what stood beside the text.
 
     It is of the text where what stood beside it is there to its last letter.
@@ -618,6 +298,3 @@ def _may_be_beside(place: _Place, piece: Piece) -> bool:
         (piece.low == 0 and all(run.last != low for run in place.runs))
         or (piece.high == high - low and all(run.first != high for run in place.runs))
     )
-
-
-__all__ = ["Choice", "Chunk", "Piece", "Stretch", "Verdict", "choose"]

@@ -16,8 +16,9 @@ from kragx.data import Doc, Gold, Query, normalise
 from kragx.data.gold_diff import MOVE
 from kragx.data.words import unspaced
 from kragx.printing import phrase
-from kragx.workshop.moving.choosing import SLIVER, Choice, Piece, Stretch
+from kragx.workshop.moving.choosing import SLIVER, Choice, Piece
 from kragx.workshop.moving.letters import letters
+from kragx.workshop.moving.places import Stretch
 from kragx.workshop.moving.probes import Probe
 from kragx.workshop.moving.search import Chunk
 

@@ -15,11 +15,9 @@ from kragx.data.tokens import Ints
 from kragx.metrics.spans.rows import ranges
 from kragx.workshop.folder.places import origin_of
 from kragx.workshop.moving.blocks import NEIGHBOURS, Block, blocks
-from kragx.workshop.moving.letters import GRAM, MANY, Bools, Codes, Hashes, Known, grams
+from kragx.workshop.moving.index import STEP, Index, once_of, portions
+from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Known
 from kragx.workshop.moving.probes import Probe, content, key_of
-
-STEP = 4
-"""Of the grams of gold every fourth is looked up; of the corpus all."""
 
 FINE = 8
 """Letters in a row by which a gold text and a chunk are laid beside each other."""
@@ -28,7 +26,6 @@ LEAST = 5
 """Letters in a row that count as the same beside longer ones."""
 
 _SHORT = 64  # letters; of more, some grams are found in any case
-_COMMON, _RARE = 16, 4  # places of a gram in the old corpus; grams of a text that may have more
 _CROWD = 256  # places that are looked at for one gold text
 _DIAGONALS = 48
 _SIDE = 3  # letters on either side of a place that a gram over it has at least
@@ -113,102 +110,6 @@ class Search:
     n_chunks: int = 0
 
 
-def once_of(probes: Sequence[Probe], known: Known) -> list[Ints]:
-    """For each probe its letters from which on a gram stands once in the corpus it is of."""
-    unique: list[Ints] = []
-    lengths = np.fromiter((len(probe.codes) for probe in probes), np.int64, len(probes))
-    for first, last in _portions(lengths, 1 << 20):
-        codes = np.concatenate([probe.codes for probe in probes[first:last]])
-        hashes, sizes = grams(codes), lengths[first:last]
-        start = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-        n_left = np.repeat(start[1:], sizes) - np.arange(len(codes))
-        places = np.flatnonzero((n_left >= GRAM) & known.sampled(hashes))
-        times = known.of(hashes[places])
-        # What reaches over the end of a chunk is in none, however common it is.
-        alone = np.array([probe.chunk is None for probe in probes[first:last]], bool)
-        is_alone = np.repeat(alone, sizes)[places]
-        once = places[(times == 1) | (is_alone & (times == 0))]
-        cuts = np.searchsorted(once, start).tolist()
-        unique.extend(
-            (once[a:b] - base).astype(np.int32)
-            for a, b, base in zip(cuts[:-1], cuts[1:], start[:-1].tolist())
-        )
-    return unique
-
-
-class _Index:
-    """The grams of gold texts, whose codes become views into those of the index.
-
-    Args:
-        probes: the gold texts.
-        known: how often their grams stand in the corpus that they are of. Those that stand in many
-            places are looked up for no text that has others.
-    """
-
-    def __init__(self, probes: Sequence[Probe], known: Known) -> None:
-        lengths = np.fromiter((len(probe.codes) for probe in probes), np.int64, len(probes))
-        self.start = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-        self.codes: Codes = np.empty(self.start[-1], np.uint32)
-        for probe, a, b in zip(probes, self.start[:-1].tolist(), self.start[1:].tolist()):
-            self.codes[a:b] = probe.codes
-            probe.codes = self.codes[a:b]  # held once, while they are put together as well
-        self.n_grams = np.zeros(len(probes), np.int64)
-        hashes, places = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
-        for first, last in _portions(lengths, 1 << 20):
-            begin, end = self.start[[first, last]].tolist()
-            of_portion = grams(self.codes[begin:end])
-            looked_up = _looked_up(of_portion, lengths[first:last], known)
-            probe = np.searchsorted(self.start, looked_up + begin, side="right") - 1
-            self.n_grams += np.bincount(probe, minlength=len(probes))
-            hashes.append(of_portion[looked_up])
-            places.append((looked_up + begin).astype(np.uint32))
-        self.hashes, self._places = np.concatenate(hashes), np.concatenate(places)
-        del hashes, places
-        order = np.argsort(self.hashes, kind="stable")
-        self.hashes, self._places = self.hashes[order], self._places[order]
-        del order
-        bits = min(27, max(12, (8 * len(self.hashes)).bit_length()))
-        self._shift = np.uint64(64 - bits)
-        self._some = np.zeros(1 << bits, bool)
-        for first in range(0, len(self.hashes), 1 << 20):
-            self._some[self.hashes[first : first + (1 << 20)] >> self._shift] = True
-
-    def hits(self, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints, Ints]:
-        """Every pair of a probe and a place in `hashes` that have the same gram.
-
-        Returns:
-            The probes, the letters of them where the gram begins, and the places.
-        """
-        hits = np.flatnonzero(self._some[hashes >> self._shift] & usable)
-        first = np.searchsorted(self.hashes, hashes[hits])
-        last = np.searchsorted(self.hashes, hashes[hits], side="right")
-        times = last - first
-        place = self._places[np.repeat(first, times) + ranges(times)].astype(np.int64)
-        probe = np.searchsorted(self.start, place, side="right") - 1
-        return probe, place - self.start[probe], np.repeat(hits, times)
-
-
-def _looked_up(hashes: Hashes, lengths: Ints, known: Known) -> Ints:
-    """Which grams of some texts, that stand one after another, are looked up.
-
-    Every fourth; of a large corpus those that are counted, as long as a text has some of them. Of
-    these all that stand in few places of the old corpus, and of a text that has not even a few of
-    them the rarest.
-    """
-    text = np.repeat(np.arange(len(lengths)), lengths)
-    number = ranges(lengths)
-    n_left = lengths[text] - number
-    spaced = (n_left == GRAM) | ((n_left > GRAM) & (number % STEP == 0))
-    is_counted = (n_left >= GRAM) & known.sampled(hashes) if known.step > 1 else spaced
-    is_rare = np.bincount(text[is_counted], minlength=len(lengths)) < _RARE
-    places = np.flatnonzero(is_counted | (spaced & is_rare[text]))
-    times = known.of(hashes[places])
-    places = places[order := np.lexsort((places, times, text[places]))]
-    rank = ranges(np.bincount(text[places], minlength=len(lengths)))
-    is_kept = (times[order] <= _COMMON) | ((times[order] < MANY) & (rank < _RARE))
-    return np.sort(places[is_kept])
-
-
 def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Search:
     """Read the corpus to which gold moves, once.
 
@@ -218,7 +119,7 @@ def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Sear
         corpus: the documents of the new one.
     """
     result = Search([[] for _ in probes], {}, {}, set(), once_of(probes, known), known.step)
-    index = _Index(probes, known)
+    index = Index(probes, known)
     known.forget_times()
     same: defaultdict[str, list[int]] = defaultdict(list)
     for number, probe in enumerate(probes):
@@ -241,7 +142,7 @@ def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Sear
 
 def _search_block(
     block: Block,
-    index: _Index,
+    index: Index,
     known: Known,
     probes: Sequence[Probe],
     n_places: Ints,
@@ -397,21 +298,21 @@ def _few(
             yield row, Run(low + first, low + last, begin + at)
 
 
-def _runs(index: _Index, block: Block, probe: Ints, row: Ints) -> Iterator[tuple[int, list[Run]]]:
+def _runs(index: Index, block: Block, probe: Ints, row: Ints) -> Iterator[tuple[int, list[Run]]]:
     """What gold texts and rows share, in runs; by the number of the pair."""
     sizes = np.diff(index.start)[probe] + np.diff(block.letters.start)[row]
-    for begin, end in _portions(sizes, _CELLS):
+    for begin, end in portions(sizes, _CELLS):
         yield from _runs_of(index, block, probe[begin:end], row[begin:end], begin)
 
 
 def _runs_of(
-    index: _Index, block: Block, probe: Ints, row: Ints, begin: int
+    index: Index, block: Block, probe: Ints, row: Ints, begin: int
 ) -> Iterator[tuple[int, list[Run]]]:
     pair, diagonal = _diagonals(index, block, probe, row)
     start, rows = index.start, block.letters.start
     first = np.maximum(start[probe[pair]], rows[row[pair]] - diagonal)
     last = np.minimum(start[probe[pair] + 1], rows[row[pair] + 1] - diagonal)
-    for a, b in _portions(last - first, _CELLS):
+    for a, b in portions(last - first, _CELLS):
         lengths = (last - first)[a:b]
         pair_of = np.repeat(np.arange(a, b), lengths)
         place = first[pair_of] + ranges(lengths)
@@ -440,7 +341,7 @@ def _runs_of(
             yield begin + before, group
 
 
-def _diagonals(index: _Index, block: Block, probe: Ints, row: Ints) -> tuple[Ints, Ints]:
+def _diagonals(index: Index, block: Block, probe: Ints, row: Ints) -> tuple[Ints, Ints]:
     """On which diagonals each pair shares `FINE` letters in a row, the best of them."""
     own, own_pair = _laid_out(index.codes, index.start, probe, STEP)
     other, other_pair = _laid_out(block.letters.codes, block.letters.start, row, 1)
@@ -476,14 +377,3 @@ def _fine(codes: Codes, places: Ints) -> Hashes:
     hashes ^= hashes >> np.uint64(32)
     hashes *= np.uint64(0xD6E8FEB86659FD93)
     return hashes ^ (hashes >> np.uint64(29))
-
-
-def _portions(lengths: Ints, most: int) -> Iterator[tuple[int, int]]:
-    """Stretches of a list whose lengths add up to `most`, or of one alone."""
-    ends = np.cumsum(lengths)
-    first = 0
-    while first < len(lengths):
-        before = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, before + most, side="right")))
-        yield first, last
-        first = last

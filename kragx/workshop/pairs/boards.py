@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from kragx.data import Doc
-from kragx.metrics import DEFAULT_METRICS, Bools, Floats, Ints, MetricSpec, parse
+from kragx.metrics import Bools, Floats, Ints
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.scale import gold_grade
@@ -18,13 +18,19 @@ from kragx.workshop.pairs.standing import Standing, standing
 from kragx.workshop.state.records import Candidate, Question
 from kragx.workshop.state.state import State
 
+CUT = 10
+"""So far down lists are compared where nothing else is said."""
+
+_ANSWER = 0.1
+"""A question's first relevant document is worth as much as one in which lists differ by it."""
+
 
 @dataclass(frozen=True)
 class Plan:
     """How a workshop asks and what for.
 
     Attributes:
-        metric: what the retrievers are compared by.
+        cut: so far down the retrievers' lists are compared.
         retrievers: by name, what their answers depend on (a hash); an answer of another is old.
         depth: so many documents of each retriever's answer are suggested.
         top: the highest grade that people give.
@@ -32,17 +38,12 @@ class Plan:
         random: the share of pairs that are judged whatever they could change.
     """
 
-    metric: MetricSpec = field(default_factory=lambda: parse(DEFAULT_METRICS[0]))
+    cut: int = CUT
     retrievers: Mapping[str, str] = field(default_factory=dict)
     depth: int = 10
     top: int = 3
     twice: float = 0.2
     random: float = 0.1
-
-    @property
-    def gold_top(self) -> int:
-        """The highest grade in a gold file."""
-        return int(gold_grade(self.top, self.top))
 
 
 @lru_cache(maxsize=1 << 17)  # the same are asked for after every judgement
@@ -66,7 +67,7 @@ class Board:
         documents: ids of those that stand for their copies.
         standings: what people say of each.
         ranks: (r, d) where each retriever has it first, from 1; 0 where it does not.
-        counts: (r, d) how often it is among what the metric looks at, copies counted.
+        counts: (r, d) how often it is among what is compared, copies counted.
         answered: (r) whether the retriever has answered this text.
         suggested: (d) whether it is suggested; else somebody searched for it.
         random: (d) whether it is judged whatever it could change.
@@ -74,6 +75,7 @@ class Board:
         judged: (d) whether a person has judged it, and not only a file.
         odd: what people say who find the question itself odd, by their uid; see `State.odd`.
         top: the highest grade that people give.
+        cut: so far down lists are compared.
         doubts: for each gold text whose place nobody knows (`moved`), the columns where it may be,
             the likeliest first.
     """
@@ -90,6 +92,7 @@ class Board:
     judged: Bools
     odd: Mapping[str, str]
     top: int
+    cut: int
     doubts: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
@@ -148,12 +151,11 @@ class Board:
         documents = sorted(places, key=lambda document: chance(question.uid, document))
         ranks = np.zeros((len(uids), len(documents)), np.int64)
         counts = np.zeros_like(ranks)
-        k = plan.metric.k if isinstance(plan.metric.k, int) else plan.depth
         for column, document in enumerate(documents):
             for number, rank in places[document]:
                 earlier = ranks[number, column]
                 ranks[number, column] = min(earlier, rank) if earlier else rank
-                counts[number, column] += rank <= k
+                counts[number, column] += rank <= plan.cut
         standings = [standing(state, question.uid, copies.all(document)) for document in documents]
         files = {person.uid for person in state.people.values() if person.role == "file"}
         return cls(
@@ -178,6 +180,7 @@ class Board:
             np.array([bool(standing_now.by - files) for standing_now in standings], bool),
             state.odd(question),
             plan.top,
+            plan.cut,
             tuple(
                 tuple(sorted(map(documents.index, doubt), key=lambda n: -doubt[documents[n]]))
                 for doubt in doubts.values()
@@ -256,13 +259,31 @@ class Board:
         return bool(self.answered.all()) and self.question.answerable is not False
 
     @cached_property
-    def best_ranks(self) -> Ints:
-        """(d) the best rank that any retriever has of each; 0 where none has it."""
-        if not len(self.ranks):
-            return np.zeros(len(self.documents), np.int64)
-        far = np.iinfo(np.int64).max
-        best = np.where(self.ranks > 0, self.ranks, far).min(axis=0)
-        return np.where(best == far, 0, best)
+    def _discounts(self) -> Floats:
+        """(r, d) what a place is worth, as by nDCG; nothing below the cut."""
+        within = (self.ranks > 0) & (self.ranks <= self.cut)
+        return np.asarray(within / np.log2(1.0 + np.where(within, self.ranks, 1)), np.float64)
+
+    @cached_property
+    def disagreement(self) -> Floats:
+        """(d) how far retrievers differ in each: what its best place is worth above its worst."""
+        if len(self.ranks) < 2:
+            return np.zeros(len(self.documents))
+        return np.asarray(self._discounts.max(axis=0) - self._discounts.min(axis=0))
+
+    @cached_property
+    def worth(self) -> Floats:
+        """(d) how much each grade that is left is wanted.
+
+        What retrievers differ in is. What all have at the same rank tells nothing of them, and is
+        the likeliest to be relevant: so that no question is left without its answer, that is worth
+        something until there is one. All are worth 0 while there is nothing to compare.
+        """
+        if len(self.ranks) < 2 or not self.is_compared:
+            return np.zeros(len(self.documents))
+        answer = 0.0 if self.has_relevant else _ANSWER
+        worth = self.disagreement + answer * self._discounts.max(axis=0)
+        return np.where(self.known, 0.0, worth)
 
 
 def is_random(question: str, document: str, share: float) -> bool:

@@ -13,7 +13,8 @@ from kragx.workshop.questions.question import NewQuestion, Questions
 from kragx.workshop.questions.templates import Template, own_templates, read_templates
 
 if TYPE_CHECKING:
-    from kragx.workshop.questions.generated import WrittenQuestions, write_questions
+    from kragx.workshop.questions.generated import write_questions
+    from kragx.workshop.questions.written import WrittenQuestions
 
 __all__ = [
     "NewQuestion",

@@ -1,13 +1,12 @@
 """Questions that a model writes about a corpus, and what becomes of each: kept, or why not."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from random import Random
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from kragx.data.corpus import as_corpus
-from kragx.data.gold import GoldDataset, Query
+from kragx.data.gold import Query
 from kragx.errors import UsageError, check_whole
 from kragx.judging.judge import Grader
 from kragx.judging.question import Judgement, Question
@@ -21,150 +20,31 @@ from kragx.judging.questions import (
     need_of,
     relevance_of,
 )
-from kragx.judging.remedies import failure_lines, too_many_missing
+from kragx.judging.remedies import too_many_missing
 from kragx.judging.rubric import Rubric
 from kragx.judging.tally import Tally
-from kragx.plain import HIDDEN, plain
-from kragx.printing import Line, Part as Printed, Table, counted, phrase, warning
+from kragx.plain import plain
+from kragx.printing import phrase
+from kragx.workshop.questions.asked import Asked, uses_of
 from kragx.workshop.questions.leak import leak
-from kragx.workshop.questions.making import Asked, check_shares, target_shares, unmet_notes
 from kragx.workshop.questions.passages import Part, Passage, Passages
 from kragx.workshop.questions.pointing import pointing
-from kragx.workshop.questions.question import NewQuestion, Questions
+from kragx.workshop.questions.question import NewQuestion
+from kragx.workshop.questions.targets import (
+    Kinds,
+    Shares,
+    check_shares,
+    counts_of,
+    kinds_of,
+    target_shares,
+    unmet_notes,
+)
+from kragx.workshop.questions.written import LONGEST, Dropped, Why, WrittenQuestions
 
-LONGEST = 300
-"""Characters of a question; nobody asks for more at once."""
 _REFUSED = frozenset({"refusal", "content_filter"})
 """The failures that say something of the text, and not of how it was asked for."""
 _NEAREST = 4
 """Passages, beside its own, in which an answer to a question is looked for that is to have none."""
-
-Why = Literal[
-    "too long", "wrong language", "points at its passage", "asked already", "copies",
-    "vague", "common sense", "not answered", "answered",
-]  # fmt: skip
-_MEANS: Mapping[Why, str] = {
-    "too long": phrase("of more than {n} characters", n=LONGEST),
-    "wrong language": phrase("not in the passage's language"),
-    "points at its passage": phrase('means nothing without it ("this text", "위 조항")'),
-    "asked already": phrase("asks what another question asks"),
-    "copies": phrase("its word leak is above the target"),
-    "vague": phrase("cannot be understood alone, or nearly any document would do"),
-    "common sense": phrase("answered without looking anything up"),
-    "not answered": phrase("its passage does not answer it"),
-    "answered": phrase("to have no answer, and a passage has one"),
-}
-"""The filters, in the order in which they are tried; the last four by the model."""
-
-
-@dataclass(frozen=True)
-class Dropped:
-    """A question that was written, and is not used.
-
-    Attributes:
-        question: the question.
-        why: the filter.
-        detail: what it said.
-    """
-
-    question: NewQuestion
-    why: Why
-    detail: str
-
-    @property
-    def query(self) -> Query:
-        """As a gold set would hold it, the reason in its metadata."""
-        query = self.question.query
-        return replace(query, metadata={**query.metadata, "dropped": [self.why, self.detail]})
-
-
-@dataclass(frozen=True)
-class WrittenQuestions(Questions):
-    """Questions that a model wrote, and those that fell.
-
-    Attributes:
-        model: who wrote them.
-        dropped: what a filter took out, in the order in which it was written.
-        n_unknown: passages of whose question nothing is known, since a call failed; another run
-            asks again.
-        n_refused: questions that the model, or its provider, refuses to write or to check.
-        n_without: passages about which it found nothing to ask.
-        n_waiting: passages of whose question it is known later: of a dry run, or of a batch.
-        cost: of all calls; None where no price is known.
-        currency: of the cost.
-        writing, checking: what it took.
-    """
-
-    model: str = ""
-    dropped: tuple[Dropped, ...] = field(default=(), metadata=HIDDEN)
-    n_unknown: int = 0
-    n_refused: int = 0
-    n_without: int = 0
-    n_waiting: int = 0
-    cost: float | None = None
-    currency: str = ""
-    writing: Tally = field(default_factory=Tally)
-    checking: Tally = field(default_factory=Tally)
-
-    also_plain: ClassVar[tuple[str, ...]] = (*Questions.also_plain, "fell")
-
-    @property
-    def fell(self) -> dict[Why, int]:
-        """How many questions each filter took out."""
-        counts = Counter(dropped.why for dropped in self.dropped)
-        return {why: counts[why] for why in _MEANS if counts[why]}
-
-    @property
-    def dropped_dataset(self) -> GoldDataset:
-        """What was taken out, with the reasons; a question written twice stands once.
-
-        Raises:
-            DataError: there is nothing.
-        """
-        queries = {dropped.question.uid: dropped.query for dropped in self.dropped}
-        return GoldDataset((*queries.values(),), name="dropped questions")
-
-    def describe(self) -> Iterator[Printed]:
-        """What there is, what fell by which filter, what is not known, and what it cost."""
-        yield from super().describe()
-        kinds = {
-            phrase("questions to have no answer"): sum(
-                question.answerable is False for question in self.questions
-            ),
-            phrase("of several documents"): sum(
-                len(question.sources) > 1 for question in self.questions
-            ),
-        }
-        if several := {kind: n for kind, n in kinds.items() if n}:
-            yield Line(counted(several))
-        if self.dropped:
-            rows = [[why, _MEANS[why], str(n)] for why, n in self.fell.items()]
-            yield Table((phrase("filter"), phrase("question"), phrase("fell")), rows, words=2)
-        failures = {
-            phrase("passages with nothing to ask"): self.n_without,
-            phrase("questions that the model refuses to write or to check"): self.n_refused,
-        }
-        if shown := {kind: n for kind, n in failures.items() if n}:
-            yield Line(counted(shown))
-        total = self.writing + self.checking
-        if self.n_unknown:
-            yield warning(phrase("not known, as a call failed: {n} questions", n=self.n_unknown))
-            yield from (replace(warning(line), indent=2) for line in failure_lines(plain(total)))
-        cost = phrase("unknown") if self.cost is None else f"{self.cost:.4f} {self.currency}"
-        yield Line(
-            phrase(
-                "{model}: {n} calls to write and {n_checks} to check; from the store: {n_stored} "
-                "of {of}; {sent} + {got} tokens, cost {cost}",
-                model=self.model,
-                n=self.writing.n_calls,
-                n_checks=self.checking.n_calls,
-                n_stored=total.n_stored,
-                of=total.n_distinct,
-                sent=total.prompt_tokens,
-                got=total.completion_tokens,
-                cost=cost,
-            )
-        )
 
 
 def write_questions(
@@ -175,7 +55,7 @@ def write_questions(
     rubric: Rubric | None = None,
     language: Literal["auto", "ko", "en"] = "auto",
     existing: Iterable[Query] = (),
-    targets: Mapping[str, Mapping[str, float]] | None = None,
+    targets: Shares | None = None,
     unanswerable: float = 0.1,
     several: float = 0.2,
     most_leak: float | None = None,
@@ -218,69 +98,16 @@ def write_questions(
         problem = f"{min(wrong)!r} is no difficulty that a model is asked for"
         raise UsageError(problem, field="targets", remedy=f"name {', '.join(DIFFICULTIES)}")
     existing = [*existing]
-    lists = (query.metadata.get("sources") for query in existing)
-    uses = Counter(
-        str(source) for sources in lists if isinstance(sources, list) for source in sources
-    )
-    passages = Passages([*as_corpus(corpus).docs.values()], language, seed, uses)
-    kinds = _Kinds(shares, existing, unanswerable, several * passages.have_neighbours, seed)
+    passages = Passages([*as_corpus(corpus).docs.values()], language, seed, uses_of(existing))
+    counts = counts_of(kinds_of(existing))
+    kinds = Kinds(shares, counts, unanswerable, several * passages.have_neighbours, seed)
     work = _Work(judge, rubric, passages, [query.text or "" for query in existing], most_leak)
     slots = [_Slot(place, kinds.next()) for place in range(n)]
     stride = max(1, len(passages) // tries)
     for attempt in range(tries):
         if open_slots := [slot for slot in slots if slot.is_open]:
             work.round(open_slots, attempt * stride)
-    return work.result(slots, shares, kinds.existing, len(existing))
-
-
-class _Kinds:
-    """The kinds of the first, second, ... question, as near to the shares as they can be.
-
-    However many are taken, the first ones are the same: so more questions cost no more than those
-    that are new.
-    """
-
-    def __init__(
-        self,
-        shares: Mapping[str, Mapping[str, float]],
-        existing: Sequence[Query],
-        unanswerable: float,
-        several: float,
-        seed: int,
-    ) -> None:
-        levels = [query.metadata.get("difficulty") for query in existing]
-        self.existing = {
-            "query_type": Counter(query.query_type for query in existing if query.query_type),
-            "difficulty": Counter(str(level) for level in levels if level is not None),
-        }
-        self._shares: dict[str, Mapping[Any, float]] = {
-            **shares,
-            "answerable": {True: 1 - unanswerable, False: unanswerable},
-            "several": {False: 1 - several, True: several},
-        }
-        self._counts = {name: Counter(self.existing.get(name, ())) for name in self._shares}
-        # Without chance, kinds with equal periods would always come together.
-        self._random = {name: Random(f"{seed} {name}") for name in self._shares}
-
-    def next(self) -> Kind:
-        """The next one."""
-        answerable = self._of("answerable")
-        query_type = self._of("query_type")
-        if not answerable:
-            return Kind(query_type, answerable=False)
-        return Kind(query_type, self._of("difficulty"), several=self._of("several"))
-
-    def _of(self, name: str) -> Any:
-        shares, counts, random = self._shares[name], self._counts[name], self._random[name]
-        whole = sum(counts.values()) + 1
-        lacking = {
-            value: share * whole - counts[value] + random.random() / 2
-            for value, share in shares.items()
-            if share > 0
-        }
-        value = max(lacking, key=lambda value: lacking[value])
-        counts[value] += 1
-        return value
+    return work.result(slots, shares, counts, len(existing))
 
 
 @dataclass
@@ -404,7 +231,7 @@ class _Work:
         )
         if slot.is_open:  # else it is none yet
             if why := self._rule(question, passage, asked):
-                self._drop(question, *why)
+                self._dropped.append(Dropped(question, *why))
                 return None
             self._known.add(draft.text)
         parts: Sequence[Part] = passage.parts if len(passage.parts) > 1 else ()
@@ -483,7 +310,7 @@ class _Work:
                     verdicts.append((True, "answered", f"{part.id}: {judgement.text}"))
         for falls, why, detail in verdicts:
             if falls:
-                self._drop(question, why, detail)
+                self._dropped.append(Dropped(question, why, detail))
                 return
         if failures := [judgement.failure for judgement in needed if judgement.grade is None]:
             waits = self._judge.dry_run
@@ -506,9 +333,6 @@ class _Work:
         slot.question = replace(question, sources=sources, made_by=made_by)
         slot.is_open = False
 
-    def _drop(self, question: NewQuestion, why: Why, detail: str) -> None:
-        self._dropped.append(Dropped(question, why, detail))
-
     def _check_missing(self, judgements: Iterable[Judgement]) -> None:
         """Raise a `JudgingError` if more is missing than may be, but for what was refused."""
         self._n_refused += sum(judgement.failure in _REFUSED for judgement in judgements)
@@ -524,17 +348,14 @@ class _Work:
     def result(
         self,
         slots: Sequence[_Slot],
-        shares: Mapping[str, Mapping[str, float]],
+        shares: Shares,
         existing: Mapping[str, Counter[str]],
         n_existing: int,
     ) -> WrittenQuestions:
         """What there is in the end."""
         questions = tuple(slot.question for slot in slots if slot.question is not None)
-        counts = {
-            name: existing[name]
-            + Counter(filter(None, (getattr(question, name) for question in questions)))
-            for name in shares
-        }
+        new = counts_of((question.query_type, question.difficulty) for question in questions)
+        counts = {name: existing[name] + new[name] for name in shares}
         notes = unmet_notes(shares, counts)
         n_left = sum(slot.is_open for slot in slots)
         if n_left:

@@ -1,12 +1,10 @@
 """Noun phrases of documents, in Korean and in English."""
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kragx.data.tokenizers import KiwiTokenizer
-from kragx.data.words import words
 from kragx.workshop.questions.leak import ASKING_EN, COMMON, has_kiwi
 
 _LONGEST = 20  # syllables of a Korean phrase
@@ -19,18 +17,12 @@ def korean(texts: Sequence[str]) -> Iterator[Iterator[str]]:
     """The noun phrases of each text, repeats too.
 
     By Kiwi: two to four nouns in a row, or a single one of three syllables and more; in a text
-    without any, of two. Without Kiwi,
-    words that stand in the texts with two particles, one of which only nouns have.
+    without any, of two. None without Kiwi.
     """
-    if has_kiwi():
-        runs = (_runs(text, tokens) for text, tokens in zip(texts, _tokens(texts)))
-        return (iter([p for p, is_long in run if is_long] or [p for p, _ in run]) for run in runs)
-    nouns = _with_particles(texts)
-    return ((stem for stem in map(_bare, words(text)) if stem in nouns) for text in texts)
-
-
-def _tokens(texts: Sequence[str]) -> Iterator[list[Any]]:
-    return KiwiTokenizer().kiwi.tokenize(texts)  # type: ignore[no-any-return]
+    if not has_kiwi():
+        return (iter(()) for _ in texts)
+    runs = (_runs(*pair) for pair in zip(texts, KiwiTokenizer().kiwi.tokenize(texts)))
+    return (iter([p for p, is_long in run if is_long] or [p for p, _ in run]) for run in runs)
 
 
 def _runs(text: str, tokens: Sequence[Any]) -> list[tuple[str, bool]]:
@@ -60,26 +52,6 @@ def _runs(text: str, tokens: Sequence[Any]) -> list[tuple[str, bool]]:
 
 _OPEN = frozenset({"적", "째", "끼리", "별"})
 """Endings with which no phrase ends."""
-
-_PARTICLE = re.compile("(?:에서|에게|으로|은|는|이|가|을|를|의|에|와|과|도|로)$")
-_OF_NOUNS = frozenset({"를", "의", "에서", "와", "과"})
-
-
-def _bare(word: str) -> str:
-    return _PARTICLE.sub("", word)
-
-
-def _with_particles(texts: Sequence[str]) -> frozenset[str]:
-    particles = defaultdict[str, set[str]](set)
-    for text in texts:
-        for word in words(text):
-            end = _PARTICLE.search(word)
-            if end is not None and end.start() > 1:
-                particles[word[: end.start()]].add(end[0])
-    return frozenset(
-        stem for stem, ends in particles.items() if len(ends) > 1 and not ends.isdisjoint(_OF_NOUNS)
-    )
-
 
 _ENGLISH = re.compile(
     r"\b(?:the|an?|this|each|every|any|no|your|our|their|its|his|my)\s+"

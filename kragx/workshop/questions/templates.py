@@ -45,9 +45,8 @@ class Template:
         query_type: of these questions.
         difficulty: the same.
         text: the pattern, in Jinja2: ``heading``, ``noun`` and ``nouns`` of a document, its
-            ``metadata`` and each field of that by its name; with ``other`` in it a second
-            document's. ``{{ noun | josa("은/는") }}`` and ``{{ noun | a }}`` add what grammar asks
-            for. What it leaves empty is no question.
+            ``metadata`` and each field of that by its name. ``{{ noun | josa("은/는") }}`` and
+            ``{{ noun | a }}`` add what grammar asks for. What it leaves empty is no question.
         texts: several wordings instead, of which one is drawn.
         needs: names that a document must have, beside those that the pattern shows.
         language: of the documents that it is for; None for any.
@@ -84,11 +83,6 @@ class Template:
         """What a document must have for it: what all wordings show, and what `needs` says."""
         compiled = (_compiled(pattern)[1] for pattern in self.patterns)
         return frozenset(self.needs).union(frozenset.intersection(*compiled)) - {"metadata"}
-
-    @property
-    def n_sources(self) -> int:
-        """How many documents it is made from: 2 if it shows ``other``, else 1."""
-        return 1 + ("other" in self.names)
 
     def render(self, values: Mapping[str, Any], number: int = 0) -> str | None:
         """The question that it makes of some values; None if it makes none of them.

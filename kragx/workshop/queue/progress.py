@@ -100,10 +100,9 @@ def estimates(boards: Sequence[Board], plan: Plan) -> list[Estimate]:
 
     Args:
         boards: the open questions; those that not all retrievers have answered are left out.
-        plan: the retrievers, and the metric whose k it is.
+        plan: the retrievers, and how far down they are compared.
     """
     own = [board for board in boards if board.is_compared]
-    k = plan.metric.k if isinstance(plan.metric.k, int) else plan.depth
     n_pairs = sum(int(board.suggested.sum()) for board in own)
     members = [
         (board.random_place(int(column)), board, int(column))
@@ -114,7 +113,7 @@ def estimates(boards: Sequence[Board], plan: Plan) -> list[Estimate]:
     missing = 0
     for _, board, column in sorted(members, key=lambda member: member[0]):
         if board.known[column]:
-            counts = board.counts[:, column] / k
+            counts = board.counts[:, column] / plan.cut
             values.append(np.append(1.0, counts) * (board.grades[column] > 0))
         elif board.standings[column].by or board.standings[column].later:
             missing += 1

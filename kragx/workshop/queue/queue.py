@@ -9,12 +9,9 @@ from itertools import chain, islice, takewhile
 from typing import Literal
 
 from kragx.data import Doc
-from kragx.evaluation.retriever_adapters import start_daemon
-from kragx.metrics import Floats
 from kragx.workshop.pairs.boards import Board, Plan, chance
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.deciding import Rule
-from kragx.workshop.queue.outlook import Outlook, Reckoning, reckon, worth
+from kragx.workshop.queue.outlook import Sums
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair, State
 
@@ -40,10 +37,6 @@ _STAY = 5
 """So many pairs of a question somebody judges in a row though others are worth more.
 
 To read another question takes longer than to judge a pair that is worth less."""
-
-_STALE_SHARE = 0.01
-_STALE = 10
-"""After so many rows more, and so great a share of them, what is dear is worked out anew."""
 
 Purpose = Literal["deciding", "random", "search", "conflict"]
 Why = Literal["no questions", "no documents", "all judged", "with others"]
@@ -75,36 +68,20 @@ class Nothing:
     why: Why
 
 
-@dataclass
-class Sums:
-    """What all boards come to: their pairs, those judged, and those of the random share."""
-
-    pairs: int = 0
-    judged: int = 0
-    random: int = 0
-
-    def take(self, board: Board, times: int = 1) -> None:
-        """Add what a board has; with -1 take it away."""
-        self.pairs += times * len(board.documents)
-        self.judged += times * board.n_judged
-        self.random += times * board.n_random_judged
-
-
 class Queue:
     """Gives each person the pair to judge next.
 
     A random share of the pairs (`boards.is_random`) is shown in the order of a hash, in a share of
-    the turns, and never because of what it could change; the rest by that, the largest first:
-    by how far the difference of the two retrievers between which it is closest would move on the
-    average. Before all comes what is in doubt since the corpus was chunked anew (`moved`). Where
-    there is nothing to compare, questions without a relevant document come first.
+    the turns, and never because of what it could change; the rest by how far retrievers differ in
+    it (`Board.worth`), the most first. Before all comes what is in doubt since the corpus was
+    chunked anew (`moved`). Where there is nothing to compare, questions without a relevant document
+    come first.
 
     Args:
         state: the workshop.
         docs: the corpus by id.
         copies: of the corpus.
         plan: how it is asked.
-        background: whether what is dear is computed in a thread; else when `reckon` is called.
 
     Attributes:
         boards: of the open questions, by uid.
@@ -117,23 +94,14 @@ class Queue:
         docs: Mapping[str, Doc],
         copies: Copies,
         plan: Plan | None = None,
-        *,
-        background: bool = True,
     ) -> None:
         self.state: State = state
-        self.docs: Mapping[str, Doc] = docs
-        self.copies: Copies = copies
+        self.docs, self.copies = docs, copies
         self.plan: Plan = plan or Plan()
         self.empty: set[str] = set()
         self.boards: dict[str, Board] = {}
-        self.reckoning: Reckoning = Reckoning(Outlook("unknown", why="retrievers"))
-        self._rule = Rule.of(self.plan.metric, self.plan.gold_top)
-        self._background = background
-        self._is_reckoning = False
-        self._reckoned_at = -1
         self._position = 0
-        self.sums: Sums = Sums()
-        self._worth: dict[str, Floats] = {}
+        self.sums: Sums = Sums(list(self.plan.retrievers))
         self._order: dict[str, list[int]] = {}
         self._leases: dict[str, dict[Pair, float]] = {}
         self._shown: dict[Pair, set[str]] = {}
@@ -144,15 +112,9 @@ class Queue:
     def refresh(self) -> None:
         """Take in what was said and suggested since."""
         with self.state.lock:
-            self._take_news()
-        if self._background and self._is_stale():
-            self._is_reckoning = True
-            start_daemon(self._reckon_aside)
-
-    def _take_news(self) -> None:
-        news = dict.fromkeys(self.state.touched[self._position :])
-        self._position = len(self.state.touched)
-        self._make(news)
+            news = dict.fromkeys(self.state.touched[self._position :])
+            self._position = len(self.state.touched)
+            self._make(news)
 
     def answered_with_nothing(self, question: str, uid: str) -> None:
         """Note that a retriever found nothing for a question (`boards.asking_uid`)."""
@@ -166,18 +128,14 @@ class Queue:
                 self.sums.take(before, -1)
             question = self.state.questions.get(uid)
             if question is None or question.state != "open":
-                for by_question in (self.boards, self._worth, self._order):
-                    by_question.pop(uid, None)
+                self.boards.pop(uid, None)
+                self._order.pop(uid, None)
                 continue
             board = Board.of(self.state, question, self.plan, self.copies, self.docs, self.empty)
+            worth = board.worth
             self.boards[uid] = board
             self.sums.take(board)
-            self._weigh(board)
-
-    def _weigh(self, board: Board) -> None:
-        worths = worth(board, self._rule, self.reckoning)
-        self._worth[board.question.uid] = worths
-        self._order[board.question.uid] = sorted(board.first_columns, key=lambda n: -worths[n])
+            self._order[uid] = sorted(board.first_columns, key=lambda n: -worth[n])
 
     def _firsts(
         self, person: str, question: str | None, besides: Sequence[Pair]
@@ -307,8 +265,11 @@ class Queue:
         return None
 
     def _random_is_due(self, besides: Sequence[Pair]) -> bool:
-        done = self.sums.random + sum(self.purpose(*pair) == "random" for pair in besides)
-        return done < self.plan.random * (self.sums.judged + len(besides) + 1)
+        counts = self.sums.counts
+        if counts["left"] and not counts["telling"]:
+            return True  # nothing else is left in which retrievers differ
+        done = counts["random"] + sum(self.purpose(*pair) == "random" for pair in besides)
+        return done < self.plan.random * (counts["judged"] + len(besides) + 1)
 
     def _may_judge(self, person: str, board: Board, column: int) -> bool:
         """Whether a pair lacks a judgement that nobody else is about to give."""
@@ -349,7 +310,7 @@ class Queue:
     def _by_worth(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
         """What could change most, of a question for some pairs in a row; else by progress."""
         firsts = self._firsts(person, question, besides)
-        best = {uid: float(self._worth[uid][column]) for uid, column in firsts}
+        best = {uid: float(self.boards[uid].worth[column]) for uid, column in firsts}
         if not best:
             return None
         top = max(best.values())
@@ -368,7 +329,7 @@ class Queue:
             uid = current
         else:
             uid = min(alike, key=lambda own: chance(person, own))
-        board, worths = self.boards[uid], self._worth[uid]
+        board, worths = self.boards[uid], self.boards[uid].worth
         shown = self._open(person, board, board.first_columns, besides)
         columns = [own for own in shown if worths[own] >= min(_ENOUGH * top, best[uid])]
         return self._one_of(person, board, columns)
@@ -437,29 +398,3 @@ class Queue:
                 del leases[pair]
             for pair in (pair for pair, end in leases.items() if end > now + spare):
                 self._shown.setdefault(pair, set()).add(person)
-
-    # -- how long it takes ------------------------------------------------------------------------
-
-    def _is_stale(self) -> bool:
-        if self._is_reckoning or self._rule is None or len(self.plan.retrievers) < 2:
-            return False
-        news = self._position - self._reckoned_at
-        return self._reckoned_at < 0 or news >= max(_STALE, _STALE_SHARE * self._position)
-
-    def _reckon_aside(self) -> None:
-        try:
-            self.reckon()
-        finally:
-            self._is_reckoning = False
-
-    def reckon(self) -> Outlook:
-        """Work out what decides the comparison now; the dear part holds no lock."""
-        with self.state.lock:
-            self._take_news()
-            boards, self._reckoned_at = list(self.boards.values()), self._position
-        reckoning = reckon(boards, self.plan, self._rule)
-        with self.state.lock:
-            self.reckoning = reckoning
-            for board in self.boards.values():
-                self._weigh(board)
-        return reckoning.outlook

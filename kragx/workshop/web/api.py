@@ -15,8 +15,10 @@ from kragx.data.formats.jsonl import foreign_json
 from kragx.data.text import Mender
 from kragx.errors import DataError, KragxError, UsageError, shorten
 from kragx.workshop import forms
-from kragx.workshop.desk import ClashError, Desk, Plain, RefusedError, UnknownError
+from kragx.workshop.desk import Desk
 from kragx.workshop.forms import Form
+from kragx.workshop.services import ClashError, RefusedError, UnknownError
+from kragx.workshop.services.context import Plain
 from kragx.workshop.state.records import Person
 from kragx.workshop.web.security import Refusal, body_of, json_response, token_of
 from kragx.workshop.web.tree import tree
@@ -47,33 +49,62 @@ class Call:
 
 
 CALLS: tuple[Call, ...] = (
-    Call("GET", "me", forms.Nothing, lambda desk, person, _: desk.me(person)),
-    Call("GET", "next", forms.NextForm, Desk.next),
-    Call("POST", "leave", forms.Nothing, lambda desk, person, _: desk.leave(person)),
-    Call("POST", "judgements", forms.JudgementForm, Desk.judge),
-    Call("POST", "undo", forms.UndoForm, lambda desk, person, form: desk.undo(person, form.uid)),
-    Call("GET", "questions", forms.QuestionsForm, Desk.questions),
-    Call("POST", "questions", forms.QuestionForm, Desk.put_question),
-    Call("POST", "questions/drop", forms.DropForm, Desk.drop_question),
-    Call("GET", "questions/templates", forms.TemplatesForm, Desk.made_questions, owner=True),
-    Call("POST", "questions/templates", forms.UidsForm, Desk.add_made, owner=True),
-    Call("GET", "around", forms.DocumentForm, lambda desk, _, form: desk.around(form.document)),
-    Call("GET", "search", forms.SearchForm, Desk.search),
-    Call("GET", "guidelines", forms.Nothing, lambda desk, *_: _guidelines(desk)),
-    Call("GET", "progress", forms.Nothing, lambda desk, person, _: desk.progress(person)),
-    Call("GET", "conflicts", forms.Nothing, lambda desk, *_: desk.conflicts(), owner=True),
-    Call("POST", "decisions", forms.DecisionForm, Desk.decide, owner=True),
-    Call("GET", "releases", forms.Nothing, lambda desk, *_: desk.releases(), owner=True),
-    Call("POST", "releases", forms.ReleaseForm, Desk.release, owner=True),
-    Call("GET", "people", forms.Nothing, lambda desk, *_: desk.people(), owner=True),
+    Call("GET", "me", forms.Nothing, lambda desk, person, _: desk.progress.me(person)),
+    Call("GET", "next", forms.NextForm, lambda desk, *form: desk.judging.next(*form)),
+    Call("POST", "leave", forms.Nothing, lambda desk, person, _: desk.judging.leave(person)),
+    Call("POST", "judgements", forms.JudgementForm, lambda desk, *form: desk.judging.judge(*form)),
+    Call("POST", "undo", forms.UndoForm, lambda desk, who, form: desk.judging.undo(who, form.uid)),
+    Call("GET", "questions", forms.QuestionsForm, lambda desk, *form: desk.questions.listed(*form)),
+    Call("POST", "questions", forms.QuestionForm, lambda desk, *form: desk.questions.put(*form)),
+    Call("POST", "questions/drop", forms.DropForm, lambda desk, *form: desk.questions.drop(*form)),
     Call(
-        "POST", "people", forms.PersonForm, lambda desk, _, form: desk.put_person(form), owner=True
+        "GET",
+        "questions/templates",
+        forms.TemplatesForm,
+        lambda desk, _, form: desk.questions.drafts(form),
+        owner=True,
+    ),
+    Call(
+        "POST",
+        "questions/templates",
+        forms.UidsForm,
+        lambda desk, *form: desk.questions.add_drafts(*form),
+        owner=True,
+    ),
+    Call(
+        "GET",
+        "around",
+        forms.DocumentForm,
+        lambda desk, _, form: desk.passages.around(form.document),
+    ),
+    Call("GET", "search", forms.SearchForm, lambda desk, *form: desk.passages.search(*form)),
+    Call("GET", "guidelines", forms.Nothing, lambda desk, *_: _guidelines(desk)),
+    Call("GET", "progress", forms.Nothing, lambda desk, person, _: desk.progress.report(person)),
+    Call("GET", "conflicts", forms.Nothing, lambda desk, *_: desk.judging.conflicts(), owner=True),
+    Call(
+        "POST",
+        "decisions",
+        forms.DecisionForm,
+        lambda desk, *form: desk.judging.decide(*form),
+        owner=True,
+    ),
+    Call("GET", "releases", forms.Nothing, lambda desk, *_: desk.releases.listed(), owner=True),
+    Call(
+        "POST",
+        "releases",
+        forms.ReleaseForm,
+        lambda desk, *form: desk.releases.release(*form),
+        owner=True,
+    ),
+    Call("GET", "people", forms.Nothing, lambda desk, *_: desk.people.everybody(), owner=True),
+    Call(
+        "POST", "people", forms.PersonForm, lambda desk, _, form: desk.people.put(form), owner=True
     ),
 )
 
 
 def _guidelines(desk: Desk) -> Plain:
-    workshop = desk.workshop
+    workshop = desk.context.workshop
     return {"tree": tree(workshop.guidelines), "version": workshop.guidelines_version}
 
 
@@ -89,7 +120,9 @@ def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
 
     async def of_document(request: Request) -> Response:
         document = request.path_params["document"]  # an id may hold any character
-        call = Call("GET", "documents", forms.Nothing, lambda desk, *_: desk.document(document))
+        call = Call(
+            "GET", "documents", forms.Nothing, lambda desk, *_: desk.passages.document(document)
+        )
         return await _endpoint(desk, call, say)(request)
 
     yield Route("/documents/{document:path}", of_document, methods=["GET"])
@@ -116,7 +149,7 @@ def _endpoint(
 def _answer(desk: Desk, call: Call, token: str, request: Request, body: bytes | None) -> Response:
     try:
         with answering(within=_PATIENCE):
-            desk.state.refresh()
+            desk.context.state.refresh()
             person = _person(desk, token)
             if call.owner and person.role != "owner":
                 raise Refusal(403, "only the owner may ask this", code="owner")
@@ -140,7 +173,7 @@ def _answer(desk: Desk, call: Call, token: str, request: Request, body: bytes | 
 
 
 def _person(desk: Desk, token: str) -> Person:
-    person = desk.holder(token)
+    person = desk.people.holder(token)
     if person is None:
         remedy = "open the link that you were given"
         raise Refusal(401, "nobody's link", remedy=remedy, code="link")

@@ -14,8 +14,8 @@ from kragx.judging import RUBRICS, Example, Examples, Failure, Judge, Panel, Rub
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.questions import Kind
 from kragx.workshop.questions import write_questions
-from kragx.workshop.questions.generated import _MEANS, _Kinds
-from kragx.workshop.questions.making import TARGETS
+from kragx.workshop.questions.targets import TARGETS, Kinds, counts_of, kinds_of
+from kragx.workshop.questions.written import MEANS
 from tests.thoroughness import examples, some
 from tests.workshop.questions.model import client_of, corpus, judge_of, question_about
 
@@ -85,7 +85,7 @@ def test_what_falls(tmp_path, model, why):
     assert result.fell == {why: 9}  # three questions, three tries
     assert any("3 questions are lacking" in note for note in result.notes)
     assert all(dropped.detail for dropped in result.dropped)
-    by_rule = why in list(_MEANS)[:5]
+    by_rule = why in list(MEANS)[:5]
     assert (result.checking.n_calls == 0) == by_rule
     with pytest.raises(DataError):
         _ = result.dataset
@@ -423,7 +423,7 @@ def test_kinds_keep_to_the_shares(weights, n, unanswerable, seed):
     targets = {**TARGETS, "query_type": shares}
 
     def kinds(number):
-        maker = _Kinds(targets, [], unanswerable, 0.3, seed)
+        maker = Kinds(targets, {}, unanswerable, 0.3, seed)
         return [maker.next() for _ in range(number)]
 
     taken = kinds(n)
@@ -445,7 +445,7 @@ def test_kinds_keep_to_the_shares(weights, n, unanswerable, seed):
 def test_kinds_count_what_exists():
     """Where all that exists is of one type, the others come first."""
     existing = [Query(f"q{at}", "?", query_type="general_inquiry") for at in range(8)]
-    kinds = _Kinds(TARGETS, existing, 0.0, 0.0, 0)
+    kinds = Kinds(TARGETS, counts_of(kinds_of(existing)), 0.0, 0.0, 0)
     assert "general_inquiry" not in {kinds.next().query_type for _ in range(6)}
 
 

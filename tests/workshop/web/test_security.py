@@ -21,7 +21,7 @@ def served(tmp_path_factory):
 
 def n_judgements(served) -> int:
     """How many judgements count."""
-    return sum(map(len, served.desk.state.history.values()))
+    return sum(map(len, served.desk.context.state.history.values()))
 
 
 def sent(served, data: bytes) -> bytes:
@@ -55,7 +55,7 @@ def test_a_foreign_origin_is_refused(served, origin):
     assert served.ask("GET", "/api/me", headers=headers)[0] == 403
     said = grade("q1", "refund", 1)
     assert served.ask("POST", "/api/judgements", said, headers=headers)[0] == 403
-    assert not served.desk.state.is_known(said["uid"])
+    assert not served.desk.context.state.is_known(said["uid"])
 
 
 def test_its_own_origin_is_welcome(served):
@@ -119,7 +119,9 @@ def test_a_token_in_the_address_is_refused(served):
 def test_a_link_that_was_taken_away_leads_nowhere(served):
     """It is said, so that nobody looks for a mistake of their own; given back, it works."""
     token = served.annotator("지민")
-    (uid,) = [one["uid"] for one in served.desk.people()["people"] if one["name"] == "지민"]
+    (uid,) = [
+        one["uid"] for one in served.desk.people.everybody()["people"] if one["name"] == "지민"
+    ]
     assert served.ask("POST", "/api/people", {"uid": uid, "state": "gone"})[0] == 200
     answer = served.ask("POST", "/api/judgements", grade("q1", "refund", 1), token=token)
     assert (answer[0], answer[1]["error"]["problem"]) == (401, "this link was taken away")
@@ -145,7 +147,7 @@ def test_an_annotator_is_not_the_owner(served):
 @pytest.mark.integration
 def test_reading_changes_nothing(served):
     """No GET has an effect, and what writes is not done by GET."""
-    state = served.desk.state
+    state = served.desk.context.state
     before = (len(state.people), len(state.questions), len(state.history))
     for path in ("judgements", "undo", "questions/drop", "decisions"):
         assert served.ask("GET", f"/api/{path}?uid={new_uid()}")[0] == 405
@@ -326,7 +328,7 @@ def test_hostile_texts_come_back_as_data(served, text):
     assert (status, answer["question"]["text"]) == (200, mended)
     said = grade("q1", "refund", 1, note=text)
     assert served.ask("POST", "/api/judgements", said)[0] == 200
-    assert served.desk.state.judgement(said["uid"]).note == mended
+    assert served.desk.context.state.judgement(said["uid"]).note == mended
     if len(text) <= 100:
         assert served.ask("POST", "/api/people", {"name": text})[0] == 200
         assert mended in [one["name"] for one in served.ask("GET", "/api/people")[1]["people"]]
@@ -350,7 +352,7 @@ def test_many_headers_are_refused(served):
 
 def test_a_mistake_in_kragx_is_said_and_hides_its_insides(served, monkeypatch):
     """500 without a traceback, and the next request is answered."""
-    monkeypatch.setattr(type(served.desk), "conflicts", lambda desk: 1 / 0)
+    monkeypatch.setattr(type(served.desk.judging), "conflicts", lambda desk: 1 / 0)
     status, answer = served.ask("GET", "/api/conflicts")
     assert (status, "division" in str(answer)) == (500, False)
     assert served.ask("GET", "/api/me")[0] == 200

@@ -1,0 +1,68 @@
+"""JSON Lines: every record of a workshop but releases, as it came, an object each."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from kragx.data.formats.jsonl import read_records, write_records
+from kragx.errors import nearest, shorten
+from kragx.printing import phrase
+from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, Written
+from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Record, Release
+
+KINDS: Mapping[str, type[Record]] = {
+    "person": Person,
+    "question": Question,
+    "candidate": Candidate,
+    "judgement": Judgement,
+}
+_NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+def write_jsonl(source: Source, path: Path) -> Written:
+    """Write every record with its fields; of one person, without what others judged."""
+    counts: Counter[type[Record]] = Counter()
+    records = []
+    for record in source.state.store.after({}):
+        if isinstance(record, Judgement) and source.person not in (None, record.person):
+            continue
+        counts[type(record)] += 1
+        if name := _NAMES.get(type(record)):
+            fields = {column: getattr(record, column) for column in record.columns()}
+            records.append({"record": name, **fields})
+    write_records(records, path)
+    n_releases = counts.pop(Release, 0)
+    left_out = phrase("{n} releases: they are files of the folder", n=n_releases)
+    shown = {kind.table: counts[kind] for kind in KINDS.values()}
+    return Written(shown, [left_out] if n_releases else [])
+
+
+def read_jsonl(path: Path) -> Rows:
+    """Read what `write_jsonl` wrote.
+
+    Raises:
+        DataError: lines are of another kind; all are listed.
+    """
+    mistakes, rows = Mistakes(str(path)), []
+    for number, line in read_records(path):
+        place, name = f"line {number}", line.pop("record", None)
+        kind = KINDS.get(name) if isinstance(name, str) else None
+        if kind is None:
+            remedy = f"write {', '.join(KINDS)}"
+            mistakes.add(place, "record", f"{shorten(name)} is no kind of record", remedy)
+        elif unknown := line.keys() - set(kind.columns()):
+            hint = nearest(min(unknown), kind.columns())
+            mistakes.add(place, min(unknown), "unknown field", hint)
+        else:
+            rows.append(Row(kind, place, line, number=number))
+    mistakes.refuse()
+    return Rows(rows, is_history=True)
+
+
+def first_record(path: Path) -> Mapping[str, object]:
+    """The first record of a file, by which its form is told; empty without any.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    return next((record for _, record in read_records(path)), {})

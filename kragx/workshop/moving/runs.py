@@ -1,0 +1,142 @@
+"""Letters that a gold text and the new corpus share, in runs; and which of them belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from kragx.workshop.moving.probes import Probe
+
+PUT_IN = 16
+"""Letters of a word; more is a sentence of its own."""
+
+_JUMP = 32  # letters that what follows must have more than, to be of the text as well
+
+
+class CorpusRun(NamedTuple):
+    """Letters in a row that a probe and the text of the new corpus share.
+
+    Attributes:
+        first, last: in the probe.
+        place: where in the text of the corpus its first letter is.
+        before, after: whether at that end the text goes on as the old corpus did elsewhere.
+    """
+
+    first: int
+    last: int
+    place: int
+    before: bool
+    after: bool
+
+    @property
+    def shift(self) -> int:
+        """Where in the text of the corpus the probe would begin."""
+        return self.place - self.first
+
+    @property
+    def end(self) -> int:
+        """Where in it the letter behind the last one is."""
+        return self.shift + self.last
+
+    def part(self, first: int, last: int) -> CorpusRun:
+        """Some of its letters."""
+        before, after = self.before and first == self.first, self.after and last == self.last
+        return CorpusRun(first, last, first + self.shift, before, after)
+
+    def is_in(self, probe: Probe) -> bool:
+        """Whether some of them are of the gold text itself."""
+        return self.last > probe.low and self.first < probe.high
+
+
+def chain_of(
+    runs: Collection[CorpusRun], probe: Probe, is_own: Callable[[CorpusRun], bool]
+) -> list[CorpusRun]:
+    """Runs in the order of both texts: those of the most letters, for the least put in between.
+
+    Letters put into the gold text cost as many, between runs that are its own `_JUMP` at the most.
+    Text that stands in many places, as a banner does, counts only beside what is there.
+    """
+    parts = sorted(part for run in _joined(runs) for part in _cut(run, probe.low, probe.high))
+    own = [is_own(part) for part in parts]
+    chains: list[tuple[float, int, int]] = []  # its worth, the part before, from which letter on
+    for at, part in enumerate(parts):
+        # What may as well be of what is around the text is that.
+        penalty = 0.5 if part.is_in(probe) and not own[at] else 0.0
+        best = (part.last - part.first - penalty, -1, part.first)
+        for number in range(at):
+            before = parts[number]
+            first = max(part.first, before.last, before.end - part.shift)
+            if part.last - first < min(2, part.last - part.first):
+                continue
+            away = abs(part.shift - before.shift)
+            if not probe.low < first < probe.high:
+                cost = 0.0
+            elif away <= PUT_IN:
+                cost = away / PUT_IN
+            else:
+                cost = min(away, _JUMP) if own[at] and own[number] else away
+            best = max(
+                best, (chains[number][0] + part.last - first - penalty - cost, number, first)
+            )
+        chains.append(best)
+    at = max(range(len(parts)), key=lambda number: chains[number][0], default=-1)
+    chain: list[tuple[CorpusRun, bool]] = []
+    while at >= 0:
+        _, before_it, first = chains[at]
+        part = parts[at]
+        chain.insert(0, (part.part(first, part.last), own[at]))
+        at = before_it
+    kept = [
+        run
+        for at, (run, is_its_own) in enumerate(chain)
+        if is_its_own
+        or any(
+            abs(run.shift - other.shift) <= PUT_IN
+            for other, _ in [*chain[max(0, at - 1) : at], *chain[at + 1 : at + 2]]
+        )
+    ]
+    return _joined(kept or [run for run, _ in chain][:1])
+
+
+def apart(runs: Collection[CorpusRun]) -> Iterator[CorpusRun]:
+    """The runs of a chunk, each without the letters that are in a longer one.
+
+    A chunk is of one document: where the next one begins as the gold text ends, the letters there
+    are those of what is behind it.
+    """
+    runs_kept: list[CorpusRun] = []
+    for run in sorted(runs, key=lambda run: (run.first - run.last, run)):
+        begin, end = run.place, run.end
+        for other in runs_kept:
+            if other.last - other.first == run.last - run.first:
+                continue
+            if other.place <= begin:
+                begin = max(begin, other.end)
+            else:
+                end = min(end, other.place)
+        if end - begin >= min(2, run.last - run.first):
+            runs_kept.append(run.part(begin - run.shift, end - run.shift))
+    yield from runs_kept
+
+
+def _joined(runs: Collection[CorpusRun]) -> list[CorpusRun]:
+    """Runs that follow on one another as one, as those of chunks that overlap or are neighbours."""
+    joined: list[CorpusRun] = []
+    for run in sorted(set(runs), key=lambda run: (run.shift, run)):
+        before = joined[-1] if joined else None
+        if before is None or run.shift != before.shift or run.first > before.last:
+            joined.append(run)
+        elif run.last > before.last:
+            joined[-1] = before._replace(last=run.last, after=run.after)
+    return sorted(joined)
+
+
+def _cut(run: CorpusRun, low: int, high: int) -> Iterator[CorpusRun]:
+    """What of a run is before, in and behind the gold text."""
+    bounds = [
+        run.first,
+        *(bound for bound in (low, high) if run.first < bound < run.last),
+        run.last,
+    ]
+    yield from (run.part(first, last) for first, last in pairwise(bounds))

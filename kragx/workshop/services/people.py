@@ -1,0 +1,98 @@
+"""Who is at a workshop, and whose a link is."""
+
+from dataclasses import dataclass, replace
+
+from kragx.errors import UsageError
+from kragx.workshop.folder.links import holder, token_of
+from kragx.workshop.forms import PersonForm, annotators_name
+from kragx.workshop.names import alike, people_called
+from kragx.workshop.services.context import Context, Plain
+from kragx.workshop.services.errors import ClashError, UnknownError
+from kragx.workshop.state.records import OWNER, Person, now
+
+
+@dataclass(frozen=True)
+class People:
+    """The people of a workshop."""
+
+    context: Context
+
+    def owner(self) -> Person:
+        """Whose workshop it is; made when it is first asked for."""
+        return self.context.state.owner()
+
+    def annotator(self, name: str) -> Person:
+        """The annotator of a name (`names.same`); made where there is none.
+
+        Raises:
+            UsageError: it is no name, or one that looks like another's.
+        """
+        name, state = annotators_name(name, "--annotator"), self.context.state
+        with state.lock:
+            present = [person for person in state.people.values() if person.state == "here"]
+            annotators = [person for person in present if person.role == "annotator"]
+            if people := people_called(name, annotators):
+                return people[0]
+            for other in present:
+                if other.role != "file" and alike(other.name, name):
+                    problem = f"{name!r} looks like {other.name!r}, who is here already"
+                    remedy = "write it the same, or give each a name of their own"
+                    raise UsageError(problem, field="--annotator", remedy=remedy)
+            person = Person(name=name)
+            state.add([person])
+            return person
+
+    def token(self, person: Person) -> str:
+        """What a person's link ends with."""
+        return token_of(person, self.context.workshop.secret)
+
+    def holder(self, token: str) -> Person | None:
+        """The person of a link, gone or not; None if it is nobody's."""
+        people = list(self.context.state.people.values())
+        return holder(token, people, self.context.workshop.secret)
+
+    def everybody(self) -> Plain:
+        """Everybody, with their links' ends and how much they have judged; for the owner."""
+        with self.context.state.lock:
+            return {
+                "people": [
+                    {
+                        "uid": person.uid,
+                        "name": person.name,
+                        "role": person.role,
+                        "state": person.state,
+                        "judged": self.context.n_judged(person),
+                        "link": None
+                        if person.role == "file" or person.state == "gone"
+                        else f"/#{self.token(person)}",
+                    }
+                    for person in self.context.state.people.values()
+                ]
+            }
+
+    def put(self, form: PersonForm) -> Plain:
+        """Somebody new, or somebody changed; see `PersonForm`."""
+        state = self.context.state
+        with state.lock:
+            if form.uid is None:
+                if form.name is None:
+                    raise UsageError("missing; it is required", field="name")
+                person = Person(name=form.name)
+            else:
+                before = state.people.get(form.uid)
+                if before is None:
+                    raise UnknownError("nobody has this uid", code="person", field="uid")
+                if before.role != "annotator" and form.state is not None:
+                    problem = "only an annotator's link can be taken away"
+                    raise ClashError(problem, code="person", field="state")
+                name, status = form.name or before.name, form.state or before.state
+                person = replace(before, name=name, state=status, at=now())
+            for somebody in state.people.values():
+                is_other = somebody.uid != person.uid and somebody.state == person.state == "here"
+                is_owner = alike(person.name, OWNER) and person.role != "owner"
+                if is_owner or (is_other and alike(somebody.name, person.name)):
+                    remedy = "give each a name of their own"
+                    problem = f"{person.name!r} is here already, or looks like who is"
+                    raise ClashError(problem, code="name", field="name", remedy=remedy)
+            state.add([person])
+            return self.everybody()

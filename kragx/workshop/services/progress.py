@@ -1,0 +1,118 @@
+"""How far a workshop is, for who judges and for its owner."""
+
+from dataclasses import dataclass
+from itertools import chain
+
+from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement
+from kragx.workshop.questions.leak import mean_leak
+from kragx.workshop.queue.progress import estimates, shares, totals
+from kragx.workshop.services.context import Context, Plain
+from kragx.workshop.state.records import Person
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the set is."""
+
+    context: Context
+
+    def me(self, person: Person) -> Plain:
+        """Who asks, what the set is, and how far it is."""
+        context = self.context
+        settings = context.workshop.settings
+        with context.state.lock:
+            counts = context.counts(person)
+        return {
+            "person": {"uid": person.uid, "name": person.name, "role": person.role},
+            "set": {
+                "name": settings.name,
+                "language": settings.language,
+                "underline": settings.underline,
+                "targets": {name: list(values) for name, values in settings.targets.items()},
+                "scale": [
+                    {"grade": grade, "words": words}
+                    for grade, words in sorted(settings.scale.items())
+                ],
+                "guidelines_version": context.workshop.guidelines_version,
+            },
+            "counts": counts,
+        }
+
+    def report(self, person: Person) -> Plain:
+        """How far the set is; what names retrievers, or says what others said, for the owner."""
+        context = self.context
+        settings = context.workshop.settings
+        with context.state.lock:
+            counts = context.counts(person)
+            boards = list(context.queue.boards.values())
+            shown: Plain = {
+                "totals": counts,
+                "decides": context.decides,
+                "by": shares(boards, settings.targets),
+            }
+            if person.role == "owner":
+                found = estimates(boards, context.queue.plan)
+                shown |= {
+                    "totals": totals(boards) | counts,
+                    "agreement": self.agreement(),
+                    "people": self._people(),
+                    "estimates": [vars(estimate) for estimate in found],
+                    "notices": self._notices(),
+                }
+            else:
+                for row in chain(*shown["by"].values()):
+                    del row["judged"], row["answered"]
+            questions = list(context.state.open_questions())
+        leaks = list(map(context.leak, questions))
+        return shown | {"leak": {"mean": mean_leak(leaks), "target": settings.leak_target}}
+
+    def agreement(self) -> Plain:
+        """How far people agree, as alpha with its interval.
+
+        Values are None where undefined, and below `least` pairs; `meant` are to be judged twice.
+        """
+        context = self.context
+        with context.state.lock:
+            alpha = agreement(context.state, context.top)
+            context.queue.refresh()
+            n_meant = sum(int(board.twice.sum()) for board in context.queue.boards.values())
+        ends = alpha.interval
+        return {
+            "value": alpha.value,
+            "interval": {"low": ends[0], "high": ends[1]} if ends else None,
+            "pairs": alpha.pairs,
+            "questions": alpha.questions,
+            "least": LEAST_PAIRS,
+            "meant": n_meant,
+        }
+
+    def _people(self) -> list[Plain]:
+        return [
+            {
+                "name": person.name,
+                "judged": self.context.n_judged(person),
+                "later": self._n_later(person),
+            }
+            for person in self.context.state.people.values()
+            if person.role != "file"
+        ]
+
+    def _n_later(self, person: Person) -> int:
+        """How many pairs a person has put off and not judged since."""
+        state = self.context.state
+        history = state.history.get(person.uid, ())
+        pairs = {(judgement.question, judgement.document) for judgement in history}
+        newest = (state.newest(pair, person.uid) for pair in pairs)
+        return sum(judgement is not None and judgement.kind == "later" for judgement in newest)
+
+    def _notices(self) -> list[Plain]:
+        remarks = [
+            {"about": about, "code": remark.code, "values": list(remark.values)}
+            for about, of_it in list(self.context.remarks.items())
+            for remark in of_it
+        ]
+        equal = self.context.queue.sums.outlook.equal
+        return [
+            *remarks,
+            *({"about": ", ".join(names), "code": "equal", "values": []} for names in equal),
+        ]

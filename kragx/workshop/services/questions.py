@@ -1,0 +1,176 @@
+"""The questions of a workshop: listed, written, made from templates, and dropped."""
+
+from dataclasses import replace
+
+from kragx.data import GoldDataset, Query
+from kragx.workshop.folder.incoming import incoming
+from kragx.workshop.forms import DropForm, QuestionForm, QuestionsForm, TemplatesForm, UidsForm
+from kragx.workshop.questions.leak import has_kiwi, mean_leak
+from kragx.workshop.questions.question import NewQuestion
+from kragx.workshop.services.context import Context, Plain, plain_question
+from kragx.workshop.services.errors import ClashError, RefusedError
+from kragx.workshop.state.records import Candidate, Person, Question, new_uid, now
+from kragx.workshop.state.state import Pair
+
+
+class Questions:
+    """What is asked."""
+
+    def __init__(self, context: Context) -> None:
+        self._context, self._state = context, context.state
+        self._drafts: dict[str, NewQuestion] = {}
+
+    def listed(self, person: Person, form: QuestionsForm) -> Plain:
+        """Questions; what only the owner may know is left out for others."""
+        with self._state.lock:
+            self._context.queue.refresh()
+            words = form.q.casefold().split()
+            questions = [
+                question
+                for question in self._state.questions.values()
+                if form.state in (None, question.state)
+                and all(word in question.text.casefold() for word in words)
+            ]
+            rows = [self._row(question, person) for question in questions]
+        for row, question in zip(rows, questions):
+            row["leak"] = self._context.leak(question)
+        leaks = [row["leak"] for row in rows if row["state"] == "open"]
+        target = self._context.workshop.settings.leak_target
+        return {"questions": rows, "leak": {"mean": mean_leak(leaks), "target": target}}
+
+    def _row(self, question: Question, person: Person) -> Plain:
+        sees_all = person.role == "owner" or question.person == person.uid
+        board = self._context.queue.boards.get(question.uid)
+        pairs = [(question.uid, document) for document in (board.documents if board else ())]
+        row: Plain = {
+            **plain_question(question),
+            "state": question.state,
+            "origin": question.origin,
+            "may_change": sees_all,
+            "counts": {
+                "pairs": len(pairs),
+                "judged": sum(self._has_judged(person, pair) for pair in pairs),
+            },
+        }
+        if sees_all:
+            row |= {"reference": question.reference, "sources": list(question.sources)}
+        if person.role == "owner":
+            row["odd"] = [
+                {"person": self._state.people[uid].name, "note": note}
+                for uid, note in self._state.odd(question).items()
+            ]
+        return row
+
+    def _has_judged(self, person: Person, pair: Pair) -> bool:
+        """Whether a person has judged a pair, or, for the owner, anybody."""
+        people = self._state.judgements.get(pair, {})
+        uids = people if person.role == "owner" else [person.uid]
+        return any(judgement.kind != "later" for uid in uids for judgement in people.get(uid, ()))
+
+    def put(self, person: Person, form: QuestionForm) -> Plain:
+        """Store a question, a new one or one that is changed.
+
+        Raises:
+            RefusedError: it is somebody else's.
+            UnknownError: a source is no document of the corpus.
+            ClashError: another open question has the same text, or it was dropped.
+        """
+        with self._state.lock:
+            for source in form.sources:
+                self._context.document(source)
+            before = self._state.questions.get(form.uid) if form.uid is not None else None
+            if before is not None:
+                _check_author(person, before)
+                self._context.open_question(before.uid)
+            for other in self._state.open_questions():
+                if other.text == form.text and (before is None or other.uid != before.uid):
+                    if form.uid is None and other.person == person.uid:
+                        return {"question": self._row(other, person)}  # sent again
+                    problem = "another question has the same words"
+                    raise ClashError(problem, code="text", field="text")
+            fields = form.model_dump(exclude={"uid"}) | {"sources": tuple(form.sources)}
+            if before is None:
+                question = Question(uid=form.uid or new_uid(), person=person.uid, **fields)
+            else:
+                question = replace(before, **fields, at=now())
+            candidates = self._state.candidates.get(question.uid, {})
+            suggested = (
+                Candidate(question=question.uid, document=source, origin="source")
+                for source in form.sources
+                if source not in candidates
+            )
+            self._state.add([question, *suggested])
+            answer = {"question": self._row(question, person)}
+        if before is None or before.text != question.text:
+            self._context.suggester.wake()
+        return answer
+
+    def drafts(self, form: TemplatesForm) -> Plain:
+        """Questions that templates would make from the corpus; nothing is stored."""
+        from kragx.workshop.questions.making import make_questions
+        from kragx.workshop.questions.targets import TARGETS, unmet
+
+        with self._state.lock:
+            existing = [_query(question) for question in self._state.questions.values()]
+        settings = self._context.workshop.settings
+        made = make_questions(
+            self._context.documents.corpus,
+            n=form.n,
+            existing=existing,
+            targets={name: shares for name, shares in settings.targets.items() if name in TARGETS},
+            seed=form.seed,
+        )
+        self._drafts = {question.uid: question for question in made.questions}
+        fields = ("uid", "text", "query_type", "difficulty", "leak")
+        return {
+            "questions": [
+                {name: getattr(question, name) for name in fields} for question in made.questions
+            ],
+            "unmet": [
+                dict(zip(("by", "value", "share", "target"), row))
+                for row in unmet(made.targets, made.counts)
+            ],
+            "lacks_kiwi": settings.language == "ko" and not has_kiwi(),
+        }
+
+    def add_drafts(self, person: Person, form: UidsForm) -> Plain:
+        """Store some of the questions that were made last, with their sources as suggestions.
+
+        Raises:
+            ClashError: one of them was made before the last time.
+        """
+        drafts = self._drafts
+        if not form.uids or any(uid not in drafts for uid in form.uids):
+            raise ClashError("these were not made last", code="made", remedy="make them again")
+        with self._state.lock:
+            queries = [drafts[uid].query for uid in form.uids if uid not in self._state.questions]
+            if queries:
+                dataset = GoldDataset(tuple(queries))
+                documents = self._context.documents
+                self._state.add(incoming(dataset, person, documents, None).records)
+        self._context.suggester.wake()
+        return {"added": len(queries)}
+
+    def drop(self, person: Person, form: DropForm) -> Plain:
+        """Ask a question no more; its judgements stay."""
+        with self._state.lock:
+            question = self._context.question(form.uid, field="uid")
+            _check_author(person, question)
+            if question.state == "open":
+                note = form.why or question.note
+                question = replace(question, state="dropped", note=note, at=now())
+                self._state.add([question])
+            return {"question": self._row(question, person)}
+
+
+def _check_author(person: Person, question: Question) -> None:
+    if person.role != "owner" and question.person != person.uid:
+        problem = "a question is changed by who wrote it, and by the owner"
+        raise RefusedError(problem, code="author")
+
+
+def _query(question: Question) -> Query:
+    """A question as templates look at those that exist."""
+    own = {"difficulty": question.difficulty, "sources": [*question.sources]}
+    metadata = {**question.metadata, **own}
+    return Query(question.uid, question.text, query_type=question.query_type, metadata=metadata)

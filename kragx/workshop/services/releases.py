@@ -1,0 +1,88 @@
+"""Releases of a workshop, as the owner sees and makes them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from kragx.data.databases import StoreFailedError
+from kragx.errors import DataError, UsageError
+from kragx.workshop.forms import ReleaseForm
+from kragx.workshop.releases import next_release, release
+from kragx.workshop.services.context import Context, Plain
+from kragx.workshop.services.errors import ClashError
+from kragx.workshop.state.records import Person
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The versions of a gold set."""
+
+    context: Context
+
+    def listed(self) -> Plain:
+        """The releases that were made, and what the next one would hold.
+
+        Raises:
+            ClashError: the folder's releases were changed.
+        """
+        context = self.context
+        with context.state.lock, _clashes():
+            people, rows = context.state.people, list(context.state.releases)
+            coming = next_release(context.workshop, context.state, context.copies)
+        diff = coming.diff
+        changes: Plain | None = None
+        if diff is not None:
+            numbers = {state: len(diff.of(state)) for state in ("changed", "added", "dropped")}
+            changes = {"since": coming.previous, **numbers}
+        return {
+            "releases": [
+                {
+                    "version": row.version,
+                    "at": row.at,
+                    "file": row.file,
+                    "hash": row.hash,
+                    "person": people[row.person].name if row.person in people else None,
+                }
+                for row in rows
+            ],
+            "next": {
+                "version": coming.version,
+                "questions": coming.n_questions,
+                "gold": coming.n_gold,
+                "changes": changes,
+                "lacks": [vars(lack) for lack in coming.lacking],
+                "is_same": coming.is_same,
+                "is_ready": coming.is_ready,
+            },
+        }
+
+    def release(self, person: Person, form: ReleaseForm) -> Plain:
+        """Write what is ready as a gold file that never changes.
+
+        Raises:
+            UsageError: nothing is ready.
+            ClashError: nothing has changed since the last release, or its files cannot be
+                written or were changed.
+        """
+        context, options = self.context, form.model_dump()
+        with _clashes():
+            outcome = release(
+                context.workshop, context.state, context.copies, person=person.uid, **options
+            )
+        if outcome.version is None:
+            raise ClashError(f"nothing has changed since {outcome.file.name}", code="same")
+        record = {"version": outcome.version, "file": outcome.file.name}
+        return {**record, "folder": str(outcome.file.parent.resolve()), **self.listed()}
+
+
+@contextmanager
+def _clashes() -> Iterator[None]:
+    """What is wrong with the files of releases has a code of its own, for the page's sentence."""
+    try:
+        yield
+    except StoreFailedError:  # that is no file's fault
+        raise
+    except (UsageError, DataError) as error:
+        if hasattr(error, "code"):
+            raise
+        raise ClashError(str(error), code="files") from error
