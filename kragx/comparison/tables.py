@@ -30,33 +30,20 @@ class Tables:
     paths: tuple[Path, ...]
 
     @cached_property
-    def _files(self) -> list[Any]:
-        return [_opened(path) for path in self.paths]
+    def _parts(self) -> list[Any]:
+        return [*map(_read, self.paths)]
 
     @cached_property
-    def names(self) -> list[str]:
-        """The columns; a field that no question of a table has may be missing there."""
-        schemas = (file.schema_arrow for file in self._files)
-        return list(dict.fromkeys(name for schema in schemas for name in schema.names))
+    def _whole(self) -> Any:
+        import pyarrow
+
+        # A field that no question of a table has may be missing there: it is null.
+        return pyarrow.concat_tables(self._parts, promote_options="default")
 
     @cached_property
     def query_ids(self) -> tuple[str, ...]:
         """The ids of all questions."""
-        return tuple(self._column("query_id").to_pylist())
-
-    def _column(self, name: str) -> Any:
-        """A column of all files, as pyarrow has it; null in a file that lacks it."""
-        import pyarrow
-
-        parts = [file.read(columns=[name]) for file in self._files]
-        return pyarrow.concat_tables(
-            # One without columns forgets how many rows it has.
-            (
-                part if part.num_columns else pyarrow.table({name: pyarrow.nulls(len_)})
-                for part, len_ in zip(parts, (file.metadata.num_rows for file in self._files))
-            ),
-            promote_options="default",
-        )[name]
+        return tuple(self._whole["query_id"].to_pylist())
 
     def values(self, name: str) -> Floats:
         """(q) a metric's values; NaN where a question has none.
@@ -64,10 +51,10 @@ class Tables:
         Raises:
             DataError: a table lacks the metric.
         """
-        for path, file in zip(self.paths, self._files):
-            if name not in file.schema_arrow.names:
+        for path, table in zip(self.paths, self._parts):
+            if name not in table.column_names:
                 raise DataError(f"has no column {name!r}; score it anew", path=str(path))
-        return self._column(name).to_numpy()  # type: ignore[no-any-return]  # null becomes NaN
+        return self._whole[name].to_numpy()  # type: ignore[no-any-return]  # null becomes NaN
 
     def sliced(
         self, query_ids: Sequence[str], fields: Iterable[str]
@@ -77,24 +64,24 @@ class Tables:
         Raises:
             UsageError: no question has a value of a field, or a field has too many.
         """
-        rows = rows_of(query_ids, self.query_ids)
+        rows, names = rows_of(query_ids, self.query_ids), self._whole.column_names
         for name in dict.fromkeys(fields):
             groups: dict[str | None, list[int]] = {}
-            known = [column for column in (name, f"metadata.{name}") if column in self.names]
+            known = [column for column in (name, f"metadata.{name}") if column in names]
             if known:
-                column = self._column(known[0])
+                column = self._whole[known[0]]
                 entries = (column if rows is None else column.take(rows)).to_pylist()
                 groups = grouped(map(_texts, entries))
             if set(groups) <= {None}:
-                raise no_value(name, [column for column in self.names if _is_field(column)])
+                raise no_value(name, [*filter(_is_field, names)])
             yield from ordered(name, groups)
 
 
-def _opened(path: Path) -> Any:
+def _read(path: Path) -> Any:
     from pyarrow import ArrowException, parquet
 
     try:
-        return parquet.ParquetFile(path)
+        return parquet.read_table(path)
     except (OSError, ArrowException) as error:
         raise DataError(f"cannot be read as Parquet: {error}", path=str(path)) from None
 

@@ -24,7 +24,7 @@ from kragx import (
     explain,
     sweep,
 )
-from kragx.evaluation.parts.engine import attempt
+from kragx.evaluation.parts.engine import sendable, work_on
 from kragx.printing import in_language, joined, language, listed, phrase, speaking
 from kragx.printing.phrases import catalogue
 from kragx.warned import warn
@@ -86,8 +86,8 @@ def test_what_is_warned_of_can_be_said():
 
 def test_a_warning_of_another_process_is_said_as_one_of_this():
     """What is warned of comes back as what can be said in Korean."""
-    outcome = pickle.loads(pickle.dumps(attempt(_warning, 3)))
-    ((text, category),) = outcome.warned
+    _, warned = pickle.loads(pickle.dumps(work_on(sendable(_warning), sendable(3))))
+    ((text, category),) = warned
     assert (text, category) == ("3 more", UserWarning)
     assert in_language(text, "ko") == "3개 더"
 

@@ -113,14 +113,15 @@ class _Task:
     def result(self) -> Result[Any]:
         """What came of it; its error is raised."""
         try:
-            return self.ray.get(self.ref)  # type: ignore[no-any-return]
-        except self.ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, (ImportError, AttributeError)):  # as it unpickled `work_on`
-                raise _differs("no kragx of this kind", error.ip) from error
-            raise error.cause from None
+            result: Result[Any] | Exception = self.ray.get(self.ref)
+        except self.ray.exceptions.RayTaskError as error:  # errors of the work come as a result
+            raise _differs("no kragx of this kind", error.ip) from error
         except self.ray.exceptions.RayError as error:
             remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
             raise died(self.name, remark) from error
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     def cancel(self) -> None:
         """Nobody wants it any more."""
@@ -156,19 +157,25 @@ def _first_line(error: Exception) -> str:
 
 def _work_there(
     paths: Sequence[str], origin: tuple[str, str, int | None], sent: bytes, item: bytes
-) -> Result[Any]:
-    """Work on an item, once it is sure that this worker computes what the driver would."""
-    import ray
-
+) -> Result[Any] | Exception:
+    """What an item comes to, once it is sure that this worker computes what the driver would."""
     # Modules are found here that the process finds that has sent the work.
     sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
-    code, path, size = origin
+    try:
+        _check(*origin)
+        return work_on(sent, item)
+    except Exception as error:
+        return error
+
+
+def _check(code: str, path: str, size: int | None) -> None:
+    import ray
+
     address = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
     if code != _code():
         raise _differs("another version of kragx than this process", address)
     if size != _size(path):
         raise _differs(f"not the same file {path}", address)
-    return work_on(sent, item)
 
 
 def _differs(problem: str, address: str) -> UsageError:
