@@ -1,7 +1,7 @@
 """Matchers made of matchers: all of them, any of them, or a cascade from cheap to dear.
 
 A pair that an earlier matcher has decided is not shown to a judge, which answers only for the rest;
-how many of its calls that saved is counted. its trace says which member was asked what, and
+how many of its calls that saved is counted. Its trace says which member was asked what, and
 what it decided (`kragx.matchers.reasons`); nothing of that is kept otherwise.
 """
 

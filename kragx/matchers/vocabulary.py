@@ -175,7 +175,7 @@ class Gathering:
 
     def _words(self, tokens: Tokens) -> Ints:
         """The number of each token's word."""
-        present = distinct(tokens)
+        present = distinct(tokens.astype(np.int64))
         words = map(self.corpus.words.__getitem__, present.tolist())
         of_token = np.zeros(self.corpus.n_distinct_tokens, np.int64)
         of_token[present] = [self._numbers[stem(word)] for word in words]

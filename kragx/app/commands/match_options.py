@@ -5,7 +5,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from kragx.data import TOKENIZERS
-from kragx.matchers import METHODS, shares, texts
+from kragx.matchers import METHODS, rouge, texts
 
 
 def listed(names: Any) -> str:
@@ -29,7 +29,7 @@ MatchSpec = Annotated[
 ]
 Measure = Annotated[
     str | None,
-    typer.Option(help=f"Of ROUGE: {listed(get_args(shares.Measure))} (default: fmeasure)."),
+    typer.Option(help=f"Of ROUGE: {listed(get_args(rouge.Measure))} (default: fmeasure)."),
 ]
 Threshold = Annotated[
     float | None, typer.Option(help="Least score that is a match, in (0, 1] (default 0.5).")
