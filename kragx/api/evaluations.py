@@ -215,10 +215,13 @@ class Evaluations(Result):
             return {}
         options: dict[str, Any] = {"dataset": first.dataset, "profile": first.profile}
         options["runs"] = self.runs.values()
-        of_matches = judged(criteria.matcher, relevance="pool" in first.settings, **options)
+        matcher, pool = criteria.matcher, first.settings.get("pool")
+        of_matches = judged(
+            matcher if pool is None else matcher.of_relevance(pool["depth"]), **options
+        )
         if criteria.relevance_by is None:
             return of_matches
-        return {**judged(criteria.relevance_by, relevance=True, **options), **of_matches}
+        return {**judged(criteria.relevance_by, **options), **of_matches}
 
     def describe(self) -> Iterator[Part]:
         """Who failed, the verdict, the means, and what a reader must know."""

@@ -301,20 +301,18 @@ class RunReport(Result):
     def _reasons(self) -> dict[str, Reasons]:
         """What judges said, by the matcher's name, from their stores."""
         profile = self.config.resolved_profile
-        pooled = {
-            evaluation.match_name
+        depths = {
+            evaluation.match_name: evaluation.settings["pool"]["depth"]
             for evaluation in self.evaluations
             if "pool" in evaluation.settings
         }
-        said = {
-            name: judged(
-                matcher,
-                self.dataset,
-                self.runs.values(),
-                profile,
-                relevance=name in pooled or name == RELEVANCE,
-            )
+        judges = {
+            name: matcher.of_relevance(depths[name]) if name in depths else matcher
             for name, matcher in self.matchers.items()
+        }
+        said = {
+            name: judged(judge, self.dataset, self.runs.values(), profile)
+            for name, judge in judges.items()
         }
         relevance = said.pop(RELEVANCE, {})
         names = [name for name in self.matchers if relevance and name != RELEVANCE]

@@ -111,10 +111,9 @@ class Trace:
     def of_queries(self, n_docs: Ints, n_targets: Ints) -> Iterator[Trace]:
         """That of each query, which has so many documents and targets."""
         members = [member.of_queries(n_docs, n_targets) for member in self.members]
-        end = 0
+        reach, end = self.reach, 0
         for n, t in zip(n_docs.tolist(), n_targets.tolist()):
             pairs = slice(end, end := end + n * t)
-            reach = self.reach
             yield replace(
                 self,
                 scores=self.scores[pairs].reshape(n, t),
@@ -140,6 +139,10 @@ OnMatch = Callable[[MatchItem, Trace], object]
 
 
 Reads = Literal["ids", "texts"]
+
+Sayings = dict[tuple[str, str, str], tuple[float | None, str]]
+"""For (query id, document text, gold text, empty for relevance) a judge's grade and the reason; the
+grade is None, and the reason what went wrong, where there is no grade."""
 
 
 class BaseMatcher:
@@ -351,19 +354,8 @@ class BaseMatcher:
         """What dry runs of its judges would have asked so far."""
         return tuple(plan for member in self.members for plan in member.plans)
 
-    def said(
-        self, items: Iterable[MatchItem], *, relevance: bool = False
-    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
-        """Grades and reasons that a judge's store has for these pairs; nothing is asked.
-
-        Args:
-            items: queries with their documents.
-            relevance: whether relevance to the query was judged, not support of the gold.
-
-        Returns:
-            For (query id, document text, gold text, empty for relevance) the grade and the reason;
-            the grade is None, and the reason what went wrong, where there is no grade.
-        """
+    def said(self, items: Iterable[MatchItem]) -> Sayings:
+        """What a judge's store has for the documents of these queries; nothing is asked."""
         return {}
 
     def against_gold(self) -> BaseMatcher:
@@ -448,9 +440,8 @@ class Adapted(BaseMatcher):
         self.inner = matcher
         self.threshold: float = matcher.threshold
         self.name: str = plugins.shown_name(matcher)
-        self.top: float | None = getattr(matcher, "top", None)
-        self.may_not_know: bool = getattr(matcher, "may_not_know", False)
-        self.tokenizer: Tokenizer | None = getattr(matcher, "tokenizer", None)
+        for name in ("top", "may_not_know", "tokenizer"):
+            setattr(self, name, getattr(matcher, name, getattr(self, name)))
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Those of the object."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer
-from kragx.data.batch import Batch
+from kragx.data.batch import Batch, numbered
 from kragx.data.known import Forms, known_texts
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
@@ -144,13 +144,11 @@ class BatchMatcher(BaseMatcher):
         """Those of `revised`, as if the pairs in a row with one gold text were a question."""
         if not len(docs):
             return np.empty(0)
-        store = known_texts()
-        store.make_room()
-        of_docs, of_golds = (np.array(store.numbers(texts), np.int64) for texts in (docs, golds))
-        first = np.concatenate(([0], np.diff(of_golds).nonzero()[0] + 1))
+        known_texts().make_room()
+        first = [place for place, gold in enumerate(golds) if not place or gold != golds[place - 1]]
         questions = (
-            Lists(store.texts, of_docs, np.diff(first, append=len(docs))),
-            Lists(store.texts, of_golds[first], np.ones(len(first), np.int64)),
+            numbered(docs, np.diff(first, append=len(docs)).tolist()),
+            numbered([golds[place] for place in first], [1] * len(first)),
         )
         in_docs, in_golds = self.numbered(*questions)
         return self.revised(in_docs, in_golds, self.compare(in_docs, in_golds), None)
@@ -257,14 +255,9 @@ class TokenMatcher(BatchMatcher):
             return self
         return twin
 
-    @property
-    def reader(self) -> Callable[[str], str]:
-        """`read`; the same for all that share a corpus and read alike."""
-        return self.read
-
     def numbered(self, *lists: Lists) -> Iterator[Lists]:
         """The same lists of the texts of the corpus, by row."""
-        return iter(self.corpus.numbered(self.reader, *lists))
+        return iter(self.corpus.numbered(self.read, *lists))
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those with fewer than `least_tokens` tokens."""

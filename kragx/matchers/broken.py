@@ -21,7 +21,7 @@ from kragx.metrics import Floats
 from kragx.printing import phrase
 
 QUERIES, _PAIRS = 100, 4
-"""How many queries with pairs to compare are looked at, and how many pairs of one."""
+"""How many queries are looked at, and how many pairs of one are compared at most."""
 
 GAP, GAP_HANGUL = 0.1, 0.055
 """How far the median score by words may lie below that by characters. Measured by
@@ -55,7 +55,7 @@ class Gaps(Finding):
     """What the first questions have shown.
 
     Attributes:
-        of_queries: of each question with pairs to compare the gaps of those that agree.
+        of_queries: of each question the gaps of its pairs that agree.
     """
 
     of_queries: list[list[Gap]] = field(default_factory=list)
@@ -71,10 +71,9 @@ class Gaps(Finding):
             if len(self.of_queries) == QUERIES:
                 return
             of_query = scores[end : (end := end + n * m)].reshape(n, m)
-            pairs = [*islice(_pairs(docs[query], golds[query], of_query), _PAIRS)]
-            if pairs:
-                gaps = (_gap(*pair, corpus) for pair in pairs)
-                self.of_queries.append([gap for gap in gaps if gap is not None])
+            pairs = islice(_pairs(docs[query], golds[query], of_query), _PAIRS)
+            gaps = (_gap(*pair, corpus) for pair in pairs)
+            self.of_queries.append([gap for gap in gaps if gap is not None])
 
     def problem(self) -> str:
         """That the texts are broken, where the median is more than whole texts have."""
@@ -124,9 +123,9 @@ def _gap(doc: str, gold: str, score: float, corpus: TokenCorpus) -> Gap | None:
     return Gap(by_characters - score, shorten(doc, 42), is_hangul)
 
 
-def _runs(letters: str) -> Counter[str]:
+def _runs(letters: str) -> Counter[tuple[str, ...]]:
     """How often each run of `_N` characters stands in a text."""
-    return Counter(letters[place : place + _N] for place in range(len(letters) - _N + 1))
+    return Counter(zip(*(letters[place:] for place in range(_N))))
 
 
 def _is_unspaced(text: str) -> bool:

@@ -1,7 +1,7 @@
 """Matchers made of matchers: all of them, any of them, or a cascade from cheap to dear.
 
 A pair that an earlier matcher has decided is not shown to a judge, which answers only for the rest;
-how many of its calls that saved is counted. its trace says which member was asked what, and
+how many of its calls that saved is counted. Its trace says which member was asked what, and
 what it decided (`kragx.matchers.reasons`); nothing of that is kept otherwise.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from kragx.data.batch import Batch
 from kragx.data.ngrams import of_pairs
-from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.items import MatchItem, Targets
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, Profile
@@ -131,15 +131,13 @@ class CombinedMatcher(BaseMatcher):
         judge = next(member for member in self.members if member.judges)
         return {**judge.summary(tally), "n_calls_saved": tally.n_calls_saved}
 
-    def said(
-        self, items: Iterable[MatchItem], *, relevance: bool = False
-    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
+    def said(self, items: Iterable[MatchItem]) -> Sayings:
         """What the judges among the members have said."""
         items = list(items)
         return {
             pair: grade
             for member in reversed(self.members)
-            for pair, grade in member.said(items, relevance=relevance).items()
+            for pair, grade in member.said(items).items()
         }
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:

@@ -38,6 +38,7 @@ _NEAREST, _CANDIDATES = 3, 8
 """With so many texts of other questions each is compared, of those most like it: windows that
 overlap are more like each other than siblings are."""
 
+_MOST_CHECKSUM = (1 << 32) - 1
 _GRAM, _SLOT_BITS = 3, 10
 _READ = 20_000  # characters of a text: enough to say what it is like
 _PROBE = 12  # characters by which an overlap is looked for
@@ -81,13 +82,15 @@ class GoldSample:
         texts = targets.entries.texts
         has_text = np.array([n >= 0 and bool(texts.known[n]) for n in texts.numbers.tolist()], bool)
         golds = texts.those((batch.grades > 0)[targets.gold] & has_text)
-        ids = zip(batch.query_ids, map(_checksum, batch.query_ids))
-        for row, (query_id, checksum) in enumerate(ids):
-            if golds.n_texts[row]:
-                self.n += 1
-                if len(self.questions) < MOST_TEXTS or checksum < self.questions[-1].checksum:
-                    distinct = tuple(dict.fromkeys(golds[row]))
-                    self.questions.append(_Question(checksum, query_id, distinct))
+        is_full = len(self.questions) == MOST_TEXTS
+        bound = self.questions[-1].checksum if is_full else _MOST_CHECKSUM
+        for row in golds.n_texts.nonzero()[0].tolist():
+            query_id = batch.query_ids[row]
+            checksum = zlib.crc32(query_id.encode("utf-8", "surrogatepass"))
+            if checksum <= bound:
+                texts_of_query = tuple(dict.fromkeys(golds[row]))
+                self.questions.append(_Question(checksum, query_id, texts_of_query))
+            self.n += 1
         self._cut()
 
     def merge(self, later: Self) -> None:
@@ -103,10 +106,6 @@ class GoldSample:
         """The first questions, as long as their texts are not too many."""
         n_texts = np.cumsum([len(question.texts) for question in self.questions])
         return self.questions[: max(1, int(np.searchsorted(n_texts, MOST_TEXTS, side="right")))]
-
-
-def _checksum(query_id: str) -> int:
-    return zlib.crc32(query_id.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,12 +284,14 @@ def _same(gold: str, doc: str) -> bool:
 def _continues(text: str, sequel: str) -> bool:
     """Whether the last third of a text, or more, is how the other one begins."""
     least = _OVERLAP * min(len(text), len(sequel))
-    probes = re.finditer(f"(?={re.escape(sequel[:_PROBE])})", text)
-    starts = (start for probe in probes if (start := probe.start()))
-    return any(
-        len(text) - start >= least and sequel.startswith(text[start:])
-        for start in islice(starts, _TRIES)
-    )
+    start = text.find(sequel[:_PROBE], 1)
+    for _ in range(_TRIES):
+        if start < 0 or len(text) - start < least:
+            return False
+        if sequel.startswith(text[start:]):
+            return True
+        start = text.find(sequel[:_PROBE], start + 1)
+    return False
 
 
 def _pieces(gold: str, doc: str) -> tuple[str, str]:

@@ -134,7 +134,9 @@ class IdMatcher(IdsMatcher):
         is_compared: Bools = (n_docs > 0) & (n_targets > 0)
         doc_ids = self._doc_ids(batch, is_compared)
         target_ids = self._target_ids(batch, targets, is_compared)
-        numbers = {name: number for number, name in enumerate(dict.fromkeys(target_ids)) if name}
+        numbers: dict[Any, int] = {
+            name: number for number, name in enumerate(dict.fromkeys(target_ids)) if name
+        }
         docs, golds = (
             np.fromiter(map(numbers.get, ids, repeat(nobody)), np.int64, len(ids))
             for ids, nobody in ((doc_ids, -1), (target_ids, -2))
@@ -324,6 +326,8 @@ def _as_id(path: str, value: object) -> str | None:
     """
     if isinstance(value, str) and not value.strip():  # all such would be one document
         raise DataError(f"id_key {path!r}: the id is empty; remove it or fill it in")
-    if value is None or (isinstance(value, (str, Integral)) and not isinstance(value, bool)):
-        return None if value is None else str(value)
+    if not isinstance(value, bool) and isinstance(value, (str, Integral)):
+        return str(value)
+    if value is None:
+        return None
     raise DataError(f"id_key {path!r}: {value!r} is not an id; it must be a string or whole number")

@@ -138,16 +138,11 @@ def items_of(batch: Batch, wanted: Bools | None = None) -> list[MatchItem]:
 
 def batch_of(items: Sequence[MatchItem]) -> Batch:
     """Questions with their documents as a batch."""
+    answers = (Retrieved(item.docs, item.seconds, item.error) for item in items)
     return Batch.of(
         [
-            (
-                None,
-                item.query,
-                None
-                if item.status == "missing"
-                else Retrieved(item.docs, item.seconds, item.error),
-            )
-            for item in items
+            (None, item.query, None if item.status == "missing" else answer)
+            for item, answer in zip(items, answers)
         ]
     )
 

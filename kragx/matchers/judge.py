@@ -12,7 +12,7 @@ from kragx.data import Gold, normalise
 from kragx.data.batch import Batch
 from kragx.data.stretches import parts, starts
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.batches import with_texts
 from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
 from kragx.matchers.matching import lacking
@@ -127,20 +127,20 @@ class JudgeMatcher(BaseMatcher):
         """
         if wanted.all():
             with_texts(self, batch, Targets.of(batch.golds))
-        items, n_pairs = items_of(batch), np.multiply(*shapes(batch))
+        items, n_pairs = items_of(batch, wanted), np.multiply(*shapes(batch))
         grades = np.zeros((3, len(wanted)))  # grade, lowest, highest
         pending = np.zeros(len(wanted), bool)
         first = starts(n_pairs).tolist()
         for part in parts(n_pairs, _BATCH):
-            places = [
-                (place, question)
-                for query in range(part.start, part.stop)
-                if wanted[first[query] :][: n_pairs[query]].any()
-                for row, column, question in self._support(items[query])
-                if wanted[place := first[query] + row * items[query].shape[1] + column]
-            ]
-            judgements = self._judge([question for _, question in places], notes.judging)
-            for (place, _), judgement in zip(places, judgements, strict=True):
+            questions = {
+                start + row * item.shape[1] + column: question
+                for item, start in zip(items[part], first[part])
+                if item.wanted.any()
+                for (row, column), question in self._support(item).items()
+                if item.wanted[row, column]
+            }
+            judgements = self._judge([*questions.values()], notes.judging)
+            for place, judgement in zip(questions, judgements, strict=True):
                 grades[:, place] = (judgement.score, *judgement.reach)
                 pending[place] = judgement.failure == "pending"
         grade, low, high = grades
@@ -151,15 +151,17 @@ class JudgeMatcher(BaseMatcher):
         """Refuse more missing judgements than `max_missing` allows."""
         self._check_missing(notes.judging)
 
-    def _support(self, item: MatchItem) -> Iterator[tuple[int, int, Question]]:
+    def _support(self, item: MatchItem) -> dict[tuple[int, int], Question]:
+        """The question about each document and target that have a text, by their positions."""
         from kragx.judging import Question
 
-        docs = item.doc_texts(self.name)
+        docs, questions = item.doc_texts(self.name), dict[tuple[int, int], Question]()
         for column, gold in item.target_texts(self.name).items():
             rubric = self.judge.rubric_for("support", gold)
             for row, (doc, text) in enumerate(zip(item.docs, docs)):
                 ids: dict[str, Any] = {"query_id": item.query.id, "document_id": doc.id}
-                yield row, column, Question(rubric, text, gold=gold, **ids)
+                questions[row, column] = Question(rubric, text, gold=gold, **ids)
+        return questions
 
     def _relevance(self, item: MatchItem) -> Iterator[Question]:
         from kragx.judging import Question
@@ -186,17 +188,12 @@ class JudgeMatcher(BaseMatcher):
         """A query with the documents that are pooled."""
         return replace(item, docs=item.docs[: self.depth])
 
-    def said(
-        self, items: Iterable[MatchItem], *, relevance: bool = False
-    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
+    def said(self, items: Iterable[MatchItem]) -> Sayings:
         """What the judge has said of these pairs, from its store; see `BaseMatcher.said`."""
-        questions = [
-            question
-            for item in items
-            for question in (
-                self._relevance(item) if relevance else (last for *_, last in self._support(item))
-            )
-        ]
+        questions: list[Question] = []
+        for item in items:
+            is_relevance = self.mode == "relevance"
+            questions += self._relevance(item) if is_relevance else self._support(item).values()
         return {
             (question.query_id or "", question.document, question.gold or ""): (
                 judgement.grade,
@@ -333,11 +330,9 @@ class PoolMatcher(BaseMatcher):
         """As the judge's."""
         return self.judge.summary(tally)
 
-    def said(
-        self, items: Iterable[MatchItem], *, relevance: bool = False
-    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
+    def said(self, items: Iterable[MatchItem]) -> Sayings:
         """What the judge has said of their relevance, which made the pool."""
-        return self.judge.said(items, relevance=True)
+        return self.judge.said(items)
 
     def of_relevance(self, depth: int | None) -> BaseMatcher:
         """The judge, of another pool."""

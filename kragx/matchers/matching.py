@@ -22,7 +22,7 @@ from kragx.matchers.items import (
 )
 from kragx.matchers.notes import Notes
 from kragx.matchers.repeats import repeated
-from kragx.metrics import Floats, Ints, MatchTable, Votes
+from kragx.metrics import Floats, MatchTable, Votes
 from kragx.metrics.threshold import matches
 
 
@@ -95,7 +95,10 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
     low, high = votes or (scores, scores)
     doc, gold = of_pairs(*(side.n_texts for side in texts))
     place = ((scores != 0) | (high != 0)).nonzero()[0]
-    grade, doc_start, gold_start = batch.grades, *(starts(side.n_texts) for side in texts)
+    grade, doc_start, gold_start = (
+        batch.grades,
+        *(np.append(0, np.cumsum(side.n_texts)) for side in texts),
+    )
     return MatchTable(
         doc_start=doc_start,
         gold_start=gold_start,
@@ -125,15 +128,16 @@ def lacking(items: Iterable[MatchItem], error: TextlessError, *, uses_gold: bool
 def _check(trace: Trace, batch: Batch) -> None:
     """Refuse scores below 0, infinite ones, and those that are not known where all have to be."""
     scores, matcher = trace.scores, trace.matcher
-    if ((scores >= 0) & (scores < np.inf)).all():  # as a rule
-        return
-    problem = "scores must be finite and not below 0"
-    for query_id, of_query in zip(batch.query_ids, trace.of_queries(*shapes(batch))):
-        place, scores = f"{matcher.class_name}.scores, query {query_id!r}", of_query.scores
-        if (scores < 0).any() or np.isinf(scores).any():
-            raise DataError(f"{place}: {problem}")
-        if np.isnan(scores).any() and not matcher.may_not_know:
-            raise DataError(f"{place}: a score is NaN; {problem}")
+    is_unknown = np.isnan(scores)
+    is_wrong = (scores < 0) | np.isinf(scores) | (is_unknown & (not matcher.may_not_know))
+    if is_wrong.any():
+        pair = int(is_wrong.argmax())
+        doc, _ = of_pairs(*shapes(batch))
+        query_id = batch.query_ids[batch.docs.texts.of_text[doc[pair]]]
+        raise DataError(
+            f"{matcher.class_name}.scores, query {query_id!r}: "
+            f"{'a score is NaN; ' if is_unknown[pair] else ''}scores must be finite and not below 0"
+        )
 
 
 def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:
@@ -150,8 +154,3 @@ def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:
     unknown = np.logical_or.reduceat(np.isnan(scores), first)
     best[unknown & ~matches(best, threshold)] = np.nan
     return best
-
-
-def starts(lengths: Ints) -> Ints:
-    """Where the rows of these lengths begin, and the last one ends."""
-    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

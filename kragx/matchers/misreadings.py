@@ -28,11 +28,6 @@ def number_of(word: str) -> str:
     return " ".join(_OF_NUMBER.findall(word))
 
 
-def has_digits(word: str) -> bool:
-    """Whether a word has any."""
-    return _DIGITS.search(word) is not None
-
-
 def in_one(words: Sequence[str]) -> str:
     """The figures of numbers one behind the other, however spaces part them."""
     return "".join(words).replace(".", "")

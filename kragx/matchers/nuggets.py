@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.data.batch import Batch
 from kragx.errors import DataError
-from kragx.matchers.base import Trace
+from kragx.matchers.base import Sayings, Trace
 from kragx.matchers.items import MatchItem, items_of
 from kragx.matchers.judge import JudgeMatcher
 from kragx.matchers.notes import Notes
@@ -20,7 +20,7 @@ from kragx.plugins import whole
 if TYPE_CHECKING:
     from kragx.judging import Question
 
-_QUERIES = 256  # judged in one go: enough to keep every worker busy
+_AT_ONCE = 1024  # questions in one go: enough to keep every worker busy
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,7 @@ class NuggetMatcher(JudgeMatcher):
         """Never."""
         return False
 
-    def said(
-        self, items: Iterable[MatchItem], *, relevance: bool = False
-    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
+    def said(self, items: Iterable[MatchItem]) -> Sayings:
         """Nothing of single documents."""
         return {}
 
@@ -80,14 +78,13 @@ class NuggetMatcher(JudgeMatcher):
         """
         items = items_of(batch)
         grids = [np.zeros(item.shape) for item in items]
-        for first in range(0, len(items), _QUERIES):
-            places = [
-                (grid, row, start, question)
-                for grid, item in [*zip(grids, items)][first : first + _QUERIES]
-                for row, start, question in self._questions(item)
-            ]
-            judgements = self._judge([question for *_, question in places], notes.judging)
-            for (grid, row, start, question), judgement in zip(places, judgements, strict=True):
+        places = [
+            (grid, *place) for grid, item in zip(grids, items) for place in self._questions(item)
+        ]
+        for first in range(0, len(places), _AT_ONCE):
+            part = places[first : first + _AT_ONCE]
+            judgements = self._judge([question for *_, question in part], notes.judging)
+            for (grid, row, start, question), judgement in zip(part, judgements, strict=True):
                 share: Floats | float = np.nan
                 if judgement.grade is not None:
                     grades = np.array([grade for grade, _ in judgement.entries])

@@ -4,7 +4,6 @@ ROUGE-2 counts pairs of tokens, and one token has none; half of the pairs of thr
 pair. So gold of a few tokens either stands in a document as it is, or does not match.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -75,6 +74,7 @@ class PhraseMatcher(TokenMatcher):
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
     name = "phrase"
     yes_or_no = True
+    read = staticmethod(plain)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,10 +85,6 @@ class PhraseMatcher(TokenMatcher):
                     "option"
                 )
             self._set(tokenizer=UnicodeTokenizer(casefold=False))
-
-    def read(self, text: str) -> str:
-        """A text without its markup."""
-        return plain(text)
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """1 where the gold text stands, else 0."""
@@ -114,6 +110,8 @@ class OverlapMatcher(PassageMatcher):
     siblings: Annotated[Siblings, one_of("apart", "together")] = "apart"
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
     name = "overlap"
+    # As the words of an evaluation are read, so that either finds what the other has read.
+    read = staticmethod(plain)
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those without tokens; without the short rule, gold of one token as well."""
@@ -121,15 +119,6 @@ class OverlapMatcher(PassageMatcher):
             2 if gold and not self.short else 1
         )
         return is_useless
-
-    def read(self, text: str) -> str:
-        """A text without its markup."""
-        return plain(text)
-
-    @property
-    def reader(self) -> Callable[[str], str]:
-        """As the words of an evaluation are read, so that either finds what the other has read."""
-        return plain
 
     def revised(self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None) -> Floats:
         """The scores without siblings; texts whose words are broken are warned of."""

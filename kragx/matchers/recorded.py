@@ -11,7 +11,7 @@ import numpy as np
 from kragx.data import normalise
 from kragx.data.batch import Batch
 from kragx.errors import UntrustedError
-from kragx.matchers.base import BaseMatcher, Trace
+from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.items import MatchItem, items_of
 from kragx.matchers.judge import PoolMatcher
 from kragx.matchers.notes import Notes
@@ -183,15 +183,13 @@ class RecordedMatcher(BaseMatcher):
         """The matcher with the pool that there was."""
         return super().pooled(runs) if self.judged is None else PoolMatcher(self, self.judged)
 
-    def said(
-        self, items: Iterable[MatchItem], *, relevance: bool = False
-    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
+    def said(self, items: Iterable[MatchItem]) -> Sayings:
         """What the judge had said of these pairs."""
-        answers: dict[tuple[str, str, str], tuple[float | None, str]] = {}
+        answers: Sayings = {}
         for item in items:
             query_id, docs = item.query.id, [doc.text or "" for doc in item.docs]
-            if relevance:
-                judgements = {} if self.judged is None else self.judged.judgements.get(query_id, {})
+            if self.judged is not None:
+                judgements = self.judged.judgements.get(query_id, {})
                 for doc in docs:
                     if (judgement := judgements.get(normalise(doc))) is not None:
                         answers[query_id, doc, ""] = judgement.grade, judgement.text

@@ -253,31 +253,28 @@ def _combined(
 
 
 def _cascade_step(spec: object, build: Callable[[object], BaseMatcher], *, last: bool) -> Step:
-    accept = reject = None
+    limits: dict[str, float] = {}
     if isinstance(spec, Mapping):
-        accept, reject = _limit("accept", spec), _limit("reject", spec)
+        for name in ("accept", "reject"):
+            if spec.get(name) is not None:
+                with inside(name):
+                    limits[name] = float(above_zero(spec[name]))
         spec = {name: value for name, value in spec.items() if name not in ("accept", "reject")}
-        method, limit = str(spec.get("method")), accept or reject
-        if not last and limit is not None and "threshold" in method_class(method).needs:
-            spec.setdefault("threshold", limit)  # it has no default, and none is needed here
-    matcher = build(spec)
-    if last:
-        if accept is not None or reject is not None:
-            raise UsageError(
-                "the last matcher of a cascade decides by its threshold; it takes no accept or "
-                "reject"
-            )
-    elif accept is None and reject is None:
+        needs = method_class(str(spec.get("method"))).needs
+        if not last and limits and "threshold" in needs:
+            # It has no default, and none is needed here.
+            spec.setdefault("threshold", next(iter(limits.values())))
+    step = Step(build(spec), limits.get("accept"), limits.get("reject"))
+    if last and limits:
+        raise UsageError(
+            "the last matcher of a cascade decides by its threshold; it takes no accept or reject"
+        )
+    if not (last or limits):
         raise UsageError(
             "decides nothing",
             remedy="give accept (a match at or above it), reject (none below it), or both",
         )
-    elif accept is not None and reject is not None and accept < reject:
-        raise UsageError(f"{accept:g} is below reject, {reject:g}", field="accept")
-    return Step(matcher, accept, reject)
-
-
-def _limit(name: str, spec: Mapping[str, Any]) -> float | None:
-    value = spec.get(name)
-    with inside(name):
-        return None if value is None else float(above_zero(value))
+    if len(limits) == 2 and limits["accept"] < limits["reject"]:
+        problem = f"{limits['accept']:g} is below reject, {limits['reject']:g}"
+        raise UsageError(problem, field="accept")
+    return step

@@ -34,10 +34,12 @@ def repeated(docs: Entries) -> Bools:
     if docs.ids is not None:
         ids = zip(docs.ids, identities)
         identities = [text if doc_id is None else doc_id for doc_id, text in ids]
-    earlier: set[tuple[int, int | str]] = set()
-    flags = np.zeros(len(numbers), bool)
-    for place, (query, identity) in enumerate(zip(docs.texts.of_text.tolist(), identities)):
-        if identity is not None:
-            flags[place] = (query, identity) in earlier
-            earlier.add((query, identity))
-    return flags
+    keys = [*zip(docs.texts.of_text.tolist(), identities)]
+    if len({*keys}) == len(keys):  # as a rule
+        return np.zeros(len(keys), bool)
+    earlier = set[tuple[int, int | str | None]]()
+    flags: list[bool] = []
+    for key in keys:
+        flags.append(key[1] is not None and key in earlier)
+        earlier.add(key)
+    return np.array(flags, bool)

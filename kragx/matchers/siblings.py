@@ -29,7 +29,6 @@ from kragx.matchers.misreadings import (
     RESPELT,
     RESPELT_IN_GOLD,
     RESPELT_TOGETHER,
-    has_digits,
     in_one,
     is_part,
     is_respelt,
@@ -306,7 +305,7 @@ class _Pair:
         is_misread: bool | None = None  # found out where it is asked
         is_forgiven = False
         for word in doc:
-            if word in letters and (len(doc) != len(gold) or not has_digits(word)):
+            if word in letters and (len(doc) != len(gold) or not any(map(str.isdecimal, word))):
                 continue
             is_in_gold = self._vocabulary.is_in_gold(word, self._gold_stems)
             may_tell = not number_of(word) and self._tells(word)

@@ -18,7 +18,7 @@ from kragx.data.tokens import Tokens
 from kragx.matchers.options import Threshold, TokenizerOption
 from kragx.matchers.passages import PassageMatcher
 from kragx.matchers.phrase import phrases
-from kragx.matchers.shares import Of, shared_part
+from kragx.matchers.rouge import Of, shared_part
 from kragx.matchers.siblings import Siblings
 from kragx.metrics import Floats, Ints
 from kragx.metrics.spans.align import align

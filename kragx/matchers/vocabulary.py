@@ -8,10 +8,11 @@ first `LOOKED_AT` questions, so that the score of a pair depends on no order and
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
@@ -19,7 +20,10 @@ from kragx.data import TokenCorpus
 from kragx.data.batch import NO_TEXT, Batch, Entries
 from kragx.data.known import known_texts
 from kragx.data.korean import stem
+from kragx.data.stretches import distinct
 from kragx.data.tokenizers import AutoTokenizer, Passages
+from kragx.data.tokens import Tokens
+from kragx.metrics import Ints
 from kragx.metrics.spans.reading import plain, reading
 
 LOOKED_AT = 1000
@@ -27,6 +31,8 @@ LOOKED_AT = 1000
 
 _FEW, _FEW_AT_LEAST = 0.34, 5
 _HERE = ("key", "corpus")  # what stays in this process
+_NOBODY = -1  # before a text's first word, and behind its last one
+_MOST = 1 << 31  # more than any number of a word or text, so that one number holds two
 
 
 @dataclass(frozen=True)
@@ -92,12 +98,14 @@ class Gathering:
 
     def __init__(self, corpus: TokenCorpus | None = None) -> None:
         self.corpus: TokenCorpus = corpus or TokenCorpus(AutoTokenizer())
-        self._golds, self._docs = Counter[str](), Counter[str]()
+        # Looking a new word up makes it the next number.
+        self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        self._golds, self._docs = Counter[int](), Counter[int]()
         self._seen_golds, self._seen_docs = set[int](), set[int]()
         # The first word before each of the documents' words, and behind it; and the words that have
         # another one elsewhere.
-        self._before, self._behind = dict[str, str](), dict[str, str]()
-        self._varied = set[str]()
+        self._beside: tuple[dict[int, int], dict[int, int]] = {}, {}
+        self._varied = set[int]()
         self._letters = Counter[str]()
         self._n_queries = 0
 
@@ -117,53 +125,83 @@ class Gathering:
         texts = [*texts]
         if of_script:
             self._letters.update("".join(map(reading, texts)))
-        for words, pairs in self._words(texts, self._seen_golds):
-            self._golds.update({*words, *pairs.values()})
+        self._count(texts, self._seen_golds, self._golds)
 
     def add_docs(self, texts: Iterable[str]) -> None:
         """Add retrieved texts."""
-        for words, pairs in self._words(texts, self._seen_docs):
-            self._docs.update({*words, *pairs.values()})
-            edged = ["", *words, ""]
-            self._look_beside(zip(edged, words, edged[2:]))
-            self._look_beside((edged[n], pair, edged[n + 3]) for n, pair in pairs.items())
+        word, *neighbours = self._count(texts, self._seen_docs, self._docs)
+        for beside, neighbour in zip(self._beside, neighbours):
+            is_there = neighbour != _NOBODY
+            pairs = distinct(word[is_there] * _MOST + neighbour[is_there])
+            words = pairs // _MOST
+            n_beside = np.bincount(words)
+            self._varied.update((n_beside > 1).nonzero()[0].tolist())
+            single = np.divmod(pairs[n_beside[words] == 1], _MOST)
+            for number, only in zip(*(part.tolist() for part in single)):
+                if beside.setdefault(number, only) != only:
+                    self._varied.add(number)
 
-    def _words(
-        self, texts: Iterable[str], seen: set[int]
-    ) -> Iterator[tuple[list[str], dict[int, str]]]:
-        """The words of each text that is new, and by place each two characters in a row as one."""
+    def _count(self, texts: Iterable[str], seen: set[int], counts: Counter[int]) -> Ints:
+        """Count in how many of the texts that are new each word stands.
+
+        Each two characters in a row of scripts that write without spaces are a word as well.
+
+        Returns:
+            (3 x n) all words of these texts, and the words before and behind each.
+        """
         new = [text for text in dict.fromkeys(texts) if hash(text) not in seen]
         seen.update(map(hash, new))
         corpus, in_use = self.corpus, known_texts()
         rows = corpus.rows_of(plain, in_use.texts, np.array(in_use.numbers(new), np.int64))
-        word_of, is_character = corpus.words.__getitem__, corpus.unspaced
-        for tokens in corpus.of_rows(rows):
-            words = [*map(stem, map(word_of, tokens.tolist()))]
-            is_alone = is_character[tokens]
-            first = (is_alone[:-1] & is_alone[1:]).nonzero()[0].tolist()
-            yield words, {n: words[n] + words[n + 1] for n in first}
+        tokens = corpus.tokens_of(rows)
+        text = np.repeat(np.arange(len(rows)), corpus.lengths[rows])
+        goes_on = text[:-1] == text[1:]
+        places = np.full((3, len(tokens)), _NOBODY)
+        places[0] = self._words(tokens)
+        places[1, 1:][goes_on], places[2, :-1][goes_on] = (
+            places[0, :-1][goes_on],
+            places[0, 1:][goes_on],
+        )
+        is_alone = corpus.unspaced[tokens]
+        first = (is_alone[:-1] & is_alone[1:] & goes_on).nonzero()[0]
+        if first.size:
+            pairs = self._pairs(places[0, first], places[0, first + 1])
+            of_pairs = np.stack((pairs, places[1, first], places[2, first + 1]))
+            text, places = np.append(text, text[first]), np.hstack((places, of_pairs))
+        n_texts = np.bincount(distinct(text * _MOST + places[0]) % _MOST)
+        words = n_texts.nonzero()[0]
+        counts.update(dict(zip(words.tolist(), n_texts[words].tolist())))
+        return places
 
-    def _look_beside(self, places: Iterable[tuple[str, str, str]]) -> None:
-        """Look at what stands before words and behind them; nothing at a text's ends."""
-        for before, word, behind in places:
-            if word not in self._varied and (
-                (before and self._before.setdefault(word, before) != before)
-                or (behind and self._behind.setdefault(word, behind) != behind)
-            ):
-                self._varied.add(word)
+    def _words(self, tokens: Tokens) -> Ints:
+        """The number of each token's word."""
+        present = distinct(tokens.astype(np.int64))
+        words = map(self.corpus.words.__getitem__, present.tolist())
+        of_token = np.zeros(self.corpus.n_distinct_tokens, np.int64)
+        of_token[present] = [self._numbers[stem(word)] for word in words]
+        return of_token[tokens]
+
+    def _pairs(self, first: Ints, second: Ints) -> Ints:
+        """The number of each two characters in a row, as one word."""
+        names = [*self._numbers]
+        pairs, places = np.unique(first * _MOST + second, return_inverse=True)
+        characters = zip(*(part.tolist() for part in np.divmod(pairs, _MOST)))
+        numbers = [self._numbers[names[head] + names[tail]] for head, tail in characters]
+        return np.array(numbers, np.int64)[places]
 
     @property
     def vocabulary(self) -> Vocabulary:
         """That of all texts so far."""
-        several = {word for word, n in self._docs.items() if n > 1}
+        names = [*self._numbers]
+        copied = {number for number, n in self._docs.items() if n > 1} - self._varied
         letters = {
             char: n for char, n in self._letters.items() if char.isalnum() and not char.isdecimal()
         }
         n_hangul = sum(n for char, n in letters.items() if "가" <= char <= "힣")
         return Vocabulary(
-            dict(self._golds),
-            dict(self._docs),
-            frozenset(several - self._varied),
+            {names[number]: n for number, n in self._golds.items()},
+            {names[number]: n for number, n in self._docs.items()},
+            frozenset(map(names.__getitem__, copied)),
             n_texts=len(self._seen_golds) + len(self._seen_docs),
             passages="characters" if 2 * n_hangul > sum(letters.values()) else "words",
             corpus=self.corpus,

@@ -6,7 +6,7 @@ import typer
 
 from kragx.app.commands.options import OF_MATCHING
 from kragx.data import TOKENIZERS
-from kragx.matchers import METHODS, shares, texts
+from kragx.matchers import METHODS, rouge, texts
 
 
 def listed(names: Any) -> str:
@@ -31,7 +31,7 @@ MatchSpec = Annotated[
 Measure = Annotated[
     str | None,
     typer.Option(
-        help=f"Of ROUGE: {listed(get_args(shares.Measure))} (default: fmeasure).",
+        help=f"Of ROUGE: {listed(get_args(rouge.Measure))} (default: fmeasure).",
         rich_help_panel=OF_MATCHING,
     ),
 ]

@@ -14,8 +14,6 @@ def judged(
     dataset: GoldDataset,
     runs: Iterable[Run],
     profile: Profile,
-    *,
-    relevance: bool = False,
 ) -> Reasons:
     """The grade and reason of each pair that a judge was asked about; nothing without a judge.
 
@@ -24,7 +22,6 @@ def judged(
         dataset: the gold set.
         runs: what each retriever returned.
         profile: by which lists are put in order.
-        relevance: whether relevance to the questions was judged, not support of the gold.
     """
     reasons: dict[tuple[str, str, str], tuple[float | None, str]] = {}
     for run in runs if matcher.judges else ():
@@ -34,5 +31,5 @@ def judged(
             for query, answer in answers
             if answer is not None and answer.error is None
         )
-        reasons |= matcher.for_run(run.name).said(items, relevance=relevance)
+        reasons |= matcher.for_run(run.name).said(items)
     return reasons

@@ -12,7 +12,7 @@ import pytest
 
 from kragx.data.tokenizers import TOKENIZERS
 from kragx.matchers import METHODS
-from kragx.matchers.shares import Measure
+from kragx.matchers.rouge import Measure
 from kragx.metrics import METRICS, PROFILES, parse
 from kragx.metrics.profiles import NO_GOLD
 

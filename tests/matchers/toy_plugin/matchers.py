@@ -89,7 +89,7 @@ class Referee(BaseMatcher):
                         notes.judging.add(Tally(n_calls=1, n_judgements=1, n_missing=int(failed)))
             yield grades
 
-    def said(self, items: Iterable, *, relevance: bool = False) -> dict:
+    def said(self, items: Iterable) -> dict:
         """A reason for each pair."""
         return {
             (item.query.id, doc.text, target.text): (None, f"saw {doc.text}")
