@@ -262,7 +262,7 @@ def _plans(evaluation: Evaluation) -> Iterator[tuple[Mapping[str, Any], str, boo
             yield judging, what, shared
 
 
-def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> Iterator[Line]:
+def judging_plan(evaluations: Iterable[Evaluation], plans: Sequence[Plan]) -> Iterator[Line]:
     """What a dry run found, a line for each judged evaluation and one for each judge.
 
     A question is counted once, by the evaluation that needs it first; those of a pool are one.
@@ -316,6 +316,6 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> It
                 cost=cost,
             )
         )
-        for used in plan.says_of_limits():
-            yield Line(phrase("budget: {used}", used=used))
+    for used in dict.fromkeys(used for plan in plans for used in plan.used):
+        yield Line(phrase("budget: {used}", used=used))
     yield Line(phrase("a dry run: nothing was asked; what several retrievers need is counted once"))

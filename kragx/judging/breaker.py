@@ -12,7 +12,6 @@ _FIRST = 5  # calls in a row without any answer, before anything was answered
 _IN_A_ROW = 20  # failed judgements of one kind in a row, beside those that were under way
 _CLUSTER = 10  # failures in a row after which questions are taken from elsewhere
 _AWAY = 3  # refused connections, before anything was answered
-_RESTART = 60.0  # seconds; a server that answered within them is coming back
 
 SERVICE: frozenset[FailureKind] = frozenset({"api_error", "connection", "timeout", "rate_limit"})
 """Kinds of failure that are no answer."""
@@ -90,12 +89,7 @@ class Breaker:
         Raises:
             JudgingError: none has answered before that could be coming back.
         """
-        settings, answered = self._settings, self._settings.limits.answered
-        if answered is not None and (
-            answered >= self._begun or settings.clock() - answered < _RESTART
-        ):
-            return
-        self._n_away += 1
+        self._n_away += self.unproven
         if self._n_away >= _AWAY:
             raise self._stop(failure, phrase("No server answers there"))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
@@ -228,9 +228,7 @@ class Plan:
         keys: of the questions.
         about: roughly what asking them would take.
         most: the most it can, retries aside.
-        limits: of the judge's budget, with what others have used of each.
-        fellows: of the other judges of a panel, which share its budget.
-        is_told_with: whether one of these says what there is to say of the budget.
+        used: of each limit in total what all have used, in words.
         at_most: whether the judge is asked only where those before it may still be outvoted.
     """
 
@@ -240,9 +238,7 @@ class Plan:
     keys: set[str] = field(default_factory=set)
     about: Spent = field(default_factory=Spent)
     most: Spent = field(default_factory=Spent)
-    limits: Sequence[tuple[Budget, Used]] = ()
-    fellows: Sequence[Plan] = field(default=(), repr=False, compare=False)
-    is_told_with: bool = False
+    used: Sequence[str] = ()
     at_most: bool = False
 
     def add(self, key: str, about: Spent, most: Spent) -> None:
@@ -250,22 +246,6 @@ class Plan:
         self.keys.add(key)
         self.about.add(about)
         self.most.add(most)
-
-    def says_of_limits(self) -> Iterator[str]:
-        """What is used of each limit, and whether the rest is enough."""
-        if self.is_told_with:
-            return
-        most = sum((Used.of(own.most, own.price) for own in (self, *self.fellows)), Used())
-        for budget, used in self.limits:
-            lacking = budget.lacking(used + most)
-            for name in ("cost", "calls", "tokens"):
-                if getattr(budget, name) is not None:
-                    yield phrase(
-                        "{used}; the rest may not be enough"
-                        if lacking == name
-                        else "{used}; the rest is enough",
-                        used=budget.says(name, used, self.currency),
-                    )
 
 
 def most_tokens(request: Request, output_limit: int | None) -> Spent:

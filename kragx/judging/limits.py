@@ -143,8 +143,34 @@ class Limits:
 
     @property
     def used(self) -> Used:
-        """What was spent so far, and the most that calls without an answer can have."""
-        return Used.of(self.spent + self.unknown, self._price)
+        """What was spent so far, and the most that calls without an answer, or in batches, can."""
+        return Used.of(self.spent + self.unknown, self._price) + self.submitted
+
+    def used_of(self, budget: Budget) -> Used:
+        """What all who share a budget have used of it; in total as of the last `look`."""
+        if budget.per == "total":
+            return self.used + self._stored.used
+        return sum((fellow.used for fellow in self.fellows), self.used)
+
+    def look(self, store: Store) -> None:
+        """Count what others have used meanwhile, where a budget is in total.
+
+        Raises:
+            UsageError: a budget of a cost, and a price that it needs is not known.
+        """
+        if self._total is not None:
+            self._stored.read(store, None if self._total.cost is None else self._prices)
+            self._read_at = time.monotonic()
+
+    def says(self, store: Store | None) -> list[str]:
+        """What all who share the store have used of each limit in total."""
+        if self._total is None:
+            return []
+        if store is not None:
+            self.look(store)
+        used, names = self.used_of(self._total), ("cost", "calls", "tokens")
+        limited = [name for name in names if getattr(self._total, name) is not None]
+        return [self._total.says(name, used, self._currency) for name in limited]
 
     async def enter(self, request: Request, store: Store | None) -> Place | None:
         """Wait for one's turn; `leave` must follow.
@@ -220,18 +246,15 @@ class Limits:
 
     def _lacking(self, room: Spent, store: Store | None) -> str | None:
         """What has no room for a call, in words; None if there is room."""
-        if self._total is not None and time.monotonic() - self._read_at >= _OFTEN:
-            self._stored.read(store, None if self._total.cost is None else self._prices)
-            self._read_at = time.monotonic()
+        if store is not None and time.monotonic() - self._read_at >= _OFTEN:
+            self.look(store)
         for budget in self._budgets:
-            is_total = budget.per == "total"
-            others = (fellow.used for fellow in self.fellows)
-            used = self.used + (self._stored.used if is_total else sum(others, Used()))
+            used = self.used_of(budget)
             name = budget.lacking(used + Used.of(self._reserved + room, self._price))
             if name is None:
                 continue
             said = budget.says(name, used, self._currency)
-            if is_total and (n := self._stored.waiting.calls):
+            if budget.per == "total" and (n := self._stored.waiting.calls):
                 said += f" ({n} questions in open batches are counted at their most)"
             if n := self.unknown.n_calls_without_usage:
                 said += f" ({n} calls without an answer are counted as the most they are)"
@@ -256,7 +279,7 @@ class StoreSpending:
         waiting: the most that open batches may take yet.
     """
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self, name: str) -> None:
         self.waiting: Used = Used()
         self._name, self._stored, self._last = name, Used(), 0
 
@@ -265,18 +288,16 @@ class StoreSpending:
         """What others used, and open batches may."""
         return self._stored + self.waiting
 
-    def read(self, store: Store | None, prices: Mapping[str, Price] | None) -> None:
+    def read(self, store: Store, prices: Mapping[str, Price] | None) -> None:
         """Count what the store got since it was last read.
 
         Args:
-            store: that everybody shares who shares the budget; None if there is none yet.
+            store: that everybody shares who shares the budget.
             prices: of models; None where the budget is not of money.
 
         Raises:
             UsageError: somebody asked a model whose price is not known.
         """
-        if store is None:
-            return
         # What is collected in between counts twice for a moment, rather than not at all.
         pending = [batch for batch in store.batches.batches() if batch.is_open]
         self.waiting = sum((batch.most for batch in pending), Used())
@@ -293,25 +314,3 @@ class StoreSpending:
             if is_batch and price is not None:
                 price = price.of_batches or price
             self._stored = self._stored + Used.of(spent, price)
-
-
-def used_of(
-    budgets: Budgets, store: Store | None, prices: Mapping[str, Price]
-) -> list[tuple[Budget, Used]]:
-    """Each limit with what others have used of it by now, open batches included.
-
-    Args:
-        budgets: the limits.
-        store: what everybody shares; None if there is none yet.
-        prices: of models.
-
-    Raises:
-        UsageError: a limit of a cost, and somebody asked a model whose price is not known.
-    """
-    used: list[tuple[Budget, Used]] = []
-    for budget in budgets.limits:
-        spending = StoreSpending()
-        if budget.per == "total":
-            spending.read(store, None if budget.cost is None else prices)
-        used.append((budget, spending.used))
-    return used

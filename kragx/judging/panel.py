@@ -80,8 +80,6 @@ class Panel(Grader):
                 )
         for judge in own:
             judge.limits.fellows = tuple(other.limits for other in own if other is not judge)
-            judge.plan.fellows = tuple(other.plan for other in own if other is not judge)
-            judge.plan.is_told_with = judge is not own[-1]
         for judge in own[self._n_everywhere :]:
             judge.plan.at_most = True
 

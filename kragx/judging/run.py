@@ -16,7 +16,6 @@ from kragx.errors import JudgingError
 from kragx.judging.budget import about_spent, most_tokens
 from kragx.judging.calls import GRACE, Caller
 from kragx.judging.client import FailureKind
-from kragx.judging.limits import used_of
 from kragx.judging.pending import PendingQuestions
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement
@@ -147,8 +146,8 @@ class Run:
         settings, plan = self._settings, self._settings.plan
         if settings.outbox is not None:
             settings.outbox.put(settings, self._questions, todo, self._done.values())
-        elif not plan.limits:
-            plan.limits = used_of(settings.budget, store, settings.prices)
+        else:
+            plan.used = settings.limits.says(store)
         failure: FailureKind = "pending" if settings.outbox else "not_asked"
         for key in todo:
             self._done[key] = Judgement(key, failure=failure, detail="a dry run")

@@ -344,7 +344,7 @@ def test_batches_cost_what_batches_cost(at_once, store):
         opened.add([Judgement(**row | {"uid": "u", "source": "batch"})])
         for batch, cost in ((None, 0.24), (0.5, 0.12 + 0.06)):
             prices = {"scripted": Price(1000, 1000, batch=batch)}
-            spending = StoreSpending()
+            spending = StoreSpending("nobody's")
             spending.read(opened, prices)
             assert spending.used.cost == pytest.approx(cost)
 
@@ -365,22 +365,19 @@ def test_open_batches_count_at_their_most(at_once, store):
     assert len(client.requests) == 4
 
 
-def test_a_dry_run_says_what_is_left(at_once, tmp_path):
-    """Of each limit what all have used, and whether the rest is enough; it makes no store."""
+def test_a_dry_run_says_what_is_used(at_once, tmp_path):
+    """Of each limit in total what all have used; it makes no store."""
     path = tmp_path / "folder" / "store.sqlite"
-    budget = [{"cost": 2, "per": "total"}, {"calls": 3}]
+    budget = [{"cost": 2, "calls": 7, "per": "total"}, {"calls": 3}]
     options = {"budget": budget, "prices": {"scripted": Price(1000, 1000)}}
 
     def said():
         judge = judge_of(ScriptedClient([]), path, dry_run=True, **options)
         judge.judge([ask(name) for name in "abcd"])
-        return list(judge.plan.says_of_limits())
+        return judge.plan.used
 
-    whose = "USD in all are used by all who share the store"
-    runs = "0 of 3 calls are used; the rest may not be enough"
-    assert said() == [f"0.0000 of 2.0000 {whose}; the rest may not be enough", runs]
+    whose = "in all are used by all who share the store"
+    assert said() == [f"0.0000 of 2.0000 USD {whose}", f"0 of 7 calls {whose}"]
     assert not path.parent.exists()
     judge_of(ScriptedClient([1]), path).judge([ask("e")])  # 120 tokens for a thousandth each
-    options["budget"] = [{"cost": 200000, "per": "total"}, {"calls": 4}]
-    enough = "0 of 4 calls are used; the rest is enough"
-    assert said() == [f"0.1200 of 200000.0000 {whose}; the rest is enough", enough]
+    assert said() == [f"0.1200 of 2.0000 USD {whose}", f"1 of 7 calls {whose}"]

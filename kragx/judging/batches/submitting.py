@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +21,6 @@ from kragx.judging.budget import (
     most_tokens,
 )
 from kragx.judging.keys import digest
-from kragx.judging.limits import used_of
 from kragx.judging.outbox import Parcel
 from kragx.judging.prompt import messages
 from kragx.judging.store import NoStoreError, Store
@@ -98,26 +98,21 @@ async def submit(
 def _within_budget(parcel: Parcel, price: Price | None) -> tuple[dict[str, Used], Spent]:
     """The most that each question may take, as many as fit, and about what all of them do."""
     settings = parcel.settings
-    try:
-        with Store(settings.store, make=False) as store:
-            limits = used_of(settings.budget, store, settings.prices)
-    except NoStoreError:
-        limits = used_of(settings.budget, None, settings.prices)
-    # The judges of a panel share the budget of a run; of all runs the store tells.
-    fellows = sum((fellow.submitted for fellow in settings.limits.fellows), Used())
+    limits = settings.limits
+    with suppress(NoStoreError), Store(settings.store, make=False) as store:
+        limits.look(store)
+    limits.submitted = Used()
     amounts: dict[str, Used] = {}
-    about, total = Spent(), Used()
+    about = Spent()
     for key in parcel.wanted:
         request = parcel.request(key)
-        at_most = Used.of(most_tokens(request, settings.output_limit), price)
-        total = total + at_most
+        amount = Used.of(most_tokens(request, settings.output_limit), price)
         if any(
-            budget.lacking(used + total + (fellows if budget.per == "run" else Used()))
-            for budget, used in limits
+            budget.lacking(limits.used_of(budget) + amount) for budget in settings.budget.limits
         ):
             break
-        settings.limits.submitted = total
-        amounts[key] = at_most
+        limits.submitted = limits.submitted + amount
+        amounts[key] = amount
         about.add(about_spent(request))
     return amounts, about
 

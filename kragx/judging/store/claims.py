@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, literal_column, or_, select, update
 
 from kragx.data.databases.database import Database, insert_rows
 from kragx.judging.store.tables import claims
@@ -64,7 +64,7 @@ class Claims:
         is_own = _OWN.owner == self._owner
         if ended:
             db.execute(delete(claims).where(is_own, _OWN.key.in_(ended)))
-        now = literal_column(_CLOCKS[db.dialect.name])
+        now = _now(db)
         foreign = select(_OWN.key, _OWN.owner, _OWN.until > now).where(_OWN.key.in_(keys), ~is_own)
         rows = db.execute(foreign).all()
         dead_owners = {owner for owner in {owner for _, owner, _ in rows} if _is_gone(owner)}
@@ -82,7 +82,7 @@ class Claims:
         """Say that one is still at it."""
 
         def work(db: Connection) -> None:
-            until = literal_column(_CLOCKS[db.dialect.name]) + LASTS
+            until = _now(db) + LASTS
             db.execute(update(claims).where(_OWN.owner == self._owner).values(until=until))
 
         self._database.do(work, write=True)
@@ -95,10 +95,14 @@ class Claims:
 
 def live(db: Connection) -> set[str]:
     """The keys that somebody is about to ask, or is asking."""
-    now = literal_column(_CLOCKS[db.dialect.name])
+    now = _now(db)
     rows = db.execute(select(_OWN.key, _OWN.owner).where(_OWN.until > now)).all()
     dead_owners = {owner for owner in {owner for _, owner in rows} if _is_gone(owner)}
     return {key for key, owner in rows if owner not in dead_owners}
+
+
+def _now(db: Connection) -> ColumnElement[float]:
+    return literal_column(_CLOCKS[db.dialect.name])
 
 
 def _machine() -> str:

@@ -13,21 +13,6 @@ from kragx.printing import Line, Part, Result, Table, counted, joined, phrase, w
 
 
 @dataclass
-class Served:
-    """What answered for a model, and when: the first and the last time, and how often."""
-
-    model: str | None
-    fingerprint: str | None
-    first: str
-    last: str
-    n: int = 0
-
-    def __str__(self) -> str:
-        name = f"{self.model} {self.fingerprint or ''}".strip()
-        return f"{name} ({self.n}, {self.first} to {self.last})"
-
-
-@dataclass
 class Group:
     """The attempts of one (provider, base_url, model, rubric).
 
@@ -41,7 +26,7 @@ class Group:
             up without an answer.
         n_estimated: attempts whose tokens are estimates, as the server did not say.
         n_unknown: attempts of which nobody knows what they took.
-        served: what answered; more than one is a change to know of.
+        served: what answered how many; more than one is a change to know of.
     """
 
     provider: str
@@ -56,7 +41,7 @@ class Group:
     tokens: Counter[str] = field(default_factory=Counter)
     n_estimated: int = 0
     n_unknown: int = 0
-    served: list[Served] = field(default_factory=list)
+    served: Counter[str] = field(default_factory=Counter)
 
     also_plain: ClassVar[tuple[str, ...]] = ("n_questions", "served_changed")
 
@@ -87,15 +72,8 @@ class Group:
             number = record.get(f"{kind}_tokens") if counting != "most" else None
             self.tokens[kind] += number or 0
         self.dialects.update(filter(None, [record.get("dialect")]))
-        by, at = (record.get("model"), record.get("fingerprint")), record["at"]
-        if by == (None, None):
-            return
-        new = Served(*by, first=at, last=at)
-        served = next((old for old in self.served if (old.model, old.fingerprint) == by), new)
-        if served is new:
-            self.served.append(served)
-        served.last = at
-        served.n += 1
+        served = " ".join(filter(None, (record.get("model"), record.get("fingerprint"))))
+        self.served.update(filter(None, [served]))
 
     def remarks(self) -> Iterator[str]:
         """How it was asked, and what is not known of its tokens."""
@@ -156,8 +134,7 @@ class Statistics(Result):
                 yield Line(joined(": ", [f"{group.model}, {group.rubric}", remark]))
             if group.served_changed:
                 served = phrase(
-                    "what serves it has changed: {served}",
-                    served="; ".join(map(str, group.served)),
+                    "what serves it has changed: {served}", served=counted(group.served)
                 )
                 yield warning(joined(": ", [f"{group.model}, {group.rubric}", served]))
 
