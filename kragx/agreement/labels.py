@@ -18,7 +18,7 @@ from kragx.agreement.label_files import (
     of_mapping,
     recognised,
 )
-from kragx.agreement.stored_labels import Choice, cut_of, of_store
+from kragx.agreement.stored_labels import Choice, check_choice, cut_of, of_store
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
 from kragx.errors import DataError, UsageError, shorten
@@ -185,6 +185,7 @@ def read_labels(
         >>> labels.queries["q1"]
         {'c1': 2.0, 'c2': 0.0}
     """
+    check_choice(choice)
     match source:
         case Labels():
             labels = source
