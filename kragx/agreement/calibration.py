@@ -413,7 +413,7 @@ def _identities(item: MatchItem) -> tuple[list[object], list[object]]:
     golds: list[object] = []
     for gold in item.query.gold:
         targets: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-        golds.append((gold.grade, *((own.id, _normalised(own.text)) for own in targets)))
+        golds.append((gold.grade, *((target.id, _normalised(target.text)) for target in targets)))
     return [*docs], [*golds, None]
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from kragx.agreement.scoring import ends, level
-from kragx.agreement.variants import VARIANTS
 from kragx.evaluation.wording import panel_remarks
 from kragx.judging import Tally
 from kragx.judging.remedies import failed_kinds, failure_lines
@@ -28,7 +27,6 @@ from kragx.printing import (
     warning,
 )
 
-Kind = Literal["irrelevant", "gold"]
 Verdict = Literal[
     "nothing graded", "one grade", "too few", "guessing", "all a match", "fooled", "not fooled"
 ]
@@ -72,25 +70,23 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Lift:
-    """What one variant does to passages of one kind.
+    """What one variant does to irrelevant passages.
 
     Attributes:
         variant, what: one of `VARIANTS`.
-        kind: ``irrelevant`` passages, or ``gold`` texts.
         n: passages with a grade both plain and with the variant.
         n_missing: passages without, as a judgement failed; they are left out, not 0.
         plain, changed: the mean grade without and with it; None if n is 0.
         lift: changed - plain.
         interval: of the lift, the query being the unit.
-        n_right: of the n those that are judged rightly without it: no match, or of gold one.
-        n_fooled: of these those that are judged wrongly with it.
+        n_right: of the n those that are no match without it, as is right.
+        n_fooled: of these those that are a match with it.
         fooled: the interval of their share (Wilson's, of as many trials as queries); None if
             n_right is 0.
     """
 
     variant: str
     what: str
-    kind: Kind
     n: int
     n_missing: int
     plain: float | None
@@ -108,7 +104,7 @@ class Probe(Result):
 
     Attributes:
         baseline: whether it tells what answers a query from what does not, without any addition.
-        lifts: one for each variant, then of gold texts for each that must not lower their grade.
+        lifts: one for each variant.
         origins: where the passages come from, with their numbers.
         settings: model, rubric, seed, ...
         judging: what it took (calls, tokens), and what failed.
@@ -211,12 +207,7 @@ class Probe(Result):
         lifts = [lift for lift in self.lifts if lift.n_fooled]
         for lift in sorted(lifts, key=lambda lift: -lift.n_fooled / lift.n_right):
             yield phrase(
-                "{variant} of gold ({n} of {of})"
-                if lift.kind == "gold"
-                else "{variant} ({n} of {of})",
-                variant=lift.variant,
-                n=lift.n_fooled,
-                of=lift.n_right,
+                "{variant} ({n} of {of})", variant=lift.variant, n=lift.n_fooled, of=lift.n_right
             )
 
     def describe(self) -> Iterator[Part]:
@@ -279,13 +270,7 @@ class Probe(Result):
             )
         confidence = level(settings["confidence"])
         head = (phrase("plain"), phrase("with it"), phrase("lift"), confidence, phrase("fooled"))
-        for kind, kind_name in (
-            ("irrelevant", phrase("added")),
-            ("gold", phrase("to gold texts")),
-        ):
-            rows = [lift for lift in self.lifts if lift.kind == kind]
-            if rows:
-                yield Table((kind_name, *head, confidence, "n"), list(map(_row, rows)))
+        yield Table((phrase("added"), *head, confidence, "n"), list(map(_row, self.lifts)))
         yield Line(
             phrase(
                 "fooled: how many of those judged rightly without it are judged wrongly with it. "
@@ -293,8 +278,8 @@ class Probe(Result):
                 confidence=confidence,
             )
         )
-        for name in dict.fromkeys(lift.variant for lift in self.lifts):
-            yield Line(joined(": ", [name, VARIANTS[name].what]), "dim")
+        for lift in self.lifts:
+            yield Line(joined(": ", [lift.variant, lift.what]), "dim")
         if n_missing := self.judging.n_missing:
             judging = plain(self.judging)
             yield warning(

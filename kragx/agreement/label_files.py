@@ -213,8 +213,6 @@ READERS: Mapping[str, Callable[[Path], Iterator[Label]]] = {
 }
 """The reader of each format; a store needs to be told what is meant."""
 
-FORMATS = (*READERS, "store")
-
 
 def document_name(doc: Doc | Gold) -> str:
     """How labels call a document: its id, else ``text-`` and the start of its text's SHA-256."""

@@ -10,7 +10,6 @@ from typing import Unpack
 from unicodedata import normalize
 
 from kragx.agreement.label_files import (
-    FORMATS,
     READERS,
     Label,
     Pair,
@@ -19,10 +18,10 @@ from kragx.agreement.label_files import (
     of_mapping,
     recognised,
 )
-from kragx.agreement.stored_labels import Choice, cut_of, of_store
+from kragx.agreement.stored_labels import Choice, check_choice, cut_of, of_store
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
-from kragx.errors import DataError, UsageError, nearest, shorten
+from kragx.errors import DataError, UsageError, shorten
 from kragx.judging.store import Address, is_url
 from kragx.printing import phrase
 
@@ -156,7 +155,6 @@ def read_labels(
     source: object,
     side: Side | None = None,
     *,
-    format: str | None = None,  # noqa: A002  # the word of the commands
     expected: bool = False,
     **choice: Unpack[Choice],
 ) -> Labels:
@@ -169,7 +167,6 @@ def read_labels(
         side: whose labels of query and document are wanted; of a store its human labels or its
             judge's grades. None takes labels of any kind; of a store the judge's grades of support,
             or of relevance with people's in their place.
-        format: of a file, one of `FORMATS`; None recognises it.
         expected: of a store and its judge: whether the grades that the model's probabilities
             expect are wanted where there are some, and the mean of a panel.
         choice: of a store, which of its judge's grades: ``asks``, ``model``, ``rubric`` and
@@ -178,7 +175,7 @@ def read_labels(
     Raises:
         DataError: the file is broken or holds no label, or a pair has two different labels: all
             such pairs are listed.
-        UsageError: it is no source of labels, or there is no such format.
+        UsageError: it is no source of labels.
 
     Examples:
         >>> from kragx import read_labels
@@ -188,6 +185,7 @@ def read_labels(
         >>> labels.queries["q1"]
         {'c1': 2.0, 'c2': 0.0}
     """
+    check_choice(choice)
     match source:
         case Labels():
             labels = source
@@ -196,18 +194,15 @@ def read_labels(
         case Mapping():
             labels = collected(of_mapping(source), "labels")
         case str() | Path():
-            kind = "store" if is_url(source) else format or recognised(Path(source))
+            kind = "store" if is_url(source) else recognised(Path(source))
             if kind == "store":
                 address = Address.of(source)
                 rows = of_store(address, side, choice, expected=expected)
                 cut = cut_of(address, side, choice.get("rubric"))
                 labels = replace(collected(rows, str(address)), positive=cut)
-            elif kind in READERS:
+            else:
                 labels = collected(READERS[kind](Path(source)), str(Path(source)))
                 labels = replace(labels, by_place=kind == "offsets")
-            else:
-                remedy = nearest(kind, FORMATS)
-                raise UsageError(f"unknown value {kind!r}", field="format", remedy=remedy)
         case Sequence() if all(isinstance(label, Label) for label in source):
             labels = collected(source, "labels")
         case _:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.agreement.coefficients import defined, ratio
-from kragx.agreement.gullibility import Baseline, Kind, Lift, Probe
+from kragx.agreement.gullibility import Baseline, Lift, Probe
 from kragx.agreement.labels import gold_texts
 from kragx.agreement.variants import VARIANTS, chosen
 from kragx.comparison.statistics import (
@@ -24,7 +24,7 @@ from kragx.data import GoldDataset, Query, normalise
 from kragx.errors import DataError, check_whole
 from kragx.judging import Grader, Question
 from kragx.judging.rubric import Asks
-from kragx.metrics import Bools, Floats, Ints
+from kragx.metrics import Floats, Ints
 from kragx.metrics.intervals import LEAST, expanded_intervals, wilson_interval
 
 PASSAGES = 30
@@ -40,11 +40,6 @@ class Passage:
     query: Query
     text: str
     origin: Origin
-
-    @property
-    def kind(self) -> Kind:
-        """Whether it answers its query."""
-        return "gold" if self.origin == "gold" else "irrelevant"
 
 
 def probe(
@@ -82,40 +77,31 @@ def probe(
     check_whole("resamples", resamples, most=MOST_RESAMPLES)  # before anything is asked
     check_whole("seed", seed, least=0)
     asks = asks or judge.asks or "relevance"
-    drawn = irrelevant(dataset, passages, seed, support=asks == "support")
-    drawn += own_golds(passage.query for passage in drawn)
-    plain_questions = [_question(judge, passage, asks) for passage in drawn]
     names = chosen(variants)
-    of_gold = np.array([passage.kind == "gold" for passage in drawn])
-    also_of_gold = np.array([True, *(VARIANTS[name].of_gold for name in names)])
-    is_asked = ~of_gold[:, None] | also_of_gold  # plain, and with each variant
-    questions = [
-        VARIANTS[names[column - 1]].of(
-            plain_questions[row], drawn[row].query.text or "", random.Random(f"{seed} {row}")
-        )
-        if column
-        else plain_questions[row]
-        for row, column in np.argwhere(is_asked).tolist()
+    drawn = irrelevant(dataset, passages, seed, support=asks == "support")
+    n_irrelevant = len(drawn)
+    drawn += own_golds(passage.query for passage in drawn)
+    questions = [_question(judge, passage, asks) for passage in drawn]
+    changed = [
+        VARIANTS[name].of(question, passage.query.text or "", random.Random(f"{seed} {row}"))
+        for name in names
+        for row, (question, passage) in enumerate(zip(questions[:n_irrelevant], drawn))
     ]
-    judged = judge.judge(questions)
-    grades = np.full(is_asked.shape, np.nan)
+    judged = judge.judge([*questions, *changed])
     # A grade of None, of a judgement that failed, becomes NaN.
-    grades[is_asked] = [judgement.score for judgement in judged.judgements]
-    pairs: list[tuple[Kind, str]] = [("irrelevant", name) for name in names]
-    pairs += [("gold", name) for name in names if VARIANTS[name].of_gold and of_gold.any()]
-    level = 1 - (1 - confidence) / (len(pairs) + 1)
+    grades = np.array([judgement.score for judgement in judged.judgements], float)
+    level = 1 - (1 - confidence) / (len(names) + 1)
     graded = _Graded(
-        plain=grades[:, 0],
-        changed=dict(zip(names, grades.T[1:], strict=True)),
-        of_gold=of_gold,
-        cuts=np.array([question.rubric.match_from for question in plain_questions]),
+        plain=grades[: len(drawn)],
+        changed=grades[len(drawn) :].reshape(len(names), n_irrelevant),
+        cuts=np.array([question.rubric.match_from for question in questions]),
         query=np.unique([passage.query.id for passage in drawn], return_inverse=True)[1],
         draws={"confidence": level, "count": resamples, "seed": seed},
     )
-    top = max(question.rubric.top for question in plain_questions)
+    top = max(question.rubric.top for question in questions)
     return Probe(
         baseline=graded.baseline(top),
-        lifts=tuple(graded.lift(name, kind) for kind, name in pairs),
+        lifts=tuple(map(graded.lift, names, graded.changed)),
         origins=Counter(passage.origin for passage in drawn),
         settings={
             "model": judge.model,
@@ -123,7 +109,7 @@ def probe(
             "rubric": judge.rubric_id(asks),
             "top": top,
             "variants": names,
-            "n_passages": int((~of_gold).sum()),
+            "n_passages": n_irrelevant,
             "n_queries": int(graded.query.max()) + 1,
             "confidence": confidence,
             "confidence_of_each": level,
@@ -200,38 +186,37 @@ def _question(judge: Grader, passage: Passage, asks: Asks) -> Question:
     if asks == "relevance":
         rubric = judge.rubric_for(asks, query.text or "")
         return Question(rubric, text, query=query.text, reference=query.reference)
-    gold = text if passage.kind == "gold" else next(iter(gold_texts(query)))
+    gold = text if passage.origin == "gold" else next(iter(gold_texts(query)))
     return Question(judge.rubric_for(asks, gold), text, gold=gold)
 
 
 @dataclass(frozen=True)
 class _Graded:
-    """The grades of passages.
+    """The grades of passages, of which those that answer their query stand last.
 
     Attributes:
         plain: (p) without any addition; NaN of what failed.
-        changed: by variant the same with it; NaN also of what was not asked.
-        of_gold: (p) whether a passage answers its query.
+        changed: (v, i) of the irrelevant ones with each variant.
         cuts: (p) the least grade that is a match.
         query: (p) each passage's query by number.
         draws: of the intervals.
     """
 
     plain: Floats
-    changed: Mapping[str, Floats]
-    of_gold: Bools
+    changed: Floats
     cuts: Ints
     query: Ints
     draws: Mapping[str, Any]
 
     def baseline(self, top: int) -> Baseline:
         """What the judge says without any addition, on a scale from 0 to `top`."""
+        of_gold = np.arange(len(self.plain)) >= self.changed.shape[1]
         graded = ~np.isnan(self.plain)
         scale = np.union1d(np.arange(top + 1.0), self.plain[graded])
         # Sums over queries: how often each grade was given to irrelevant passages and gold texts.
         terms = np.zeros((self.query.max() + 1, 2, len(scale)))
         places = np.searchsorted(scale, self.plain[graded])
-        np.add.at(terms, (self.query[graded], self.of_gold[graded].astype(int), places), 1)
+        np.add.at(terms, (self.query[graded], of_gold[graded].astype(int), places), 1)
         counts = terms.sum(0)
         auc = float(_auc(counts[None])["auc"][0])
         interval = expanded_intervals(terms[terms.any((1, 2))], _auc, **self.draws)["auc"]
@@ -250,36 +235,36 @@ class _Graded:
                 int(grade) if grade == int(grade) else float(grade): (int(irrelevant), int(gold))
                 for grade, (irrelevant, gold) in zip(scale, counts.T)
             },
-            n_wrong=int((match & ~self.of_gold).sum()),
-            n_recognised=int((match & self.of_gold).sum()),
+            n_wrong=int((match & ~of_gold).sum()),
+            n_recognised=int((match & of_gold).sum()),
             auc=defined(auc),
             interval=None if np.isnan(auc) else interval,
         )
 
-    def lift(self, variant: str, kind: Kind) -> Lift:
-        """What a variant does to the passages of a kind."""
-        of_kind = self.of_gold == (kind == "gold")
-        graded = of_kind & ~np.isnan(self.plain + self.changed[variant])
-        columns = self.plain, self.changed[variant], self.cuts
-        before, changed, cuts = (column[graded] for column in columns)
-        query = np.unique(self.query[graded], return_inverse=True)[1]
-        terms = np.array([np.bincount(query, changed - before), np.bincount(query)], float).T
+    def lift(self, variant: str, changed: Floats) -> Lift:
+        """What a variant does to irrelevant passages, by their grades with it."""
+        graded = ~np.isnan(self.plain[: len(changed)] + changed)
+        before, query, cuts = (
+            column[: len(changed)][graded] for column in (self.plain, self.query, self.cuts)
+        )
+        after, query = changed[graded], np.unique(query, return_inverse=True)[1]
+        terms = np.array([np.bincount(query, after - before), np.bincount(query)], float).T
         intervals = expanded_intervals(
             terms, lambda sums: {"lift": ratio(sums[:, 0], sums[:, 1])}, **self.draws
         )
-        is_match, becomes_match = before >= cuts, changed >= cuts
-        right = is_match == (kind == "gold")
-        n_right, n_fooled = int(right.sum()), int((right & (is_match != becomes_match)).sum())
-        means = [float(column.mean()) if len(column) else None for column in (before, changed)]
+        right = before < cuts
+        n_right, n_fooled = int(right.sum()), int((right & (after >= cuts)).sum())
+        plain, with_it = (
+            float(grades.mean()) if grades.size else None for grades in (before, after)
+        )
         return Lift(
             variant,
             VARIANTS[variant].what,
-            kind,
             n=len(before),
-            n_missing=int((of_kind & ~graded).sum()),
-            plain=means[0],
-            changed=means[1],
-            lift=None if means[0] is None or means[1] is None else means[1] - means[0],
+            n_missing=int((~graded).sum()),
+            plain=plain,
+            changed=with_it,
+            lift=None if plain is None or with_it is None else with_it - plain,
             interval=intervals["lift"],
             n_right=n_right,
             n_fooled=n_fooled,

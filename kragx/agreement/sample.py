@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from kragx.agreement.label_files import Pair, document_name
 from kragx.agreement.labels import gold_texts
-from kragx.agreement.stored_labels import Choice, asked_in, grades_by
+from kragx.agreement.stored_labels import Choice, asked_in, check_choice, grades_by
 from kragx.comparison.statistics import SEED
 from kragx.data import Doc, GoldDataset, Run
 from kragx.data.formats.jsonl import read_records, write_records
@@ -249,6 +249,7 @@ def from_store(address: str | Path | Address, **choice: Unpack[Choice]) -> list[
         DataError: the store holds no such question.
         UsageError: an option does not fit, or the store holds grades of several kinds.
     """
+    check_choice(choice)
     documents: dict[Pair, str] = {}
     against: dict[Pair, dict[str, None]] = {}  # in order, each text once
     with Store(address, make=False) as store:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from kragx.agreement.label_files import Label, Pair, Side, recognised
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, nearest
 from kragx.judging import Store
 from kragx.judging.rubric import read_rubric
 from kragx.judging.store import Address, is_url
@@ -28,6 +28,14 @@ class Choice(TypedDict, total=False):
     model: str | None
     rubric: str | None
     examples: str | None
+
+
+def check_choice(choice: Mapping[str, object]) -> None:
+    """Raise a `TypeError` for an argument that no `Choice` has, as Python does of any other."""
+    known = Choice.__annotations__
+    for name in choice:
+        if name not in known:
+            raise TypeError(f"unexpected keyword argument {name!r}; {nearest(name, known)}")
 
 
 def of_store(

@@ -145,9 +145,7 @@ class Candidate:
             interval is of what new queries would give.
         apparent: the same with the final threshold on the pairs it was chosen on: optimistic.
         mistakes: how many labelled pairs the final threshold decides otherwise.
-        kappa, f1, precision, recall: of the decisions behind `agreement`.
-        thresholds: the least and greatest threshold that a fold chose; None where there is none
-            to choose.
+        precision, recall: of the decisions behind `agreement`.
         behind: how far it is behind the best candidate, paired over queries.
         tied: whether it cannot be told from the best: the interval of how far it is behind holds 0,
             and it is behind by no more than one standard error of that difference, or .01.
@@ -157,11 +155,8 @@ class Candidate:
     agreement: Estimate
     apparent: float | None
     mistakes: int
-    kappa: float | None
-    f1: float | None
     precision: float | None
     recall: float | None
-    thresholds: tuple[float, float] | None
     behind: Estimate
     tied: bool
 
@@ -203,10 +198,10 @@ class Chooser:
         """The simplest candidate that cannot be told from the best, on the pairs of `part`."""
         if len(np.unique(self.query_of[part])) < 2:
             return 0  # one query cannot be divided into folds
-        return min(_tied(*self._measured(self._decided(part)[0], part)))
+        return min(_tied(*self._measured(self._decided(part), part)))
 
-    def _decided(self, part: Bools) -> tuple[Bools, Floats]:
-        """(candidates, u) decisions by thresholds that did not see the pair; the thresholds.
+    def _decided(self, part: Bools) -> Bools:
+        """(candidates, u) decisions by thresholds that did not see the pair.
 
         Pairs outside `part` are decided in some way, which says nothing.
         """
@@ -218,7 +213,8 @@ class Chooser:
             ]
         )
         scores = np.array([trial.scores for trial in self.trials])
-        return matches(scores, thresholds[:, fold]), thresholds
+        decided: Bools = matches(scores, thresholds[:, fold])
+        return decided
 
     def threshold(self, candidate: int, part: Bools) -> float:
         """The threshold of greatest agreement on these pairs; of several the safest.
@@ -251,7 +247,7 @@ class Chooser:
         The last is the agreement of the whole choice, repeated without each fold and scored on it.
         """
         everything = np.ones(len(self.truth), bool)
-        decided, thresholds = self._decided(everything)
+        decided = self._decided(everything)
         values, sampled = self._measured(decided, everything)
         tied, best = _tied(values, sampled), _best(values)
         candidates = []
@@ -269,15 +265,8 @@ class Chooser:
                     agreement=self._estimate(values[row], sampled[row], decided[row]),
                     apparent=defined(AGREEMENTS[self.by](fitted)),
                     mistakes=int(fitted[0, 1] + fitted[1, 0]),
-                    kappa=defined(cohen_kappa(confusion)),
-                    f1=defined(f1(confusion)),
                     precision=defined(ratio(confusion[1, 1], confusion[:, 1].sum())),
                     recall=defined(ratio(confusion[1, 1], confusion[1].sum())),
-                    thresholds=(
-                        None
-                        if trial.fixed is not None
-                        else (float(thresholds[row].min()), float(thresholds[row].max()))
-                    ),
                     behind=self._behind(values[best] - values[row], sampled[best] - sampled[row]),
                     tied=row in tied,
                 )

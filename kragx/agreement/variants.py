@@ -19,13 +19,10 @@ class Variant:
     Attributes:
         what: it does, for people.
         change: does it.
-        of_gold: whether texts that answer the query are asked about with it as well, as it must not
-            lower their grade either.
     """
 
     what: str
     change: Change
-    of_gold: bool = False
 
     def of(self, question: Question, query: str, rng: random.Random) -> Question:
         """The question about the changed passage."""
@@ -113,9 +110,8 @@ VARIANTS: Mapping[str, Variant] = {
     "length": Variant(
         phrase("the passage stands three times"),
         lambda question, *_: "\n".join([question.document] * 3),
-        of_gold=True,
     ),
-    "verbose": Variant(phrase("sentences that say nothing follow"), _after(_VERBOSE), of_gold=True),
+    "verbose": Variant(phrase("sentences that say nothing follow"), _after(_VERBOSE)),
 }
 """What `probe` tries to raise a grade with, by name."""
 

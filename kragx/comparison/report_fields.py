@@ -60,11 +60,6 @@ class _JudgeVotes(TypedDict):
     mean: float | None
 
 
-class _TwoJudges(TypedDict):
-    judges: list[str]
-    alpha: float | None
-
-
 class _JudgeCost(TypedDict):
     name: str
     cost: float | None
@@ -77,7 +72,6 @@ class _Panel(TypedDict):
     n_questions: int
     alpha: float | None
     alpha_of: list[str]
-    pairs: list[_TwoJudges]
     votes: list[_JudgeVotes]
 
 

@@ -308,12 +308,6 @@ def panel_remarks(
             "by the strictest and the most lenient vote on each pair: {means}",
             means=joined(", ", means),
         )
-    if len(panel["pairs"]) > 1:
-        of_two = (
-            phrase("{judges} {alpha}", judges=listed(two["judges"]), alpha=number(two["alpha"]))
-            for two in panel["pairs"]
-        )
-        yield phrase("alpha of each two: {pairs}", pairs=joined(", ", of_two))
     votes = (
         phrase(
             "{judge} {n} (mean {mean}; {n_failed} failed)"

@@ -7,7 +7,7 @@ know what kinds of questions there are.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from kragx.data.text import normalise
 from kragx.errors import shorten
@@ -35,41 +35,40 @@ class Reading:
     entries: tuple[tuple[int, str], ...] | None = None
 
 
-class Form(Protocol):
+class Form:
     """What answers to one kind of question look like."""
 
-    @property
-    def about_output(self) -> int:
-        """How many tokens an answer has, roughly; for estimates only."""
-        ...
+    about_output: ClassVar[int]
+    """How many tokens an answer has, roughly; for estimates only."""
 
     def schema(self, question: Question) -> dict[str, Any]:
         """The JSON schema of an answer: an object with fields that are all required."""
-        ...
+        raise NotImplementedError
 
     def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
         """What an object with just the schema's fields says; the values may be anything."""
-        ...
+        raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class Graded:
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object with just these fields."""
+    return {
+        "type": "object",
+        "properties": {**properties},
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+class Graded(Form):
     """A grade with its reason, which comes first, so that it is thought of first."""
 
-    about_output: int = 60
+    about_output = 60
 
     def schema(self, question: Question) -> dict[str, Any]:
         """See `Form`."""
-        rubric = question.rubric
-        return {
-            "type": "object",
-            "properties": {
-                "reason": {"type": "string", "description": words_around(rubric)["reason"]},
-                "grade": {"type": "integer", "enum": sorted(rubric.grades)},
-            },
-            "required": ["reason", "grade"],
-            "additionalProperties": False,
-        }
+        reason = {"type": "string", "description": words_around(question.rubric)["reason"]}
+        return _object({"reason": reason, "grade": _grades(question)})
 
     def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
         """See `Form`; a grade that the rubric does not have is none."""
@@ -85,7 +84,11 @@ class Graded:
         return Reading(grade, reason)
 
 
-class _Listed:
+def _grades(question: Question) -> dict[str, Any]:
+    return {"type": "integer", "enum": sorted(question.rubric.grades)}
+
+
+class _Listed(Form):
     """A list of things that are graded, as the only field."""
 
     fields: ClassVar[Mapping[str, str]]  # of each thing, with their types
@@ -93,22 +96,11 @@ class _Listed:
 
     def schema(self, question: Question) -> dict[str, Any]:
         """See `Form`."""
-        rubric = question.rubric
-        properties: dict[str, Any] = {name: {"type": kind} for name, kind in self.fields.items()}
-        properties["grade"] = {"type": "integer", "enum": sorted(rubric.grades)}
-        thing = {
-            "type": "object",
-            "properties": properties,
-            "required": [*properties],
-            "additionalProperties": False,
-        }
-        return {
-            "type": "object",
-            "description": words_around(rubric)["answer"],
-            "properties": {self.name: {"type": "array", "items": thing}},
-            "required": [self.name],
-            "additionalProperties": False,
-        }
+        fields: dict[str, Any] = {name: {"type": kind} for name, kind in self.fields.items()}
+        things = {"type": "array", "items": _object(fields | {"grade": _grades(question)})}
+        whole = _object({self.name: things})
+        # What is sent keeps its order, by which recorded requests are known again.
+        return {"type": "object", "description": words_around(question.rubric)["answer"]} | whole
 
     def _things(
         self, answer: Mapping[str, Any], question: Question
@@ -129,11 +121,10 @@ class _Listed:
         return things
 
 
-@dataclass(frozen=True)
 class Extracted(_Listed):
     """Facts with their importance: each once, the most important where there are too many."""
 
-    about_output: int = 400
+    about_output = 400
     fields: ClassVar[Mapping[str, str]] = {"fact": "string"}
 
     def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
@@ -150,11 +141,10 @@ class Extracted(_Listed):
         return Reading(n_top, "", entries)
 
 
-@dataclass(frozen=True)
 class Assigned(_Listed):
     """Of each numbered fact, in whatever order, how far it is held, the reason first."""
 
-    about_output: int = 350
+    about_output = 350
     fields: ClassVar[Mapping[str, str]] = {"number": "integer", "reason": "string"}
 
     def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
@@ -174,11 +164,10 @@ class Assigned(_Listed):
         return Reading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
 
 
-@dataclass(frozen=True)
 class Written(_Listed):
     """A question with its answer, which is the text from the second line on; or none at all."""
 
-    about_output: int = 120
+    about_output = 120
     fields: ClassVar[Mapping[str, str]] = {"question": "string", "answer": "string"}
     name: ClassVar[str] = "questions"
 

@@ -143,16 +143,6 @@ def agreement(
         "n_disputed": sum(n for votes, n in patterns.items() if len(_grades(votes)) > 1),
         "alpha": alpha(first),
         "alpha_of": list(names[:n_everywhere]),
-        "pairs": [
-            {
-                "judges": [names[one], names[other]],
-                "n": sum(both.values()),
-                "same": sum(n for votes, n in both.items() if votes[0] == votes[1]),
-                "alpha": alpha(both),
-            }
-            for one, other in combinations(range(n_everywhere), 2)
-            for both in [_of_two(first, one, other)]
-        ],
         "votes": [
             {
                 "judge": name,
@@ -180,12 +170,3 @@ def _votes_of(patterns: Mapping[Pattern, int], place: int) -> Counter[int]:
         if isinstance(vote := votes[place], int):
             counts[vote] += n
     return counts
-
-
-def _of_two(patterns: Mapping[Pattern, int], one: int, other: int) -> Counter[Pattern]:
-    both: Counter[Pattern] = Counter()
-    for votes, n in patterns.items():
-        pair = votes[one], votes[other]
-        if all(isinstance(vote, int) for vote in pair):
-            both[pair] += n
-    return both

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from kragx import GoldDataset, read_gold
-from kragx.agreement import Scale, agree, read_labels
+from kragx import GoldDataset, Run, read_gold
+from kragx.agreement import Scale, agree, correct, from_store, read_labels
 from kragx.agreement.labels import read_scale
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question, Store
@@ -168,6 +168,19 @@ def test_other_sources():
             read_labels({"q": {"d": value}})
     with pytest.raises(DataError, match="no label"):
         read_labels({})
+
+
+def test_an_argument_that_does_not_exist():
+    """Whatever the source is, one with a mistake in its name is never passed over."""
+    labels = {"q": {"d": 1}}
+    for wrong in (
+        lambda: read_labels(labels, modle="a"),
+        lambda: agree(labels, labels, modle="a"),
+        lambda: correct(labels, labels, [Run.from_documents([["d"]])], modle="a"),
+        lambda: from_store("none.sqlite", modle="a"),
+    ):
+        with pytest.raises(TypeError, match="'modle'; perhaps you meant 'model'"):
+            wrong()
 
 
 @pytest.mark.parametrize(

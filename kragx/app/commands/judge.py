@@ -63,8 +63,8 @@ def probe(
 ) -> None:
     """Measure how easily a judge is misled.
 
-    By words, orders and claims in irrelevant text, by length; and whether it
-    tells what answers a query from what does not.
+    By words, orders, claims and length in irrelevant text; and whether it tells what answers a
+    query from what does not.
     """
     loaded = load(config, settings or ())
     if loaded.judge is None:

@@ -138,10 +138,6 @@ def calibrate(
         str,
         typer.Option(help="Labelled pairs: JSON Lines, CSV, TREC qrels, or a judgement store."),
     ],
-    labels_format: Annotated[
-        str | None,
-        typer.Option(help="pairs, matrix, offsets, qrels, store or gold (default: recognised)."),
-    ] = None,
     model: opt.Model = None,
     rubric: opt.RubricId = None,
     examples: opt.ExamplesName = None,
@@ -172,7 +168,7 @@ def calibrate(
     """Choose matcher and threshold by labelled pairs."""
     calibrated = calibration.calibrate(
         str(results),
-        read_labels(labels, format=labels_format, model=model, rubric=rubric, examples=examples),
+        read_labels(labels, model=model, rubric=rubric, examples=examples),
         positive=positive,
         by=by,
         folds=folds,

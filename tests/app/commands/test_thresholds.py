@@ -208,7 +208,7 @@ def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
         "threshold", "calibrate", results, "--labels", labels, "--format", "json", *args
     ).json()
     assert result["by"] == "f1"
-    assert result["chosen"]["f1"] == 1.0
+    assert result["chosen"]["agreement"]["value"] == 1.0
     methods = [candidate["match"]["method"] for candidate in result["candidates"]]
     assert "embedding" in methods
     assert {candidate["match"].get("tokenizer") for candidate in result["candidates"]} == {
@@ -220,10 +220,9 @@ def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        ((), 2, "labels: none are given"),
+        ((), 2, "--labels"),
         (("--labels", "nowhere.jsonl"), 3, "nowhere.jsonl: cannot be read"),
         (("--labels", "results.jsonl"), 3, "check query ids, document ids and ranks"),
-        (("--labels", "results.jsonl", "--labels-format", "pair"), 2, "perhaps you meant 'pairs'"),
         (("--labels", "labels.jsonl", "--by", "f2"), 2, "'--by': "),
         (("--labels", "labels.jsonl", "--format", "csv"), 2, "'--format': "),
     ],
