@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, Self
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
 from kragx.agreement.sample import read_sample
 from kragx.data import as_corpus, read_dataset
@@ -19,20 +18,16 @@ from kragx.data.databases import Address
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
 from kragx.data.gold import GoldDataset
-from kragx.data.validation import target_problems
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.errors import ConfigError, DataError, UsageError, nearest
+from kragx.errors import ConfigError, DataError, UsageError
 from kragx.judging.rubric import built_in
-from kragx.plugins import with_variables
 from kragx.printing import Line, Part, Result, phrase, warning
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.folder.samples import documents_of, records_of, scale_of
+from kragx.workshop.folder.settings import Language, Settings, settings_of
 from kragx.workshop.state.records import Person, Question, Record
 from kragx.workshop.state.store import Store
-from kragx.workshop.state.tables import USUAL
-
-Language = Literal["ko", "en"]
 
 FILE, GUIDELINES, SECRET = "workshop.yaml", "guidelines.md", ".secret"
 DATABASE = "workshop.sqlite"
@@ -54,62 +49,6 @@ _SCALE: Mapping[str, Mapping[int, str]] = {
 """What stands on the page's buttons, short enough for a phone's; the guidelines say more."""
 
 _IGNORED = f"{DATABASE}\n{DATABASE}-*\n{SECRET}\n"
-
-
-def _anchored(path: Path, info: ValidationInfo) -> Path:
-    here: Path = (info.context or {})["here"]
-    return Path(os.path.normpath(here / path.expanduser()))
-
-
-_LocalPath = Annotated[Path, AfterValidator(_anchored)]
-
-
-def _real_targets(value: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    if problems := "; ".join(target_problems(value)):
-        raise ValueError(problems)
-    return value
-
-
-def _real_scale(value: dict[int, str]) -> dict[int, str]:
-    if sorted(value) != list(range(len(value))) or not 2 <= len(value) <= 10:
-        raise ValueError("grades are 0, 1, 2, ..., 2 to 10 of them, each with its words")
-    return value
-
-
-class Settings(BaseModel):
-    """What stands in workshop.yaml; relative paths start at its folder.
-
-    Attributes:
-        name: of the gold set.
-        language: of the guidelines' sample, and of the page in a browser of another language.
-        corpus: file or folder with the documents.
-        config: of `kragx run`, whose retrievers suggest documents; None for none.
-        database: the URL of a PostgreSQL database; None for the file beside it.
-        database_schema: of that database (``schema`` in the file).
-        scale: what each grade means.
-        targets: shares to be reached, by query_type and difficulty.
-        leak_target: the most that the set's mean word leak should be.
-        k: how many documents each retriever suggests.
-        twice: the share of pairs that go to a second person as well; 1 for all.
-        underline: whether people may have the question's words underlined in the passage.
-    """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
-
-    name: Annotated[str, Field(min_length=1, max_length=200)]
-    language: Language = "en"
-    corpus: _LocalPath
-    config: _LocalPath | None = None
-    database: str | None = None
-    database_schema: str = Field(default=USUAL, alias="schema", pattern="^[a-z_][a-z0-9_]{0,62}$")
-    scale: Annotated[dict[int, str], AfterValidator(_real_scale)]
-    targets: Annotated[dict[str, dict[str, float]], AfterValidator(_real_targets)] = Field(
-        default_factory=dict
-    )
-    leak_target: float | None = Field(default=None, ge=0, le=1)
-    k: int = Field(default=10, ge=1, le=1000)
-    twice: float = Field(default=0.2, ge=0, le=1)
-    underline: bool = True
 
 
 @dataclass(frozen=True)
@@ -137,7 +76,7 @@ class Workshop:
         if not file.is_file():
             remedy = f"kragx gold start {folder} --corpus corpus.jsonl makes one"
             raise DataError("there is no workshop", path=str(file), remedy=remedy)
-        return cls(folder, _settings(read_text(file), str(file), folder.resolve()))
+        return cls(folder, settings_of(read_text(file), str(file), folder.resolve()))
 
     @cached_property
     def documents(self) -> Documents:
@@ -297,7 +236,7 @@ def start(
     }
     text = _written({key: value for key, value in raw.items() if value is not None})
     # Whatever is wrong is found before anything is written.
-    workshop = Workshop(folder, _settings(text, FILE, folder.resolve()))
+    workshop = Workshop(folder, settings_of(text, FILE, folder.resolve()))
     address = workshop.address
     if database is not None and address.path is not None:
         remedy = "leave it out for an SQLite file in the folder"
@@ -402,50 +341,3 @@ _HEAD = """\
 
 def _written(raw: Mapping[str, Any]) -> str:
     return _HEAD + yaml.safe_dump(dict(raw), allow_unicode=True, sort_keys=False, width=1000)
-
-
-def _settings(text: str, name: str, here: Path) -> Settings:
-    """The settings in a YAML text.
-
-    Raises:
-        ConfigError: all that is wrong with it.
-    """
-    try:
-        raw = yaml.load(text, Loader=Loader)
-    except yaml.YAMLError as error:
-        raise ConfigError(name, [yaml_problem(error)]) from None
-    if not isinstance(raw, dict):
-        raise ConfigError(name, ["a mapping with 'name', 'corpus' and 'scale' is expected"])
-    raw = {str(key): value for key, value in raw.items() if value is not None}
-    problems: list[str] = []
-    if isinstance(database := raw.get("database"), str):
-        raw["database"] = with_variables(database, lambda match: _variable(match[1], problems))
-    valid = [field.alias or key for key, field in Settings.model_fields.items()]
-    problems += [f"{key}: unknown key; {nearest(key, valid)}" for key in raw if key not in valid]
-    try:
-        settings = Settings.model_validate(
-            {key: value for key, value in raw.items() if key in valid}, context={"here": here}
-        )
-    except ValidationError as error:
-        raise ConfigError(name, [*problems, *_readable(error)]) from None
-    if problems:
-        raise ConfigError(name, problems)
-    return settings
-
-
-def _variable(name: str, problems: list[str]) -> str:
-    if name not in os.environ:
-        problems.append(f"database: the environment variable {name!r} is not set")
-    return os.environ.get(name, "")
-
-
-def _readable(error: ValidationError) -> Iterator[str]:
-    for detail in error.errors():
-        field = ".".join(str(part) for part in detail["loc"] if part != "[key]")
-        if detail["type"] == "missing":
-            yield f"{field}: missing; it is required"
-        else:
-            value = detail["input"]
-            value_text = "" if isinstance(value, (dict, list)) else f" ({value!r})"
-            message = detail["ctx"]["error"] if detail["type"] == "value_error" else detail["msg"]
-            yield f"{field}: {str(message)[:1].lower()}{str(message)[1:]}{value_text}"

@@ -190,19 +190,22 @@ class Board:
     @cached_property
     def known(self) -> Bools:
         """(d) whether it is settled what each is worth."""
-        return np.array([own.is_known for own in self.standings], bool)
+        return np.array([verdict.is_known for verdict in self.standings], bool)
 
     @cached_property
     def grades(self) -> Floats:
         """(d) the grades in a gold file; 0 of what is unusable, and of what is not known."""
         return np.array(
-            [gold_grade(own.grade or 0, self.top) if own.is_known else 0 for own in self.standings]
+            [
+                gold_grade(verdict.grade or 0, self.top) if verdict.is_known else 0
+                for verdict in self.standings
+            ]
         )
 
     @cached_property
     def has_relevant(self) -> bool:
         """Whether there is a document that is worth something to everybody who judged it."""
-        return any(gold_grade(own.least or 0, self.top) > 0 for own in self.standings)
+        return any(gold_grade(verdict.least or 0, self.top) > 0 for verdict in self.standings)
 
     @property
     def progress(self) -> tuple[bool, int]:
@@ -221,12 +224,16 @@ class Board:
     @cached_property
     def first_columns(self) -> list[int]:
         """The documents that nobody has judged, without the random share."""
-        return [n for n, own in enumerate(self.standings) if not own.by and not self.random[n]]
+        return [
+            n for n, verdict in enumerate(self.standings) if not verdict.by and not self.random[n]
+        ]
 
     @cached_property
     def random_columns(self) -> list[int]:
         """Those of the random share, in the order in which they are shown."""
-        columns = [n for n, own in enumerate(self.standings) if not own.by and self.random[n]]
+        columns = [
+            n for n, verdict in enumerate(self.standings) if not verdict.by and self.random[n]
+        ]
         return sorted(columns, key=self.random_place)
 
     def random_place(self, column: int) -> float:
@@ -246,12 +253,16 @@ class Board:
     @cached_property
     def second_columns(self) -> list[int]:
         """Those that one has judged and two are to."""
-        return [n for n, own in enumerate(self.standings) if len(own.by) == 1 and self.twice[n]]
+        return [
+            n for n, verdict in enumerate(self.standings) if len(verdict.by) == 1 and self.twice[n]
+        ]
 
     @cached_property
     def is_plain(self) -> bool:
         """Whether nobody has put anything off, nor settled what nobody has judged."""
-        return not (self.odd or any(own.later or own.is_decided for own in self.standings))
+        return not (
+            self.odd or any(verdict.later or verdict.is_decided for verdict in self.standings)
+        )
 
     @property
     def is_compared(self) -> bool:

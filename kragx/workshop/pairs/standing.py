@@ -55,8 +55,8 @@ def verdicts(state: State, question: str, documents: Iterable[str]) -> dict[str,
             if row is not None and (person not in newest or newest[person].at <= row.at):
                 newest[person] = row
     files = {uid for uid in newest if uid in state.people and state.people[uid].role == "file"}
-    own = {uid: row for uid, row in newest.items() if uid not in files}
-    return own or newest
+    of_people = {uid: row for uid, row in newest.items() if uid not in files}
+    return of_people or newest
 
 
 def standing(state: State, question: str, documents: Collection[str]) -> Standing:

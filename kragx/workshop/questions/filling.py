@@ -9,9 +9,8 @@ from math import log
 from typing import Any
 
 from kragx.data.documents import Doc
-from kragx.data.tokenizers import KiwiTokenizer
 from kragx.data.validation import COMMON
-from kragx.workshop.questions.leak import HANGUL, has_kiwi
+from kragx.workshop.questions.leak import HANGUL
 from kragx.workshop.questions.nouns import NOUNS
 from kragx.workshop.questions.templates import Language
 
@@ -31,15 +30,6 @@ _MARKDOWN = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
 _MARKS = re.compile(r"(?<!\w)[*_`]+|[*_`]+(?!\w)")
 _SENTENCES = re.compile(r"^#|[.?!]\s")
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)+\.?|\d+[.)]|[IVX]+\.)\s+")
-_KIND_EN = re.compile(
-    r"^(?:case (?:file|study|no\.? ?\w+)|case|faq|guide|note|notice|policy|"
-    r"(?:chapter|section|part) \w+)\s*[:—–-]\s+",
-    re.IGNORECASE,
-)
-_KIND_KO = re.compile(
-    r"(?:에 (?:관한|관해|대한|대해))?\s*"
-    r"(?:자주 묻는 질문|묻고 답하기|사례|사건|안내|해설|지침|FAQ|Q&A)$"
-)
 _SENTENCE_KO = re.compile(r"(?:습니다|입니다|합니다|됩니다|니까|나요|세요|는다|한다|된다)$")
 
 
@@ -86,7 +76,7 @@ def fillings(documents: Sequence[Doc]) -> list[Filling]:
         language_of(" ".join([text, *_values(doc.metadata).values()]))
         for doc, text in zip(documents, texts)
     ]
-    headings = [_heading(*parts) for parts in zip(documents, texts, languages)]
+    headings = list(map(_heading, documents, texts))
     headed = [f"{heading or ''}\n{text}" for heading, text in zip(headings, texts)]
     of_language = {
         name: NOUNS[name]([text for text, language in zip(headed, languages) if language == name])
@@ -126,10 +116,10 @@ def _clean(value: object) -> str | None:
     return text if len(text) <= LONGEST and any(map(str.isalnum, text)) else None
 
 
-def _heading(doc: Doc, text: str, language: Language) -> str | None:
+def _heading(doc: Doc, text: str) -> str | None:
     """What a document is called: by its metadata, a Markdown heading, or a first line that is one.
 
-    Without its number and without the word for its kind ("Case file: ...", "... 안내").
+    Without its number.
     """
     named = _values(doc.metadata)
     headings = [named[name] for name in _HEADINGS if name in named]
@@ -142,15 +132,5 @@ def _heading(doc: Doc, text: str, language: Language) -> str | None:
     for heading in headings:
         bare = _NUMBER.sub("", _MARKS.sub("", heading)).strip(" .:;,-–—")
         if bare and bare[-1] not in "?!" and not _SENTENCE_KO.search(bare):
-            return _without_kind(bare, language)
+            return bare
     return None
-
-
-def _without_kind(heading: str, language: Language) -> str:
-    if language == "en":
-        return _KIND_EN.sub("", heading) or heading
-    bare = _KIND_KO.sub("", heading)
-    if bare == heading or len(bare) < 4 or not has_kiwi():
-        return heading  # what is left may end in the middle of a clause
-    *_, last = KiwiTokenizer().tokenize(bare)
-    return bare if last.tag in ("NNG", "NNP") and last.form not in ("때", "경우", "뒤") else heading

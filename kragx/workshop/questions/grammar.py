@@ -1,4 +1,4 @@
-"""What stands around a word that is filled in: Korean particles, English articles."""
+"""The Korean particle behind a word that is filled in."""
 
 import re
 import unicodedata
@@ -70,22 +70,3 @@ def _final_of_latin(word: str) -> str:
     if word.endswith(("l", "le")):
         return "l"
     return "x" if word.endswith(("m", "n", "ng")) or _SHORT.search(word) else ""
-
-
-_AN = re.compile(
-    r"(?:hour|honest|honou?r|heir|8|11(?!\d)|18(?!\d)|[aeio]|x-|u(?!ni(?!n|m)|s[aeiu]|[rt][aeiu]|k)|"
-    r"(?-i:[FHLMNRSX](?![a-z])))",
-    re.IGNORECASE,
-)
-_A = re.compile(r"(?:one\b|once|eu|ewe|ouija|(?-i:U(?![a-z])))", re.IGNORECASE)
-
-
-def article(word: object) -> str:
-    """An English word with ``a`` or ``an`` before it, by how it begins.
-
-    >>> article("invoice"), article("hour"), article("unit"), article("SLA"), article("18% fee")
-    ('an invoice', 'an hour', 'a unit', 'an SLA', 'an 18% fee')
-    """
-    text = str(word)
-    start = text.lstrip("\"'“‘([")
-    return f"{'an' if _AN.match(start) and not _A.match(start) else 'a'} {text}"

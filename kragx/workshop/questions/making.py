@@ -160,9 +160,9 @@ class _Maker:
         ]
 
     def _made_of(self, template: Template) -> NewQuestion | None:
-        wording, is_filled = self._uses[template.id] % len(template.patterns), False
+        is_filled = False
         for filling, values in islice(self._values(template), _MOST_TRIES):
-            text = template.render(values, wording)
+            text = template.render(values)
             if text is not None:
                 is_filled = True
                 question = self._new(text, template, filling)

@@ -13,27 +13,14 @@ from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import DataError, UsageError, inside, nearest
 from kragx.judging.template import environment
 from kragx.plugins import check_options, fitting, from_options, is_text, one_of, optional
-from kragx.workshop.questions.grammar import article, josa
+from kragx.workshop.questions.grammar import josa
 
 Language = Literal["ko", "en"]
 
 LONGEST = 500
 """Characters of a question; what a template makes longer is none."""
 
-_FILTERS = {"josa": josa, "a": article}
 _needed_text = fitting(is_text, "{!r} is no text; write one")
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, list | tuple):
-        raise UsageError("a list of patterns is needed; write a single one as 'text'")
-    return tuple(value)
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(map(is_text, value)):
-        raise UsageError("a list of names is needed, for example [heading, category]")
-    return tuple(value)
 
 
 @dataclass(frozen=True)
@@ -45,10 +32,8 @@ class Template:
         query_type: of these questions.
         difficulty: the same.
         text: the pattern, in Jinja2: ``heading``, ``noun`` and ``nouns`` of a document, its
-            ``metadata`` and each field of that by its name. ``{{ noun | josa("은/는") }}`` and
-            ``{{ noun | a }}`` add what grammar asks for. What it leaves empty is no question.
-        texts: several wordings instead, of which one is drawn.
-        needs: names that a document must have, beside those that the pattern shows.
+            ``metadata`` and each field of that by its name. ``{{ noun | josa("은/는") }}`` adds the
+            particle that grammar asks for. What it leaves empty is no question.
         language: of the documents that it is for; None for any.
 
     Raises:
@@ -58,43 +43,29 @@ class Template:
     id: Annotated[str, _needed_text]
     query_type: Annotated[str, _needed_text]
     difficulty: Annotated[str, _needed_text]
-    text: str | None = None
-    texts: Annotated[tuple[str, ...], _texts] = ()
-    needs: Annotated[tuple[str, ...], _names] = ()
+    text: Annotated[str, _needed_text]
     language: Annotated[Language | None, optional(one_of("ko", "en"))] = None
 
     def __post_init__(self) -> None:
         check_options(self)
-        if (self.text is None) == (not self.texts):
-            raise UsageError("write one of 'text' and 'texts'", field="text")
-        for number, pattern in enumerate(self.patterns):
-            with inside("text" if self.text is not None else f"texts[{number}]"):
-                if not is_text(pattern):
-                    raise UsageError(f"{pattern!r} is no text")
-                _compiled(pattern)
-
-    @property
-    def patterns(self) -> tuple[str, ...]:
-        """Its wordings."""
-        return self.texts if self.text is None else (self.text,)
+        with inside("text"):
+            _compiled(self.text)
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """What a document must have for it: what all wordings show, and what `needs` says."""
-        compiled = (_compiled(pattern)[1] for pattern in self.patterns)
-        return frozenset(self.needs).union(frozenset.intersection(*compiled)) - {"metadata"}
+        """What a document must have for it: what its pattern shows."""
+        return _compiled(self.text)[1] - {"metadata"}
 
-    def render(self, values: Mapping[str, Any], number: int = 0) -> str | None:
+    def render(self, values: Mapping[str, Any]) -> str | None:
         """The question that it makes of some values; None if it makes none of them.
 
         Args:
             values: by name; they stay text, whatever they hold.
-            number: which wording.
         """
         from jinja2 import UndefinedError
 
         try:
-            text = _compiled(self.patterns[number])[0].render(values)
+            text = _compiled(self.text)[0].render(values)
         except UndefinedError:
             return None
         except Exception as error:  # whatever the expressions of a template may raise
@@ -109,7 +80,7 @@ def _compiled(pattern: str) -> tuple[Any, frozenset[str]]:
     from jinja2 import TemplateError, meta
 
     jinja = environment()
-    jinja.filters |= _FILTERS
+    jinja.filters["josa"] = josa
     try:
         names = meta.find_undeclared_variables(jinja.parse(pattern))
         return jinja.from_string(pattern), frozenset(names - jinja.globals.keys())

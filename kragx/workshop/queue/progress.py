@@ -51,20 +51,20 @@ def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[st
     """
     shown: dict[str, list[dict[str, Any]]] = {}
     for name in ("query_type", "difficulty"):
-        own: defaultdict[str | None, list[Board]] = defaultdict(list)
+        boards_of: defaultdict[str | None, list[Board]] = defaultdict(list)
         for board in boards:
-            own[getattr(board.question, name)].append(board)
+            boards_of[getattr(board.question, name)].append(board)
         target = targets.get(name, {})
-        others = sorted(value for value in own if value is not None and value not in target)
-        values = [*target, *others, *([None] if None in own else [])]
+        others = sorted(value for value in boards_of if value is not None and value not in target)
+        values = [*target, *others, *([None] if None in boards_of else [])]
         shown[name] = [
             {
                 "value": value,
-                "questions": len(own[value]),
-                "share": len(own[value]) / len(boards) if boards else 0.0,
+                "questions": len(boards_of[value]),
+                "share": len(boards_of[value]) / len(boards) if boards else 0.0,
                 "target": target.get(value) if value is not None else None,
-                "judged": sum(board.n_judged for board in own[value]),
-                "answered": sum(board.has_relevant for board in own[value]),
+                "judged": sum(board.n_judged for board in boards_of[value]),
+                "answered": sum(board.has_relevant for board in boards_of[value]),
             }
             for value in ([] if values == [None] else values)
         ]
@@ -102,11 +102,11 @@ def estimates(boards: Sequence[Board], plan: Plan) -> list[Estimate]:
         boards: the open questions; those that not all retrievers have answered are left out.
         plan: the retrievers, and how far down they are compared.
     """
-    own = [board for board in boards if board.is_compared]
-    n_pairs = sum(int(board.suggested.sum()) for board in own)
+    compared = [board for board in boards if board.is_compared]
+    n_pairs = sum(int(board.suggested.sum()) for board in compared)
     members = [
         (board.random_place(int(column)), board, int(column))
-        for board in own
+        for board in compared
         for column in np.flatnonzero(board.random)
     ]
     values: list[Floats] = []
@@ -122,7 +122,7 @@ def estimates(boards: Sequence[Board], plan: Plan) -> list[Estimate]:
     if not values:
         return []
     # Totals of precision are over questions, that of the share over pairs.
-    over = np.array([n_pairs, *[len(own)] * len(plan.retrievers)], float)
+    over = np.array([n_pairs, *[len(compared)] * len(plan.retrievers)], float)
     sample, n = np.array(values) * (n_pairs / over), len(values)
     mean = sample.mean(axis=0)
     error = np.zeros_like(mean)

@@ -169,17 +169,17 @@ class Queue:
             self.refresh()
             now = time.monotonic()
             self._look_at_leases(now)
-            pair = self._leased(person, question, besides)
-            pair = pair or self._chosen(person, question, besides)
+            request = (person, question, besides)
+            pair = self._leased(*request) or self._chosen(*request)
             if pair is None:  # others may just have left their page open
                 self._look_at_leases(now, LEASE - _IDLE)
-                pair = self._chosen(person, question, besides)
+                pair = self._chosen(*request)
                 self._look_at_leases(now)
-            held = [*besides, *filter(None, [pair])][:_HELD]
-            leases = self._leases.setdefault(person, {}) if held else {}
-            for own in held:
-                leases.pop(own, None)
-                leases[own] = now + LEASE
+            leased = [*besides, *filter(None, [pair])][:_HELD]
+            leases = self._leases.setdefault(person, {}) if leased else {}
+            for lease in leased:
+                leases.pop(lease, None)
+                leases[lease] = now + LEASE
             for old in list(leases)[:-_LEASES]:
                 del leases[old]
             if pair is None:
@@ -192,8 +192,8 @@ class Queue:
     def turn(self, person: str, question: str, document: str) -> Turn:
         """A pair as it is shown, whether it is suggested or was searched for."""
         copies = self.copies.all(document)
-        said = [self.state.newest((question, copy), person) for copy in copies]
-        mine = max((own for own in said if own is not None), key=lambda own: own.at, default=None)
+        newest = (self.state.newest((question, copy), person) for copy in copies)
+        mine = max(filter(None, newest), key=lambda judgement: judgement.at, default=None)
         return Turn(question, document, len(copies), mine)
 
     def purpose(self, question: str, document: str) -> Purpose:
@@ -254,10 +254,7 @@ class Queue:
             if self._random_is_due(besides):
                 turns.insert(0, self._at_random)
         else:
-            turns = [
-                *(self._doubted, self._by_worth, self._at_random),
-                *(self._second, self._late),
-            ]
+            turns = [self._doubted, self._by_worth, self._at_random, self._second, self._late]
         for choose in turns:
             pair = choose(person, question, besides)
             if pair is not None:
@@ -268,8 +265,8 @@ class Queue:
         counts = self.sums.counts
         if counts["left"] and not counts["telling"]:
             return True  # nothing else is left in which retrievers differ
-        done = counts["random"] + sum(self.purpose(*pair) == "random" for pair in besides)
-        return done < self.plan.random * (counts["judged"] + len(besides) + 1)
+        n_random = counts["random"] + sum(self.purpose(*pair) == "random" for pair in besides)
+        return n_random < self.plan.random * (counts["judged"] + len(besides) + 1)
 
     def _may_judge(self, person: str, board: Board, column: int) -> bool:
         """Whether a pair lacks a judgement that nobody else is about to give."""
@@ -278,12 +275,12 @@ class Queue:
 
     def _lacks(self, person: str, board: Board, column: int, looking: Collection[str] = ()) -> bool:
         """Whether a pair lacks a judgement of this person, if those who look at it give theirs."""
-        own = board.standings[column]
-        if person in own.by or own.is_decided or own.state == "conflict":
+        standing = board.standings[column]
+        if person in standing.by or standing.is_decided or standing.state == "conflict":
             return False
         # Of what is in doubt since a move, a file's grade is what is asked about.
-        by = frozenset[str]() if column in board.doubted_columns else own.by
-        return len(by.union(looking)) < (2 if board.twice[column] else 1)
+        people = frozenset[str]() if column in board.doubted_columns else standing.by
+        return len(people.union(looking)) < (2 if board.twice[column] else 1)
 
     def _is_late(self, person: str, board: Board, column: int) -> bool:
         return person in board.odd or person in board.standings[column].later
@@ -317,21 +314,21 @@ class Queue:
         current, run = self._at(person, besides)
         stays = False
         if top > 0:
-            alike = [uid for uid, own in best.items() if own >= _ENOUGH * top]
+            alike = [uid for uid, worth in best.items() if worth >= _ENOUGH * top]
             stays = run < _STAY and best.get(current, 0.0) > 0
         else:
             progress = {uid: self.boards[uid].progress for uid in best}
-            least = min(progress.values())
-            alike = [uid for uid, own in progress.items() if own == least]
-            if current in best and progress[current][0] == least[0]:
+            lowest = min(progress.values())
+            alike = [uid for uid, state in progress.items() if state == lowest]
+            if current in best and progress[current][0] == lowest[0]:
                 stays = run < _STAY or not self.boards[current].has_relevant
         if stays or current in alike:
             uid = current
         else:
-            uid = min(alike, key=lambda own: chance(person, own))
+            uid = min(alike, key=lambda uid: chance(person, uid))
         board, worths = self.boards[uid], self.boards[uid].worth
-        shown = self._open(person, board, board.first_columns, besides)
-        columns = [own for own in shown if worths[own] >= min(_ENOUGH * top, best[uid])]
+        columns_open = self._open(person, board, board.first_columns, besides)
+        columns = [n for n in columns_open if worths[n] >= min(_ENOUGH * top, best[uid])]
         return self._one_of(person, board, columns)
 
     def _at(self, person: str, besides: Sequence[Pair]) -> tuple[str, int]:
@@ -341,11 +338,11 @@ class Queue:
         What was drawn at random interrupts, and they go back to where they were.
         """
         history = self.state.history.get(person, ())
-        done = (own.question for own in reversed(history) if own.purpose != "random")
+        judged = (row.question for row in reversed(history) if row.purpose != "random")
         before = (pair[0] for pair in reversed(besides) if self.purpose(*pair) != "random")
-        questions = chain(before, done)
+        questions = chain(before, judged)
         current = next(questions, "")
-        return current, 1 + sum(1 for _ in takewhile(lambda own: own == current, questions))
+        return current, 1 + sum(1 for _ in takewhile(lambda uid: uid == current, questions))
 
     def _one_of(self, person: str, board: Board, columns: Iterable[int]) -> Pair:
         uid = board.question.uid
@@ -368,8 +365,10 @@ class Queue:
             for board in self._boards(question)
             for column in self._open(person, board, board.second_columns, besides)
         )
-        at, _ = self._at(person, besides)
-        return min(pairs, key=lambda own: (own[0] != at, chance(person, *own)), default=None)
+        current, _ = self._at(person, besides)
+        return min(
+            pairs, key=lambda pair: (pair[0] != current, chance(person, *pair)), default=None
+        )
 
     def _late(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
         """What they put off, the longest ago first."""

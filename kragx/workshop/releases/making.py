@@ -110,20 +110,24 @@ def ready(
     n_disputed = n_lowest = 0
     for question in state.open_questions():
         groups = of_question.get(question.uid, {})
-        said = {first: _said(state, question.uid, group, top) for first, group in groups.items()}
+        opinions = {
+            first: _said(state, question.uid, group, top) for first, group in groups.items()
+        }
         places = state.candidates.get(question.uid, {})
         judged = {
-            first for first, rows in said.items() if any(row.person in people for row in rows)
+            first for first, rows in opinions.items() if any(row.person in people for row in rows)
         }
-        settled = partial(is_settled, candidates=places, first=copies.first, judged=judged)
-        made = _made(question, said, documents, copies, top, allow_undecided, settled)
-        if isinstance(made, LeftOut):
-            left_out.append(made)
+        is_found = partial(is_settled, candidates=places, first=copies.first, judged=judged)
+        outcome = _made(question, opinions, documents, copies, top, allow_undecided, is_found)
+        if isinstance(outcome, LeftOut):
+            left_out.append(outcome)
         else:
-            queries.append(made)
-            undecided = [own for rows in said.values() if len(own := _grades(rows, top)) > 1]
+            queries.append(outcome)
+            undecided = [
+                grades for rows in opinions.values() if len(grades := _grades(rows, top)) > 1
+            ]
             n_lowest += sum(map(_is_relevant, undecided))
-            n_disputed += sum(not _is_relevant(own) for own in undecided)
+            n_disputed += sum(not _is_relevant(grades) for grades in undecided)
     n_moved = sum(gold.grade > 0 and is_doubt(gold) for query in queries for gold in query.gold)
     return Ready(tuple(queries), tuple(left_out), n_disputed, n_lowest, n_moved)
 
@@ -155,42 +159,45 @@ def _grades(rows: Sequence[Judgement], top: int) -> set[float | None]:
 
 def _made(
     question: Question,
-    said: Mapping[str, Sequence[Judgement]],
+    opinions: Mapping[str, Sequence[Judgement]],
     documents: Mapping[str, Doc],
     copies: Copies,
     top: int,
     allow_undecided: bool,
-    settled: Callable[..., bool],
+    is_found: Callable[..., bool],
 ) -> Query | LeftOut:
     """A question as a gold file holds it, or why it is not ready."""
 
     def without(reason: Reason, *documents: str) -> LeftOut:
         return LeftOut(question.uid, question.text, reason, documents)
 
-    of_each = {first: _grades(rows, top) for first, rows in said.items() if rows}
-    undecided = [first for first, own in of_each.items() if len(own) > 1]
+    of_each = {first: _grades(rows, top) for first, rows in opinions.items() if rows}
+    undecided = [first for first, grades_given in of_each.items() if len(grades_given) > 1]
     if undecided and not allow_undecided:
         return without("undecided", *undecided)
     disputed = [first for first in undecided if not _is_relevant(of_each[first])]
-    grades = {first: None if first in disputed else _lowest(own) for first, own in of_each.items()}
+    grades = {
+        first: None if first in disputed else _lowest(grades_given)
+        for first, grades_given in of_each.items()
+    }
     mender = Mender()
-    golds = [own for item in question.gold for own in gold_items(item, mender, strings=False)]
+    golds = [gold for item in question.gold for gold in gold_items(item, mender, strings=False)]
     golds = [gold for gold in golds if gold.id is None or copies.first(gold.id) not in grades]
     answers = {first for first, grade in grades.items() if grade}
     golds = [
         gold
         for gold in golds
-        if not (is_doubt(gold) and settled(gold, question.uid, relevant=answers))
+        if not (is_doubt(gold) and is_found(gold, question.uid, relevant=answers))
     ]
-    lost = []
+    missing = []
     for first, grade in grades.items():
         if grade is not None:
-            gold = _gold(first, grade, said[first], documents, copies)
+            gold = _gold(first, grade, opinions[first], documents, copies)
             golds += [] if gold is None else [gold]
-            lost += [first] if gold is None and grade > 0 else []
+            missing += [first] if gold is None and grade > 0 else []
     relevant = [gold.id or gold.text or "" for gold in golds if gold.grade > 0]
-    if lost:
-        return without("not in corpus", *lost)
+    if missing:
+        return without("not in corpus", *missing)
     if question.answerable is False and relevant:
         return without("contradiction", *relevant)
     if question.answerable is not False and not relevant:
@@ -241,9 +248,9 @@ def _gold(
                 metadata["evidence"] = [[first_place + a, first_place + b] for a, b in spans]
             text = text[start:end]
     others = [
-        Doc(own, (text if text in whole else whole) or None)
-        for own, whole in texts.items()
-        if own != document
+        Doc(member, (text if text in whole else whole) or None)
+        for member, whole in texts.items()
+        if member != document
     ]
     return Gold(document, text if text.strip() else None, grade, tuple(others), metadata)
 
@@ -251,7 +258,7 @@ def _gold(
 def _query(question: Question, golds: Sequence[Gold]) -> Query:
     metadata = dict(question.metadata)
     expected = metadata.pop("expected_doc_types", ())
-    own = {"difficulty": question.difficulty, "sources": list(question.sources) or None}
+    fields = {"difficulty": question.difficulty, "sources": list(question.sources) or None}
     return Query(
         question.uid,
         question.text,
@@ -260,7 +267,10 @@ def _query(question: Question, golds: Sequence[Gold]) -> Query:
         expected_doc_types=tuple(map(str, expected)),
         answerable=question.answerable,
         reference=question.reference,
-        metadata={**{name: value for name, value in own.items() if value is not None}, **metadata},
+        metadata={
+            **{name: value for name, value in fields.items() if value is not None},
+            **metadata,
+        },
     )
 
 
@@ -295,6 +305,6 @@ def shares(state: State) -> Iterator[Share]:
         if rows and question in open_uids:
             counts[rows[-1].person]["decided"] += 1
     for person in state.people.values():
-        if own := counts.get(person.uid):
-            numbers = (own[kind] for kind in ("grade", "unusable", "later", "decided"))
+        if by_kind := counts.get(person.uid):
+            numbers = (by_kind[kind] for kind in ("grade", "unusable", "later", "decided"))
             yield Share(person.name, person.role, *numbers)

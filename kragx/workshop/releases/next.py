@@ -126,24 +126,24 @@ class Next(Result):
     @property
     def lacks(self) -> tuple[str, ...]:
         """What it lacks, a sentence each."""
-        return tuple(own.text for own in self.lacking)
+        return tuple(lack.text for lack in self.lacking)
 
     @property
     def lacking(self) -> Iterator[Lack]:
         """What it lacks."""
-        counts = Counter(own.reason for own in self.content.left_out)
+        counts = Counter(question.reason for question in self.content.left_out)
         yield from (Lack(why, number) for why, number in counts.items())
-        gone = {own.query_id for own in self.diff.dropped} if self.diff else set()
-        again = sum(own.question in gone for own in self.content.left_out)
+        dropped = {change.query_id for change in self.diff.dropped} if self.diff else set()
+        n_again = sum(question.question in dropped for question in self.content.left_out)
         numbers = {
-            "again": (again, self.previous or ""),
+            "again": (n_again, self.previous or ""),
             "answers": (self.n_questions if self.is_ready and not self.n_gold else 0, ""),
             "disputed": (self.content.n_disputed, ""),
             "lowest": (self.content.n_lowest, ""),
             "moved": (self.content.n_moved, ""),
             "later": (sum(share.later for share in self.shares), ""),
         }
-        yield from (Lack(what, n, name) for what, (n, name) in numbers.items() if n)
+        yield from (Lack(kind, n, name) for kind, (n, name) in numbers.items() if n)
         if self.missing is not None:
             yield Lack("missing", name=self.missing)
 
@@ -166,16 +166,16 @@ def next_release(
     top = max(settings.scale)
     content = ready(state, workshop.documents, copies, top, allow_undecided=allow_undecided)
     rows = {row.version: row for row in state.releases}
-    there = dict(_files(folder))
-    version = max([0, *rows, *there]) + 1
+    files = dict(_files(folder))
+    version = max([0, *rows, *files]) + 1
     last = rows.get(max(rows, default=0))
     dataset = content.dataset(settings.name, f"v{version}") if content.queries else None
-    unwritten = last if last is not None and last.version not in there else None
+    unwritten = last if last is not None and last.version not in files else None
     if unwritten and dataset and unwritten.hash == dataset.content_hash:
         version = unwritten.version  # its writer was killed, or wrote it into another folder
         dataset, unwritten = replace(dataset, version=f"v{version}"), None
-    before = max((number for number in there if number < version), default=None)
-    previous = None if before is None else read_dataset(there[before])
+    before = max((number for number in files if number < version), default=None)
+    previous = None if before is None else read_dataset(files[before])
     return Next(
         version=version,
         dataset=dataset,

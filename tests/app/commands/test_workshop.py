@@ -117,8 +117,9 @@ def test_every_command_reads_what_the_folder_keeps_beside(shop, kragx, monkeypat
     with (shop / "workshop.yaml").open("a", encoding="utf-8") as file:
         file.write("database: '${SHOP_DATABASE}'\n")
     (shop / ".env").write_text(f"SHOP_DATABASE={shop / 'workshop.sqlite'}\n", "utf-8")
-    out = shop / "out.json"
-    exported = kragx("gold", "export", shop, "--form", "json", "--out", out)
+    out = shop / "out.jsonl"
+    exported = kragx("gold", "export", shop, "--form", "jsonl", "--out", out)
     assert exported.code == 0, exported.err
-    assert len(json.loads(out.read_text("utf-8"))["questions"]) == 1
+    records = map(json.loads, out.read_text("utf-8").splitlines())
+    assert [record["record"] for record in records].count("question") == 1
     assert "nothing new" in kragx("gold", "import", shop, out).out

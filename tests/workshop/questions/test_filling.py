@@ -45,8 +45,7 @@ def test_language(text, language):
         ("Gift cards expire.\nSo they do.", {}, None),
         ("Gift cards", {}, "Gift cards"),
         ("Do they expire?\nThey do.", {"title": "Do they expire?"}, None),
-        ("x.", {"title": "Case file: a dented box"}, "a dented box"),
-        ("배송.", {"title": "택배 분실 배상 안내"}, "택배 분실 배상"),
+        ("x.", {"title": "Case file: a dented box"}, "Case file: a dented box"),
         (
             "배송.",
             {"title": "유료로 고친 식기세척기가 다시 고장 난 사례"},
@@ -65,7 +64,7 @@ def test_language(text, language):
     ],
 )
 def test_heading(text, metadata, heading):
-    """The narrowest of the metadata, a Markdown heading or a first line, without its kind."""
+    """The narrowest of the metadata, a Markdown heading or a first line, without its number."""
     assert of(text, **metadata).values.get("heading") == heading
 
 

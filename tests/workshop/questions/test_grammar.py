@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import UsageError
-from kragx.workshop.questions.grammar import article, josa
+from kragx.workshop.questions.grammar import josa
 
 PAIRS = ("은/는", "이/가", "을/를", "과/와", "(으)로", "이랑/랑", "이라고/라고")
 
@@ -63,12 +63,3 @@ def test_no_pair(pair):
     """A single form is an error that shows how both are written."""
     with pytest.raises(UsageError, match="write both forms"):
         josa("환불", pair)
-
-
-def test_articles():
-    """By sound, not by letter."""
-    an = "an invoice, an hour, an honest, an heir, an SLA, an FAQ, an 8-day, an 80, an 18%, an 11th"
-    an += ", an umbrella, an uninsured, an urgent, an x-ray"
-    a = "a unit, a user, a European, a one-off, a UK, a USB, a fee, a 110, a 180, a house"
-    for right in f"{an}, {a}".split(", "):
-        assert article(right.split()[1]) == right

@@ -168,18 +168,8 @@ def test_needs():
             "{{ kind }}: {{ noun }}",
             "{% if metadata.kind == 'case' %}{{ noun }}{% endif %}",
         )
-        for made in make_questions(docs, templates(text, needs=["kind"]), 3).questions
+        for made in make_questions(docs, templates(text), 3).questions
     } == {("d1",)}
-
-
-def test_wordings():
-    """Of several wordings each comes in turn."""
-    mine = [Template("t", "a", "b", texts=["{{ noun }} here", "{{ noun }} there"])]
-    ends = [
-        made.text.split()[-1]
-        for made in make_questions(DOCS, mine, 4, most_per_template=4).questions
-    ]
-    assert ends == ["here", "there", "here", "there"]
 
 
 def test_most_leak():
@@ -300,7 +290,7 @@ def test_the_page(name):
         for doc, kind in zip(DOCS, ("case", "case", "faq"))
     ]
     texts = {made.text for made in make_questions(docs, shown, 4).questions}
-    assert "How do I return an invoice?" in texts
+    assert "How do I return the invoice?" in texts
     assert any(text.startswith("Did anybody win over the ") for text in texts)
 
 

@@ -1,0 +1,120 @@
+"""What stands in the workshop.yaml of a workshop's folder."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
+
+from kragx.data.validation import target_problems
+from kragx.data.yaml_text import Loader, yaml_problem
+from kragx.errors import ConfigError, nearest
+from kragx.plugins import with_variables
+from kragx.workshop.state.tables import USUAL
+
+Language = Literal["ko", "en"]
+
+
+def _anchored(path: Path, info: ValidationInfo) -> Path:
+    here: Path = (info.context or {})["here"]
+    return Path(os.path.normpath(here / path.expanduser()))
+
+
+_LocalPath = Annotated[Path, AfterValidator(_anchored)]
+
+
+def _real_targets(value: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    if problems := "; ".join(target_problems(value)):
+        raise ValueError(problems)
+    return value
+
+
+def _real_scale(value: dict[int, str]) -> dict[int, str]:
+    if sorted(value) != list(range(len(value))) or not 2 <= len(value) <= 10:
+        raise ValueError("grades are 0, 1, 2, ..., 2 to 10 of them, each with its words")
+    return value
+
+
+class Settings(BaseModel):
+    """What stands in workshop.yaml; relative paths start at its folder.
+
+    Attributes:
+        name: of the gold set.
+        language: of the guidelines' sample, and of the page in a browser of another language.
+        corpus: file or folder with the documents.
+        config: of `kragx run`, whose retrievers suggest documents; None for none.
+        database: the URL of a PostgreSQL database; None for the file beside it.
+        database_schema: of that database (``schema`` in the file).
+        scale: what each grade means.
+        targets: shares to be reached, by query_type and difficulty.
+        leak_target: the most that the set's mean word leak should be.
+        k: how many documents each retriever suggests.
+        twice: the share of pairs that go to a second person as well; 1 for all.
+        underline: whether people may have the question's words underlined in the passage.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    language: Language = "en"
+    corpus: _LocalPath
+    config: _LocalPath | None = None
+    database: str | None = None
+    database_schema: str = Field(default=USUAL, alias="schema", pattern="^[a-z_][a-z0-9_]{0,62}$")
+    scale: Annotated[dict[int, str], AfterValidator(_real_scale)]
+    targets: Annotated[dict[str, dict[str, float]], AfterValidator(_real_targets)] = Field(
+        default_factory=dict
+    )
+    leak_target: float | None = Field(default=None, ge=0, le=1)
+    k: int = Field(default=10, ge=1, le=1000)
+    twice: float = Field(default=0.2, ge=0, le=1)
+    underline: bool = True
+
+
+def settings_of(text: str, name: str, here: Path) -> Settings:
+    """The settings in a YAML text.
+
+    Raises:
+        ConfigError: all that is wrong with it.
+    """
+    try:
+        raw = yaml.load(text, Loader=Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(name, [yaml_problem(error)]) from None
+    if not isinstance(raw, dict):
+        raise ConfigError(name, ["a mapping with 'name', 'corpus' and 'scale' is expected"])
+    raw = {str(key): value for key, value in raw.items() if value is not None}
+    problems: list[str] = []
+    if isinstance(database := raw.get("database"), str):
+        raw["database"] = with_variables(database, lambda match: _variable(match[1], problems))
+    valid = [field.alias or key for key, field in Settings.model_fields.items()]
+    problems += [f"{key}: unknown key; {nearest(key, valid)}" for key in raw if key not in valid]
+    try:
+        settings = Settings.model_validate(
+            {key: value for key, value in raw.items() if key in valid}, context={"here": here}
+        )
+    except ValidationError as error:
+        raise ConfigError(name, [*problems, *_readable(error)]) from None
+    if problems:
+        raise ConfigError(name, problems)
+    return settings
+
+
+def _variable(name: str, problems: list[str]) -> str:
+    if name not in os.environ:
+        problems.append(f"database: the environment variable {name!r} is not set")
+    return os.environ.get(name, "")
+
+
+def _readable(error: ValidationError) -> Iterator[str]:
+    for detail in error.errors():
+        field = ".".join(str(part) for part in detail["loc"] if part != "[key]")
+        if detail["type"] == "missing":
+            yield f"{field}: missing; it is required"
+        else:
+            value = detail["input"]
+            value_text = "" if isinstance(value, (dict, list)) else f" ({value!r})"
+            message = detail["ctx"]["error"] if detail["type"] == "value_error" else detail["msg"]
+            yield f"{field}: {str(message)[:1].lower()}{str(message)[1:]}{value_text}"
