@@ -71,7 +71,7 @@ def tuning_figures(
 
 
 def _figure(tuning: Tuning, words: Mapping[str, str]) -> Figure | None:
-    mains = [curve for curve in tuning.curves if not curve.among]
+    mains = tuning.curves
     sized = [
         setting
         for setting in tuning.settings

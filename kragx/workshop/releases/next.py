@@ -133,7 +133,7 @@ class Next(Result):
         """What it lacks."""
         counts = Counter(own.reason for own in self.content.left_out)
         yield from (Lack(why, number) for why, number in counts.items())
-        gone = {own.query_id for own in self.diff.dropped} if self.diff else set()
+        gone = {own.query_id for own in self.diff.of("dropped")} if self.diff else set()
         again = sum(own.question in gone for own in self.content.left_out)
         numbers = {
             "again": (again, self.previous or ""),
