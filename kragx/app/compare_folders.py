@@ -150,11 +150,7 @@ def compare_folders(
         sides = [_Side.read(folder, settings, trust=trust) for folder in folders]
         for side in sides if not anyway else ():
             check_same_gold(side.results, sides[-1].results.dataset)
-        config = sides[-1].config
-        fields = (() if config is None else config.slices or ()) if slices is None else slices
-        statistics = _comparing(settings) if config is None else config.comparing
-        compared = _together if len(folders) > 2 else _changed
-        result = compared(sides, statistics, retrievers, _conditions(gates), fields, anyway=anyway)
+        result = _compared(sides, retrievers, _conditions(gates), slices, settings, anyway=anyway)
     records = {
         str(folder): side.record
         for folder, side in zip(folders, sides)
@@ -163,46 +159,39 @@ def compare_folders(
     return replace(result, records=records)
 
 
-def _together(
+def _compared(
     sides: Sequence[_Side],
-    statistics: Settings,
     retrievers: Sequence[str],
     gates: Mapping[str, list[str]],
-    slices: Sequence[str],
+    slices: Sequence[str] | None,
+    settings: Sequence[str],
     *,
     anyway: bool,
 ) -> Compared:
-    """Several folders, the best retriever first."""
-    results = [side.results for side in sides]
-    conditions = read_gates(gates, _profile(sides[-1]), "--gate")
-    if any(gate.than == "earlier" for gate in conditions):
-        raise UsageError(
-            "--gate: of more than two folders none is the earlier one",
-            remedy="name two folders, or set each against the best: no worse than baseline by 0.02",
-        )
-    comparisons = best_first(
-        results, statistics, retrievers=retrievers, slices=slices, anyway=anyway
-    )
-    return Compared((), check_gates(conditions, comparisons), comparisons=comparisons)
-
-
-def _changed(
-    sides: Sequence[_Side],
-    statistics: Settings,
-    retrievers: Sequence[str],
-    gates: Mapping[str, list[str]],
-    slices: Sequence[str],
-    *,
-    anyway: bool,
-) -> Compared:
-    """A folder set against an earlier one, or two retrievers of one folder."""
+    """Several folders, the best retriever first; or one set against an earlier one, or itself."""
     before, after, config = sides[0].results, sides[-1].results, sides[-1].config
+    statistics = _comparing(settings) if config is None else config.comparing
+    if slices is None:
+        slices = () if config is None else config.slices or ()
+    profile = _profile(sides[-1])
+    conditions = read_gates(gates, profile, "--gate")
+    if len(sides) > 2:
+        if any(gate.than == "earlier" for gate in conditions):
+            raise UsageError(
+                "--gate: of more than two folders none is the earlier one",
+                remedy="name two folders, or set each against the best: no worse than baseline by "
+                "0.02",
+            )
+        results = [side.results for side in sides]
+        together = best_first(
+            results, statistics, retrievers=retrievers, slices=slices, anyway=anyway
+        )
+        return Compared((), check_gates(conditions, together), comparisons=together)
     changed = changes(
         before, after, statistics, retrievers=retrievers, slices=slices, anyway=anyway
     )
-    profile = _profile(sides[-1])
-    own = {} if len(sides) < 2 or config is None else config.gates or {}
-    conditions = (*read_gates(own, profile), *read_gates(gates, profile, "--gate"))
+    if len(sides) > 1 and config is not None:
+        conditions = (*read_gates(config.gates or {}, profile), *conditions)
     if not conditions:
         return Compared(changed, ())
     comparisons = compare_by_matcher(
@@ -214,8 +203,8 @@ def _changed(
         anyway=anyway,
     )
     looked_at = {change.retriever for change in changed} if retrievers else set(after.retrievers)
-    results = check_gates(conditions, comparisons, changed)
-    return Compared(changed, tuple(result for result in results if result.retriever in looked_at))
+    outcomes = check_gates(conditions, comparisons, changed)
+    return Compared(changed, tuple(own for own in outcomes if own.retriever in looked_at))
 
 
 def _profile(side: _Side) -> Profile:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from kragx.app.folder.tables import is_scored
 from kragx.comparison.history import History, PastRun
 from kragx.data.formats.jsonl import read_object
 from kragx.errors import DataError, KragxError, UsageError
+from kragx.printing import phrase
 from kragx.report.record import UNFINISHED
 
 REPORT = "report.json"
@@ -28,7 +28,6 @@ def history(
     *,
     metrics: Sequence[str] = (),
     since: str | None = None,
-    every_metric: bool = False,
 ) -> History:
     """The history of the runs below a folder.
 
@@ -37,9 +36,8 @@ def history(
 
     Args:
         results: a folder of folders that `kragx run` has written, at any depth up to four.
-        metrics: to look at; none for the newest run's first.
+        metrics: to look at; none for all of the newest run.
         since: a day (``2026-01-31``), or a time as ISO 8601; of UTC unless it says otherwise.
-        every_metric: look at all metrics of the newest run, if none is named.
 
     Raises:
         DataError: there is no such folder.
@@ -58,44 +56,26 @@ def history(
             skipped[name] = problem.removeprefix(f"{folder}: ")
             continue
         if digest in runs:
-            run = replace(runs[digest], copies=(*runs[digest].copies, name))
-        runs[digest] = run
+            skipped[name] = phrase("the same run as {name}", name=runs[digest].name)
+        else:
+            runs[digest] = run
     return History.of(
         runs.values(),
         metrics=metrics,
         since=None if since is None else _time(since),
         skipped=skipped,
-        every_metric=every_metric,
     )
 
 
 def _folders(results: Path) -> Iterator[Path]:
-    """Folders that runs have written or begun, and of the others the outermost without any."""
-    if _is_run(results):
-        yield results
-        return
-    for folder in _inside(results):
-        below = list(_runs(folder, _DEEPEST))
-        yield from below or [folder]
-
-
-def _runs(folder: Path, depth: int) -> Iterator[Path]:
-    if _is_run(folder):
-        yield folder
-    elif depth > 1:
-        for inner in _inside(folder):
-            yield from _runs(inner, depth - 1)
-
-
-def _inside(folder: Path) -> list[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(
-                entry.name for entry in entries if entry.is_dir() and entry.name[0] != "."
-            )
-    except OSError:
-        return []
-    return [folder / name for name in names]
+    """Folders that runs have written or begun, and those beside them that hold none."""
+    for path, names, _ in os.walk(results):
+        folder = Path(path)
+        depth = len(folder.relative_to(results).parts)
+        names[:] = sorted(name for name in names if name[0] != "." and depth < _DEEPEST)
+        if _is_run(folder) or (depth and not names):
+            names.clear()
+            yield folder
 
 
 def _is_run(folder: Path) -> bool:

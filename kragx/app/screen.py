@@ -81,7 +81,7 @@ def screen(
                     text = phrase("under {match}: {said}", match=visible(own.match), said=line.text)
                     yield replace(line, text=text)
     yield from (part for part in gates_parts(gates) if isinstance(part, Line))
-    broken = [line.text for result in failed(gates) for line in result.describe()]
+    broken = [result.text for result in failed(gates)]
     supported = [line.text for line in advice if line.supported]
     slices = [_slices(comparison, field) for field in comparison.fields_told[:LINES]]
     yield from _items(_first(broken))
@@ -211,7 +211,7 @@ def _change(change: Change) -> str:
     return phrase(
         "{retriever}: {difference}; queries: {n_better} better, {n_worse} worse",
         retriever=change.retriever,
-        difference=joined(" ", (line.text for line in first.describe())),
+        difference=first.sentence,
         n_better=change.n_better,
         n_worse=change.n_worse,
     )

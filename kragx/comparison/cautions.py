@@ -27,48 +27,36 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
     metric = comparison.primary
     # The gold set and the matcher are everybody's; where texts are misread differs.
     for own in scores:
-        if texts := [*siblings_remarks(own.counts, own.match)]:
-            yield Caution("siblings", texts[0], own.counts[SIBLINGS])
+        if remarks := [*siblings_remarks(own.counts, own.match)]:
+            yield Caution("siblings", remarks[0], own.counts[SIBLINGS])
             break
     is_told = len(comparison.retrievers) < 2  # the verdict is about who failed
     if failures := [failure for failure in comparison.failures if failure.tolerated or not is_told]:
-        yield Caution(
-            "failed",
-            joined(
-                "; ",
-                (
-                    phrase(
-                        "{retriever} {failed}, which score as empty lists"
-                        if own.tolerated
-                        else "{retriever} {failed}, so it is not comparable",
-                        retriever=own.retriever,
-                        failed=own.text,
-                    )
-                    for own in failures
-                ),
-            ),
-            {own.retriever: own.n_failed for own in failures},
-        )
+        texts = [
+            phrase(
+                "{retriever} {failed}, which score as empty lists"
+                if own.tolerated
+                else "{retriever} {failed}, so it is not comparable",
+                retriever=own.retriever,
+                failed=own.text,
+            )
+            for own in failures
+        ]
+        n_failed = {own.retriever: own.n_failed for own in failures}
+        yield Caution("failed", joined("; ", texts), n_failed)
     bounds = {score.name: score.bounds[metric] for score in scores if metric in score.bounds}
     if bounds:
+        ranges = [
+            phrase("{low} to {high} ({name})", low=number(low), high=number(high), name=name)
+            for name, (low, high) in bounds.items()
+        ]
+        text = phrase(
+            "judgements are missing, and once they are known {metric} may be {ranges}",
+            metric=metric,
+            ranges=listed(ranges),
+        )
         yield Caution(
-            "missing_judgements",
-            phrase(
-                "judgements are missing, and once they are known {metric} may be {ranges}",
-                metric=metric,
-                ranges=listed(
-                    [
-                        phrase(
-                            "{low} to {high} ({name})",
-                            low=number(low),
-                            high=number(high),
-                            name=name,
-                        )
-                        for name, (low, high) in bounds.items()
-                    ]
-                ),
-            ),
-            {name: list(ends) for name, ends in bounds.items()},
+            "missing_judgements", text, {name: list(ends) for name, ends in bounds.items()}
         )
     apart = {own.name: n for own in scores if (n := own.counts.get(APART))}
     if apart:
@@ -85,5 +73,5 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         for order in comparison.orders
         if order.metric == metric and comparison.best in order.involved
     ]
-    if turned and comparison.leader is not None and (text := orders_warning(comparison.orders)):
-        yield Caution("threshold", text, {"metric": metric, "led_by": turned[0].led_by})
+    if turned and comparison.leader is not None and (warned := orders_warning(comparison.orders)):
+        yield Caution("threshold", warned, {"metric": metric, "led_by": turned[0].led_by})

@@ -6,16 +6,16 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from typing_extensions import Unpack
 
 from kragx.comparison.columns import taken
-from kragx.comparison.compare_retrievers import Draft, settled
+from kragx.comparison.compare_retrievers import Draft, Options, settled
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.view import Difference
 from kragx.data import GoldDataset
-from kragx.data.gold_diff import GoldDiff
 from kragx.errors import UsageError
 from kragx.metrics import Bools, Floats, known_metric
 from kragx.plain import HIDDEN, plain
@@ -44,7 +44,7 @@ LISTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class QueryChange(Result):
+class QueryChange:
     """A query whose values changed.
 
     Attributes:
@@ -61,10 +61,6 @@ class QueryChange(Result):
     after: Mapping[str, float | None]
     by: float
     overall: float = field(metadata=HIDDEN)
-
-    def describe(self) -> Iterator[Line]:
-        """The first metrics that changed, before and after."""
-        yield Line(f"{visible(self.query_id)}: {self.values_text()}")
 
     def values_text(self, most: int = 3) -> str:
         """The first metrics that changed, before and after."""
@@ -228,8 +224,7 @@ def changes(
     settings: Settings,
     *,
     retrievers: Sequence[str] = (),
-    slices: Sequence[str] = (),
-    anyway: bool = False,
+    **options: Unpack[Options],
 ) -> tuple[Change, ...]:
     """Set each retriever of `new` against the same one of `old`, matcher by matcher.
 
@@ -241,39 +236,33 @@ def changes(
         settings: of the statistics.
         retrievers: one to look at alone; or two: the one of `old`, and the one of `new` that is set
             against it. None for all that both have.
-        slices: fields to compare within.
-        anyway: compare what cannot be compared, and say so.
+        options: as for `compare_scores`.
 
     Raises:
         UsageError: nothing corresponds, or the results cannot be compared.
     """
-    pairs: list[tuple[str, list[RetrieverScores]]] = []
+    names: list[str] = []
+    pairs: list[list[RetrieverScores]] = []
     drafts: list[Draft] = []
-    diffs: dict[tuple[str, str], GoldDiff] = {}  # the same two sets for every retriever
+    options["dataset"] = new.dataset
+    options["diffs"] = {}  # the same two sets for every retriever
     for before, after in _pairs(old, new, retrievers):
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)
         pair = [
             replace(side, name=label, match=after.match)
             for side, label in zip((before, after), labels)
         ]
+        options["baseline"] = labels[0]
         try:
-            drafts.append(
-                Draft.of(
-                    pair,
-                    settings,
-                    baseline=labels[0],
-                    slices=slices,
-                    dataset=new.dataset,
-                    anyway=anyway,
-                    diffs=diffs,
-                )
-            )
+            drafts.append(Draft.of(pair, settings, **options))
         except UsageError as error:
             raise error.within(path=after.name) from None
-        pairs.append((after.name, pair))
+        names.append(after.name)
+        pairs.append(pair)
+    texts = [own.dataset for own in (old, new) if own.dataset is not None]
     return tuple(
-        Change(name, comparison, **_turned(pair, comparison, (old.dataset, new.dataset)))
-        for (name, pair), comparison in zip(pairs, settled(drafts))
+        Change(name, comparison, **_turned(pair, comparison, texts))
+        for name, pair, comparison in zip(names, pairs, settled(drafts))
     )
 
 
@@ -312,20 +301,20 @@ def _pairs(
 
 
 def _turned(
-    pair: Sequence[RetrieverScores], comparison: Comparison, datasets: Sequence[GoldDataset | None]
+    pair: Sequence[RetrieverScores], comparison: Comparison, datasets: Sequence[GoldDataset]
 ) -> dict[str, Any]:
     """How many queries got better and worse, and those that changed most, as `Change` has them."""
-    better = comparison.better
+    better, ids = comparison.better, comparison.query_ids
+    # A question that failed is no change for the worse.
     metrics = [
         metric
-        for metric in comparison.metrics
+        for metric in (() if comparison.not_comparable else comparison.metrics)
         if better[metric] != "neither" and _bounded(pair, metric)
     ]
-    first, overall = np.zeros((2, comparison.n_queries))
+    first, overall = np.zeros((2, len(ids)))
     moved: dict[str, Bools] = {}
-    # A question that failed is no change for the worse.
-    for metric in () if comparison.not_comparable else metrics:
-        before, after = _both(pair, comparison, metric)
+    for metric in metrics:
+        before, after = _both(pair, ids, metric)
         sign = -1.0 if better[metric] == "lower" else 1.0
         gains = np.nan_to_num(after - before) * sign
         moved[metric] = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
@@ -339,44 +328,30 @@ def _turned(
         rows = np.flatnonzero(sign * ways > 0)
         turned[f"n_{name}"] = len(rows)
         most = rows[np.lexsort((-sign * overall[rows], -sign * first[rows]))][:LISTED]
-        values = {
-            metric: (own[most], *(column[most] for column in _both(pair, comparison, metric)))
-            for metric, own in (moved if most.size else {}).items()
-        }
+        sides: list[list[dict[str, float | None]]] = [[{} for _ in most] for _ in pair]
+        for metric, has_moved in moved.items() if most.size else ():
+            for side, values in zip(sides, _both(pair, ids, metric)):
+                for place in np.flatnonzero(has_moved[most]).tolist():
+                    side[place][metric] = plain(values[most[place]])
         turned[name] = tuple(
             QueryChange(
                 query_id,
-                next(
-                    (
-                        dataset[query_id].text
-                        for dataset in datasets
-                        if dataset and query_id in dataset
-                    ),
-                    None,
-                ),
-                before={
-                    metric: plain(value[1][at]) for metric, value in values.items() if value[0][at]
-                },
-                after={
-                    metric: plain(columns[2][at])
-                    for metric, columns in values.items()
-                    if columns[0][at]
-                },
+                next((gold[query_id].text for gold in datasets if query_id in gold), None),
+                before,
+                after,
                 by=float(first[row]),
                 overall=float(overall[row]),
             )
-            for at, (row, query_id) in enumerate(
-                zip(most.tolist(), taken(comparison.query_ids, most))
-            )
+            for row, query_id, before, after in zip(most.tolist(), taken(ids, most), *sides)
         )
     return turned
 
 
 def _both(
-    pair: Sequence[RetrieverScores], comparison: Comparison, metric: str
+    pair: Sequence[RetrieverScores], query_ids: Sequence[str], metric: str
 ) -> tuple[Floats, Floats]:
     """The values of a metric before and after, of the queries that are compared."""
-    before, after = (side.table([metric], comparison.query_ids)[:, 0] for side in pair)
+    before, after = (side.table([metric], query_ids)[:, 0] for side in pair)
     return before, after
 
 

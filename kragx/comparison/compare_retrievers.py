@@ -8,6 +8,7 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
+from typing_extensions import TypedDict, Unpack
 
 from kragx.comparison.cautions import cautions as could_turn
 from kragx.comparison.columns import taken
@@ -21,7 +22,7 @@ from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
-from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
+from kragx.comparison.statistics import CONFIDENCE, GROUPS, MANY, RESAMPLES, SEED, Family, Rows
 from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
@@ -100,27 +101,23 @@ def compare(
     )
 
 
+class Options(TypedDict, total=False):
+    """What is compared, as of `compare`."""
+
+    baseline: str | None
+    metrics: Sequence[str] | None
+    slices: Sequence[str]
+    dataset: GoldDataset | None
+    anyway: bool
+    diffs: dict[tuple[str, str], GoldDiff]
+    """As for `gold_versions`."""
+
+
 def compare_scores(
-    scores: Sequence[RetrieverScores],
-    settings: Settings,
-    *,
-    baseline: str | None = None,
-    metrics: Sequence[str] | None = None,
-    slices: Sequence[str] = (),
-    dataset: GoldDataset | None = None,
-    anyway: bool = False,
+    scores: Sequence[RetrieverScores], settings: Settings, **options: Unpack[Options]
 ) -> Comparison:
     """`compare` for scores that may come from an earlier report."""
-    draft = Draft.of(
-        scores,
-        settings,
-        baseline=baseline,
-        metrics=metrics,
-        slices=slices,
-        dataset=dataset,
-        anyway=anyway,
-    )
-    return settled([draft])[0]
+    return settled([Draft.of(scores, settings, **options)])[0]
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,7 @@ class Draft:
         anyway: bool = False,
         diffs: dict[tuple[str, str], GoldDiff] | None = None,
     ) -> Draft:
-        """As for `compare_scores`; `diffs` as for `gold_versions`."""
+        """As for `compare_scores`, by the names of `Options`."""
         names = [score.name for score in scores]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
@@ -241,31 +238,16 @@ def settled(drafts: Sequence[Draft]) -> tuple[Comparison, ...]:
 
 
 def compare_by_matcher(
-    scores: Iterable[RetrieverScores],
-    settings: Settings,
-    *,
-    baseline: str | None = None,
-    slices: Sequence[str] = (),
-    dataset: GoldDataset | None = None,
-    anyway: bool = False,
+    scores: Iterable[RetrieverScores], settings: Settings, **options: Unpack[Options]
 ) -> tuple[Comparison, ...]:
     """The retrievers compared, once for each matcher, in the order in which these come up.
 
     Each matcher's verdict is a question of its own; all else is one family.
     """
-    of_all = list(scores)
-    drafts = [
-        Draft.of(
-            [score for score in of_all if score.match == match],
-            settings,
-            baseline=baseline,
-            slices=slices,
-            dataset=dataset,
-            anyway=anyway,
-        )
-        for match in dict.fromkeys(score.match for score in of_all)
-    ]
-    return settled(drafts)
+    of_match: dict[str, list[RetrieverScores]] = {}
+    for score in scores:
+        of_match.setdefault(score.match, []).append(score)
+    return settled([Draft.of(group, settings, **options) for group in of_match.values()])
 
 
 def _versions(
@@ -324,9 +306,10 @@ def _cautions(
         yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
     if comparison.n_queries > MANY:
         yield phrase(
-            "of more than {most:,} queries p comes from the normal distribution, not from random "
-            "signs for each of them",
+            "of more than {most:,} queries p comes from random signs of {groups:,} groups, not of "
+            "each of them",
             most=MANY,
+            groups=GROUPS,
         )
     if too_few := too_few_questions(comparison):
         yield too_few.text

@@ -121,9 +121,9 @@ class Recommendation(Result):
     """One sentence or two of advice.
 
     Attributes:
-        kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``, ``equal``,
+        kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``,
             ``cost``, ``routing``, ``no_routing``, ``weak_slice``, ``small_slices``, ``unfound``,
-            ``combination``, ``reranking``, ``saturated``.
+            ``combination``, ``reranking``.
         text: as people read it.
         supported: whether the data carries it; False for what it does not say.
         values: the numbers and names in it.

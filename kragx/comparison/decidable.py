@@ -82,14 +82,12 @@ class TooFew:
     @property
     def text(self) -> str:
         """What a reader must know, in a sentence."""
-        if self.needed is None:
-            remedy = phrase(
-                "no p of {n} resamples is small enough, so raise 'resamples'", n=self.resamples
-            )
-        else:
-            remedy = phrase(
-                "{n} questions can, if all of them agree; some fifty are a start", n=self.needed
-            )
+        remedy = phrase(
+            "no p of {n} resamples is small enough, so raise 'resamples'"
+            if self.needed is None
+            else "{n} questions can, if all of them agree; some fifty are a start",
+            n=self.resamples if self.needed is None else self.needed,
+        )
         return phrase(
             "differences between retrievers cannot be decided with 1 question: the least p that "
             "they can reach is {p}; {remedy}"

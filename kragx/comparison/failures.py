@@ -63,43 +63,44 @@ class Failures(Result):
         return self.n_failed > self.max_failed * self.n_queries + _SLACK
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it returned nothing, and that is what is wrong with it."""
+        return self.nothing and not self.failed
+
+    @property
     def text(self) -> str:
         """On how many questions, as it goes on after the retriever's name."""
-        if self.nothing and not self.failed:
-            return phrase("returned nothing for any of {of} questions", of=self.n_queries)
-        return phrase("failed on {n} of {of} questions", n=self.n_failed, of=self.n_queries)
+        return phrase(
+            "returned nothing for any of {of} questions"
+            if self.is_empty
+            else "failed on {n} of {of} questions",
+            n=self.n_failed,
+            of=self.n_queries,
+        )
 
     @property
     def count(self) -> str:
         """The same in a cell of a table."""
-        if self.nothing and not self.failed:
+        if self.is_empty:
             return phrase("returned nothing")
         return phrase("{n} of {of}", n=self.n_failed, of=self.n_queries)
 
     def describe(self) -> Iterator[Line]:
         """What that means for its numbers, and the first failure."""
-        if self.nothing and not self.failed:
-            yield warning(
-                phrase(
-                    "{retriever} {failed}, so it is not comparable; see whether its store is "
-                    "empty, or a filter or limit leaves nothing",
-                    retriever=self.retriever,
-                    failed=self.text,
-                )
-            )
-            return
         quoted = visible(self.first)
-        first = quoted if len(quoted) <= _QUOTED else f"{quoted[:_QUOTED]}…"
         yield warning(
             phrase(
-                "{retriever} {failed}, which score as empty lists; the first: {first}"
+                "{retriever} {failed}, so it is not comparable; see whether its store is empty, or "
+                "a filter or limit leaves nothing"
+                if self.is_empty
+                else "{retriever} {failed}, which score as empty lists; the first: {first}"
                 if self.tolerated
                 else "{retriever} {failed}, so it is not comparable (max_failed is "
                 "{max_failed:g}); the first: {first}",
                 retriever=self.retriever,
                 failed=self.text,
                 max_failed=self.max_failed,
-                first=first,
+                first=quoted if len(quoted) <= _QUOTED else f"{quoted[:_QUOTED]}…",
             )
         )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kragx.comparison.statistics import NO_FAMILY, Family
-from kragx.metrics import Floats, known_metric
+from kragx.metrics import Floats, Ints, known_metric
 from kragx.printing import joined, phrase
 
 FIRST, OTHERS, TIMES = range(3)
@@ -80,10 +80,9 @@ class Families:
             Family.of(each.times for each in own),
         )
 
-    def numbered(self) -> Sequence[Family]:
-        """By `FIRST`, `OTHERS` and `TIMES`."""
-        return self.first, self.others, self.times
-
-    def adjusted(self, family: int, p: Floats, z: Floats) -> Floats:
-        """The p of tests of a family, corrected over it."""
-        return self.numbered()[family].adjusted(p, z)
+    def adjusted(self, of: Ints, p: Floats, z: Floats) -> Floats:
+        """The p of tests, each corrected over its family: `FIRST`, `OTHERS` or `TIMES`."""
+        adjusted = p.copy()
+        for number, family in enumerate((self.first, self.others, self.times)):
+            adjusted[of == number] = family.adjusted(p[of == number], z[of == number])
+        return adjusted

@@ -191,9 +191,8 @@ class _Block:
 
     def _of_failures(self, name: str, text: object) -> Gate | None:
         """A number is the most that may fail."""
-        if isinstance(text, (int, float)) and not isinstance(text, bool):
-            text = f"<= {text}"
-        gate = self._gate(name, text)
+        is_number = isinstance(text, (int, float)) and not isinstance(text, bool)
+        gate = self._gate(name, f"<= {text}" if is_number else text)
         if gate is None or gate.surely or gate.than or gate.sign not in ("<=", "<"):
             return None
         return gate if 0 <= gate.bound <= (1 if name == "max_failed" else inf) else None

@@ -68,19 +68,21 @@ class GateResult(Result):
         """The slice, as people read it; empty for all queries."""
         return "{field} = {value}".format(**self.slice) if self.slice else ""
 
-    def describe(self) -> Iterator[Line]:
+    @property
+    def text(self) -> str:
         """The gate, whom it concerns, and what was found."""
-        under = ", ".join(filter(None, (self.match, self.where)))
-        yield Line(
-            phrase(
-                "{metric} {condition}: {retriever} ({under}): {said}",
-                metric=self.metric,
-                condition=self.condition,
-                retriever=self.retriever,
-                under=under,
-                said=self.said,
-            )
+        return phrase(
+            "{metric} {condition}: {retriever} ({under}): {said}",
+            metric=self.metric,
+            condition=self.condition,
+            retriever=self.retriever,
+            under=", ".join(filter(None, (self.match, self.where))),
+            said=self.said,
         )
+
+    def describe(self) -> Iterator[Line]:
+        """The same as a line."""
+        yield Line(self.text)
 
 
 def gates_table(results: Sequence[GateResult]) -> Table:
@@ -240,33 +242,36 @@ Outcome = tuple[float | None, bool, str]
 """What was looked at, whether it passes, and what to say of it."""
 
 
+def _no(said: str) -> Outcome:
+    """What does not pass, as there is no value."""
+    return None, False, said
+
+
 def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change]) -> Outcome:
     for change in earlier:
         comparison = change.comparison
         if (change.retriever, comparison.match) == (name, match):
             if gate.metric not in comparison.metrics:
-                said = phrase("the earlier results lack {metric}", metric=gate.metric)
-                return None, False, said
-            lost = _lost(comparison)
-            if change.before in lost:
-                failed = lost[change.before]
-                said = phrase("not comparable: in the earlier results it {failed}", failed=failed)
-                return None, False, said
+                return _no(phrase("the earlier results lack {metric}", metric=gate.metric))
+            if failed := _lost(comparison).get(change.before):
+                return _no(
+                    phrase("not comparable: in the earlier results it {failed}", failed=failed)
+                )
             return _in(gate, change.after, comparison)
     if gate.retriever is None:
         # A retriever that is new has nothing that it could be worse than.
         return None, True, phrase("new: not in earlier")
-    return None, False, phrase("the earlier results lack this retriever")
+    return _no(phrase("the earlier results lack this retriever"))
 
 
 def _not_comparable(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
     """What becomes of a gate where a retriever, or the one it is set against, is no result."""
     lost = _lost(comparison)
     if name in lost:
-        return None, False, phrase("not comparable: it {failed}", failed=lost[name])
+        return _no(phrase("not comparable: it {failed}", failed=lost[name]))
     if gate.than == "baseline" and comparison.baseline in lost:
         failed = lost[comparison.baseline]
-        return None, False, phrase("not comparable: the baseline {failed}", failed=failed)
+        return _no(phrase("not comparable: the baseline {failed}", failed=failed))
     return None
 
 
@@ -283,14 +288,14 @@ def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
         return None
     view = _view(gate, comparison)
     if isinstance(view, str):
-        return None, False, view
+        return _no(view)
     query_ids = view.query_ids if isinstance(view, Slice) else None
     own = next((failure for failure in comparison.failures if failure.retriever == name), None)
-    if own is None:
-        n_failed = 0
-    else:
-        n_failed = own.n_failed if query_ids is None else len(own.query_ids.intersection(query_ids))
-    n = view.n if own is None or query_ids is not None else own.n_queries
+    n, n_failed = view.n, 0
+    if own is not None and query_ids is None:
+        n, n_failed = own.n_queries, own.n_failed
+    elif own is not None:
+        n_failed = len(own.query_ids.intersection(query_ids or ()))
     value = n_failed if gate.metric == "n_failed" else n_failed / max(n, 1)
     said = phrase("{n} of {of} questions failed", n=n_failed, of=n)
     return value, gate.limit("lower").holds(value), said
@@ -311,11 +316,11 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     """A gate held against one retriever of a comparison."""
     view = _view(gate, comparison)
     if isinstance(view, str):
-        return None, False, view
+        return _no(view)
     mean, difference = view.means[name][gate.metric], view.difference(gate.metric, name)
     measured = mean if gate.than is None else difference
     if measured is None or measured.value is None:
-        return None, False, phrase("no value: it could not be computed for any query here")
+        return _no(phrase("no value: it could not be computed for any query here"))
     limit = gate.limit(comparison.better[gate.metric])
     value = measured.value
     shown = (
@@ -330,7 +335,7 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
         return value, limit.holds(value), shown if gate.than is None else by_point
     sure = measured.sure_low if limit.upwards else measured.sure_high
     if sure is None:
-        return None, False, joined("; ", [shown, _NO_EVIDENCE])
+        return _no(joined("; ", [shown, _NO_EVIDENCE]))
     form = number if gate.than is None else signed
     surely = phrase(
         "surely at least {value}" if limit.upwards else "surely at most {value}", value=form(sure)

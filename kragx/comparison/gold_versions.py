@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,20 +18,17 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class GoldVersions(Result):
-    """Two states of a gold set, whose results are compared.
+    """Two states of a gold set, whose results are compared: what a `GoldDiff` means for them.
 
     Attributes:
         earlier, later: name, version and content hash of each.
         n_same: the questions of both on which numbers mean the same.
-        n_moved: those of them whose gold is the same text in other chunks, or under other ids.
-        n_ids: of `changed` those whose gold is the same text under other ids, which the matcher
-            compares, and no record of a move says that these are the same chunks.
         changed: the questions that both have on which numbers do not mean the same.
         only_earlier, only_later: the questions that only one has.
-        n_judged: questions that differ in documents of grade 0 alone, which `judged` alone reads.
         left_out: whether only those that are the same are compared.
-        n_other_ids: questions that both ask, the later under another id: ids that are numbers of
-            lines become others where a line is put in between.
+        n_moved: those that are the same whose gold is in other chunks, or under other ids.
+        n_ids: of `changed` those whose gold is the same text under other ids, which the matcher
+            compares, and no record of a move says that these are the same chunks.
     """
 
     earlier: Mapping[str, Any]
@@ -41,11 +37,9 @@ class GoldVersions(Result):
     changed: tuple[str, ...]
     only_earlier: tuple[str, ...]
     only_later: tuple[str, ...]
-    n_judged: int = 0
     left_out: bool = True
     n_moved: int = 0
     n_ids: int = 0
-    n_other_ids: int = 0
     differing: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
 
     @classmethod
@@ -58,30 +52,22 @@ class GoldVersions(Result):
             compares_ids: whether the matcher does: then gold with the same text under another id
                 is other gold, unless a move has recorded where it went.
         """
-        kinds = Counter(question.kind for question in diff.questions)
-        n_ids = kinds["ids"] if compares_ids else 0
-        differing = [
-            difference for difference in diff.differing if difference.kind == "gold" or compares_ids
-        ]
-
-        def ids(state: str) -> tuple[str, ...]:
-            return tuple(
-                difference.query_id for difference in differing if difference.state == state
-            )
-
+        n_ids = diff.kinds.get("ids", 0)
+        n_alike = 0 if compares_ids else n_ids
+        ids: dict[str, list[str]] = {"changed": [], "dropped": [], "added": []}
+        for question in diff.differing(compares_ids=compares_ids):
+            ids[question.state].append(question.query_id)
         return cls(
             diff.old,
             diff.new,
-            diff.n_same + kinds["ids"] - n_ids,
-            ids("changed"),
-            ids("dropped"),
-            ids("added"),
-            kinds["judged"],
-            left_out,
-            kinds["moved"] + kinds["ids"] - n_ids,
-            n_ids,
-            _n_other_ids(diff),
-            frozenset(difference.query_id for difference in differing),
+            diff.n_same + n_alike,
+            tuple(ids["changed"]),
+            tuple(ids["dropped"]),
+            tuple(ids["added"]),
+            left_out=left_out,
+            n_moved=diff.kinds.get("moved", 0) + n_alike,
+            n_ids=n_ids - n_alike,
+            differing=frozenset().union(*ids.values()),
         )
 
     @property
@@ -92,75 +78,51 @@ class GoldVersions(Result):
     @property
     def text(self) -> str:
         """What a reader must know, in a sentence."""
-        named = self.named
-        kinds = (
+        n, ids = len(self.named), [*map(visible, self.named)]
+        counts = (
             phrase("{n} changed", n=len(self.changed)) if self.changed else "",
             phrase("{n} only in the later", n=len(self.only_later)) if self.only_later else "",
             phrase("{n} only in the earlier", n=len(self.only_earlier))
             if self.only_earlier
             else "",
         )
-        shown = [*map(visible, named)]
-        questions = listed(shown, NAMED) if len(named) > NAMED else joined(", ", shown)
-        counts = joined(", ", kinds)
         which = phrase(
             "1 question is not the same ({counts}: {questions})"
-            if len(named) == 1
+            if n == 1
             else "{n} questions are not the same ({counts}: {questions})",
-            n=len(named),
-            counts=counts,
-            questions=questions,
+            n=n,
+            counts=joined(", ", counts),
+            questions=listed(ids, NAMED) if n > NAMED else joined(", ", ids),
         )
-        if not named:
-            end = phrase("no question differs in what metrics read")
-        elif not self.n_same:
-            end = phrase("{which}, none is the same", which=which)
-        elif self.left_out:
-            end = phrase(
-                "{which}, left out here; 1 is the same, and compared"
-                if self.n_same == 1
-                else "{which}, left out here; {n} are the same, and compared",
-                which=which,
-                n=self.n_same,
-            )
-        else:
-            end = which
+        outcome = phrase(
+            "no question differs in what metrics read"
+            if not n
+            else "{which}, none is the same"
+            if not self.n_same
+            else "{which}, left out here; 1 is the same, and compared"
+            if self.n_same == 1
+            else "{which}, left out here; {n} are the same, and compared",
+            which=which,
+            n=self.n_same,
+        )
+        if n and self.n_same and not self.left_out:
+            outcome = which
         moved = phrase(
-            "the gold of {n} questions is the same text, moved to other chunks"
-            if not named
-            else "the gold of {n} of them is the same text, moved to other chunks"
-            if self.left_out
-            else "the gold of {n} other questions is the same text, moved to other chunks",
+            "the gold of {n} of them is the same text, moved to other chunks"
+            if n and self.left_out
+            else "the gold of {n} questions is the same text, moved to other chunks",
             n=self.n_moved,
         )
-        ids = phrase(
+        by_ids = phrase(
             "of the changed {n} differ in ids alone, which this matcher compares, and no move "
             "('kragx gold move') is recorded",
             n=self.n_ids,
         )
-        others = phrase(
-            "{n} questions of the later stand in the earlier under another id; give each question "
-            "an id that stays",
-            n=self.n_other_ids,
-        )
-        besides = [
-            moved if self.n_moved else "",
-            ids if self.n_ids else "",
-            others if self.n_other_ids > 1 else "",  # a single one may have been swapped
-        ]
+        besides = (moved if self.n_moved else "", by_ids if self.n_ids else "")
         return phrase(
             "{pair}: {end}",
             pair=gold_pair(self.earlier, self.later),
-            end=joined("; ", [end, *besides]),
-        )
-
-    @property
-    def judged_text(self) -> str:
-        """What `judged` alone reads; nothing if there is nothing."""
-        if not self.n_judged:
-            return ""
-        return phrase(
-            "documents of grade 0 differ in {n} questions: 'judged' reads them", n=self.n_judged
+            end=joined("; ", [outcome, *besides]),
         )
 
     def describe(self) -> Iterator[Line]:
@@ -168,20 +130,6 @@ class GoldVersions(Result):
         # Else it stands among the cautions, as all that is compared anyway.
         if self.left_out or not self.differing:
             yield warning(self.text)
-        if self.judged_text:
-            yield warning(self.judged_text)
-
-
-def _n_other_ids(diff: GoldDiff) -> int:
-    """How many questions the later asks in the same words as the earlier, under another id."""
-    before: set[str | None] = {question.text for question in diff.dropped}
-    after: list[str | None] = [question.text for question in diff.added]
-    for question in diff.changed:
-        for change in question.changes:
-            if change.what == "question":
-                before.add(change.before)
-                after.append(change.after)
-    return sum(text is not None and text in before for text in after)
 
 
 def gold_pair(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:

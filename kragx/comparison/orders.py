@@ -10,50 +10,13 @@ import numpy as np
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.view import Direction
 from kragx.metrics import Bools, Floats
-from kragx.printing import Line, Result, joined, number, phrase
+from kragx.printing import Line, Result, joined, phrase
 
 Values = Mapping[str, Sequence[float | None]]
 """Of one retriever, for each metric its mean at each threshold."""
 
 _EQUAL = 1e-12  # means that rounding alone tells apart are equal
 _NAMED = 4  # retrievers of an order that are named
-
-
-@dataclass(frozen=True)
-class Departure:
-    """Where an order ends: the nearest threshold with another, and a pair that stands otherwise.
-
-    Attributes:
-        threshold: the first one beyond the plateau.
-        ahead, behind: the pair as it stands there.
-        equal: whether the two are equal there, and neither is ahead.
-        n_more: how many other pairs stand otherwise.
-    """
-
-    threshold: float
-    ahead: str
-    behind: str
-    equal: bool
-    n_more: int
-
-    @property
-    def text(self) -> str:
-        """The threshold, and how the pair stands there."""
-        pair = phrase(
-            "at {threshold:.4g} {ahead!r} and {behind!r} are equal"
-            if self.equal
-            else "at {threshold:.4g} {ahead!r} is ahead of {behind!r}",
-            threshold=self.threshold,
-            ahead=self.ahead,
-            behind=self.behind,
-        )
-        more = phrase(
-            "(and 1 more pair)" if self.n_more == 1 else "(and {n} more pairs)", n=self.n_more
-        )
-        return joined(" ", [pair, more if self.n_more else ""])
-
-    def __str__(self) -> str:
-        return str(self.text)
 
 
 @dataclass(frozen=True)
@@ -69,8 +32,6 @@ class Order(Result):
         chosen: the threshold of the evaluations.
         low, high: the ends of the plateau; both were looked at.
         tiers: the retrievers, the best first, those that are equal together.
-        value: of all of them, where they are equal at the chosen threshold.
-        below, above: where the plateau ends; None where no threshold beyond was looked at.
         leader: which is best at the chosen threshold; None if several are.
         led_by: what leads elsewhere, with the threshold nearest to the chosen one where it does.
         swapped: pairs (better, worse at the chosen threshold) whose order is reversed elsewhere,
@@ -82,9 +43,6 @@ class Order(Result):
     low: float
     high: float
     tiers: tuple[tuple[str, ...], ...]
-    value: float | None
-    below: Departure | None
-    above: Departure | None
     leader: str | None
     led_by: dict[str, float]
     swapped: tuple[tuple[str, str, float], ...]
@@ -100,24 +58,17 @@ class Order(Result):
             return None
         better, worse, threshold = min(self.swapped, key=lambda pair: abs(pair[2] - self.chosen))
         more = len(self.swapped) - 1
-        return phrase(
+        turned = phrase(
             "the order depends on the threshold: at {chosen:g} {better!r} is ahead of {worse!r} in "
-            "{metric}, at {threshold:g} behind; see kragx threshold sweep"
-            if not more
-            else "the order depends on the threshold: at {chosen:g} {better!r} is ahead of "
-            "{worse!r} in {metric}, at {threshold:g} behind (and 1 other pair); see kragx "
-            "threshold sweep"
-            if more == 1
-            else "the order depends on the threshold: at {chosen:g} {better!r} is ahead of "
-            "{worse!r} in {metric}, at {threshold:g} behind (and {n} other pairs); see kragx "
-            "threshold sweep",
+            "{metric}, at {threshold:g} behind; see kragx threshold sweep",
             chosen=self.chosen,
             better=better,
             worse=worse,
             metric=self.metric,
             threshold=threshold,
-            n=more,
         )
+        others = phrase("(and 1 other pair)" if more == 1 else "(and {n} other pairs)", n=more)
+        return joined(" ", [turned, others if more else ""])
 
     def describe(self) -> Iterator[Line]:
         """The order, from where to where it holds, and what ends it."""
@@ -132,17 +83,16 @@ class Order(Result):
             high=self.high,
             chosen=self.chosen,
         )
-        held = phrase(
-            "{metric}: plateau: the order {order} holds {where}"
-            if self.value is None
-            else "{metric}: no order: all are equal, {value}, {where}",
-            metric=self.metric,
-            order=names,
-            value=number(self.value),
-            where=where,
+        yield Line(
+            phrase(
+                "{metric}: plateau: the order {order} holds {where}"
+                if len(self.tiers) > 1
+                else "{metric}: no order: all are equal {where}",
+                metric=self.metric,
+                order=names,
+                where=where,
+            )
         )
-        ends = (end.text for end in (self.below, self.above) if end is not None)
-        yield Line(joined("; ", [held, *ends]))
 
 
 def orders_near(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> dict[str, Order]:
@@ -223,22 +173,9 @@ def _order(
     chosen: float,
 ) -> Order:
     place, leads = thresholds.index(chosen), leads_of(rows, is_higher=is_higher)
-    changed = leads != leads[..., place, None]
-    alike = ~changed.any(axis=(0, 1))
+    alike = (leads == leads[..., place, None]).all(axis=(0, 1))
     low = place - int(np.argmin(np.append(alike[place::-1], False))) + 1
     high = place + int(np.argmin(np.append(alike[place:], False))) - 1
-    tiers = tiers_of(names, leads[..., place])
-
-    def departure(position: int) -> Departure | None:
-        if not 0 <= position < len(thresholds):
-            return None
-        pairs = changed[..., position] | changed[..., position].T
-        (one, other), *more = np.argwhere(np.triu(pairs)).tolist()
-        if leads[other, one, position]:
-            one, other = other, one
-        is_equal = not leads[one, other, position]
-        return Departure(thresholds[position], names[one], names[other], is_equal, len(more))
-
     # The thresholds nearest to the chosen one, itself before all.
     nearest = sorted(range(len(thresholds)), key=lambda at: abs(thresholds[at] - chosen))
     ahead, known = (
@@ -258,10 +195,7 @@ def _order(
         chosen=chosen,
         low=thresholds[low],
         high=thresholds[high],
-        tiers=tiers,
-        value=float(rows[0, place]) if len(tiers) == 1 and not np.isnan(rows[0, place]) else None,
-        below=departure(low - 1),
-        above=departure(high + 1),
+        tiers=tiers_of(names, leads[..., place]),
         leader=names[leaders[0]] if is_single else None,
         led_by=led_by,
         swapped=tuple(

@@ -46,59 +46,6 @@ class _Siblings(TypedDict):
     example: dict[str, str]
 
 
-class _FailureExample(TypedDict):
-    query_id: str | None
-    document_id: str | None
-    detail: str
-    remedy: str | None
-
-
-class _JudgeVotes(TypedDict):
-    judge: str
-    n: int
-    n_failed: int
-    mean: float | None
-
-
-class _JudgeCost(TypedDict):
-    name: str
-    cost: float | None
-
-
-class _Panel(TypedDict):
-    judges: list[_JudgeCost]
-    temperature_0: bool
-    n_disputed: int
-    n_questions: int
-    alpha: float | None
-    alpha_of: list[str]
-    votes: list[_JudgeVotes]
-
-
-class _Judging(TypedDict, total=False):
-    model: Required[str]
-    n_judgements: Required[int]
-    n_missing: Required[int]
-    n_distinct: Required[int]
-    n_stored: Required[int]
-    n_human: Required[int]
-    n_retries: Required[int]
-    n_calls: Required[int]
-    n_calls_without_usage: Required[int]
-    n_calls_saved: int
-    n_calls_estimated: int
-    n_refused: int
-    prompt_tokens: Required[int]
-    completion_tokens: Required[int]
-    coverage: Required[float | None]
-    cost: Required[float | None]
-    currency: Required[str | None]
-    failures: Required[dict[str, int]]
-    failure_examples: dict[str, _FailureExample]
-    dialects: dict[str, int]
-    panel: _Panel
-
-
 class _OfMetric(TypedDict, total=False):
     n_scored: Required[int]
     n_no_gold: int
@@ -123,9 +70,9 @@ class _Counts(TypedDict, total=False):
     metrics: dict[str, _OfMetric]
     pooled: dict[str, dict[str, int | float]]
     facts: dict[str, int]
-    judging: _Judging
-    judging_facts: _Judging
-    judging_relevance: _Judging
+    judging: dict[str, Any]
+    judging_facts: dict[str, Any]
+    judging_relevance: dict[str, Any]
 
 
 class _Evaluation(TypedDict, total=False):

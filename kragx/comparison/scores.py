@@ -36,7 +36,6 @@ class RetrieverScores:
         failures: by query id, why, as far as that is known.
         first_failure: the first of them in words.
         counts: as of an `Evaluation`.
-        seconds: likewise, whether or not a metric is made of them.
         dataset: the gold set; None where it was not kept.
         groups: the fields of the queries to slice by, where these stand beside the values.
     """
@@ -54,7 +53,6 @@ class RetrieverScores:
     failures: Mapping[str, str] = field(default_factory=dict)
     first_failure: str = ""
     counts: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    seconds: Floats | None = field(default=None, repr=False, compare=False)
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
     groups: Tables | None = field(default=None, repr=False, compare=False)
 
@@ -75,7 +73,6 @@ class RetrieverScores:
             failures=evaluation.failures,
             first_failure=evaluation.counts.get("first_failure", ""),
             counts=evaluation.counts,
-            seconds=evaluation.seconds,
             dataset=evaluation.dataset,
         )
 
@@ -122,15 +119,6 @@ class RetrieverScores:
     def table(self, metrics: Iterable[str], query_ids: Sequence[str]) -> Floats:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
-        return self._of(query_ids, values)
-
-    def seconds_of(self, query_ids: Sequence[str]) -> Floats:
-        """(len(query_ids)) how long the answers took; NaN where nobody says."""
-        if self.seconds is None or len(self.seconds) != len(self.query_ids):
-            return np.full(len(query_ids), np.nan)
-        return self._of(query_ids, self.seconds)
-
-    def _of(self, query_ids: Sequence[str], values: Floats) -> Floats:
         rows = rows_of(query_ids, self.query_ids)
         return values if rows is None else values[rows]
 

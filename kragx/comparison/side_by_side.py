@@ -108,42 +108,29 @@ def _reasons(
     if text := gold_differs(gold, other_gold, versions):
         yield "gold", text
     profiles = [{**entry["profile"], "reproduces": ""} for entry in settings]
-    matchers = [entry["match"] for entry in settings]
-    pairs: tuple[tuple[Kind, str, list[Any]], ...] = (
+    described: tuple[tuple[Kind, str, list[Any]], ...] = (
         ("profile", phrase("the profiles differ"), profiles),
-        ("match", phrase("the matchers differ"), matchers),
+        ("match", phrase("the matchers differ"), [entry["match"] for entry in settings]),
     )
-    for kind, text, pair in pairs:
+    for kind, what, pair in described:
         if entries := _entries_that_differ(*pair):
-            yield kind, phrase("{what} ({entries})", what=text, entries=entries)
+            yield kind, phrase("{what} ({entries})", what=what, entries=entries)
     pools = [(entry.get("pool") or {"hash": "gold"})["hash"] for entry in settings]
+    # A document's grade does not depend on what else was judged, as gold of a pool does.
+    relevance = [{**(entry.get("relevance") or {}), "pool": None} for entry in settings]
+    other_pools = phrase(
+        "they were judged in different pools ({pool} and {other}); judge both in one pool: "
+        "one config file with both retrievers, or kragx.pooled(...)",
+        pool=pools[0],
+        other=pools[1],
+    )
+    no_gold = phrase("queries without gold are treated differently (no_gold)")
+    facts = phrase("facts are matched differently (facts_match)")
     others: tuple[tuple[Kind, str, list[Any]], ...] = (
-        (
-            "no_gold",
-            phrase("queries without gold are treated differently (no_gold)"),
-            [own["deviations"].get("no_gold") for own in settings],
-        ),
-        (
-            "facts_match",
-            phrase("facts are matched differently (facts_match)"),
-            [own.get("facts_match") for own in settings],
-        ),
-        (
-            "relevance",
-            phrase("relevance was judged differently (relevance_match)"),
-            # A document's grade does not depend on what else was judged, as gold of a pool does.
-            [{**(own.get("relevance") or {}), "pool": None} for own in settings],
-        ),
-        (
-            "pool",
-            phrase(
-                "they were judged in different pools ({pool} and {other}); judge both in one pool: "
-                "one config file with both retrievers, or kragx.pooled(...)",
-                pool=pools[0],
-                other=pools[1],
-            ),
-            pools,
-        ),
+        ("no_gold", no_gold, [entry["deviations"].get("no_gold") for entry in settings]),
+        ("facts_match", facts, [entry.get("facts_match") for entry in settings]),
+        ("relevance", phrase("relevance was judged differently (relevance_match)"), relevance),
+        ("pool", other_pools, pools),
     )
     for kind, text, values in others:
         if values[0] != values[1]:

@@ -48,25 +48,24 @@ def _nobody(comparison: Comparison) -> Recommendation:
         else "The retriever {name} failed, so there is nothing to compare.",
         name=lost[0],
     )
-    values = {"metric": comparison.primary, "failed": list(lost)}
-    return Recommendation("no_winner", text, False, values)
+    return Recommendation(
+        "no_winner", text, False, {"metric": comparison.primary, "failed": list(lost)}
+    )
 
 
 def _single(comparison: Comparison) -> Recommendation:
     """There is nobody else to compare with."""
-    if lost := comparison.not_comparable:
-        text = phrase(
-            "Only {best} can be compared, as {lost} failed or returned nothing."
-            if any(failure.nothing for failure in comparison.failures)
-            else "Only {best} can be compared, as {lost} failed.",
-            best=comparison.best,
-            lost=listed(lost),
-        )
-    else:
-        text = phrase(
-            "There is one retriever, and so nothing to choose between; add another, or earlier "
-            "results (--earlier), to compare."
-        )
+    lost = comparison.not_comparable
+    text = phrase(
+        "There is one retriever, and so nothing to choose between; add another, or earlier "
+        "results (--earlier), to compare."
+        if not lost
+        else "Only {best} can be compared, as {lost} failed or returned nothing."
+        if any(failure.nothing for failure in comparison.failures)
+        else "Only {best} can be compared, as {lost} failed.",
+        best=comparison.best,
+        lost=listed(lost) if lost else "",
+    )
     return Recommendation("one_retriever", text, False, {"failed": list(lost)})
 
 
@@ -140,7 +139,7 @@ def _nothing_found(comparison: Comparison) -> Recommendation:
     deepest = [other for *_, other in by_depth(comparison, "recall", "hit_rate") if other in seen]
     far = deepest[-1] if deepest else seen[0]
     name = max(means, key=lambda name: means[name][far].value or 0)
-    deeper = _depth(far) > _depth(metric)
+    found, deeper = means[name][far].value, _depth(far) > _depth(metric)
     text = phrase(
         "{metric} is 0 for {every}, and so none is better in it; but gold stands further down: "
         "{far} is {value} for {name}. Reranking could bring it up."
@@ -150,17 +149,11 @@ def _nothing_found(comparison: Comparison) -> Recommendation:
         metric=metric,
         every=every(comparison),
         far=far,
-        value=number(means[name][far].value),
+        value=number(found),
         name=name,
     )
-    values = {
-        "metric": metric,
-        "found_in": far,
-        "found_by": name,
-        "found": means[name][far].value,
-        "deeper": deeper,
-    }
-    return Recommendation("no_winner", text, False, values)
+    where = {"found_in": far, "found_by": name, "found": found, "deeper": deeper}
+    return Recommendation("no_winner", text, False, {"metric": metric, **where})
 
 
 def by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, str]]:
@@ -189,18 +182,13 @@ def _opposite(comparison: Comparison, leader: Leader) -> Iterator[tuple[list[str
     """
     found: dict[str, list[Difference]] = {}
     for metric, other in comparison.overall.leaders.items():
-        if metric == leader.metric or "second" in _unit(metric) or other.best == leader.best:
-            continue
-        for difference in other.differences:
-            if difference.against == leader.best and difference.decided:
-                found.setdefault(other.best, []).append(difference)
+        known = known_metric(metric)
+        if metric != leader.metric and (known is None or "second" not in known.unit):
+            for difference in other.differences:
+                if difference.against == leader.best and difference.decided:
+                    found.setdefault(other.best, []).append(difference)
     for differences in found.values():
         yield [difference.metric for difference in differences], differences[0]
-
-
-def _unit(metric: str) -> str:
-    known = known_metric(metric)
-    return "" if known is None else known.unit
 
 
 def _opposed(metrics: Sequence[str], difference: Difference) -> str:
@@ -223,36 +211,34 @@ def every(comparison: Comparison) -> str:
 
 
 def _undecided(leader: Leader, rival: Difference, best: str) -> str:
-    metric = leader.metric
     if leader.ties and all(tie.never_differs for tie in leader.ties):
         return phrase(
             "{names} have the same value for every query in {metric}, {value} on average; the data "
             "does not say which is best.",
             names=listed([leader.best, *leader.tied]),
-            metric=metric,
+            metric=leader.metric,
             value=best,
         )
     ties = tuple(name for name in leader.tied if name not in leader.shared)
-    if not leader.tested:
-        reason = phrase("it is a run's own number, which is not tested")
-    elif len(leader.shared) > 1 and not ties:
-        reason = phrase("cannot be told from each other")
-    else:
-        reason = phrase(
-            "cannot be told from {ties}: the {difference}"
-            if ties == (rival.against,)
-            else "cannot be told from {ties}; to {rival} the {difference}",
-            ties=listed(ties),
-            rival=rival.against,
-            difference=rival.text,
-        )
+    reason = phrase(
+        "it is a run's own number, which is not tested"
+        if not leader.tested
+        else "cannot be told from each other"
+        if not ties
+        else "cannot be told from {ties}: the {difference}"
+        if ties == (rival.against,)
+        else "cannot be told from {ties}; to {rival} the {difference}",
+        ties=listed(ties) if ties else "",
+        rival=rival.against,
+        difference=rival.text,
+    )
     return phrase(
         "The data does not say which retriever is best in {metric}: {names} have the best value, "
         "{value}, but {reason}."
         if len(leader.shared) > 1
         else "The data does not say which retriever is best in {metric}: {names} has the best "
         "value, {value}, but {reason}.",
-        metric=metric,
+        metric=leader.metric,
         names=listed(leader.shared),
         value=best,
         reason=reason,

@@ -15,19 +15,16 @@ from kragx.comparison.comparison import Settings
 from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import (
-    MANY,
     NO_FAMILY,
     TOLERANCE,
     Family,
     Flipped,
     Rows,
     effect_sizes,
-    flip_tests,
     mean_intervals,
-    normal_tests,
+    paired_tests,
     sure_bounds,
     tally,
-    worse_of_many,
     worse_parts,
 )
 from kragx.comparison.view import (
@@ -274,34 +271,23 @@ class PairTests:
         if not self.pairs:
             nothing = Flipped(np.empty(0), np.empty(0))
             return [nothing] * (len(self.slices) + 1), Families()
-        columns = map(self.aligned.column, self.pairs)
         parts = [np.arange(n), *self.slices]
-        chance = settings.resamples, settings.seed
         families = np.array(
             [
                 [self.family(metric, whole=number == 0) for metric, _, _ in self.pairs]
                 for number in range(len(parts))
             ]
         )
-        if n > MANY:
-            tests, own = normal_tests(
-                columns,
-                n,
-                parts,
-                *chance,
-                handicap=SLICE_HANDICAP,
-                family_of=families,
-                n_families=N_FAMILIES,
-            )
-        else:
-            tests, own = flip_tests(
-                np.stack(list(columns), axis=1),
-                parts,
-                *chance,
-                handicap=SLICE_HANDICAP,
-                family_of=families,
-                n_families=N_FAMILIES,
-            )
+        tests, own = paired_tests(
+            map(self.aligned.column, self.pairs),
+            n,
+            parts,
+            settings.resamples,
+            settings.seed,
+            handicap=SLICE_HANDICAP,
+            family_of=families,
+            n_families=N_FAMILIES,
+        )
         return tests, Families(*own)
 
     def family(self, metric: str, *, whole: bool) -> int:
@@ -327,8 +313,7 @@ class PairTests:
         if not large:
             return p, z, NO_FAMILY
         sign = -1.0 if aligned.better[metric] == "lower" else 1.0
-        test = worse_of_many if len(aligned.query_ids) > MANY else worse_parts
-        tests, family = test(
+        tests, family = worse_parts(
             sign * values,
             [self.slices[number] for number in large],
             aligned.settings.resamples,
@@ -345,16 +330,16 @@ class PairTests:
         own[self.family(self.aligned.metrics[0], whole=False)] = self.weaker[2]
         return Families.joined([self.flipped[1], Families(*own)])
 
-    def corrected(self, family: int, p: Floats, z: Floats, families: Families) -> Floats:
-        """The p of some tests of a family as the settings want it."""
+    def corrected(self, of: Ints, p: Floats, z: Floats, families: Families) -> Floats:
+        """The p of some tests of these families as the settings want it."""
         is_corrected = self.aligned.settings.correction == "family"
-        return families.adjusted(family, p, z) if is_corrected else p
+        return families.adjusted(of, p, z) if is_corrected else p
 
     def p_worse(self, families: Families) -> list[float | None]:
         """For each slice the corrected p of `weaker`."""
         p, z, _ = self.weaker
-        family = self.family(self.aligned.metrics[0], whole=False)
-        return [plain(value) for value in self.corrected(family, p, z, families)]
+        of = np.full(len(p), self.family(self.aligned.metrics[0], whole=False))
+        return [plain(value) for value in self.corrected(of, p, z, families)]
 
     def overall(self, families: Families) -> View:
         """All queries, each test as one of a family."""
@@ -415,12 +400,9 @@ class PairTests:
             p, z = tests.p[numbers], tests.z[numbers]
             rows = part.differences(set_against, table[:, split:], ends[:, split:], p)
             own_family = np.array([self.family(pair[0], whole=not place) for pair in set_against])
-            for family in np.unique(own_family).tolist():
-                at = np.flatnonzero(own_family == family)
-                adjusted = self.corrected(family, p[at], z[at], families)
-                for number, p_adjusted in zip(at.tolist(), adjusted):
-                    pair = set_against[number]
-                    compared[pair] = self._decided(rows[pair], p_adjusted)
+            adjusted = self.corrected(own_family, p, z, families)
+            for pair, p_adjusted in zip(set_against, adjusted.tolist()):
+                compared[pair] = self._decided(rows[pair], p_adjusted)
         differences = {pair: _untested(*pair, estimates) for pair in pairs} | compared
         return View(
             n=len(part.query_ids),
@@ -443,7 +425,7 @@ class PairTests:
         if difference.p is None:
             return difference
         verdict = self._verdict(difference, p_adjusted)
-        return replace(difference, p_adjusted=float(p_adjusted), verdict=verdict)
+        return replace(difference, p_adjusted=p_adjusted, verdict=verdict)
 
     def _verdict(self, difference: Difference, p_adjusted: float) -> Verdict:
         low, high, better = difference.low, difference.high, self.aligned.better[difference.metric]

@@ -10,7 +10,6 @@ from kragx.metrics.intervals import ends_text, with_reasons
 from kragx.plain import HIDDEN
 from kragx.printing import (
     Cell,
-    Line,
     Part,
     Result,
     Table,
@@ -30,7 +29,7 @@ FEW = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate(Result):
+class Estimate:
     """A mean with its interval.
 
     Attributes:
@@ -64,13 +63,9 @@ class Estimate(Result):
         """The value and its interval, in a sentence."""
         return _in_text(number(self.value), self.ends)
 
-    def describe(self) -> Iterator[Line]:
-        """The value and its interval."""
-        yield Line(self.text)
-
 
 @dataclass(frozen=True, slots=True)
-class Difference(Result):
+class Difference:
     """One retriever against another in one metric, over the queries where both have a value.
 
     Attributes:
@@ -147,17 +142,16 @@ class Difference(Result):
             p=p,
         )
 
-    def describe(self) -> Iterator[Line]:
+    @property
+    def sentence(self) -> str:
         """Who against whom, the numbers, and what they decide."""
-        yield Line(
-            phrase(
-                "{metric}: {retriever} against {against}: {difference}; {verdict}",
-                metric=self.metric,
-                retriever=self.retriever,
-                against=self.against,
-                difference=self.text,
-                verdict=_said(self),
-            )
+        return phrase(
+            "{metric}: {retriever} against {against}: {difference}; {verdict}",
+            metric=self.metric,
+            retriever=self.retriever,
+            against=self.against,
+            difference=self.text,
+            verdict=_said(self),
         )
 
 
@@ -201,7 +195,7 @@ _STYLES = {"better": "green", "worse": "red", "different": "yellow"}
 
 
 @dataclass(frozen=True)
-class Leader(Result):
+class Leader:
     """Who is best in a metric.
 
     Attributes:
@@ -258,22 +252,6 @@ class Leader(Result):
         """The best against one of the others that have a value."""
         return next(
             difference for difference in self.differences if difference.against == retriever
-        )
-
-    def describe(self) -> Iterator[Line]:
-        """Who is better than every other; or that it is not decided, and between whom."""
-        if self.decided:
-            yield Line(phrase("best in {metric}: {best}", metric=self.metric, best=self.best))
-            return
-        yield Line(
-            phrase(
-                "not decided in {metric}: {best} has the best value, a tie with {tied}"
-                if self.tied
-                else "not decided in {metric}: {best} has the best value",
-                metric=self.metric,
-                best=self.best,
-                tied=", ".join(self.tied),
-            )
         )
 
 

@@ -1,7 +1,7 @@
 """Tuning: which setting of a grid to take, how sure that is, and what each axis does."""
 
 from kragx.tuning.choosing import Tried as Tried, tuned as tuned
-from kragx.tuning.costs import Sizes as Sizes, median_seconds as median_seconds
+from kragx.tuning.costs import Sizes as Sizes
 from kragx.tuning.grid import (
     GRID as GRID,
     MAX_SETTINGS as MAX_SETTINGS,
@@ -24,7 +24,6 @@ from kragx.tuning.trying import tune
 from kragx.tuning.tuning import (
     SHOWN as SHOWN,
     Curve,
-    HeldAgainst,
     HeldOut,
     Point,
     SettingResult,
@@ -33,7 +32,6 @@ from kragx.tuning.tuning import (
 
 __all__ = [
     "Curve",
-    "HeldAgainst",
     "HeldOut",
     "MatcherSettings",
     "Point",

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kragx.comparison.statistics import LEAST, TOLERANCE, Rows, deciding, sign_flip_p
+from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Bools, Floats
 from kragx.tuning.curves import curves_of
 from kragx.tuning.grid import Setting
 from kragx.tuning.halves import drawn, halved
 from kragx.tuning.rules import Rules
 from kragx.tuning.shrinkage import excess
-from kragx.tuning.tuning import HeldAgainst, HeldOut, SettingResult, Tuning, Verdict
+from kragx.tuning.tuning import HeldOut, SettingResult, Tuning, Verdict
 
 _ALIKE = 0.05
 """Sizes and times that differ by less, as a share of the smaller, are equal."""
@@ -42,6 +43,22 @@ class Tried:
     tokens: float | None = None
     seconds: float | None = None
     failed: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        evaluation: Evaluation,
+        setting: Setting,
+        metric: str,
+        query_ids: Sequence[str],
+        costs: tuple[float | None, float | None],
+        failed: str,
+    ) -> Tried:
+        """What its evaluation came to, of these questions, with its costs (`Sizes.costs`)."""
+        (scores,) = (score for score in evaluation.scores if str(score.spec) == metric)
+        by_id = dict(zip(evaluation.query_ids, scores.values.tolist()))
+        values = np.array([by_id.get(query_id, np.nan) for query_id in query_ids], np.float64)
+        return cls(setting, evaluation.name, values, *costs, failed)
 
 
 def tuned(
@@ -73,7 +90,6 @@ def tuned(
     values = np.stack([own.values for own in compared], axis=1) if compared else np.empty((n, 0))
     whole: Bools = np.asarray(~np.isnan(values).any(axis=1))
     choosing, held = (rows[whole[rows]] for rows in halves)
-    known = values[whole]
     base = Tuning(
         match=rules.match,
         metric=rules.metric,
@@ -85,7 +101,9 @@ def tuned(
         verdict="none",
         take=None,
         best=None,
-        settings=tuple(map(_unvalued, failed)),
+        settings=tuple(
+            replace(_result(own), failed=own.failed or "no question has a value") for own in failed
+        ),
         held_out=None,
         curves=(),
     )
@@ -95,12 +113,10 @@ def tuned(
     told = behind.p <= rules.alpha
     means = (rules.sign * values[choosing]).mean(axis=0)
     best = int(np.argmax(means))
-    front = _front((rules.sign * known).mean(axis=0), compared)
+    front = _front((rules.sign * values[whole]).mean(axis=0), compared)
     shown = [
-        SettingResult(
-            name=own.name,
-            of=own.setting.of,
-            values=dict(own.setting.values),
+        replace(
+            _result(own),
             mean=mean,
             low=low,
             high=high,
@@ -108,8 +124,6 @@ def tuned(
             p=float(behind.p[place]) if len(compared) > 1 else None,
             at_most=float(behind.most[place]) if np.isfinite(behind.most[place]) else None,
             told_apart=bool(told[place]),
-            tokens=own.tokens,
-            seconds=own.seconds,
             on_front=front[place],
         )
         for place, (own, (mean, low, high)) in enumerate(
@@ -121,7 +135,7 @@ def tuned(
         base,
         settings=(*(shown[place] for place in ranked), *base.settings),
         best=compared[best].name,
-        curves=curves_of(compared, known, rules),
+        curves=tuple(curves_of([own.setting for own in compared], values[whole], rules)),
     )
     needed = deciding(rules.alpha, rules.resamples)
     if len(compared) > 1 and (len(choosing) < max(needed or 0, LEAST) or not len(held)):
@@ -129,88 +143,70 @@ def tuned(
     alike = [place for place in range(len(compared)) if not told[place]]
     chosen = _simplest(alike, compared, means)
     verdict: Verdict = "best" if chosen == best else "simplest"
-    test = None
-    if chosen != best:
-        test = _held_against(values[held], chosen, best, compared, rules)
-        if test.refutes(rules.confidence, rules.better):
-            verdict, chosen = "refuted", best
-    if len(compared) == 1:
+    worth, is_refuted = _held_out(values[held], chosen, best, compared[chosen].name, rules)
+    if is_refuted:
+        verdict, chosen = "refuted", best
+    elif len(compared) == 1:
         verdict = "only"
-    elif len(alike) == len(compared) and verdict != "refuted":
+    elif len(alike) == len(compared):
         verdict = "open"
-    outcome = None
-    if len(held):
-        outcome = _held_out(values[held], chosen, best, test, compared, rules)
-    return replace(base, verdict=verdict, take=compared[chosen].name, held_out=outcome)
-
-
-def _unvalued(own: Tried) -> SettingResult:
-    values = dict(own.setting.values)
-    failed = own.failed or "no question has a value"
-    nothing = dict.fromkeys(("mean", "low", "high", "held_out", "p", "at_most"))
-    return SettingResult(
-        own.name,
-        own.setting.of,
-        values,
-        **nothing,
-        told_apart=False,
-        tokens=own.tokens,
-        seconds=own.seconds,
-        on_front=False,
-        failed=failed,
-    )
+    return replace(base, verdict=verdict, take=compared[chosen].name, held_out=worth)
 
 
 def _held_out(
-    values: Floats,
-    chosen: int,
-    best: int,
-    test: HeldAgainst | None,
-    compared: Sequence[Tried],
-    rules: Rules,
-) -> HeldOut:
-    """What a setting is worth by questions that had a say in the choice by that test alone."""
-    ((mean, low, high),) = rules.means(values[:, [chosen]])
-    if test is None:
-        return HeldOut(mean, low, high, None)
-    simpler = next(place for place, own in enumerate(compared) if own.name == test.name)
-    better = rules.sign * values
-    lead = better[:, simpler] - better[:, best]
-    shrunk_by = excess(better[:, chosen], lead, rules.confidence, kept=chosen == simpler)
+    values: Floats, chosen: int, best: int, name: str, rules: Rules
+) -> tuple[HeldOut | None, bool]:
+    """What the setting to take is worth on questions that had no part in choosing it.
+
+    A simpler one than the best, of this name, is tested there; and whether that refutes it.
+    """
+    if not len(values):
+        return None, False
+    lead = rules.sign * (values[:, chosen] - values[:, best])
+    (p,) = sign_flip_p(lead[:, None], rules.resamples, rules.seed).tolist()
+    is_refuted = bool(lead.mean() < 0 and p <= rules.alpha)
+    taken = values[:, [best if is_refuted else chosen]]
+    ((mean, low, high),) = rules.means(taken)
+    if chosen == best:
+        return HeldOut(mean, low, high), False
+    by = excess(rules.sign * taken[:, 0], lead, rules.confidence, kept=not is_refuted)
     # The end on the flattering side stays, so that both means lie between.
     if rules.better == "higher":
-        low = None if low is None else low - shrunk_by
+        low = None if low is None else low - by
     else:
-        high = None if high is None else high + shrunk_by
+        high = None if high is None else high + by
     if rules.range is not None:
         low, high = (
             None if end is None else float(np.clip(end, *rules.range)) for end in (low, high)
         )
-    return HeldOut(mean - rules.sign * shrunk_by, low, high, test, shrunk_by)
+    difference = rules.sign * float(lead.mean())
+    return HeldOut(mean - rules.sign * by, low, high, name, difference, p, by), is_refuted
 
 
-def _held_against(
-    values: Floats, chosen: int, best: int, compared: Sequence[Tried], rules: Rules
-) -> HeldAgainst:
-    """One setting against another, on questions that had no part in choosing the two."""
-    differences = values[:, [chosen]] - values[:, [best]]
-    (p,) = sign_flip_p(differences, rules.resamples, rules.seed).tolist()
-    return HeldAgainst(compared[chosen].name, float(differences.mean()), p)
+def _result(own: Tried) -> SettingResult:
+    """A setting of which nothing is known but what it costs."""
+    values = dict(own.setting.values)
+    return SettingResult(own.name, own.setting.of, values, tokens=own.tokens, seconds=own.seconds)
+
+
+def _costs(compared: Sequence[Tried]) -> list[tuple[list[float], float]]:
+    """Context and times, as far as they are known of all, with what makes no difference."""
+    sizes = (
+        ([own.tokens for own in compared], TOLERANCE),
+        ([own.seconds for own in compared], _LEAST_SECONDS),
+    )
+    known = (([size for size in of if size is not None], slack) for of, slack in sizes)
+    return [(of, slack) for of, slack in known if len(of) == len(compared)]
 
 
 def _simplest(alike: Sequence[int], compared: Sequence[Tried], means: Floats) -> int:
     """Which of some settings is the simplest; of what is equal in all, the better one."""
     places = list(alike)
-    for of, slack in (
-        ([own.tokens for own in compared], 0.0),
-        ([own.seconds for own in compared], _LEAST_SECONDS),
-    ):
-        known = {place: size for place in places if (size := of[place]) is not None}
-        if len(known) < len(places):
-            continue  # of what is known of some alone nothing follows
-        least = min(known.values())
+    for sizes, slack in _costs([compared[place] for place in alike]):
+        size_of = dict(zip(alike, sizes))
+        least = min(size_of[place] for place in places)
         most = max(least * (1 + _ALIKE), least + slack)
-        places = [place for place in places if known[place] <= most]
+        places = [place for place in places if size_of[place] <= most]
     return min(places, key=lambda place: (compared[place].setting.places, -means[place]))
 
 
@@ -219,21 +215,8 @@ def _front(quality: Floats, compared: Sequence[Tried]) -> list[bool]:
 
     What is not known of all counts for nothing; times within a millisecond are equal.
     """
-    costs = []
-    for of, slack in (
-        ([own.tokens for own in compared], TOLERANCE),
-        ([own.seconds for own in compared], _LEAST_SECONDS),
-    ):
-        known = [size for size in of if size is not None]
-        if len(known) == len(compared):
-            costs.append((np.array(known), slack))
-    good = [(quality, TOLERANCE), *((-cost, slack) for cost, slack in costs)]
-
-    def dominates(one: int, other: int) -> bool:
-        leads = [(float(of[one] - of[other]), slack) for of, slack in good]
-        return all(lead >= -slack for lead, slack in leads) and any(
-            lead > slack for lead, slack in leads
-        )
-
-    every = range(len(compared))
-    return [not any(dominates(other, own) for other in every) for own in every]
+    goods = [(quality, TOLERANCE), *((-np.array(of), slack) for of, slack in _costs(compared))]
+    leads = np.stack([of[:, None] - of for of, _ in goods])
+    slack = np.array([slack for _, slack in goods])[:, None, None]
+    dominates = np.all(leads >= -slack, axis=0) & np.any(leads > slack, axis=0)
+    return list(map(bool, ~np.any(dominates, axis=0)))

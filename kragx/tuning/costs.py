@@ -16,6 +16,11 @@ class Sizes:
         self._tokenizer = tokenizer(spec or "unicode", field="budget_tokenizer")
         self._known: dict[str, int] = {}
 
+    def costs(self, run: Run) -> tuple[float | None, float | None]:
+        """The tokens of a question's documents, and the median of what it took, if known."""
+        times = [result.seconds for result in run.results.values() if result.seconds is not None]
+        return self.mean(run), median(times) if times else None
+
     def mean(self, run: Run) -> float | None:
         """Of all documents of a question, its mean; None where a document's text is not known."""
         answers = [result.documents for result in run.results.values() if result.error is None]
@@ -28,9 +33,3 @@ class Sizes:
             (tokens,) = self._tokenizer.tokens([text])
             self._known[text] = len(tokens)
         return self._known[text]
-
-
-def median_seconds(run: Run) -> float | None:
-    """The median of what a question took; None where that was not measured."""
-    known = [result.seconds for result in run.results.values() if result.seconds is not None]
-    return median(known) if known else None

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kragx.comparison import direction
 from kragx.comparison.orders import leads_of, tiers_of
 from kragx.printing import (
     Cell,
@@ -67,14 +68,7 @@ class MatcherSettings(Result):
     settings: tuple[UnderSetting, ...]
     swapped: tuple[tuple[str, str], ...]
 
-    also_plain: ClassVar[tuple[str, ...]] = ("sentence", "firsts")
-
-    @property
-    def firsts(self) -> tuple[str, ...]:
-        """Who is first under some setting."""
-        return tuple(
-            dict.fromkeys(name for setting in self.settings for name in (setting.order or ((),))[0])
-        )
+    also_plain: ClassVar[tuple[str, ...]] = ("sentence",)
 
     @property
     def sentence(self) -> str:
@@ -94,18 +88,11 @@ class MatcherSettings(Result):
             phrase("{one} and {other}", one=visible(one), other=visible(other))
             for one, other in self.swapped
         ]
-        values["pairs"] = listed(pairs, _NAMED)
-        if set.intersection(*(set((setting.order or ((),))[0]) for setting in self.settings)):
-            turned = phrase(
-                "The order by {metric} depends on the setting of {of}, the first does not: it "
-                "changes for {pairs}.",
-                **values,
-            )
-        else:
-            turned = phrase(
-                "Who is first by {metric} depends on the setting of {of}: it changes for {pairs}.",
-                **values,
-            )
+        turned = phrase(
+            "The order by {metric} depends on the setting of {of}: it changes for {pairs}.",
+            pairs=listed(pairs, _NAMED),
+            **values,
+        )
         return joined(" ", (turned, right))
 
     def describe(self) -> Iterator[Part]:
@@ -135,7 +122,6 @@ class MatcherSettings(Result):
 def matcher_settings(
     of: str,
     metric: str,
-    sign: float,
     under: Sequence[tuple[Setting, Mapping[str, float], bool]],
 ) -> MatcherSettings:
     """How retrievers stand under each setting.
@@ -143,13 +129,12 @@ def matcher_settings(
     Args:
         of: the matcher.
         metric: what the means are of.
-        sign: 1 where higher is better, else -1.
         under: for each setting the means of the retrievers that can be compared, and whether the
             first of them is told to be better than every other.
     """
     names = list(dict.fromkeys(name for _, means, _ in under for name in means))
     rows = np.array([[means.get(name, np.nan) for _, means, _ in under] for name in names])
-    leads = leads_of(rows.reshape(len(names), len(under)), is_higher=sign > 0)
+    leads = leads_of(rows.reshape(len(names), len(under)), is_higher=direction(metric) != "lower")
     results = []
     for place, (setting, means, certain) in enumerate(under):
         known = [row for row, name in enumerate(names) if name in means]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from kragx.comparison import direction
 from kragx.comparison.statistics import (
     CONFIDENCE,
     RESAMPLES,
@@ -16,7 +17,7 @@ from kragx.comparison.statistics import (
     behind_best,
     mean_intervals,
 )
-from kragx.metrics import Floats
+from kragx.metrics import Floats, parse
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class Rules:
     confidence: float = CONFIDENCE
     resamples: int = RESAMPLES
     seed: int = SEED
+
+    @classmethod
+    def of(cls, metric: str, match: str, *statistics: Any) -> Rules:
+        """By a metric's direction and range; then confidence, resamples and seed."""
+        better: Literal["higher", "lower"] = "lower" if direction(metric) == "lower" else "higher"
+        return cls(metric, match, better, parse(metric).metric.limits, *statistics)
 
     @property
     def alpha(self) -> float:

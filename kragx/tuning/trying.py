@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any
 
-import numpy as np
-
-from kragx.comparison import Failures, Settings, direction
+from kragx.comparison import Failures, Settings
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.data import GoldDataset, Query, Run, as_corpus, read_dataset
+from kragx.data import GoldDataset, Run, as_corpus, read_dataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run, for_all
-from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.retrieve import Asking, retrieve
-from kragx.metrics import Floats, MetricSpec, Profile, parse_all, profile_for
+from kragx.metrics import MetricSpec, Profile, parse_all, profile_for
 from kragx.tuning.choosing import Tried, tuned
-from kragx.tuning.costs import Sizes, median_seconds
+from kragx.tuning.costs import Sizes
 from kragx.tuning.grid import MAX_SETTINGS, Setting, read_grid, settings, size
 from kragx.tuning.rules import Rules
 from kragx.tuning.tuning import Tuning
@@ -93,36 +90,15 @@ def tune(
     runs = {own.name: _asked(gold, make, own, progress, asking) for own in every}
     corpus_texts = as_corpus(corpus)
     criteria = for_all(criteria, gold, runs.values(), corpus_texts)
-    questions, rules = list(gold), _rules(spec, confidence, resamples, seed)
-    sizes, tried = Sizes(budget_tokenizer), []
+    query_ids, sizes, tried, match = [query.id for query in gold], Sizes(budget_tokenizer), [], ""
     for setting in every:
         run = runs[setting.name]
         evaluation = evaluate_run(gold, run, criteria, corpus=corpus_texts)
-        rules = replace(rules, match=evaluation.match_name)
-        failures = Failures.of(evaluation, max_failed)
-        tried.append(
-            Tried(
-                setting,
-                setting.name,
-                _aligned(evaluation, questions),
-                sizes.mean(run),
-                median_seconds(run),
-                "" if failures.tolerated else failures.text,
-            )
-        )
-    return tuned(tried, rules)
-
-
-def _rules(spec: MetricSpec, confidence: float, resamples: int, seed: int) -> Rules:
-    return Rules(
-        str(spec),
-        "",
-        "lower" if direction(str(spec)) == "lower" else "higher",
-        spec.metric.limits,
-        confidence,
-        resamples,
-        seed,
-    )
+        failures, match = Failures.of(evaluation, max_failed), evaluation.match_name
+        failed = "" if failures.tolerated else failures.text
+        measured = str(evaluation.scores[0].spec)
+        tried.append(Tried.of(evaluation, setting, measured, query_ids, sizes.costs(run), failed))
+    return tuned(tried, Rules.of(str(spec), match, confidence, resamples, seed))
 
 
 def _check_options(asking: Mapping[str, Any]) -> None:
@@ -142,12 +118,6 @@ def _metric(text: str | None, profile: str | Profile | None) -> MetricSpec:
         problem = f"{text!r} has no value of each question that is better or worse"
         raise UsageError(problem, field="metric", remedy="name another one, as ndcg@10")
     return fit[0]
-
-
-def _aligned(evaluation: Evaluation, questions: Iterable[Query]) -> Floats:
-    """(q) the values in the gold set's order."""
-    values = dict(zip(evaluation.query_ids, evaluation.scores[0].values.tolist()))
-    return np.array([values.get(query.id, np.nan) for query in questions], np.float64)
 
 
 def _asked(

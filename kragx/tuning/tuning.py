@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from kragx.comparison import Comparison
 from kragx.comparison.recommendations import beside_setting
-from kragx.comparison.statistics import TOLERANCE, Interval
+from kragx.comparison.statistics import TOLERANCE
 from kragx.printing import (
     Cell,
     Heading,
@@ -66,37 +66,17 @@ class SettingResult:
     name: str
     of: str
     values: Mapping[str, Any]
-    mean: float | None
-    low: float | None
-    high: float | None
-    held_out: float | None
-    p: float | None
-    at_most: float | None
-    told_apart: bool
-    tokens: float | None
-    seconds: float | None
-    on_front: bool
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    held_out: float | None = None
+    p: float | None = None
+    at_most: float | None = None
+    told_apart: bool = False
+    tokens: float | None = None
+    seconds: float | None = None
+    on_front: bool = False
     failed: str = ""
-
-
-@dataclass(frozen=True)
-class HeldAgainst:
-    """The simpler setting that was chosen against the best, on the questions held out.
-
-    Attributes:
-        name: the simpler one.
-        difference: its mean there less that of the best.
-        p: of the paired test of that difference, two-sided.
-    """
-
-    name: str
-    difference: float
-    p: float
-
-    def refutes(self, confidence: float, better: str) -> bool:
-        """Whether it was told to be worse."""
-        worse = self.difference < 0 if better == "higher" else self.difference > 0
-        return worse and self.p <= 1 - confidence
 
 
 @dataclass(frozen=True)
@@ -105,7 +85,10 @@ class HeldOut:
 
     Attributes:
         mean, low, high: of the setting to take, shrunk where it was tested.
-        test: of the simpler setting that was chosen; None where the best itself was.
+        simpler: the simpler setting that was chosen, and tested there against the best; None where
+            the best itself was chosen.
+        difference: its mean there less that of the best.
+        p: of the paired test of that difference, two-sided.
         shrunk_by: by how much, as the test decides which setting is taken, and the luckier one
             passes.
     """
@@ -113,7 +96,9 @@ class HeldOut:
     mean: float
     low: float | None
     high: float | None
-    test: HeldAgainst | None
+    simpler: str | None = None
+    difference: float = 0.0
+    p: float | None = None
     shrunk_by: float = 0.0
 
 
@@ -143,20 +128,17 @@ class Curve:
     Attributes:
         of: whose grid.
         axis: which.
-        among: the other axis and its value to which the settings are held; none for all of them.
         points: in the grid's order.
     """
 
     of: str
     axis: str
-    among: Mapping[str, str]
     points: tuple[Point, ...]
 
     @property
     def label(self) -> str:
-        """The axis, and what the others are held to."""
-        held = "".join(f", {axis}={value}" for axis, value in self.among.items())
-        return f"{self.of}: {self.axis}{held}"
+        """Whose axis it is."""
+        return f"{self.of}: {self.axis}"
 
 
 @dataclass(frozen=True)
@@ -179,7 +161,7 @@ class Tuning(Result):
         best: the setting that is best on the questions that choose.
         settings: every one that was compared, the best first; then those that failed.
         held_out: what the questions held out say of the setting to take.
-        curves: of each axis, over all settings, then with each other axis held.
+        curves: of each axis, over all settings.
 
     Examples:
         >>> from kragx import GoldDataset, tune
@@ -232,64 +214,62 @@ class Tuning(Result):
     @property
     def sentence(self) -> str:
         """Which to take, and how sure that is."""
-        match self.verdict:
-            case "none":
-                return phrase("No setting can be taken: none has values that can be compared.")
-            case "too_few":
-                return phrase(
-                    "Cannot tell: too few questions to choose by for any difference, {n}.",
-                    n=self.n_choosing,
-                )
-        return joined(" ", (self._choice, self._worth, self._test, self._failures))
+        if self.verdict in ("none", "too_few"):
+            return self._choice
+        n = self.n_failed
+        failures = phrase(
+            "1 setting failed, and is not compared."
+            if n == 1
+            else "{n} settings failed, and are not compared.",
+            n=n,
+        )
+        return joined(" ", (self._choice, self._worth, self._test, failures if n else ""))
 
     @property
     def _choice(self) -> str:
-        names = {"take": visible(self.take or ""), "best": visible(self.best or "")}
-        n_compared = self.n_settings - self.n_failed
-        counts = {"alike": self.n_candidates, "all": n_compared, "n": self.n_choosing}
-        values = {**names, **counts, "risk": self._risk, "others": self.n_candidates - 1}
-        match self.verdict:
-            case "only":
-                return phrase(
-                    "Take {take}: no other can be compared."
-                    if self.n_failed
-                    else "Take {take}: there is no other.",
-                    **values,
-                )
-            case "open":
-                return phrase(
-                    "Cannot tell: on {n} questions none of {alike} settings is told from the best, "
-                    "{best}. The simplest is {take}{risk}.",
-                    **values,
-                )
-            case "refuted":
-                return phrase("Take {take}: the best of {all} settings.", **values)
-            case "best" if self.n_candidates == 1:
-                return phrase(
-                    "Take {take}: the best of {all} settings; told apart from every other.",
-                    **values,
-                )
-            case "best":
-                return phrase(
-                    "Take {take}: the best of {all} settings; of the others {others} cannot be "
-                    "told from it, and none is simpler.",
-                    **values,
-                )
+        verdict, alike = self.verdict, self.n_candidates
         return phrase(
-            "Take {take}: the simplest of the {alike} settings, of {all}, that cannot be told from "
-            "the best, {best}{risk}.",
-            **values,
+            "No setting can be taken: none has values that can be compared."
+            if verdict == "none"
+            else "Cannot tell: too few questions to choose by for any difference, {n}."
+            if verdict == "too_few"
+            else "Take {take}: no other can be compared."
+            if verdict == "only" and self.n_failed
+            else "Take {take}: there is no other."
+            if verdict == "only"
+            else "Cannot tell: on {n} questions none of {alike} settings is told from the best, "
+            "{best}. The simplest is {take}{risk}."
+            if verdict == "open"
+            else "Take {take}: the best of {all} settings."
+            if verdict == "refuted"
+            else "Take {take}: the best of {all} settings; told apart from every other."
+            if verdict == "best" and alike == 1
+            else "Take {take}: the best of {all} settings; of the others {others} cannot be told "
+            "from it, and none is simpler."
+            if verdict == "best"
+            else "Take {take}: the simplest of the {alike} settings, of {all}, that cannot be told "
+            "from the best, {best}{risk}.",
+            take=visible(self.take or ""),
+            best=visible(self.best or ""),
+            risk=self._risk,
+            n=self.n_choosing,
+            alike=alike,
+            others=alike - 1,
+            all=self.n_settings - self.n_failed,
         )
 
     @property
     def _risk(self) -> str:
         """How far behind the best the chosen one may lie."""
-        if self.take == self.best:
-            return phrase("; it is the best itself")
         most = None if self.take is None else self.of(self.take).at_most
-        if most is None:
-            return phrase("; how far behind it may lie, so few questions do not say")
-        return phrase("; it may lie up to {most} behind", most=number(most))
+        return phrase(
+            "; it is the best itself"
+            if self.take == self.best
+            else "; how far behind it may lie, so few questions do not say"
+            if most is None
+            else "; it may lie up to {most} behind",
+            most=number(most),
+        )
 
     @property
     def _worth(self) -> str:
@@ -297,7 +277,6 @@ class Tuning(Result):
         held = self.held_out
         if held is None or self.take is None:
             return phrase("{metric} has no value on questions held out.", metric=self.metric)
-        ends = "" if held.low is None else f" [{number(held.low)}, {number(held.high)}]"
         return phrase(
             "{metric}: {mean} on the {n} questions that chose, {held}{ends} on the {rest} held "
             "out, shrunk by {by} for the test there."
@@ -308,7 +287,7 @@ class Tuning(Result):
             mean=number(self.of(self.take).mean),
             n=self.n_choosing,
             held=number(held.mean),
-            ends=ends,
+            ends="" if held.low is None else f" [{number(held.low)}, {number(held.high)}]",
             rest=self.n_held_out,
             by=number(held.shrunk_by),
         )
@@ -316,33 +295,21 @@ class Tuning(Result):
     @property
     def _test(self) -> str:
         """What became of a simpler setting than the best on the questions held out."""
-        test = None if self.held_out is None else self.held_out.test
-        if test is None:
-            return ""
-        by, best = number(abs(test.difference)), visible(self.best or "")
-        if abs(test.difference) <= TOLERANCE:
-            return phrase("There it has the same mean as {best}.", best=best)
-        if self.verdict == "refuted":
-            return phrase(
-                "{simpler} is simpler and could not be told from it on the former, but was {by} "
-                "behind it on the latter, told to be worse.",
-                simpler=visible(test.name),
-                by=by,
-            )
-        if (test.difference > 0) == (self.better == "higher"):
-            return phrase("There it is {by} ahead of {best}.", by=by, best=best)
-        return phrase("There it is {by} behind {best}, not told to be worse.", by=by, best=best)
-
-    @property
-    def _failures(self) -> str:
-        """How many settings the sentence does not speak of."""
-        if not self.n_failed:
+        held = self.held_out
+        if held is None or held.simpler is None:
             return ""
         return phrase(
-            "1 setting failed, and is not compared."
-            if self.n_failed == 1
-            else "{n} settings failed, and are not compared.",
-            n=self.n_failed,
+            "There it has the same mean as {best}."
+            if abs(held.difference) <= TOLERANCE
+            else "{simpler} is simpler and could not be told from it on the former, but was {by} "
+            "behind it on the latter, told to be worse."
+            if self.verdict == "refuted"
+            else "There it is {by} ahead of {best}."
+            if (held.difference > 0) == (self.better == "higher")
+            else "There it is {by} behind {best}, not told to be worse.",
+            simpler=visible(held.simpler),
+            by=number(abs(held.difference)),
+            best=visible(self.best or ""),
         )
 
     def instead(self, comparison: Comparison) -> Comparison:
@@ -355,12 +322,11 @@ class Tuning(Result):
         yield Line(self.sentence, "bold")
         if self.settings:
             yield self.settings_table(most)
-        mains = [curve for curve in self.curves if not curve.among]
-        for curve in mains:
-            yield curve_table(curve, self.metric)
+        for curve in self.curves:
+            yield _curve_table(curve, self.metric)
 
     def full(self) -> Iterator[Part]:
-        """The same with each axis where the others are held, under a heading."""
+        """The same under a heading."""
         yield Heading(
             phrase(
                 "Which setting to take, by {metric} (match: {match})",
@@ -369,9 +335,6 @@ class Tuning(Result):
             )
         )
         yield from self.describe()
-        for curve in self.curves:
-            if curve.among:
-                yield curve_table(curve, self.metric)
 
     def settings_table(self, most: int | None = None) -> Table:
         """The settings, the best first; at most so many, with the one to take among them."""
@@ -401,42 +364,42 @@ class Tuning(Result):
         return Table(columns, [self._row(own) for own in shown], note=note)
 
     def _row(self, own: SettingResult) -> list[Cell]:
-        ends: Interval | None = None if own.low is None or own.high is None else (own.low, own.high)
-        mark: str = phrase("✗ failed") if own.failed else "▼" if own.told_apart else "≈"
+        mark = phrase("✗ failed") if own.failed else "▼" if own.told_apart else "≈"
         if own.name == self.best:
             mark = phrase("best ≈")
-        taken = own.name == self.take
-        style = "bold" if taken else "dim" if own.failed else ""
-        return [
-            Cell(own.name, style, own.failed, code=True),
-            Cell(number(own.mean), style, "" if ends is None else f"{ends[0]:.3f} {ends[1]:.3f}"),
-            Cell(number(own.held_out), style),
-            Cell("-" if own.at_most is None else number(own.at_most), style),
-            Cell("-" if own.tokens is None else f"{own.tokens:.0f}", style),
-            Cell("-" if own.seconds is None else duration(own.seconds), style),
-            Cell(joined(" ", (phrase("take") if taken else "", mark, "◆" * own.on_front)), style),
+        is_taken = own.name == self.take
+        style = "bold" if is_taken else "dim" if own.failed else ""
+        cells: list[str | Cell] = [
+            Cell(number(own.mean), style, _ends(own)),
+            number(own.held_out),
+            number(own.at_most),
+            "-" if own.tokens is None else f"{own.tokens:.0f}",
+            "-" if own.seconds is None else duration(own.seconds),
+            joined(" ", (phrase("take") if is_taken else "", mark, "◆" * own.on_front)),
         ]
+        name = Cell(own.name, style, own.failed, code=True)
+        return [name, *(cell if isinstance(cell, Cell) else Cell(cell, style) for cell in cells)]
 
 
-def curve_table(curve: Curve, metric: str) -> Table:
+def _ends(of: SettingResult | Point) -> str:
+    return "" if of.low is None or of.high is None else f"{of.low:.3f} {of.high:.3f}"
+
+
+def _curve_table(curve: Curve, metric: str) -> Table:
     """An axis across, the metric's mean below it."""
-    cells: list[str | Cell] = [
-        Cell(
-            number(point.mean) + " ▼" * point.told_apart,
-            "",
-            "" if point.low is None else f"{point.low:.3f} {point.high:.3f}",
-        )
+    cells = [
+        Cell(number(point.mean) + " ▼" * point.told_apart, below=_ends(point))
         for point in curve.points
     ]
-    of = curve.points[0].n_settings
+    n = curve.points[0].n_settings
     return Table(
         [curve.label, *(visible(point.value) for point in curve.points)],
         [[metric, *cells]],
         note=phrase(
             "over all questions; ▼ another value was told to be better"
-            if of == 1
+            if n == 1
             else "each the mean of {n} settings, over all questions; ▼ another value was told to "
             "be better",
-            n=of,
+            n=n,
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kragx.comparison import Estimate
+from kragx.comparison import Estimate, RetrieverScores
 from kragx.comparison.history import History, PastRun, PastScore
 from kragx.report.figures.history import history_figure
 
@@ -28,12 +28,16 @@ def run(day: int, n: int, gold: str = "a" * 64) -> PastRun:
         mean = float(values.mean())
         scores.append(
             PastScore(
-                f"검색기 {number} 이름이 긴 것",
-                "overlap",
-                settings,
+                RetrieverScores(
+                    f"검색기 {number} 이름이 긴 것",
+                    "overlap",
+                    settings,
+                    IDS,
+                    {"recall@5": values},
+                    {"recall@5": mean},
+                    {"recall@5": "higher"},
+                ),
                 {"recall@5": Estimate(mean, max(mean - 0.1, 0), min(mean + 0.1, 1), 30)},
-                query_ids=IDS,
-                values={"recall@5": values},
             )
         )
     date = f"2026-01-{day:02}T09:00:00+09:00"

@@ -10,7 +10,6 @@ def test_an_order_that_stays():
     result = matcher_settings(
         "rouge2",
         "mrr@5",
-        1,
         [(LOW, {"a": 0.9, "b": 0.8}, True), (HIGH, {"a": 0.5, "b": 0.4}, False)],
     )
     assert result.sentence.startswith("The order of retrievers by mrr@5 is the same under all 2")
@@ -24,7 +23,6 @@ def test_an_order_that_turns():
     result = matcher_settings(
         "rouge2",
         "mrr@5",
-        1,
         [
             (LOW, {"a": 0.9, "b": 0.8, "c": 0.8}, True),
             (HIGH, {"a": 0.5, "b": 0.6, "c": 0.1}, False),
@@ -38,12 +36,11 @@ def test_an_order_that_turns():
 def test_what_cannot_be_compared_under_one_setting_swaps_with_nothing():
     """A retriever without a mean has no place, and one retriever has no order."""
     result = matcher_settings(
-        "r", "m", -1, [(LOW, {"a": 0.9, "b": 0.8}, False), (HIGH, {"a": 0.1}, False)]
+        "r", "redundancy@5", [(LOW, {"a": 0.9, "b": 0.8}, False), (HIGH, {"a": 0.1}, False)]
     )
     assert result.settings[0].order == (("b",), ("a",))
     assert result.swapped == ()
-    one = matcher_settings("r", "m", 1, [(LOW, {"a": 1.0}, False), (HIGH, {"a": 0.5}, False)])
+    one = matcher_settings("r", "m", [(LOW, {"a": 1.0}, False), (HIGH, {"a": 0.5}, False)])
     assert "one retriever under 2 settings" in one.sentence
-    none = matcher_settings("r", "m", 1, [(LOW, {}, False)])
-    assert none.firsts == ()
+    none = matcher_settings("r", "m", [(LOW, {}, False)])
     assert "one retriever" in str(none) or none.sentence

@@ -38,7 +38,7 @@ def history(
     With the commit, and the settings that changed. What cannot be compared is not joined.
     """
     names = [_canonical(name) for name in metric or ()]
-    outcome = past(results, metrics=names, since=since, every_metric=format == "json")
+    outcome = past(results, metrics=names, since=since)
     shown = outcome.metrics if names else outcome.metrics[:1]
     if plot is not None:
         history_figure(outcome, plot, shown)

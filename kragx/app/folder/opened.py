@@ -181,10 +181,16 @@ class Opened:
                 return recorded
             return {name: recorded.get(name, 0) for name in _READ_COUNTS} if recorded else {}
 
-        return tuple(
+        read = tuple(
             replace(evaluation, counts={**evaluation.counts, **counts(evaluation)})
             for evaluation in evaluations
         )
+        try:
+            for evaluation in read:
+                evaluation.remarks  # noqa: B018  # counts that cannot be told are a mistake of it
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise self._broken(error) from None
+        return read
 
     def _warn_of_others(
         self, evaluations: Iterable[Evaluation], means: Mapping[tuple[str, str, str], object]

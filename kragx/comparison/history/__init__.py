@@ -2,6 +2,6 @@
 
 from kragx.comparison.history.history import History, Series
 from kragx.comparison.history.runs import PastRun, PastScore
-from kragx.comparison.history.steps import BREAKS, Entry, Step, StepTest
+from kragx.comparison.history.steps import Entry, Step, StepTest
 
-__all__ = ["BREAKS", "Entry", "History", "PastRun", "PastScore", "Series", "Step", "StepTest"]
+__all__ = ["Entry", "History", "PastRun", "PastScore", "Series", "Step", "StepTest"]

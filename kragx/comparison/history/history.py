@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 
 from kragx.comparison.families import family_of
 from kragx.comparison.history.runs import PastRun, PastScore
-from kragx.comparison.history.steps import BREAKS, Step, step, tested
+from kragx.comparison.history.steps import Step, tested
 from kragx.data.gold_diff import gold_name
 from kragx.errors import UsageError, nearest
 from kragx.printing import (
@@ -29,9 +29,6 @@ from kragx.printing import (
 
 SHOWN = 20
 """So many runs are shown in a terminal, unless it is said since when."""
-
-_AHEAD = timedelta(minutes=5)
-"""Clocks of several machines are so far apart without a word."""
 
 _MARKS = {"better": " ▲", "worse": " ▼", "different": " ≠"}
 
@@ -83,17 +80,14 @@ class History(Result):
         metrics: Sequence[str] = (),
         since: datetime | None = None,
         skipped: Mapping[str, str] | None = None,
-        every_metric: bool = False,
     ) -> History:
         """The history of some runs.
 
         Args:
             runs: in any order.
-            metrics: to look at, by canonical name.
+            metrics: to look at, by canonical name; all of the newest run if none is named.
             since: only runs from then on.
             skipped: folders that are no run.
-            every_metric: whether, if none is named, all are looked at that the newest run has;
-                else its first one.
 
         Raises:
             UsageError: there is no run, or no run has a metric that is named.
@@ -115,9 +109,7 @@ class History(Result):
         for name in metrics:
             if name not in known:
                 raise UsageError(f"--metric: no run has {name!r}; {nearest(name, known)}")
-        newest = of_time[-1].metrics
-        looked_at = tuple(metrics) or (newest if every_metric else newest[:1])
-        return _history(of_time, looked_at, dict(skipped or {}))
+        return _history(of_time, tuple(metrics) or of_time[-1].metrics, dict(skipped or {}))
 
     def describe(
         self, metrics: Sequence[str] | None = None, *, full: bool = False
@@ -144,31 +136,8 @@ class History(Result):
         """What was left out, and what is odd."""
         for name, why in self.skipped.items():
             yield warning(phrase("left out: {name}: {why}", name=visible(name), why=visible(why)))
-        for run in self.runs:
-            if run.copies:
-                copies = ", ".join(map(visible, run.copies))
-                said = phrase(
-                    "{name} is there more than once, and counts once: {copies}",
-                    name=visible(run.name),
-                    copies=copies,
-                )
-                yield warning(said)
-        for run in self.ahead:
-            said = phrase(
-                "{name} is dated {date}, which is yet to come: a clock was wrong, and the order of "
-                "runs may be",
-                name=visible(run.name),
-                date=visible(run.date),
-            )
-            yield warning(said)
         if len(self.runs) == 1:
             yield Line(phrase("one run: there is nothing yet to set it against"))
-
-    @property
-    def ahead(self) -> tuple[PastRun, ...]:
-        """Runs that are dated in the future."""
-        now = datetime.now(UTC) + _AHEAD
-        return tuple(run for run in self.runs if run.when > now)
 
     def said(self, start: int = 0) -> Iterator[Line]:
         """What changed with each run, and where numbers before and after mean something else."""
@@ -179,11 +148,9 @@ class History(Result):
                 for text in _said(own.points[at], own.steps[at]):
                     texts[text].append(visible(f"{own.retriever}{under}"))
             for text, names in texts.items():
-                everyone = len(names) == len(self.series) > 1
+                whose = "" if len(names) == len(self.series) > 1 else ", ".join(names)
                 head = f"{_when(run)} {visible(run.name)}"
-                yield Line(
-                    joined(": ", [head, "" if everyone else ", ".join(names), text]), item="-"
-                )
+                yield Line(joined(": ", [head, whose, text]), item="-")
 
     @property
     def is_one_match(self) -> bool:
@@ -203,7 +170,7 @@ class History(Result):
                 phrase("commit"),
                 [Cell(_commit(run), below=visible(run.branch or "")) for run in runs],
             ),
-            (phrase("gold set"), [Cell(visible(gold_label(run))) for run in runs]),
+            (phrase("gold set"), [Cell(visible(gold_name(run.gold))) for run in runs]),
         ]
         if not any(run.commit or run.branch for run in runs):  # it would say nothing
             del words[1]
@@ -246,7 +213,8 @@ def _history(
         for one, other in pairwise(there):
             before, after = of_series[one], of_series[other]
             if before is not None and after is not None:
-                steps[row, other] = step(runs[one].name, before, after), before, after
+                step = Step.of(runs[one].name, before, after)
+                steps[row, other] = step, before, after
     done, families = tested(steps, metrics, better)
     series = tuple(
         Series(*name, of_series, tuple(done.get((row, at)) for at in range(len(runs))))
@@ -269,15 +237,9 @@ def _said(point: PastScore | None, step: Step | None) -> Iterator[str]:
     if point is not None and point.failed:
         yield phrase("not comparable: it {failed}", failed=point.failed)
     if step is not None:
-        for kind in step.breaks:
-            since = visible(step.since)
-            yield phrase("not comparable with {run}: {why}", run=since, why=BREAKS[kind])
+        for why in step.breaks.values():
+            yield phrase("not comparable with {run}: {why}", run=visible(step.since), why=why)
         yield from (visible(str(change)) for change in step.changes)
-
-
-def gold_label(run: PastRun) -> str:
-    """The gold set of a run, by name, version and the start of its hash."""
-    return gold_name(run.gold)
 
 
 def _when(run: PastRun) -> str:

@@ -9,36 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kragx.comparison.columns import joined
 from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.history.runs import PastScore
 from kragx.comparison.side_by_side import Kind, settings_that_differ
-from kragx.comparison.statistics import (
-    CONFIDENCE,
-    MANY,
-    TOLERANCE,
-    Flipped,
-    flip_tests,
-    normal_tests,
-)
+from kragx.comparison.statistics import CONFIDENCE, TOLERANCE, paired_tests
 from kragx.comparison.view import Direction
 from kragx.errors import shorten
-from kragx.metrics import Floats, Ints
-from kragx.printing import phrase
-
-ALPHA = 1 - CONFIDENCE
+from kragx.metrics import Floats
 
 _SHA256 = 64  # characters
-
-BREAKS: Mapping[Kind, str] = {
-    "gold": phrase("another gold set"),
-    "profile": phrase("another profile"),
-    "match": phrase("another matcher"),
-    "no_gold": phrase("queries without gold are treated differently"),
-    "facts_match": phrase("facts are matched differently"),
-    "relevance": phrase("relevance was judged differently"),
-    "pool": phrase("judged in another pool"),
-}
-"""The kinds of reasons in a few words; a step has them in full."""
 
 Verdict = Literal["better", "worse", "different", "undecided", "same"]
 
@@ -88,18 +68,16 @@ class Step:
     changes: tuple[Entry, ...]
     tests: Mapping[str, StepTest] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, since: str, before: PastScore, after: PastScore) -> Step:
+        """What changed between two runs; nothing is tested yet."""
+        breaks = settings_that_differ(before.settings, after.settings)
+        return cls(since, breaks, tuple(_changes(before.settings, after.settings)))
+
     @property
     def joined(self) -> bool:
         """Whether the numbers before and after mean the same."""
         return not self.breaks
-
-
-def step(since: str, before: PastScore, after: PastScore) -> Step:
-    """What changed between two runs; nothing is tested yet."""
-    breaks = settings_that_differ(before.settings, after.settings)
-    if before.settings["dataset"]["hash"] is None and before.query_ids != after.query_ids:
-        breaks["gold"] = "the gold sets have different queries"
-    return Step(since, breaks, tuple(_changes(before.settings, after.settings)))
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Entry]:
@@ -129,80 +107,60 @@ def _shown(value: Any) -> str:
     return shorten(value)
 
 
-Places = Mapping[tuple[int, int], tuple[Step, PastScore, PastScore]]
-"""Steps by the place of their series and of their point, with what lies on both sides."""
-
-_Column = tuple[tuple[int, int], str, Floats]
-"""A step by its place, a metric, and (q) by how much each question's value has changed."""
+Place = tuple[int, int]
+"""Of a step: its series and its run."""
 
 
 def tested(
-    steps: Places, metrics: Sequence[str], better: Mapping[str, Direction]
-) -> tuple[dict[tuple[int, int], Step], Families]:
+    steps: Mapping[Place, tuple[Step, PastScore, PastScore]],
+    metrics: Sequence[str],
+    better: Mapping[str, Direction],
+) -> tuple[dict[Place, Step], Families]:
     """Steps with the paired test of each metric, whose errors are bounded as a report's.
 
     Args:
-        steps: of all series.
+        steps: of all series, by their places, with what lies on both sides.
         metrics: that are looked at, the first by itself.
         better: their directions.
     """
-    columns: dict[tuple[str, ...], list[_Column]] = defaultdict(list)
-    for place, (own, before, after) in steps.items():
-        for metric in metrics:
-            pair = before.estimates.get(metric), after.estimates.get(metric)
-            if own.joined and all(known is not None and known.is_mean for known in pair):
-                column = after.values[metric] - _rows(before, after.query_ids, metric)
-                columns[after.query_ids].append((place, metric, column))
-    groups = [
-        (group, own, *_flipped(group, own))
-        for group in columns.values()
-        for own in [np.array([family_of(metric, metrics[0]) for _, metric, _ in group])]
-    ]
-    families = Families.joined(own for *_, own in groups)
-    found: dict[tuple[int, int], dict[str, StepTest]] = defaultdict(dict)
-    for group, own_family, flipped, _ in groups:
-        adjusted = flipped.p.copy()
-        for family in np.unique(own_family).tolist():
-            at = own_family == family
-            adjusted[at] = families.adjusted(family, flipped.p[at], flipped.z[at])
-        for (place, metric, column), p, p_adjusted in zip(
-            group, flipped.p.tolist(), adjusted.tolist()
-        ):
+    columns: dict[int, list[tuple[Place, str, Floats]]] = defaultdict(list)
+    for place, (step, before, after) in steps.items():
+        pair = before.scores, after.scores
+        _, rows = joined([own.query_ids for own in pair])
+        for metric in metrics if step.joined else ():
+            means = [own.estimates.get(metric) for own in (before, after)]
+            if all(mean is not None and mean.is_mean for mean in means):
+                one, other = (
+                    own.values[metric] if own_rows is None else own.values[metric][own_rows]
+                    for own, own_rows in zip(pair, rows)
+                )
+                columns[len(one)].append((place, metric, other - one))
+    groups = []
+    for n, group in columns.items():  # of as many questions the signs are the same
+        of = np.array([family_of(metric, metrics[0]) for _, metric, _ in group])
+        values = (column for _, _, column in group)
+        (flipped,), families = paired_tests(
+            values, n, [np.arange(n)], family_of=of[None], n_families=N_FAMILIES
+        )
+        groups.append((group, of, flipped, Families(*families)))
+    every = Families.joined(own for *_, own in groups)
+    tests: dict[Place, dict[str, StepTest]] = defaultdict(dict)
+    for group, of, flipped, _ in groups:
+        adjusted = every.adjusted(of, flipped.p, flipped.z)
+        for (place, metric, column), *ps in zip(group, flipped.p.tolist(), adjusted.tolist()):
             known = column[~np.isnan(column)]
             if known.size:
-                difference = float(known.mean())
-                verdict = _verdict(known, difference, p_adjusted, better[metric])
-                found[place][metric] = StepTest(difference, p, p_adjusted, verdict)
-    done = {place: replace(own, tests=found[place]) for place, (own, _, _) in steps.items()}
-    return done, families
+                p, p_adjusted = ps
+                verdict = _verdict(known, p_adjusted, better[metric])
+                tests[place][metric] = StepTest(float(known.mean()), p, p_adjusted, verdict)
+    return {place: replace(own, tests=tests[place]) for place, (own, _, _) in steps.items()}, every
 
 
-def _rows(before: PastScore, query_ids: tuple[str, ...], metric: str) -> Floats:
-    """(q) the values before of these questions."""
-    if before.query_ids == query_ids:
-        return before.values[metric]
-    place = {query_id: at for at, query_id in enumerate(before.query_ids)}
-    values = [before.values[metric][place[own]] if own in place else np.nan for own in query_ids]
-    return np.array(values, float)
-
-
-def _flipped(group: list[_Column], family: Ints) -> tuple[Flipped, Families]:
-    n, of = len(group[0][2]), family[None]
-    every = [np.arange(n)]
-    if n > MANY:
-        columns = (own for _, _, own in group)
-        tests, own = normal_tests(columns, n, every, family_of=of, n_families=N_FAMILIES)
-    else:
-        table = np.stack([own for _, _, own in group], axis=1)
-        tests, own = flip_tests(table, every, family_of=of, n_families=N_FAMILIES)
-    return tests[0], Families(*own)
-
-
-def _verdict(known: Floats, difference: float, p: float, better: Direction) -> Verdict:
+def _verdict(known: Floats, p: float, better: Direction) -> Verdict:
     if np.all(np.abs(known) <= TOLERANCE):
         return "same"
-    if p > ALPHA:
+    if p > 1 - CONFIDENCE:
         return "undecided"
     if better == "neither":
         return "different"
-    return "better" if (difference > 0) == (better == "higher") else "worse"
+    return "better" if (known.mean() > 0) == (better == "higher") else "worse"

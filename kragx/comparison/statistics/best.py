@@ -16,12 +16,11 @@ from math import sqrt
 import numpy as np
 
 from kragx.comparison.statistics.evidence import unseen
+from kragx.comparison.statistics.randomisation import GROUPS, grouped, lot
 from kragx.metrics import Floats
 from kragx.metrics.intervals import CONFIDENCE, RESAMPLES, SEED, TOLERANCE, blocks
 
 _ROUNDING = 1e-9
-_GROUPS = 4_096
-"""Of more questions the signs of so many groups of them are flipped, drawn by lot."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,10 @@ def behind_best(
     n, m = values.shape
     if m < 2 or not n:
         return Behind(np.ones(m), np.full(m, 0.0 if n else np.inf))
-    terms = _grouped(values, seed)
+    terms = values
+    if n > GROUPS:
+        group = lot(n, seed)
+        terms = np.stack([grouped(column, group) for column in values.T], axis=1)
     g = len(terms)
     # Sums of products instead of an array of all differences: (m, m), i ahead of j.
     sums = terms.sum(axis=0)
@@ -94,14 +96,3 @@ def behind_best(
         width = np.where(varies, reach[j] * np.where(varies, spread, 1.0) / sqrt(n), hidden)
         most[j] = max(float((differences.mean(axis=0) + width).max()), 0.0)
     return Behind(p, most)
-
-
-def _grouped(values: Floats, seed: int) -> Floats:
-    """The rows, or of very many the sums of groups that are drawn by lot."""
-    n = len(values)
-    if n <= _GROUPS:
-        return values
-    of = np.random.default_rng(seed).permutation(n) % _GROUPS
-    return np.stack(
-        [np.bincount(of, weights=column, minlength=_GROUPS) for column in values.T], axis=1
-    )

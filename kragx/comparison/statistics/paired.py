@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from kragx.comparison.statistics.randomisation import MANY
 from kragx.metrics import Floats
 from kragx.metrics.intervals import (
     CONFIDENCE,
@@ -17,9 +18,6 @@ from kragx.metrics.intervals import (
     expanded,
     student_t,
 )
-
-MANY = 1 << 17
-"""Of more questions than this what chance does is normal, and is not drawn for each."""
 
 _RESAMPLES = 100
 """So many say how far a number of many questions varies, to within a fifteenth of that."""

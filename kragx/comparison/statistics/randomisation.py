@@ -20,7 +20,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.metrics import Bools, Floats, Ints
+from kragx.metrics import Floats, Ints
 from kragx.metrics.intervals import (
     RESAMPLES,
     SEED,
@@ -34,9 +34,13 @@ Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 _LAST_BITS = 2.0**-51
 """By how much a difference of two values between 0 and 1 may be off."""
 
-_CELLS = 4_000_000
-_LEAST_SHUFFLES = 1_000
-_ROUNDING = 1e-9
+MANY = 1 << 17
+"""Of more questions than this signs are flipped by groups of them, and rows are not shuffled."""
+
+GROUPS = 4_096
+
+CELLS = 4_000_000
+ROUNDING = 1e-9
 """Statistics that differ by less, as a share of them, are equal."""
 
 
@@ -77,7 +81,7 @@ class Family:
         if self.n_tests <= 1:
             return p
         ordered = np.sort(self.maxima)
-        below = np.searchsorted(ordered, z * (1 - _ROUNDING))
+        below = np.searchsorted(ordered, z * (1 - ROUNDING))
         together: Floats = (len(ordered) - below + 1) / (len(ordered) + 1)
         return np.maximum(p, together)  # NaN stays NaN
 
@@ -147,6 +151,70 @@ def flip_tests(
     for rows, own in zip(parts, family_of):
         np.add.at(n_tests, own, (~np.isnan(differences[rows])).any(axis=0))
     return tested(tests, len(grid), n_tests, count, seed)
+
+
+def paired_tests(
+    columns: Iterable[Floats],
+    n: int,
+    parts: Sequence[Rows],
+    count: int = RESAMPLES,
+    seed: int = SEED,
+    *,
+    family_of: Ints,
+    n_families: int,
+    handicap: float = 0.0,
+) -> tuple[list[Flipped], list[Family]]:
+    """`flip_tests` of columns that are made one by one, of however many questions.
+
+    Ten thousand random signs for each of a million questions take an hour. Of more than `MANY`
+    questions the sums of `GROUPS` groups of them, drawn by lot, have random signs instead: where
+    the sign of each question means nothing, so does that of a group.
+
+    Args:
+        columns: (n) each; NaN where either retriever has no value.
+        n: how many questions.
+        parts: as for `flip_tests`, and so are the others.
+        count: likewise.
+        seed: likewise, and of the lot.
+        family_of: likewise.
+        n_families: likewise.
+        handicap: likewise.
+    """
+    if n <= MANY:
+        return flip_tests(
+            np.stack([*columns], axis=1),
+            parts,
+            count,
+            seed,
+            handicap=handicap,
+            family_of=family_of,
+            n_families=n_families,
+        )
+    group, sums, has_value = lot(n, seed), [], []
+    for column in columns:
+        differences = zeroed(column)
+        sums.append([grouped(differences[rows], group[rows]) for rows in parts])
+        has_value.append([not np.isnan(column[rows]).all() for rows in parts])
+    n_tests = np.zeros(n_families, np.int64)
+    np.add.at(n_tests, family_of, np.array(has_value).T)
+    tests = []
+    for number, own in enumerate(family_of):
+        grid, unit = fixed_point(np.stack([of_column[number] for of_column in sums], axis=1))
+        own_handicap = handicap if number else 0.0
+        tests.append(
+            PartTests(grid, np.arange(GROUPS), unit, count, own_handicap, own, n_terms=GROUPS)
+        )
+    return tested(tests, GROUPS, n_tests, count, seed)
+
+
+def lot(n: int, seed: int) -> Rows:
+    """(n) to which of `GROUPS` groups each question belongs, by lot."""
+    return np.random.default_rng(seed).permutation(n) % GROUPS
+
+
+def grouped(values: Floats, group: Rows) -> Floats:
+    """(GROUPS) the sums of groups of values."""
+    return np.bincount(group, weights=values, minlength=GROUPS).astype(np.float64)
 
 
 def zeroed(differences: Floats) -> Floats:
@@ -264,7 +332,7 @@ class PartTests:
         if not self.live.size:
             return maxima
         own = flips[:, self.rows]
-        step = max(1, _CELLS // self.live.size)
+        step = max(1, CELLS // self.live.size)
         for start in range(0, len(flips), step):
             sums = np.abs(2 * (own[start : start + step] @ self.terms) - self.observed)
             self.extreme += (sums[:, self.many] >= self.least[self.many]).sum(axis=0)
@@ -293,64 +361,3 @@ def _coins(n: int, size: int, seed: np.random.SeedSequence) -> Floats:
     width = -(-n // 8)
     drawn = np.frombuffer(np.random.default_rng(seed).bytes(size * width), np.uint8)
     return np.unpackbits(drawn.reshape(size, width), axis=1)[:, :n].astype(np.float64)
-
-
-def worse_parts(
-    values: Floats,
-    parts: Sequence[Rows],
-    count: int = RESAMPLES,
-    seed: int = SEED,
-    *,
-    handicap: float = 0.0,
-) -> tuple[Flipped, Family]:
-    """Whether the mean of a part lies below that of all rows by more than chance.
-
-    If it did not matter to which part a row belongs, the rows of a part might as well have been any
-    others. So the values are shuffled N times; p = (b + 1) / (N + 1), where b counts the shuffles
-    that leave the part as low. Large tables are shuffled fewer times, at least a thousand.
-
-    Args:
-        values: (q) higher is better; NaN where there is none.
-        parts: the rows of each part.
-        count: how many shuffles at most.
-        seed: the same seed gives the same bits.
-        handicap: what is taken off the statistics.
-
-    Returns:
-        (c) a test for each part, its statistic the part's mean standardised and 0 where it is not
-        below; NaN for a part that has no value, or all of them. And the family of these tests.
-
-    Source: P. Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 2005, chapter 3.
-    """
-    known: Bools = ~np.isnan(values)
-    n = int(known.sum())
-    member = np.zeros((len(values), len(parts)))
-    for column, rows in enumerate(parts):
-        member[rows, column] = 1.0
-    member = member[known]
-    sizes = member.sum(axis=0)
-    testable = (sizes > 0) & (sizes < n)
-    if not testable.any():
-        unknown = np.full(len(parts), np.nan)
-        return Flipped(unknown, np.zeros(len(parts))), NO_FAMILY
-    own = fixed_point(values[known, None])[0][:, 0]
-    # The deviation of a sum of rows drawn without putting them back.
-    deviation = own.std() * np.sqrt(sizes * (n - sizes) / max(n - 1, 1))
-    expected, scale = own.mean() * sizes, np.where(deviation > 0, deviation, 1.0)
-
-    def below(sums: Floats) -> Floats:
-        z: Floats = np.where(testable & (deviation > 0), (expected - sums) / scale, 0.0)
-        return np.maximum(z, 0.0)
-
-    observed = below(own @ member)
-    shuffles = min(count, max(_LEAST_SHUFFLES, 5 * _CELLS // n))
-
-    def work(size: int, child: np.random.SeedSequence) -> Floats:
-        rows = np.broadcast_to(own, (size, n))
-        return below(np.random.default_rng(child).permuted(rows, axis=1) @ member)
-
-    drawn = np.concatenate(list(blocks(n, shuffles, seed, work)))
-    extreme = (drawn >= observed * (1 - _ROUNDING)).sum(axis=0)
-    p = np.where(testable, (extreme + 1) / (shuffles + 1), np.nan)
-    maxima = np.resize(drawn.max(axis=1) - handicap, count)
-    return Flipped(p, np.maximum(observed - handicap, 0.0)), Family(maxima, int(testable.sum()))

@@ -90,7 +90,7 @@ def sweep_figure(
                 lines.setdefault(wrapped(label), line)
                 panel.axvline(sweep.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
             for order in (sweep.orders.get(metric) for sweep in sweeps):
-                if order is not None and order.value is None:
+                if order is not None and len(order.tiers) > 1:
                     panel.axvspan(order.low, order.high, color="0.5", alpha=0.15, linewidth=0)
             panel.set(
                 title=metric,

@@ -46,7 +46,7 @@ def tuning_figures(
 
 
 def _figure(tuning: Tuning) -> Figure | None:
-    mains = [curve for curve in tuning.curves if not curve.among]
+    mains = tuning.curves
     sized = [
         setting
         for setting in tuning.settings

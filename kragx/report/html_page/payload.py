@@ -190,7 +190,7 @@ def _tuning(tuning: Tuning) -> dict[str, Any]:
 def _gold_versions(versions: GoldVersions) -> dict[str, Any]:
     """What the page says of the gold set of earlier results; all ids are in report.json."""
     lists = ("changed", "only_later", "only_earlier")
-    numbers = ("n_same", "n_moved", "n_ids", "n_other_ids", "n_judged", "left_out")
+    numbers = ("n_same", "n_moved", "n_ids", "left_out")
     return {
         "names": [gold_name(versions.earlier), gold_name(versions.later)],
         "ids": versions.named[:NAMED],

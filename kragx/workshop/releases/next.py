@@ -133,7 +133,7 @@ class Next(Result):
         """What it lacks."""
         counts = Counter(question.reason for question in self.content.left_out)
         yield from (Lack(why, number) for why, number in counts.items())
-        dropped = {change.query_id for change in self.diff.dropped} if self.diff else set()
+        dropped = {change.query_id for change in self.diff.of("dropped")} if self.diff else set()
         n_again = sum(question.question in dropped for question in self.content.left_out)
         numbers = {
             "again": (n_again, self.previous or ""),

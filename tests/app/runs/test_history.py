@@ -169,8 +169,13 @@ def test_columns_that_are_empty_everywhere(run, kragx):
     ("settings", "word", "kind", "said"),
     some(
         [
-            (["match.threshold=0.6"], "the", "match", "another matcher"),
-            ([], "The own", "gold", "another gold set"),
+            (
+                ["match.threshold=0.6"],
+                "the",
+                "match",
+                "the matchers differ (threshold 0.5 and 0.6)",
+            ),
+            ([], "The own", "gold", "the gold sets differ ("),
             (["no_gold=zero"], "the", "no_gold", "queries without gold are treated differently"),
         ],
         3,
@@ -219,15 +224,15 @@ def test_what_is_no_run(run, kragx, here):
     outcome = kragx("history", "results", "--format", "json")
     value = outcome.json()
     assert [own["name"] for own in value["runs"]] == ["copy"]
-    assert value["runs"][0]["copies"] == ["kept/a"]
-    assert set(value["skipped"]) == {"broken", "empty", "foreign", "begun", "old", "odd"}
+    left_out = {"broken", "empty", "foreign/deeper", "begun", "old", "odd", "kept/a"}
+    assert set(value["skipped"]) == left_out
     assert "changed since: report.json" in value["skipped"]["broken"]
     assert "not finished" in value["skipped"]["begun"]
     assert "not finished" in value["skipped"]["old"]
     out = kragx("history", "results").out
     assert "one run: there is nothing yet to set it against" in out
-    assert "left out: foreign: no result folder, as it has no manifest.json" in out
-    assert "copy is there more than once, and counts once: kept/a" in out
+    assert "left out: foreign/deeper: no result folder, as it has no manifest.json" in out
+    assert "left out: kept/a: the same run as copy" in out
     # A run's own folder is a history of one.
     assert kragx("history", "results/kept/a").code == 0
 
@@ -248,7 +253,7 @@ def test_a_retriever_that_failed(run, kragx):
 
 @pytest.mark.integration
 def test_clocks_and_days(run, kragx):
-    """Runs stand by their dates whatever their zone; one of the future is pointed out."""
+    """Runs stand by their dates whatever their zone."""
     run("a")
     run("b")
     dated("a", "2026-01-05T01:00:00+09:00")
@@ -260,8 +265,6 @@ def test_clocks_and_days(run, kragx):
     for day, said in (("2031-01-01", "no run is as new"), ("monday", "'monday' is no day")):
         outcome = kragx("history", "results", "--since", day)
         assert (outcome.code, said in outcome.err) == (2, True)
-    dated("a", "2999-01-01T00:00:00+00:00")
-    assert "which is yet to come: a clock was wrong" in kragx("history", "results").out
 
 
 def test_nothing_there(kragx, here):

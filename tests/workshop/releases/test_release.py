@@ -339,7 +339,7 @@ def test_the_diff_of_two_releases(shop, kragx):
     markdown = kragx("gold", "diff", *pair, "--format", "markdown").out
     assert "| more29 | why more29? | added |" in markdown
     plain = kragx("gold", "diff", *pair, "--format", "json").json()
-    assert (plain["comparable"], plain["n_same"], len(plain["added"])) == (False, 2, 30)
+    assert (plain["comparable"], plain["n_same"], len(plain["questions"])) == (False, 2, 30)
     assert (plain["old"]["version"], plain["new"]["version"]) == ("v1", "v2")
     assert kragx("gold", "diff", pair[0], pair[0]).out.splitlines()[1] == (
         "the same gold: all 2 questions can be compared between results of the two"

@@ -51,14 +51,13 @@ function cautions() {
 
 /** What of the gold set of earlier results is not the same, which questions, and what of them is compared. */
 function goldVersions() {
-  return (data.gold[match().name] || []).map(({ names, ids, changed, only_later: later, only_earlier: earlier, n_same: same, n_moved: moved, n_ids: otherIds, n_other_ids: renamed, n_judged: judged, left_out: out }) => {
+  return (data.gold[match().name] || []).map(({ names, ids, changed, only_later: later, only_earlier: earlier, n_same: same, n_moved: moved, n_ids: otherIds, left_out: out }) => {
     const differing = changed + later + earlier, more = differing - ids.length;
     const counts = [["goldChanged", changed], ["goldLater", later], ["goldEarlier", earlier]].filter(([, count]) => count).map(([key, count]) => t(key, grouped(count))).join(", ");
     const which = [...ids.flatMap((id, at) => [at ? ", " : "", el("code", {}, shown(id))]), more ? ` ${t("andMore", grouped(more))}` : ""];
     return el("li.gold-versions", {}, phrase("goldPair", name(names[0]), name(names[1])), " ",
       differing ? phrase(out ? "goldOut" : "goldIn", nQuestions(differing), counts, el("span", {}, which), nQuestions(same)) : t("goldAll"),
-      moved ? ` ${t("goldMoved", nQuestions(moved))}` : "", otherIds ? ` ${t("goldIds", nQuestions(otherIds))}` : "",
-      renamed > 1 ? ` ${t("goldOtherIds", nQuestions(renamed))}` : "", judged ? ` ${t("goldJudged", nQuestions(judged))}` : "");
+      moved ? ` ${t("goldMoved", nQuestions(moved))}` : "", otherIds ? ` ${t("goldIds", nQuestions(otherIds))}` : "");
   });
 }
 

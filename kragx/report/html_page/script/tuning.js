@@ -11,16 +11,15 @@ function tuningSection() {
 }
 
 function tuned(tuning) {
-  const { settings, curves } = tuning, mains = curves.filter(({ among }) => !Object.keys(among).length), held = curves.filter((curve) => !mains.includes(curve));
+  const { settings, curves } = tuning;
   const shownFirst = settings.filter((own, place) => place < SETTINGS || own.name === tuning.take), rest = settings.filter((own) => !shownFirst.includes(own));
   return [
     el("p.headline", {}, tuningChoice(tuning), " ", tuningBadge(tuning)), el("p.how", {}, tuningWorth(tuning)),
     settings.length ? settingsTable(tuning, shownFirst) : null,
     rest.length ? el("details", { ontoggle: scrollHints }, el("summary", {}, t("tuningMore", rest.length)), settingsTable(tuning, rest)) : null,
     settings.length ? el("p.legend", {}, t("tuningNote", percent(tuning.confidence))) : null,
-    mains.length ? el("div.multiples", {}, mains.map((curve) => curvePanel(curve, tuning))) : null,
-    mains.length ? el("p.legend", {}, t("tuningCurves", percent(tuning.confidence))) : null,
-    held.length ? el("details", {}, el("summary", {}, t("tuningHeld")), el("div.multiples", {}, held.map((curve) => curvePanel(curve, tuning)))) : null,
+    curves.length ? el("div.multiples", {}, curves.map((curve) => curvePanel(curve, tuning))) : null,
+    curves.length ? el("p.legend", {}, t("tuningCurves", percent(tuning.confidence))) : null,
   ];
 }
 
@@ -42,7 +41,7 @@ function tuningChoice(tuning) {
 /** What was tested on the questions held out is a simpler setting than the best, and nothing else. */
 function tuningBadge({ verdict: kind, held_out: held }) {
   if (kind === "open" || kind === "too_few" || kind === "none") return el("span.badge.no", {}, t("uncertain"));
-  return kind === "simplest" && held?.test ? el("span.badge.yes", {}, t("tuningConfirmed")) : null;
+  return kind === "simplest" && held?.simpler ? el("span.badge.yes", {}, t("tuningConfirmed")) : null;
 }
 
 /** Both numbers: on the questions that chose, and on those held out, shrunk where they decided by a test. */
@@ -58,10 +57,10 @@ function tuningWorth(tuning) {
 
 /** What became of a simpler setting than the best on the questions held out. */
 function tuningTest({ held_out: held, best, better, verdict: kind }) {
-  if (!held.test) return [];
-  const ahead = (held.test.difference > 0) === (better === "higher"), by = tuningValue(Math.abs(held.test.difference));
-  if (kind === "refuted") return [" ", phrase("tuningRefuted", strong(held.test.name), by)];
-  if (Math.abs(held.test.difference) <= 1e-9) return [" ", phrase("tuningSame", strong(best))];
+  if (!held.simpler) return [];
+  const ahead = (held.difference > 0) === (better === "higher"), by = tuningValue(Math.abs(held.difference));
+  if (kind === "refuted") return [" ", phrase("tuningRefuted", strong(held.simpler), by)];
+  if (Math.abs(held.difference) <= 1e-9) return [" ", phrase("tuningSame", strong(best))];
   return [" ", phrase(ahead ? "tuningAhead" : "tuningBehind", strong(best), by)];
 }
 
@@ -79,7 +78,7 @@ function settingsTable(tuning, settings) {
 }
 
 /** The means along one axis, with their intervals, on the scale of all axes. */
-function curvePanel({ of, axis, among, points }, { curves }) {
+function curvePanel({ of, axis, points }, { curves }) {
   const ends = curves.flatMap((curve) => curve.points.flatMap(({ mean: own, low, high }) => [own, low ?? own, high ?? own]));
   const least = Math.max(0, Math.floor(Math.min(...ends) * 10) / 10), most = Math.max(least + 0.1, Math.ceil(Math.max(...ends) * 10) / 10);
   const width = 340, height = 190, left = 44, right = 16, top = 10, bottom = 34;
@@ -94,16 +93,14 @@ function curvePanel({ of, axis, among, points }, { curves }) {
     parts.push(marker(0, x(place), y(own), said), tick(x(place), height - 18, clipped(value, Math.floor(52 / points.length)) + (apart ? " ▼" : "")));
     return said;
   });
-  const held = Object.entries(among).map(([other, value]) => `, ${plain(other)} = ${plain(value)}`).join("");
-  return panel(`${plain(of)}: ${plain(axis)}${held}`, drawing(width, height, `${plain(axis)}${held}. ${spoken.join("; ")}`, parts));
+  return panel(`${plain(of)}: ${plain(axis)}`, drawing(width, height, `${plain(axis)}. ${spoken.join("; ")}`, parts));
 }
 
 // -- a matcher's settings ------------------------------------------------------------------------
 
-function matcherGrid({ of, metric: named, settings, swapped, firsts }) {
+function matcherGrid({ of, metric: named, settings, swapped }) {
   const names = [...new Set(settings.flatMap(({ means }) => Object.keys(means)))];
-  const alwaysFirst = firsts.some((own) => settings.every(({ order }) => order.length && order[0].includes(own)));
-  const key = names.length < 2 ? "matcherOne" : !swapped.length ? "matcherSame" : alwaysFirst ? "matcherOrder" : "matcherFirst";
+  const key = names.length < 2 ? "matcherOne" : swapped.length ? "matcherOrder" : "matcherSame";
   const pairs = joined(swapped.slice(0, 4).map(([one, other]) => el("span", {}, strong(one), " ↔ ", strong(other))), ", ");
   const mark = (own, retriever) => (own.order.length && own.order[0].includes(retriever) ? (own.certain ? " ★" : " =") : "");
   const row = (own) => el("tr", {}, el("th", { scope: "row" }, breakable(own.match)),
