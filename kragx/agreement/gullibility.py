@@ -67,6 +67,37 @@ class Baseline:
     auc: float | None
     interval: Interval | None
 
+    def describe(self) -> Iterator[Part]:
+        """How often each grade was given, and how well gold is told from the rest."""
+        sides = (
+            (phrase("irrelevant"), self.irrelevant, self.n_wrong, self.n_irrelevant),
+            (phrase("gold"), self.gold, self.n_recognised, self.n_gold),
+        )
+        grades = (f"{grade:g}" for grade in self.grades)
+        yield Table(
+            (phrase("without any addition"), *grades, phrase("mean"), phrase("a match"), "n"),
+            [
+                (
+                    kind,
+                    *(str(counts[side]) for counts in self.grades.values()),
+                    number(mean),
+                    str(n_match),
+                    str(n),
+                )
+                for side, (kind, mean, n_match, n) in enumerate(sides)
+            ],
+        )
+        if self.auc is not None:
+            share = percent(self.auc, 0)
+            if self.interval is not None:
+                share = phrase("{value} ({reason})", value=share, reason=_shares(self.interval))
+            yield Line(
+                phrase(
+                    "gold graded above irrelevant: {share} of cases; guessing 50%, perfect 100%",
+                    share=share,
+                )
+            )
+
 
 @dataclass(frozen=True)
 class Lift:
@@ -212,7 +243,7 @@ class Probe(Result):
 
     def describe(self) -> Iterator[Part]:
         """The verdict, what it rests on, and the lift of each variant."""
-        settings, base = self.settings, self.baseline
+        settings = self.settings
         origins = joined(
             ", ",
             (
@@ -234,40 +265,7 @@ class Probe(Result):
             )
         )
         yield self._verdict_line()
-        yield Table(
-            (
-                phrase("without any addition"),
-                *(f"{grade:g}" for grade in base.grades),
-                phrase("mean"),
-                phrase("a match"),
-                "n",
-            ),
-            [
-                (
-                    kind,
-                    *(str(counts[side]) for counts in base.grades.values()),
-                    number(mean),
-                    str(n_match),
-                    str(n),
-                )
-                for side, (kind, mean, n_match, n) in enumerate(
-                    (
-                        (phrase("irrelevant"), base.irrelevant, base.n_wrong, base.n_irrelevant),
-                        (phrase("gold"), base.gold, base.n_recognised, base.n_gold),
-                    )
-                )
-            ],
-        )
-        if base.auc is not None:
-            share = percent(base.auc, 0)
-            yield Line(
-                phrase(
-                    "gold graded above irrelevant: {share} of cases; guessing 50%, perfect 100%",
-                    share=share
-                    if base.interval is None
-                    else phrase("{value} ({reason})", value=share, reason=_shares(base.interval)),
-                )
-            )
+        yield from self.baseline.describe()
         confidence = level(settings["confidence"])
         head = (phrase("plain"), phrase("with it"), phrase("lift"), confidence, phrase("fooled"))
         yield Table((phrase("added"), *head, confidence, "n"), list(map(_row, self.lifts)))

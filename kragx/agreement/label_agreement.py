@@ -419,6 +419,11 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
             judge=change.judge,
             n=change.n_without,
         )
+    if agreement.settings["examples"] and change is None:
+        yield phrase(
+            "how the judge agreed without examples is not in the store: a run without "
+            "judge.examples puts it there"
+        )
     if agreement.systems is not None:
         yield from scale_notes(scale)
 
