@@ -314,8 +314,8 @@ class Tuning(Result):
 
     def instead(self, comparison: Comparison) -> Comparison:
         """A comparison of the settings whose verdict is which to take: a reader is told one."""
-        sure = self.take is not None and self.verdict != "open"
-        return beside_setting(comparison, self.sentence, self.take, sure=sure)
+        is_sure = self.take is not None and self.verdict != "open"
+        return beside_setting(comparison, self.sentence, self.take, sure=is_sure)
 
     def describe(self, most: int | None = None) -> Iterator[Part]:
         """The sentence, the settings, or at most so many, the axes."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import Doc, Gold, Query, normalise
-from kragx.data.gold_diff import MOVE
+from kragx.data.gold_changes import MOVE
 from kragx.data.words import unspaced
 from kragx.printing import phrase
 from kragx.workshop.moving.choosing import SLIVER, Choice, Piece
@@ -276,7 +276,7 @@ def _golds(gold: Gold, options: Sequence[Option]) -> list[Gold]:
         for option in options:
             if len(option.parts) > 1:
                 option.give_up(phrase("it has alternatives, and they are split in too many ways"))
-    # Then results of before and after are about the same text; see `kragx.data.gold_diff`.
+    # Then results of before and after are about the same text; see `kragx.data.gold_changes`.
     is_whole = all(
         len(option.parts) == 1 and option.edited == 0 and not option.left_out for option in options
     )
