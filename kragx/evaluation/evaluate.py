@@ -39,8 +39,9 @@ def for_all(
     vocabulary.
     """
     if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in dataset):
-        options = {"match": criteria.matcher, "profile": criteria.named, "corpus": corpus}
-        criteria = replace(criteria, matcher=pooled(dataset, runs, **options))
+        judge, profile = criteria.matcher, criteria.named
+        pool = pooled(dataset, runs, match=judge, profile=profile, corpus=corpus)
+        criteria = replace(criteria, matcher=pool)
     if criteria.needs_vocabulary:
         texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
         criteria = criteria.knowing(vocabulary_of_runs(dataset, runs, texts.corpus))

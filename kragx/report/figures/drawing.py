@@ -245,8 +245,9 @@ def save_all(figures: Mapping[str, Figure | None], folder: Path) -> list[Path]:
     """
     make_folder(folder)
     paths = []
-    for name, figure in figures.items():
-        for ending in (".png", ".svg") if figure is not None else ():
+    drawn = {name: figure for name, figure in figures.items() if figure is not None}
+    for name, figure in drawn.items():
+        for ending in (".png", ".svg"):
             paths.append(folder / f"{name}{ending}")
             save(figure, paths[-1])
     return paths
