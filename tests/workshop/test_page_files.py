@@ -44,7 +44,7 @@ def test_every_code_that_the_server_sends_has_a_sentence():
     """What a release lacks, what decides, and errors that have a code."""
     known = words("en").keys()
     codes = {f"lack_{what.replace(' ', '_')}" for what in LACKS}
-    outcomes = {"decided", "undecided", "open", "retrievers", "answers", "questions", "pairs"}
+    outcomes = {"decided", "open", "retrievers", "answers", "questions", "pairs"}
     outcomes |= {"equal", "gold"}
     codes |= {f"outcome_{outcome}" for outcome in outcomes}
     codes.add("notice_equal")
