@@ -45,7 +45,7 @@ def written(tmp_path):
             path,
             runs=found,
             tunings=[tuning],
-            matcher_grids=[matcher_settings("overlap", "ndcg@5", 1, under)],
+            matcher_grids=[matcher_settings("overlap", "ndcg@5", under)],
         )
         return path, tuning
 
