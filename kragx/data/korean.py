@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import pairwise
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.data.stretches import Ints, counted, distinct, ranges
 
 _PARTICLES = (
     "에게서는|으로부터|에서는|에게는|까지는|부터는|이라는|이라고|으로는|인가요|인지요|일까요|입니까|"
@@ -22,7 +27,6 @@ _ENDINGS: defaultdict[str, list[str]] = defaultdict(list)
 for _ending in sorted(_PARTICLES.split("|"), key=len, reverse=True):
     _ENDINGS[_ending[-1]].append(_ending)
 _NUMBER = re.compile(r"\d")
-_WORD = re.compile(r"[^\W_]+")
 
 
 @lru_cache(1 << 16)
@@ -45,60 +49,95 @@ def spaced_alike(some: Sequence[str], partners: Sequence[str]) -> tuple[list[str
     """
     from rapidfuzz.distance import LCSseq
 
-    words = {text: _Words.of(unicodedata.normalize("NFKC", text)) for text in {*some, *partners}}
-    spaced: tuple[list[str], list[str]] = ([], [])
-    for pair in zip(some, partners):
-        text, mate = (words[text] for text in pair)
-        in_text, in_mate = set[int](), set[int]()
-        for run in LCSseq.opcodes(text.letters, mate.letters).as_matching_blocks():
-            if run.size > 1:
-                in_text.update(mate.begins_within(run.b, run.size, run.a))
-                in_mate.update(text.begins_within(run.a, run.size, run.b))
+    numbers = {text: number for number, text in enumerate(dict.fromkeys([*some, *partners]))}
+    texts = [unicodedata.normalize("NFKC", text) for text in numbers]
+    places = _Places.of(texts)
+    sides = [[*map(numbers.__getitem__, side)] for side in (some, partners)]
+    runs = [
+        (pair, row, mate, run.a, run.b, run.size)
+        for pair, (row, mate) in enumerate(zip(*sides))
+        for run in LCSseq.opcodes(places.letters[row], places.letters[mate]).as_matching_blocks()
+        if run.size > 1
+    ]
+    pair, row, mate, in_row, in_mate, size = np.array(runs, np.int64).reshape(-1, 6).T
+    row_gaps = ranges(places.starts[row] + in_row, size + 1)
+    mate_gaps = ranges(places.starts[mate] + in_mate, size + 1)
+    pairs = np.repeat(pair, size + 1)
+    spaced = []
+    for gaps, beside, side in ((row_gaps, mate_gaps, sides[0]), (mate_gaps, row_gaps, sides[1])):
+        in_texts = [texts[number] for number in side]
         # As a rule all words that both have are written alike.
-        spaced[0].append(text.with_spaces(in_text))
-        spaced[1].append(mate.with_spaces(in_mate))
-    return spaced
+        lacking = places.lack(gaps, beside)
+        rows, spaces = pairs[lacking], gaps[lacking]
+        for number, first, n in zip(*(column.tolist() for column in counted(rows))):
+            before = distinct(spaces[first : first + n])
+            in_texts[number] = places.with_spaces(in_texts[number], side[number], before)
+        spaced.append(in_texts)
+    return spaced[0], spaced[1]
 
 
-class _Words(NamedTuple):
-    """Where words begin in a text.
+class _Places(NamedTuple):
+    """Where words begin in many texts: there is a place for each letter and for each text's end.
 
     Attributes:
-        text: in NFKC.
-        letters: its letters and digits alone, in lower case.
-        begins: which of them are a word's first.
-        at: where in the text these stand.
+        letters: of each text its letters and digits alone, in lower case.
+        starts: the place of the first letter of each.
+        begins: whether something else stands before the letter at each place.
+        is_edge: whether a text begins or ends there.
+        at: where in its text each letter stands.
     """
 
-    text: str
-    letters: str
-    begins: list[int]
-    at: list[int]
+    letters: list[str]
+    starts: Ints
+    begins: NDArray[np.bool_]
+    is_edge: NDArray[np.bool_]
+    at: Ints
 
     @classmethod
-    def of(cls, text: str) -> _Words:
-        """Those of a text in NFKC."""
-        words = _WORD.findall(text)
-        begins = [0, *accumulate(map(len, words))][: len(words)]
-        at = [word.start() for word in _WORD.finditer(text)]
-        return cls(text, _lower("".join(words)), begins, at)
+    def of(cls, texts: Sequence[str]) -> _Places:
+        """Those of texts in NFKC."""
+        joined = "\n".join((*texts, "")).encode("utf-32-le", "surrogatepass")
+        codes = np.frombuffer(joined, "<u4")
+        is_letter = np.zeros(sys.maxunicode + 1, bool)
+        is_letter[codes] = True
+        points = is_letter.nonzero()[0]
+        is_letter[points] = [chr(code).isalnum() for code in points.tolist()]
+        in_word = is_letter.take(codes)
+        n_before = np.concatenate(([0], np.cumsum(in_word)))
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts)) + 1
+        ends = np.cumsum(lengths)
+        bounds = np.concatenate(([0], n_before[ends]))
+        whole = codes[in_word].tobytes().decode("utf-32-le", "surrogatepass")
+        # At once, but where what stands beside a letter counts.
+        lower = whole if "Σ" in whole else _lower(whole)
+        letters = [lower[start:end] for start, end in pairwise(bounds.tolist())]
+        if lower is whole:
+            letters = [*map(_lower, letters)]
+        starts = bounds[:-1] + np.arange(len(texts))
+        begins, is_edge = np.zeros((2, len(whole) + len(texts)), bool)
+        of_words = (in_word[1:] & ~in_word[:-1]).nonzero()[0] + 1
+        begins[n_before[of_words] + np.searchsorted(ends, of_words, side="right")] = True
+        begins[starts] = False
+        is_edge[starts] = is_edge[starts + np.diff(bounds)] = True
+        offsets = in_word.nonzero()[0] - np.repeat(ends - lengths, np.diff(bounds))
+        return cls(letters, starts, begins, is_edge, offsets)
 
-    def begins_within(self, first: int, size: int, partner: int) -> list[int]:
-        """Before which letters of another text, as many from `partner` on, a word would begin."""
-        begins = self.begins
-        within = begins[bisect_left(begins, first, 1) : bisect_right(begins, first + size)]
-        return [letter - first + partner for letter in within]
+    def lack(self, gaps: Ints, mates: Ints) -> NDArray[np.bool_]:
+        """Whether a word begins at places of one text, and none at those of the other."""
+        lacking: NDArray[np.bool_] = self.begins[mates] & ~self.begins[gaps] & ~self.is_edge[gaps]
+        return lacking
 
-    def with_spaces(self, letters: Collection[int]) -> str:
-        """The text with spaces before these letters, but for those within a number."""
+    def with_spaces(self, text: str, number: int, places: Ints) -> str:
+        """A text with spaces before the letters at these places, but for those within a number."""
+        letters, first = self.letters[number], int(self.starts[number])
         pieces, start = [], 0
-        for letter in sorted({*letters}.difference(self.begins, (0, len(self.letters)))):
-            if not self.letters[letter - 1 : letter + 1].isdecimal():
-                word = bisect_right(self.begins, letter) - 1
-                end = self.at[word] + letter - self.begins[word]
-                pieces.append(self.text[start:end])
+        for place in places.tolist():
+            letter = place - first
+            if not letters[letter - 1 : letter + 1].isdecimal():
+                end = int(self.at[place - number])
+                pieces.append(text[start:end])
                 start = end
-        return " ".join([*pieces, self.text[start:]])
+        return " ".join([*pieces, text[start:]])
 
 
 def _lower(letters: str) -> str:

@@ -24,8 +24,6 @@ from html.entities import html5
 Match = re.Match[str]
 
 _RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-# Or a hyphen of the end of a line.
-_ANY_RAISED = re.compile(f"[{_RAISED_DIGITS}\xad\u2010]")
 _TO_RAISED = str.maketrans("0123456789", _RAISED_DIGITS)
 
 
@@ -33,7 +31,7 @@ def without_markup(text: str) -> str:
     """The text without its markup; itself, if it has none of the characters that make some."""
     # `in` for one character is many times as fast as a search, or as `in` for two.
     signs = {sign for sign in "<[*`~&-" if sign in text}
-    raised = not text.isascii() and _ANY_RAISED.search(text) is not None
+    raised = not text.isascii() and _has_raised(text)
     if not (signs or raised):
         return text
     code: list[str] = []
@@ -54,6 +52,24 @@ def without_markup(text: str) -> str:
     if code:
         text = _ASIDE.sub(lambda mark: _put_back(mark, code), text)
     return text
+
+
+def _has_raised(text: str) -> bool:
+    """Whether a raised digit stands in a text, or a hyphen of the end of a line."""
+    return (  # a fourth of the time of `any`, or of a search
+        "⁰" in text
+        or "¹" in text
+        or "²" in text
+        or "³" in text
+        or "⁴" in text
+        or "⁵" in text
+        or "⁶" in text
+        or "⁷" in text
+        or "⁸" in text
+        or "⁹" in text
+        or "\xad" in text
+        or "\u2010" in text
+    )
 
 
 # -- code ------------------------------------------------------------------------------------
