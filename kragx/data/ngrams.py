@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data.lists import Lists
-from kragx.data.stretches import Ints, counted, distinct, parts, ranges, starts
-from kragx.data.tokens import TokenCorpus
+from kragx.data.stretches import Ints, counted, parts, ranges, starts
+from kragx.data.tokens import HASH_BITS, TokenCorpus, Tokens
 
 # What is worked on at once: enough that numpy's calls take no time beside the work, few enough for
 # some ten megabytes.
-_MOST_TOKENS = 1 << 19
+_MOST_TOKENS = 1 << 18
+_MOST_QUERIES = 1 << 12
 
-_SPARE_BITS = 2  # four slots of a table for each number
-_ODD = 0x9E3779B97F4A7C15  # Knuth's multiplier
-_HALF, _LOW = 32, (1 << 32) - 1  # bits of a number that holds two
-
-_Keys = NDArray[np.uint64]
+_SLOTS_A_GRAM = 16
+_LEAST_BITS, _MOST_BITS = 8, HASH_BITS
 
 
 @dataclass(frozen=True)
@@ -50,12 +49,23 @@ def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pa
         corpus: where they stand.
     """
     doc, gold = of_pairs(docs.n_texts, golds.n_texts)
-    doc, gold = docs.numbers[doc], golds.numbers[gold]
-    doc_sizes, gold_sizes = (np.maximum(corpus.lengths[rows] - n + 1, 0) for rows in (doc, gold))
+    doc_sizes, gold_sizes = (
+        np.maximum(corpus.lengths[numbers] - n + 1, 0)
+        for numbers in (docs.numbers[doc], golds.numbers[gold])
+    )
+    # Gold is a chunk that is retrieved, as a rule, and shares with itself all that it has.
+    is_identical = docs.numbers[doc] == golds.numbers[gold]
+    is_uncounted = np.bincount(doc[~is_identical], minlength=len(docs.numbers)) > 0
+    uncounted = docs.those(is_uncounted)
+    first_pair = starts(golds.n_texts[docs.of_text])[is_uncounted]
     shared = np.zeros(len(doc), np.int64)
-    for part in parts(doc_sizes + gold_sizes, _MOST_TOKENS):
-        shared[part] = _shared(doc[part], gold[part], n, corpus)
-    return Pairs(shared, doc_sizes, gold_sizes)
+    n_tokens = uncounted.sums(corpus.lengths) + golds.sums(corpus.lengths)
+    for part in parts(n_tokens + _MOST_TOKENS // _MOST_QUERIES, _MOST_TOKENS):
+        part_docs, part_golds = uncounted.part(part), golds.part(part)
+        first = first_pair[uncounted.starts[part.start] :][: len(part_docs.numbers)]
+        sides = _Side(part_docs, n, corpus), _Side(part_golds, n, corpus)
+        _add_common_counts(*sides, first - part_golds.starts[part_docs.of_text], shared)
+    return Pairs(np.where(is_identical, doc_sizes, shared), doc_sizes, gold_sizes)
 
 
 def of_pairs(n_docs: Ints, n_golds: Ints) -> tuple[Ints, Ints]:
@@ -72,63 +82,110 @@ def of_pairs(n_docs: Ints, n_golds: Ints) -> tuple[Ints, Ints]:
     )
 
 
-def _shared(docs: Ints, golds: Ints, n: int, corpus: TokenCorpus) -> Ints:
-    """How many n-grams the document and the gold text of each pair share.
+class _Side:
+    """The n-grams of the documents, or of the gold texts, of some queries, one after the other.
 
-    Args:
-        docs: for each pair the row of its document.
-        golds: the row of its gold text.
-        n: as of `ngram_overlaps`.
-        corpus: where they stand.
+    Attributes:
+        size: how many there are.
+        queries: which query each text is of.
+        starts: which text is each query's first.
     """
-    gold_rows, doc_rows = distinct(golds), distinct(docs)
-    rows = np.concatenate((gold_rows, doc_rows))
-    lengths = corpus.lengths[rows]
-    text = np.repeat(np.arange(len(rows)), lengths)
-    # Where numbers of tokens are small enough they stand side by side in a key; else it is a hash.
-    bits = 64 // n
-    base = np.uint64(1 << bits if corpus.n_distinct_tokens < 1 << bits and n > 1 else _ODD)
-    tokens = corpus.tokens_of(rows).view(np.uint32).astype(np.uint64)  # pieces are below 0
-    n_keys = max(0, len(tokens) - n + 1)
-    keys = tokens[:n_keys]
-    for step in range(1, n):
-        keys = keys * base + tokens[step : step + n_keys]
-    place = (text[:n_keys] == text[n - 1 :]).nonzero()[0]  # not over the end of a text
-    keys, text = keys[place], text[place]
-    gram = _places(keys, distinct(keys[text < len(gold_rows)]))
-    place = (gram >= 0).nonzero()[0]
 
-    # Of each text how often it has each n-gram; a key says both.
-    held, first, times = counted((text[place] << _HALF) + gram[place])
-    texts = text[place[first]]
-    n_grams = np.bincount(texts, minlength=len(rows))
-    begins = starts(n_grams)
-    # Each pair looks the n-grams of its gold text up among those of its document.
-    gold, doc = np.searchsorted(gold_rows, golds), np.searchsorted(doc_rows, docs)
-    entries = ranges(begins[gold], n_grams[gold])
-    pair = np.repeat(np.arange(len(docs)), n_grams[gold])
-    wanted = (held[entries] & _LOW) + (doc[pair] + len(gold_rows) << _HALF)
-    found = _places(wanted.view(np.uint64), held.view(np.uint64))
-    is_met = found >= 0
-    common = np.minimum(times[entries[is_met]], times[found[is_met]])
-    # As weights whole numbers become floats, which are exact below 2**53.
-    return np.bincount(pair[is_met], common, len(docs)).astype(np.int64)
+    def __init__(self, texts: Lists, n: int, corpus: TokenCorpus) -> None:
+        self._n, self._corpus = n, corpus
+        self._sizes = np.maximum(corpus.lengths[texts.numbers] - n + 1, 0)
+        self._ends = np.cumsum(self._sizes)
+        self._begins = corpus.starts[texts.numbers]
+        self.size = int(self._sizes.sum())
+        self.queries = texts.of_text
+        self.starts = texts.starts
+
+    def slots(self, bits: int) -> NDArray[np.intp]:
+        """For each n-gram a slot of its query's stretch of a table."""
+        hashes = self._corpus.hashes(self._n)
+        # A piece for each text is a fraction of the time of an index for each n-gram.
+        pieces = zip(self._begins.tolist(), (self._begins + self._sizes).tolist())
+        grams = np.concatenate([hashes[begin:end] for begin, end in pieces])
+        slots: NDArray[np.intp] = np.repeat(self.queries << bits, self._sizes)
+        slots += grams >> np.uint16(HASH_BITS - bits)
+        return slots
+
+    def texts_at(self, numbers: Ints) -> Ints:
+        """The text of which each of some n-grams is."""
+        return np.searchsorted(self._ends, numbers, side="right")
+
+    def tokens_at(self, numbers: Ints) -> list[Tokens]:
+        """The first token of each of some n-grams, in their order, and then the next."""
+        n_of_texts = np.diff(np.searchsorted(numbers, self._ends), prepend=0)
+        firsts = numbers + np.repeat(self._begins + self._sizes - self._ends, n_of_texts)
+        return [self._corpus.tokens[firsts + offset] for offset in range(self._n)]
 
 
-def _places(wanted: _Keys, keys: _Keys) -> Ints:
-    """Where each number stands among ascending distinct ones; -1 where it does not."""
-    if not keys.size:
-        return np.full(len(wanted), -1)
-    bits = len(keys).bit_length() + _SPARE_BITS
-    table = np.full(1 << bits, -1, np.int32)
-    table[_slots(keys, bits)] = np.arange(len(keys))
-    places = table.take(_slots(wanted, bits)).astype(np.int64)
-    # A search takes many times as long, so only those whose slot another one has are searched for.
-    rest = ((keys.take(places) != wanted) & (places >= 0)).nonzero()[0]
-    found = np.searchsorted(keys, wanted[rest])
-    places[rest] = np.where(keys.take(found, mode="clip") == wanted[rest], found, -1)
-    return places
+def _add_common_counts(doc: _Side, gold: _Side, pair_of_first: Ints, shared: Ints) -> None:
+    """Add what each pair shares; a document and a gold text are pair `pair_of_first` + gold."""
+    doc_at, grams, gold_at, gold_grams = _met(doc, gold)
+    if not doc_at.size:
+        return
+    v, n_golds = gold.size, len(gold.queries)
+    # Each distinct n-gram of a document meets every gold text of its query that has it.
+    of_docs, _, n_in_doc = counted(doc.texts_at(doc_at) * v + grams)
+    rows, grams = np.divmod(of_docs, v)
+    of_golds = gold_grams * n_golds + gold.texts_at(gold_at)
+    of_golds, _, n_in_gold = counted(of_golds)
+    grams_of_golds, gold_rows = np.divmod(of_golds, n_golds)
+    n_having = np.bincount(grams_of_golds, minlength=v)
+    first, n_meetings = starts(n_having)[grams], n_having[grams]
+    for part in parts(n_meetings):
+        entry = ranges(first[part], n_meetings[part])
+        hit = np.repeat(np.arange(part.start, part.stop), n_meetings[part])
+        pairs = pair_of_first[rows[hit]] + gold_rows[entry]
+        common = np.minimum(n_in_doc[hit], n_in_gold[entry])
+        # As weights whole numbers become floats, which are exact below 2**53.
+        shared += np.bincount(pairs, common, len(shared)).astype(np.int64)
 
 
-def _slots(keys: _Keys, bits: int) -> NDArray[np.intp]:
-    return (keys * np.uint64(_ODD) >> np.uint64(64 - bits)).astype(np.intp)
+def _met(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:
+    """The n-grams of documents that gold of the same query has, and all those of gold.
+
+    Behind each of the two which n-grams they are: one of gold that is the same.
+
+    Each query has a stretch of a table, in which the n-grams of its gold have slots. Nearly all
+    n-grams of documents fall into a free one, so no gold has them. Where several n-grams of gold
+    have the same slot, they are in it one after the other.
+    """
+    n_queries = len(gold.starts)
+    met: list[tuple[Ints, ...]] = [(np.empty(0, np.int64),) * 4]
+    if not (doc.size and gold.size):
+        return met[0]  # type: ignore[return-value]  # four
+    n_slots = _SLOTS_A_GRAM * gold.size // n_queries
+    bits = min(max(n_slots.bit_length(), _LEAST_BITS), _MOST_BITS)
+    slots, doc_slots = gold.slots(bits), doc.slots(bits)
+    is_taken = np.zeros(n_queries << bits, bool)
+    is_taken[slots] = True
+    doc_at = is_taken.take(doc_slots).nonzero()[0]  # `take` is twice as fast as an index
+    doc_slots = doc_slots[doc_at]
+    table = np.zeros(n_queries << bits, np.int32)  # a number and 1; 0 is free
+    rest = np.arange(gold.size)
+    table[slots] = rest + 1
+    doc_tokens, gold_tokens = doc.tokens_at(doc_at), gold.tokens_at(rest)
+    while doc_at.size and rest.size:
+        owner, first = (table[slot].astype(np.int64) - 1 for slot in (doc_slots, slots))
+        is_met = _equal(doc_tokens, [ids[owner] for ids in gold_tokens])
+        is_first = _equal([ids[rest] for ids in gold_tokens], [ids[first] for ids in gold_tokens])
+        met.append((doc_at[is_met], owner[is_met], rest[is_first], first[is_first]))
+        table[slots] = 0
+        rest, slots = rest[~is_first], slots[~is_first]
+        table[slots] = rest + 1
+        is_unmet = ~is_met & (table[doc_slots] > 0)
+        doc_at, doc_slots = doc_at[is_unmet], doc_slots[is_unmet]
+        doc_tokens = [token[is_unmet] for token in doc_tokens]
+    of_docs, grams, of_golds, gold_grams = map(np.concatenate, zip(*met, strict=True))
+    return of_docs, grams, of_golds, gold_grams
+
+
+def _equal(some: Sequence[Tokens], peers: Sequence[Tokens]) -> NDArray[np.bool_]:
+    """Whether n-grams are equal: all of their tokens."""
+    is_equal: NDArray[np.bool_] = some[0] == peers[0]
+    for ids, peer_ids in zip(some[1:], peers[1:]):
+        is_equal &= ids == peer_ids
+    return is_equal

@@ -1,13 +1,11 @@
 """Stretches of arrays: where they begin, all the places in them, some at a time, one of equals."""
 
 from collections.abc import Iterator
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-_Number = TypeVar("_Number", bound=np.generic)
 
 _MOST_AT_ONCE = 1 << 20
 
@@ -22,7 +20,7 @@ def ranges(firsts: Ints, lengths: Ints) -> Ints:
     return np.repeat(firsts - starts(lengths), lengths) + np.arange(lengths.sum())
 
 
-def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
+def distinct(values: Ints) -> Ints:
     """The distinct numbers, in order.
 
     `numpy.unique` hashes whole numbers from numpy 2.3 on: a hundred times the time of sorting them.

@@ -21,6 +21,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from kragx import plugins
+from kragx.data.plain_words import Words
 from kragx.data.stems import Stems
 from kragx.data.words import RULES, words
 from kragx.errors import UsageError, nearest, needing, shorten
@@ -59,7 +60,7 @@ class UnicodeTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
-        return (words(text, casefold=self.casefold) for text in texts)
+        return Words(texts, casefold=self.casefold)
 
 
 Passages = Literal["words", "characters"]
@@ -91,7 +92,7 @@ class AutoTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of words of each text, in order."""
-        return (words(without_hanja(text)) for text in texts)
+        return Words([*map(without_hanja, texts)], casefold=True)
 
 
 def without_hanja(text: str) -> str:
@@ -161,24 +162,20 @@ class CharTokenizer:
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of n-grams of each text, in order."""
         n = self.n
+        if self == LETTERS:
+            return Words(texts, casefold=True, are_tokens=True)
         return (
             [
                 word[start : start + n]
-                for word in self._runs(text)
+                for word in self._words(text)
                 for start in range(max(1, len(word) - n + 1))
             ]
             for text in texts
         )
 
-    def _runs(self, text: str) -> list[str]:
-        """What is cut: the words of a text, or its letters as one word, if it has any."""
-        if self.spaces == "kept":
-            return words(text, is_split=False)
-        return [*filter(None, [self.letters(text)])]
-
-    def letters(self, text: str) -> str:
-        """The letters and digits of a text, with nothing between them."""
-        return "".join(words(text, is_split=False))
+    def _words(self, text: str) -> list[str]:
+        tokens = words(text, is_split=False)
+        return tokens if self.spaces == "kept" or not tokens else ["".join(tokens)]
 
 
 LETTERS = CharTokenizer(1, "ignored")

@@ -4,50 +4,35 @@ import itertools
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from kragx.data.growing import Growing
 from kragx.data.known import OfTexts
 from kragx.data.lists import Lists
+from kragx.data.spellings import InLetters, Spellings
 from kragx.data.stretches import distinct, ranges, starts
-from kragx.data.tokenizers import LETTERS, Tokenizer
+from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced
 
 Tokens = NDArray[np.int32]
 Ints = NDArray[np.int64]
+
+HASH_BITS = 16
+# Knuth's multiplier, and other odd numbers.
+_ODD = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint32)
 
 PIECE = 4
 """So many characters of a script that writes without spaces are compared as one token is."""
 
 # Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
 _MOST_TOKENS = 1 << 24
+_MOST_STRETCHES = 8
+# From so many letters on, numpy saves time: new words cost more that way, and at first all are new.
+_MANY_LETTERS, _MANY_AT_FIRST = 1 << 16, 1 << 20
 _MOST_CODES = 0x110000  # of Unicode
-
-
-class _Growing:
-    """An array that grows at its end."""
-
-    def __init__(self, dtype: type[np.generic]) -> None:
-        self._array = np.empty(0, dtype)
-        self.size: int = 0
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """It, so far."""
-        return self._array[: self.size]
-
-    def extend(self, values: NDArray[Any]) -> None:
-        """Add values."""
-        size = self.size + len(values)
-        if size > len(self._array):
-            grown = np.empty(max(size, 2 * len(self._array)), self._array.dtype)
-            grown[: self.size] = self.values
-            self._array = grown
-        self._array[self.size : size] = values
-        self.size = size
 
 
 class TokenCorpus:
@@ -60,28 +45,33 @@ class TokenCorpus:
     Attributes:
         texts: by row.
         age: how often texts were forgotten.
+        in_letters: whether its tokens are letters, of which three count as a word in any script.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, in_letters: bool = False) -> None:
         self.tokenizer = tokenizer
+        self.in_letters = in_letters
         self.age: int = 0
         self._begin()
 
     def _begin(self) -> None:
         self._rows: dict[str, int] = {}
         self.texts: list[str] = []
-        self._tokens = _Growing(np.int32)  # of all rows
-        self._starts, self._lengths = _Growing(np.int64), _Growing(np.int64)
+        self._tokens = Growing(np.empty(0, np.int32))  # of all rows
+        self._starts, self._lengths = (Growing(np.empty(0, np.int64)) for _ in range(2))
+        self._hashes = {n: Growing(np.empty(0, np.uint16)) for n in (1, 2, 4)}
         # Looking a new token up makes it the next number.
         self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+        self._spellings = Spellings(self._numbers.__getitem__)
         self._strings: dict[int, str | list[int]] = {}
-        self._in_pieces = _Growing(np.int64)  # the row of the same text in pieces
+        self._in_pieces = Growing(np.empty(0, np.int64))  # the row of the same text in pieces
         # Below 0, so that they are no tokens.
         self._of_pieces: defaultdict[bytes, int] = defaultdict(itertools.count(-1, -1).__next__)
         self._words: list[str] = []
         self._unspaced = np.empty(0, bool)
         self._read_by: dict[Callable[[str], str], OfTexts] = {}
-        self._sorted: list[int] = []  # token numbers by their words
+        self._sorted: list[list[int]] = []  # token numbers by their words, in several stretches
+        self._n_sorted = 0
 
     def make_room(self) -> bool:
         """Forget texts and tokens if there are many; each text of a long run may be a new one."""
@@ -114,19 +104,19 @@ class TokenCorpus:
         Longer tokens of such scripts, as other tokenizers give them, are words.
         """
         new = self.words[len(self._unspaced) :]
-        if new:
-            self._unspaced = np.concatenate((self._unspaced, self._are_unspaced(new)))
+        if new and self.in_letters:
+            self._unspaced = np.ones(len(self.words), bool)
+        elif new:
+            flags = [
+                # Most words are known by their first letter to be of another script.
+                word[:1] >= "\u0e00"
+                and not "가" <= word[0] <= "힣"
+                and unspaced(word)
+                and not any(map(str.isalnum, word[1:]))  # only marks behind it
+                for word in new
+            ]
+            self._unspaced = np.concatenate((self._unspaced, flags))
         return self._unspaced
-
-    def _are_unspaced(self, words: Sequence[str]) -> list[bool]:
-        return [
-            # Most words are known by their first letter to be of another script.
-            word[:1] >= "\u0e00"
-            and not "가" <= word[0] <= "힣"
-            and unspaced(word)
-            and not any(map(str.isalnum, word[1:]))  # only marks behind it
-            for word in words
-        ]
 
     def pieces(self, rows: Ints) -> Ints:
         """The rows of the same texts with their characters in overlapping pieces.
@@ -193,23 +183,38 @@ class TokenCorpus:
             return
         if self.make_room():
             new = [*dict.fromkeys(texts)]
-        tokens, lengths = self._tokenised(new)
-        first = len(self.texts)
-        self._rows.update(zip(new, range(first, first + len(lengths)), strict=True))
-        self._append(new, tokens, lengths)
-
-    def _tokenised(self, texts: Sequence[str]) -> tuple[Tokens, Ints]:
-        """The tokens of texts, one behind the other, and how many each has."""
+        stream = self.tokenizer.tokens(new)
+        if isinstance(stream, InLetters):
+            limit = _MANY_LETTERS if self._spellings.n_nodes else _MANY_AT_FIRST
+            if stream.are_tokens or sum(map(len, new)) > limit:
+                new = self._add_by_letters(new, stream)
+                stream = self.tokenizer.tokens(new)
         lengths: list[int] = []
 
         def counted() -> Iterator[list[str]]:
-            for tokens in self.tokenizer.tokens(texts):
+            for tokens in stream:
                 lengths.append(len(tokens))
                 yield tokens
 
         number = self._numbers.__getitem__
         tokens = np.fromiter(map(number, itertools.chain.from_iterable(counted())), np.int32)
-        return tokens, np.array(lengths, np.int64)
+        self._add(new, tokens, np.array(lengths, np.int64))
+
+    def _add_by_letters(self, texts: Sequence[str], tokens: InLetters) -> list[str]:
+        """Add rows for those texts that come in letters; returns the others."""
+        is_left = np.ones(len(texts), bool)
+        numbered = self._spellings.letters if tokens.are_tokens else self._spellings.tokens
+        for letters in tokens.letters():
+            group = [texts[text] for text in letters.texts.tolist()]
+            self._add(group, *numbered(letters))
+            is_left[letters.texts] = False
+        return [*itertools.compress(texts, is_left.tolist())]
+
+    def _add(self, texts: Sequence[str], tokens: Tokens, lengths: Ints) -> None:
+        """Add rows for texts that can be looked up."""
+        first = len(self.texts)
+        self._rows.update(zip(texts, range(first, first + len(lengths)), strict=True))
+        self._append(texts, tokens, lengths)
 
     @property
     def lengths(self) -> Ints:
@@ -225,6 +230,20 @@ class TokenCorpus:
     def tokens(self) -> Tokens:
         """The tokens of all rows, one behind the other."""
         return self._tokens.values
+
+    def hashes(self, n: int) -> NDArray[np.uint16]:
+        """A hash of the n tokens (1, 2 or 4) that begin at each of `tokens`, made once.
+
+        Those of a row's last n - 1 tokens mean nothing.
+        """
+        hashes, tokens = self._hashes[n], self.tokens.view(np.uint32)
+        hashes.size = max(0, hashes.size - n + 1)  # what follows the last one was not known
+        new = tokens[hashes.size :]
+        mixed = new * _ODD[0]
+        for place in range(1, n):
+            mixed[:-place] += new[place:] * _ODD[place]
+        hashes.extend((mixed >> np.uint32(32 - HASH_BITS)).astype(np.uint16))
+        return hashes.values
 
     def rows_of(self, read: Callable[[str], str], sources: Sequence[str], numbers: Ints) -> Ints:
         """The row of each text as it is read; every text is read once.
@@ -297,42 +316,22 @@ class TokenCorpus:
         """
         words = self.words
         word_of = words.__getitem__
-        if len(self._sorted) < len(words):
-            self._sorted += range(len(self._sorted), len(words))
-            self._sorted.sort(key=word_of)  # what was sorted before is one run of the merge
+        if self._n_sorted < len(words):
+            self._sorted.append(sorted(range(self._n_sorted, len(words)), key=word_of))
+            self._n_sorted = len(words)
+        if len(self._sorted) > _MOST_STRETCHES:
+            self._sorted = [sorted(itertools.chain.from_iterable(self._sorted), key=word_of)]
         first, stop = words[token] + "가", words[token] + chr(ord("힣") + 1)
-        start = bisect_left(self._sorted, first, key=word_of)
-        return [token, *self._sorted[start : bisect_left(self._sorted, stop, start, key=word_of)]]
+        forms = [token]
+        for stretch in self._sorted:
+            start = bisect_left(stretch, first, key=word_of)
+            forms += stretch[start : bisect_left(stretch, stop, start, key=word_of)]
+        return forms
 
     def letters(self, tokens: Tokens) -> str:
         """The tokens as one text, with nothing between them."""
         words = self.words
         return "".join(words[token] for token in tokens.tolist())
-
-
-class LetterCorpus(TokenCorpus):
-    """A corpus whose tokens are letters, spaces ignored; three count as a word in any script."""
-
-    def __init__(self) -> None:
-        super().__init__(LETTERS)
-
-    def _begin(self) -> None:
-        super()._begin()
-        self._of_letter = np.full(_MOST_CODES, -1, np.int32)
-
-    def _tokenised(self, texts: Sequence[str]) -> tuple[Tokens, Ints]:
-        # A letter is a number already: all of them are looked up at once, and none is made a text.
-        letters = [*map(LETTERS.letters, texts)]
-        codes = np.frombuffer("".join(letters).encode("utf-32-le", "surrogatepass"), "<u4")
-        tokens: Tokens = self._of_letter.take(codes)
-        if (tokens < 0).any():
-            new = distinct(codes[tokens < 0]).tolist()
-            self._of_letter[new] = [self._numbers[chr(code)] for code in new]
-            tokens = self._of_letter.take(codes)
-        return tokens, np.fromiter(map(len, letters), np.int64, len(letters))
-
-    def _are_unspaced(self, words: Sequence[str]) -> list[bool]:
-        return [True] * len(words)
 
 
 def joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:

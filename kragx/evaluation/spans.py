@@ -9,8 +9,8 @@ import numpy as np
 
 from kragx.data import Doc, Gold, TokenCorpus, Tokenizer, describe, tokenizer
 from kragx.data.phrases import Compounds, are_short
-from kragx.data.tokenizers import AutoTokenizer, without_hanja
-from kragx.data.tokens import LetterCorpus, Tokens
+from kragx.data.tokenizers import LETTERS, AutoTokenizer, without_hanja
+from kragx.data.tokens import Tokens
 from kragx.errors import DataError
 from kragx.matchers import MatchWarning
 from kragx.metrics import Ints, MatchTable, RankedList
@@ -123,7 +123,7 @@ class Reader:
     def _spreads(self, lists: Sequence[RankedList], table: MatchTable) -> Iterator[Spread]:
         """One for each batch of queries with text, and for each query with offsets."""
         words = TokenCorpus(self._tokenizer)
-        letters = LetterCorpus() if self._by_letters else None
+        letters = TokenCorpus(LETTERS, in_letters=True) if self._by_letters else None
         # A batch holds consecutive queries, so that rows keep their order.
         batch: list[tuple[GoldTexts, list[str]]] = []
         for ranked, (first, last) in zip(lists, pairwise(table.doc_start)):

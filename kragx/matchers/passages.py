@@ -8,8 +8,7 @@ from typing import Self
 
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
-from kragx.data.tokenizers import AutoTokenizer
-from kragx.data.tokens import LetterCorpus
+from kragx.data.tokenizers import LETTERS, AutoTokenizer
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.notes import Finding, Notes
 from kragx.matchers.siblings import SIBLINGS, Siblings, differences, without_siblings
@@ -75,7 +74,7 @@ class PassageMatcher(TokenMatcher):
     @cached_property
     def _letters(self) -> TokenCorpus:
         """The letters of the texts."""
-        return LetterCorpus()
+        return TokenCorpus(LETTERS, in_letters=True)
 
     def why_not(self, doc: str, gold: str) -> str:
         """The word that makes a document a sibling of the gold text."""

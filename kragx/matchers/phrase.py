@@ -12,7 +12,7 @@ import numpy as np
 from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
 from kragx.data.ngrams import ngram_overlaps, of_pairs
-from kragx.data.phrases import SHORT, Compounds, Phrases, are_short
+from kragx.data.phrases import SHORT, Compounds, are_short, stand
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.errors import UsageError
 from kragx.matchers.answers import ANSWER, wholes
@@ -47,13 +47,11 @@ def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
         np.unique(lists.numbers, return_inverse=True) for lists in (docs, golds)
     )
     in_docs, in_golds = corpus.of_rows(texts), corpus.of_rows(short)
-    pairs = [*zip(of_doc[doc].tolist(), of_gold[gold].tolist())]
-    by_words = Phrases(in_docs, in_golds, corpus)
-    stands = np.array([by_words.stands(*pair) for pair in pairs], bool)
+    stands = stand(in_docs, in_golds, of_doc[doc], of_gold[gold], corpus)
     if isinstance(corpus.tokenizer, AutoTokenizer):
         compounds = Compounds(in_docs, in_golds, corpus)
         for pair in np.flatnonzero(~stands & compounds.may_be[of_gold[gold]]).tolist():
-            stands[pair] = compounds.stand(*pairs[pair])
+            stands[pair] = compounds.stand(int(of_doc[doc[pair]]), int(of_gold[gold[pair]]))
     return stands.astype(np.float64)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.data import TokenCorpus, UnicodeTokenizer, ngrams as module
+from kragx.data import TokenCorpus, UnicodeTokenizer, ngrams as module, stretches
 from kragx.data.lists import Lists
 from kragx.data.ngrams import ngram_overlaps
 from tests.thoroughness import examples
@@ -56,7 +56,7 @@ def of(
     queries=st.lists(QUERY, min_size=1, max_size=5),
     n=st.sampled_from([1, 2, 4]),
     most=st.sampled_from([1, 10, 1 << 20]),
-    bits=st.sampled_from([0, 1, 8]),
+    bits=st.sampled_from([1, 3, 16]),
 )
 def test_shared_ngrams_are_those_of_counters(
     queries: list[tuple[list[str], list[str]]], n: int, most: int, bits: int
@@ -65,7 +65,12 @@ def test_shared_ngrams_are_those_of_counters(
 
     However much is worked on at once, and also where most n-grams fall into the same slots.
     """
-    with patch.multiple(module, _MOST_TOKENS=most, _SPARE_BITS=bits):
+    limits = dict.fromkeys(("_MOST_TOKENS", "_MOST_QUERIES"), most)
+    slots = dict.fromkeys(("_LEAST_BITS", "_MOST_BITS"), bits)
+    with (
+        patch.multiple(module, **limits, **slots),
+        patch.object(stretches, "_MOST_AT_ONCE", most),
+    ):
         found = of(queries, n)
     for (docs, golds), (shared, doc_sizes, gold_sizes) in zip(queries, found, strict=True):
         pairs = [(grams(doc, n), grams(gold, n)) for doc in docs for gold in golds]
@@ -89,4 +94,4 @@ def test_one_ngram_in_all_texts_is_met_in_parts() -> None:
     texts = by_row([["a b"] * 1100], corpus)
     pairs = ngram_overlaps(texts, texts, 2, corpus)
     assert (pairs.shared == 1).all()
-    assert pairs.shared.size == 1_210_000 > module._MOST_TOKENS
+    assert pairs.shared.size == 1_210_000 > stretches._MOST_AT_ONCE

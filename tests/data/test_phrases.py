@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.data import tokens
-from kragx.data.phrases import Phrases
+from kragx.data import stretches, tokens
+from kragx.data.phrases import places, stand
 from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.data.tokens import TokenCorpus, Tokens
 from kragx.matchers.phrase import OverlapMatcher, PhraseMatcher
@@ -36,34 +35,28 @@ def starts(doc: list[str], phrase: list[str]) -> Iterator[int]:
             yield place
 
 
-def standing(docs: list[Tokens], phrases: list[Tokens], corpus: TokenCorpus) -> list[list[int]]:
-    """Document, phrase and place of all that stand, by phrase."""
-    found = Phrases(docs, phrases, corpus)
-    return [
-        [doc, phrase, place]
-        for phrase in range(len(phrases))
-        for doc in range(len(docs))
-        for place in sorted(found.places(doc, phrase))
-    ]
-
-
 @examples(400)
-@given(TEXTS, TEXTS)
-def test_phrases_stand_where_their_words_do(docs: list[str], phrases: list[str]) -> None:
-    """Each pair is as their words say one by one."""
+@given(TEXTS, TEXTS, st.integers(1, 5))
+def test_many_at_once_as_each_alone(docs: list[str], phrases: list[str], most: int) -> None:
+    """Each pair is as their words say one by one, however few are looked at at once."""
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add([*docs, *phrases])
     of_docs, of_phrases = corpus.of(docs), corpus.of(phrases)
     alone = [
-        [row, number, place]
+        (row, number, place)
         for number, phrase in enumerate(of_phrases)
         for row, doc in enumerate(of_docs)
         for place in starts(words(doc, corpus), words(phrase, corpus))
     ]
-    assert standing(of_docs, of_phrases, corpus) == alone
-    found = Phrases(of_docs, of_phrases, corpus)
-    for doc, phrase in product(range(len(docs)), range(len(phrases))):
-        assert found.stands(doc, phrase) == ([doc, phrase] in [place[:2] for place in alone])
+    doc = np.repeat(np.arange(len(docs)), len(phrases))
+    phrase = np.tile(np.arange(len(phrases)), len(docs))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stretches, "_MOST_AT_ONCE", most)
+        at_once = stand(of_docs, of_phrases, doc, phrase, corpus)
+        found = places(of_docs, of_phrases, corpus)
+    assert [*zip(*(column.tolist() for column in found))] == alone
+    pairs = zip(doc.tolist(), phrase.tolist())
+    assert at_once.tolist() == [pair in {own[:2] for own in alone} for pair in pairs]
 
 
 def test_separators_stand_in_no_phrase() -> None:
@@ -72,24 +65,19 @@ def test_separators_stand_in_no_phrase() -> None:
     corpus.add(["a b", "b", "a"])
     (pair, one, other), sep = corpus.of(["a b", "b", "a"]), np.array([-1], np.int32)
     stream = np.concatenate((sep, other, sep, one, sep, pair, sep))
-    found = standing([stream], [pair, one, other], corpus)
-    assert found == [[0, 0, 5], [0, 1, 3], [0, 1, 6], [0, 2, 1], [0, 2, 5]]
+    found = places([stream], [pair, one, other], corpus)
+    assert [column.tolist() for column in found] == [[0] * 5, [0, 1, 1, 2, 2], [5, 3, 6, 1, 5]]
 
 
 def test_nothing_stands_nowhere() -> None:
-    """Without tokens nothing stands, and in nothing."""
+    """Without documents, phrases or tokens nothing stands."""
     corpus = TokenCorpus(UnicodeTokenizer())
     corpus.add(["", "a b"])
-    for doc, phrase in (("", ""), ("a b", ""), ("", "a b")):
-        assert not Phrases(corpus.of([doc]), corpus.of([phrase]), corpus).stands(0, 0)
-
-
-def test_no_phrase_begins_within_a_token() -> None:
-    """The bytes of tokens that stand across the bounds of others are no phrase."""
-    corpus = TokenCorpus(UnicodeTokenizer())
-    corpus.add([" ".join(f"w{number}" for number in range(600))])
-    doc, phrase = np.array([1, 256, 0, 2], np.int32), np.array([0, 1], np.int32)
-    assert standing([doc], [phrase, doc[1:3]], corpus) == [[0, 1, 1]]
+    none, one = np.empty(0, np.int64), np.zeros(1, np.int64)
+    for docs, phrases in (([], []), (["a b"], []), ([], ["a b"])):
+        assert stand(corpus.of(docs), corpus.of(phrases), none, none, corpus).tolist() == []
+    for docs, phrases in (([""], [""]), (["a b"], [""]), ([""], ["a b"])):
+        assert stand(corpus.of(docs), corpus.of(phrases), one, one, corpus).tolist() == [False]
 
 
 def test_forms_are_those_of_all_words_so_far() -> None:
