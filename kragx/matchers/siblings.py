@@ -10,7 +10,6 @@ the word in its place is a spelling of it, and what many texts have tells nothin
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,6 +24,7 @@ from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.tokenizers import without_hanja
 from kragx.data.words import unspaced, words
+from kragx.matchers.laid import Offsets, best_offsets
 from kragx.matchers.misreadings import (
     RESPELT,
     RESPELT_IN_GOLD,
@@ -53,13 +53,6 @@ _COMPARED, _MISREAD = "siblings_compared", "siblings_misread"
 
 FLOOR = 0.25
 """Pairs that score less are no match at any threshold that anybody uses, and stay as they are."""
-
-OFFSETS = 3
-"""At how many offsets two texts are laid side by side: those at which most pairs of words meet."""
-
-MOST_PLACES = 32
-"""So many places of a pair of words in the gold text are looked at, so that a sentence repeated a
-thousand times does not meet itself a million times."""
 
 _LESS = 0.5
 """Another offset is looked at where it has at least so much of what the best one has."""
@@ -111,10 +104,13 @@ def differences(
         docs, golds = spaced_alike(docs, golds)
     # Together, as a corpus that forgets forgets all but what it is given last.
     corpus.add([*docs, *golds])
+    of_docs, of_golds = corpus.rows(docs), corpus.rows(golds)
+    tokens = zip(corpus.of_rows(of_docs), corpus.of_rows(of_golds))
+    offsets = best_offsets(of_docs, of_golds, corpus)
     word_of = corpus.words.__getitem__
-    for doc, gold, *tokens in zip(docs, golds, corpus.of(docs), corpus.of(golds)):
-        in_doc, in_gold = ([*map(word_of, side.tolist())] for side in tokens)
-        yield _Pair((doc, gold), in_doc, in_gold, vocabulary).difference()
+    for texts, sides, places in zip(zip(docs, golds), tokens, offsets):
+        in_doc, in_gold = ([*map(word_of, side.tolist())] for side in sides)
+        yield _Pair(texts, in_doc, in_gold, vocabulary).difference(places)
 
 
 def without_siblings(
@@ -169,24 +165,6 @@ def are_misread(notes: Notes) -> bool:
     )
 
 
-def best_offsets(doc: Sequence[str], gold: Sequence[str]) -> list[tuple[int, int]]:
-    """Where the first word of gold comes to stand in a document, and how many pairs meet then.
-
-    Of the offsets at which most pairs of neighbouring words meet, of equal ones the first.
-    """
-    places = defaultdict[tuple[str, str], list[int]](list)
-    for place, pair in enumerate(pairwise(gold)):
-        if len(places[pair]) < MOST_PLACES:
-            places[pair].append(place)
-    in_gold = places.get
-    meetings = Counter(
-        place - gold_place
-        for place, pair in enumerate(pairwise(doc))
-        for gold_place in in_gold(pair, ())
-    )
-    return meetings.most_common(OFFSETS)
-
-
 class _Pair:
     """A document and a gold text, by their words, laid side by side."""
 
@@ -204,10 +182,9 @@ class _Pair:
     def _gold_stems(self) -> frozenset[str]:
         return frozenset(map(stem, _units(self._gold)))
 
-    def difference(self) -> Difference | None:
+    def difference(self, offsets: Offsets) -> Difference | None:
         """In what they differ where most pairs of words meet, and where nearly as many do."""
         best: Difference | None = None
-        offsets = best_offsets(self._doc, self._gold)
         for offset, meetings in offsets:
             if meetings >= _LESS * offsets[0][1]:
                 difference = self._at(offset)
