@@ -5,7 +5,6 @@ of the `FORMATS`, recognised by its fields.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from kragx.data.batch import Batch, Row, batched
 from kragx.data.formats import FORMATS, tabular
 from kragx.data.formats.format import Fields
 from kragx.data.formats.jsonl import first_line, is_in_lines, read_records
-from kragx.data.formats.kinds import JSON, NESTED, PARQUET, Kind, Records, kind_of, name_of
+from kragx.data.formats.kinds import JSON, PARQUET, Kind, Records, kind_of, name_of
 from kragx.data.formats.located import is_located
 from kragx.data.formats.parquet import Table
 from kragx.data.formats.passages import columns_hint
@@ -89,7 +88,7 @@ class Reading:
     @property
     def is_parquet(self) -> bool:
         """Whether it is one or several Parquet files."""
-        return self._is_file and self._kind in (NESTED, PARQUET)
+        return self._is_file and self._kind is PARQUET
 
     @property
     def is_json_lines(self) -> bool:
@@ -102,7 +101,7 @@ class Reading:
         is_named = self.path is not None or isinstance(self.source, Table)
         return is_named or is_located(self.source)
 
-    @cached_property
+    @property
     def _kind(self) -> Kind:
         return kind_of(self.source, self._asked_format)
 

@@ -181,7 +181,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"seconds": -1.0}, "seconds", "0 to 1,000,000 seconds, not -1.0"),
     ({"error": "broke", "retrieved": [{"text": "x"}]}, "retrieved", "stands beside 'error'"),
     ({"answerable": False}, "answerable", "false, but there are 1 gold items"),
-    ({"metadata": "no JSON"}, "metadata", "must be a mapping"),
+    ({"metadata": "no JSON"}, "metadata", "JSON is expected, not 'no JSON'"),
     ({"model": "mine"}, "model", "unknown field"),
 ]
 

@@ -9,7 +9,7 @@ from kragx.data.formats import tabular, trec
 from kragx.data.formats.beir import beir_records, split_name, split_of
 from kragx.data.formats.jsonl import ending, file_name, first_line, json_records
 from kragx.data.formats.located import is_located, located_name
-from kragx.data.formats.parquet import Table, is_nested, parquet_records
+from kragx.data.formats.parquet import Table, parquet_records
 from kragx.data.problems import Problems
 from kragx.errors import DataError
 
@@ -42,17 +42,11 @@ def _parquet(source: Any, problems: Problems, encoding: str | None) -> Records:
     return tabular.filled(parquet_records(source, problems))
 
 
-def _nested(source: Any, problems: Problems, encoding: str | None) -> Records:
-    for number, row in parquet_records(source, problems):
-        yield number, {name: value for name, value in row.items() if value is not None}
-
-
 def _run(path: Any, problems: Problems, encoding: str | None) -> Records:
     raise DataError("a TREC run, which holds no gold; pass it as the run", path=str(path))
 
 
 BEIR = Kind("beir", lambda path, problems, _: beir_records(path, problems), "gold")
-NESTED = Kind("nested", _nested, "gold")
 PARQUET = Kind("parquet", _parquet, is_table=True)
 QRELS = Kind("qrels", lambda path, problems, _: trec.qrels_records(path, problems), "qrels")
 RUN = Kind("run", _run)
@@ -71,7 +65,7 @@ def kind_of(source: Any, format_: str | None = None) -> Kind:
     if format_ in (None, BEIR.format) and split_of(source) is not None:
         return BEIR
     if isinstance(source, Table) or is_located(source):
-        return NESTED if format_ in (None, NESTED.format) and is_nested(source) else PARQUET
+        return PARQUET
     return _by_look(ending(source), first_line(source), format_)
 
 

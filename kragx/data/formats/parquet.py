@@ -82,35 +82,9 @@ class Table:
         return [*range(about.num_row_groups)] if self.groups is None else [*self.groups]
 
 
-def tables(source: Any) -> list[Table]:
-    """All files that a source names, or a part of one."""
-    return [source] if isinstance(source, Table) else [*map(Table, files_of(source))]
-
-
-def is_nested(source: Any) -> bool:
-    """Whether the first file has a row a question, gold or what was retrieved in nested lists.
-
-    Raises:
-        DataError: it cannot be read, or is a table that kragx has written for people.
-    """
-    table = tables(source)[0]
-    with opened(table.file, table.folder) as file:
-        schema = _checked(file, table.file).schema_arrow
-    from pyarrow import types  # which is installed, once a file could be opened
-
-    fields = [schema.field(name).type for name in ("gold", "retrieved") if name in schema.names]
-    entries = [
-        kind.value_type if types.is_list(kind) or types.is_large_list(kind) else kind
-        for kind in fields
-    ]
-    # Where all lists are empty, nothing is known of what they hold.
-    are_structs = [types.is_struct(kind) for kind in entries if not types.is_null(kind)]
-    return bool(are_structs) and all(are_structs)
-
-
 def parquet_records(source: Any, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
     """The records of all files that a source names, or of a part of one."""
-    for table in tables(source):
+    for table in [source] if isinstance(source, Table) else map(Table, files_of(source)):
         problems.file = shown(table.file)
         yield from table.records(problems)
 
