@@ -22,7 +22,7 @@ from kragx.data.formats.beir import corpus_of, document, is_beir
 from kragx.data.formats.jsonl import ending, json_records
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
-from kragx.data.runs import Run
+from kragx.data.runs import Retrieved, Run
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.printing import phrase
@@ -114,7 +114,7 @@ class Corpus:
         lacking = Lacking(self)
         for batch in batches:
             if not batch.have_texts and (self.source is not None or needed_by is not None):
-                rows = [*map(self._filled, batch.rows())]
+                rows = [*map(self._of_row, batch.rows())]
                 for _, query, retrieved in rows if needed_by is not None else ():
                     if "gold" in sides:
                         lacking.note_gold(query)
@@ -144,16 +144,14 @@ class Corpus:
         pairs = (pair for batch in batches for pair in zip(batch.query_ids, batch.answers()))
         return replace(run, results={query_id: answer for query_id, answer in pairs if answer})
 
-    def _filled(self, row: Row) -> Row:
+    def _of_row(self, row: Row) -> Row:
         line, query, retrieved = row
-        if self.source is None:
-            return row
-        if any(map(_textless, query.gold)):
-            query = replace(query, gold=tuple(map(self._of_gold, query.gold)))
-        if retrieved is not None and any(doc.text is None for doc in retrieved.documents):
-            docs = tuple(map(self._of_doc, retrieved.documents))
-            retrieved = replace(retrieved, documents=docs)
-        return line, query, retrieved
+        return line, self._of_query(query), retrieved and self._of_retrieved(retrieved)
+
+    def _of_query(self, query: Query) -> Query:
+        if self.source is None or not any(map(_textless, query.gold)):
+            return query
+        return replace(query, gold=tuple(map(self._of_gold, query.gold)))
 
     def _of_gold(self, gold: Gold) -> Gold:
         filled = map(self._of_doc, (Doc(gold.id, gold.text), *gold.alternatives))
@@ -163,6 +161,12 @@ class Corpus:
             for doc in filled
         )
         return replace(gold, text=text.text, alternatives=tuple(alternatives))
+
+    def _of_retrieved(self, retrieved: Retrieved) -> Retrieved:
+        docs = retrieved.documents
+        if self.source is None or all(doc.text is not None for doc in docs):
+            return retrieved
+        return replace(retrieved, documents=tuple(map(self._of_doc, docs)))
 
     def _of_doc(self, doc: Doc) -> Doc:
         if doc.text is not None or doc.id is None:

@@ -43,15 +43,16 @@ class Problem:
 
         Of a file it says what lists them.
         """
-        more = phrase(
+        message = phrase(
             "{problem} (and {n} more; 'kragx gold validate' lists them)"
             if is_file
             else "{problem} (and {n} more)",
             problem=self.message,
             n=n_more,
         )
-        problem = more if n_more else self.message
-        return DataError(problem, path=self._place, field=self.field or "")
+        return DataError(
+            message if n_more else self.message, path=self._place, field=self.field or ""
+        )
 
     @property
     def text(self) -> str:

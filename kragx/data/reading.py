@@ -157,7 +157,7 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
         return source
     if isinstance(source, (str, Path)) and kind_of(source) is RUN:
         return trec.read_run(source)
-    if isinstance(source, Mapping) and not tabular.is_table(source):
+    if isinstance(source, Mapping) and not tabular.is_splits(source):
         return Run.from_documents(source)
     if isinstance(source, Sequence) and _by_query(source):
         if dataset is not None and len(source) != len(dataset):
@@ -238,7 +238,7 @@ def is_source(value: object) -> bool:
 def _by_query(value: object) -> bool:
     """Whether a Python value lists documents by query, and is not rows of a file's fields."""
     if isinstance(value, Mapping):
-        return not (tabular.is_table(value) or FORMATS["llamaindex"].recognises(value))
+        return not (tabular.is_splits(value) or FORMATS["llamaindex"].recognises(value))
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or is_located(value):
         return False
     first = value[0] if value else ()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import os
 import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx import DataError, UsageError, evaluate, read_dataset, validate
+from kragx import DataError, UsageError, evaluate, validate
 from kragx.app.config import load, load_dataset_config, match_spec
 from kragx.app.environment import load_env
 from kragx.data import occurrences
@@ -93,15 +92,6 @@ def test_texts_in_documents_take_time_in_proportion(doc, gold):
     counts = occurrences.n_containing(docs, set(texts))
     assert time.process_time() - started < 3
     assert all(counts[text] for text in texts)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_pipes_and_devices(tmp_path):
-    """What cannot be read twice is refused: a pipe would seem empty, a device has no end."""
-    os.mkfifo(tmp_path / "gold.jsonl")
-    for path in (tmp_path / "gold.jsonl", Path("/dev/zero")):
-        with pytest.raises(DataError, match="a pipe or device, which cannot be read twice"):
-            read_dataset(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no devices")

@@ -296,14 +296,9 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    place = Path(path)
-    if place.exists() and not (place.is_file() or place.is_dir()):
-        problem = "a pipe or device, which cannot be read twice"
-        remedy = "save it as a file, or name - for standard input"
-        raise DataError(problem, path=str(path), remedy=remedy)
     with ExitStack() as within:
         try:
-            file: IO[bytes] = within.enter_context(place.open("rb", BUFFER))
+            file: IO[bytes] = within.enter_context(Path(path).open("rb", BUFFER))
         except (OSError, ValueError) as error:  # of a name that holds NUL
             problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
             raise DataError(problem) from None

@@ -168,10 +168,14 @@ def is_frame(value: object) -> bool:
     return (is_frame and hasattr(value, "columns")) or is_dataset
 
 
+def is_splits(value: object) -> bool:
+    """Whether a value is a mapping of frames, as a `DatasetDict` is of its splits."""
+    return isinstance(value, Mapping) and bool(value) and all(map(is_frame, value.values()))
+
+
 def is_table(value: object) -> bool:
-    """Whether it is a frame, or a mapping of frames, as a `DatasetDict` is of its splits."""
-    frames = value.values() if isinstance(value, Mapping) else [value]
-    return bool(frames) and all(map(is_frame, frames))
+    """Whether it is a frame, or splits."""
+    return is_frame(value) or is_splits(value)
 
 
 def only_split(value: object) -> object:
@@ -180,7 +184,7 @@ def only_split(value: object) -> object:
     Raises:
         UsageError: there are several.
     """
-    if not isinstance(value, Mapping) or not is_table(value):
+    if not isinstance(value, Mapping) or not is_splits(value):
         return value
     if len(value) == 1:
         return next(iter(value.values()))

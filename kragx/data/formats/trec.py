@@ -20,7 +20,7 @@ from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run, rank_by_score
 from kragx.data.text import plain_number, read_number
-from kragx.errors import DataError, UsageError, inside
+from kragx.errors import DataError, UsageError
 
 _QRELS = ("query", "iteration", "document", "grade")
 _BEIR = ("query-id", "corpus-id", "score")
@@ -101,13 +101,13 @@ def iter_qrels(
             names = _BEIR if _is_header(columns) else _QRELS
             if names is _BEIR:
                 continue
-        try:
-            query, *_, document, grade = _checked(columns, names, len(columns) == len(names))
-            number = _number("grade", grade)
-        except DataError as error:
-            problems.add(line, None, error.problem)
-        else:
-            yield line, query, document, number
+        if len(columns) != len(names):
+            _miscounted(columns, names, line, problems)
+            continue
+        query, *_, document, text = columns
+        grade = _number("grade", text, line, problems)
+        if _are_ids(query, document, line, problems) and grade is not None:
+            yield line, query, document, grade
 
 
 def read_run(path: str | Path) -> Run:
@@ -124,10 +124,12 @@ def read_run(path: str | Path) -> Run:
     tags: dict[tuple[str, ...], None] = {}
     n_longer = 0
     for line, columns in _rows(path, problems):
-        with inside(path=f"{path}:{line}"):
-            is_whole = len(columns) >= len(_RUN)
-            query, _, document, _, score, *tag = _checked(columns, _RUN, is_whole)
-            doc = Doc(id=document, score=_number("score", score, infinite=True))
+        if len(columns) < len(_RUN):
+            _miscounted(columns, _RUN, line, problems)
+            continue
+        query, _, document, _, score, *tag = columns
+        _are_ids(query, document, line, problems)
+        doc = Doc(id=document, score=_number("score", score, line, problems, infinite=True))
         results.setdefault(query, []).append(doc)
         tags.setdefault(tuple(tag))
         n_longer += len(tag) > 1
@@ -175,26 +177,32 @@ def _columns(line: str) -> list[str]:
     return [*filter(None, line.strip(" \t\r\n").replace("\t", " ").split(" "))]
 
 
-def _checked(columns: Sequence[str], names: Sequence[str], is_whole: bool) -> Sequence[str]:
-    """The columns of a line that has as many as it should, and whose ids say something."""
-    if not is_whole:
-        expected = f"{len(names)} are expected: {' '.join(names)}"
-        if names is _QRELS and len(columns) == len(_BEIR):
-            expected += f" (or three under the header {' '.join(_BEIR)}, as BEIR has them)"
-        raise DataError(f"{len(columns)} columns; {expected}")
-    document = columns[1 if names is _BEIR else 2]
-    if columns[0].isspace() or document.isspace():  # a no-break space separates nothing
-        raise DataError("an id is empty; remove the line or fill it in")
-    return columns
+def _miscounted(
+    columns: Sequence[str], names: Sequence[str], line: int, problems: Problems
+) -> None:
+    expected = f"{len(names)} are expected: {' '.join(names)}"
+    if names is _QRELS and len(columns) == len(_BEIR):
+        expected += f" (or three under the header {' '.join(_BEIR)}, as BEIR has them)"
+    problems.add(line, None, f"{len(columns)} columns; {expected}")
 
 
-def _number(name: str, text: str, *, infinite: bool = False) -> float:
-    """The number that a column says."""
+def _are_ids(query: str, document: str, line: int, problems: Problems) -> bool:
+    """Whether both say something; a no-break space, which separates nothing, is reported."""
+    if is_blank := query.isspace() or document.isspace():
+        problems.add(line, None, "an id is empty; remove the line or fill it in")
+    return not is_blank
+
+
+def _number(
+    name: str, text: str, line: int, problems: Problems, *, infinite: bool = False
+) -> float | None:
+    """The number that a column says; None if it says none, which is reported."""
     number = read_number(text)
     if number is not None and (infinite or not isinf(number)):
         return number
     kind = "number" if infinite else "finite number"
-    raise DataError(f"{name} must be a {kind}, not {text!r}")
+    problems.add(line, None, f"{name} must be a {kind}, not {text!r}")
+    return None
 
 
 def _column(value: str | None, name: str) -> str:
