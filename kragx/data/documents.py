@@ -92,8 +92,8 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
         DataError: the value is no document, its text is no string, or it has neither id nor text.
     """
     match value:
-        case dict() if len(value) == 1 and isinstance(value.get("text"), str):  # as most are
-            return chunk_of(mender.mend(value["text"]))
+        case {"text": str(text)} if len(value) == 1:  # as most are
+            return chunk_of(mender.mend(text))
         case dict() | Mapping():  # a dict, which files hold, is told fastest
             fields = value
         case Doc():
@@ -192,11 +192,10 @@ def clean_fields(
     if not value.keys() <= names:
         raise unknown_field(next(str(name) for name in value if name not in names), names)
     text = value["text"] if "text" in value else value.get("page_content")
-    doc_id, metadata = value.get("id"), value.get("metadata")
     return (
-        None if doc_id is None else clean_id(doc_id, mender),
+        clean_id(value.get("id"), mender),
         None if text is None else clean_text(text, mender),
-        {} if metadata is None else clean_metadata(metadata, mender if strings else None),
+        clean_metadata(value.get("metadata"), mender if strings else None),
     )
 
 
@@ -305,8 +304,8 @@ def present(**fields: Any) -> dict[str, Any]:
 
 def _as_number(value: object) -> float | None:
     """A float, None if there is none; what is no number is NaN."""
-    if value is None or type(value) is float:
-        return value
+    if value is None:
+        return None
     try:
         # numpy's numbers are numbers too; strings, booleans and arrays, even of one, are not.
         is_other = isinstance(value, (str, bool)) or hasattr(value, "__len__")

@@ -7,7 +7,7 @@ from pathlib import Path
 from kragx.data.corpus import as_corpus
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.jsonl import file_name
-from kragx.data.formats.kinds import RUN, kind_of
+from kragx.data.formats.kinds import kind_of
 from kragx.data.formats.located import is_located
 from kragx.data.gold import GoldDataset
 from kragx.data.released import release_of
@@ -155,7 +155,7 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
     """
     if isinstance(source, Run):
         return source
-    if isinstance(source, (str, Path)) and kind_of(source) is RUN:
+    if isinstance(source, (str, Path)) and kind_of(source).name == "run":
         return trec.read_run(source)
     if isinstance(source, Mapping) and not tabular.is_splits(source):
         return Run.from_documents(source)

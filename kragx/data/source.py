@@ -7,12 +7,13 @@ of the `FORMATS`, recognised by its fields.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from kragx.data.batch import Batch, Row, batched
 from kragx.data.formats import FORMATS, tabular
 from kragx.data.formats.format import Fields
 from kragx.data.formats.jsonl import first_line, is_in_lines, read_records
-from kragx.data.formats.kinds import JSON, PARQUET, Kind, Records, kind_of, name_of
+from kragx.data.formats.kinds import Records, kind_of, name_of
 from kragx.data.formats.located import is_located
 from kragx.data.formats.parquet import Table
 from kragx.data.formats.passages import columns_hint
@@ -88,12 +89,12 @@ class Reading:
     @property
     def is_parquet(self) -> bool:
         """Whether it is one or several Parquet files."""
-        return self._is_file and self._kind is PARQUET
+        return not self.is_read_once and self._is_file and self._kind.name == "parquet"
 
     @property
     def is_json_lines(self) -> bool:
         """Whether it is a file whose lines can be read apart from each other."""
-        is_lines = self._is_file and not self.columns and self._kind is JSON
+        is_lines = self._is_file and not self.columns and self._kind.name == "json"
         return is_lines and is_in_lines(str(self.path), first_line(str(self.path)))
 
     @property
@@ -102,7 +103,7 @@ class Reading:
         return is_named or is_located(self.source)
 
     @property
-    def _kind(self) -> Kind:
+    def _kind(self) -> Any:
         return kind_of(self.source, self._asked_format)
 
     def anew(self) -> "Reading":
@@ -196,7 +197,7 @@ class Reading:
                     "not recognised as a gold set or as results; its fields are {fields}; "
                     "{hint}; or name its format ({formats})",
                     fields=", ".join(map(repr, record)),
-                    hint=columns_hint(),
+                    hint=columns_hint(record),
                     formats=", ".join(FORMATS),
                 ),
                 path=self.problems.file if line is None else f"{self.problems.file}:{line}",

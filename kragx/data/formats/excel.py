@@ -8,7 +8,6 @@ holds something. What cannot be told apart from an empty cell is refused, by its
 from __future__ import annotations
 
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ def read_excel(
         values = {}
         try:
             for name, cell in zip(names, row):
-                value = _value(cell, results[cell.coordinate])
+                value = _value(cell, results[cell.coordinate] if cell.data_type == "f" else cell)
                 if name:
                     values[name] = value
                 elif cell.column == 1 and is_index(value):
@@ -72,18 +71,18 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
     with needing("pandas", "reading Excel files"):
         import openpyxl  # type: ignore[import-untyped]
     with open_bytes(path) as file:
-        raw = file.read()
-    if raw.startswith(_OLD):
-        problem = "a workbook of an old kind, or one with a password; save it as .xlsx without"
-        raise DataError(f"{path}: {problem}")
+        if file.read(len(_OLD)) == _OLD:
+            raise DataError(
+                f"{path}: a workbook of an old kind, or one with a password; save it as .xlsx "
+                "without"
+            )
     try:
-        written, shown = (
-            openpyxl.load_workbook(BytesIO(raw), data_only=is_shown).worksheets[0]
-            for is_shown in (False, True)
-        )
+        results = written = openpyxl.load_workbook(path).worksheets[0]
+        if any(cell.data_type == "f" for row in written.iter_rows() for cell in row):
+            results = openpyxl.load_workbook(path, data_only=True).worksheets[0]
     except Exception as error:  # a damaged file makes its reader raise whatever it meets
         raise DataError(f"{path}: cannot be read as Excel: {error}") from None
-    return written, shown
+    return written, results
 
 
 def _value(written: Any, cell: Any) -> Any:

@@ -23,6 +23,7 @@ among the relevant ones too, as whoever lists all relevant chunks writes it; its
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from itertools import starmap
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,9 @@ def _read_goldset(fields: Fields) -> Read:
         fields.report("relevant_chunk_ids", "missing; write [] where a query has no gold")
     if "query_type" not in fields.record:
         fields.report("query_type", "missing; the summary by type leaves it out", "warning")
-    yield fields.query(query_id, text, _graded(fields)), fields.retrieved()
+    query = fields.query(query_id, text, _graded(fields))
+    _check_created(query.metadata, fields)
+    yield query, fields.retrieved()
 
 
 GOLDSET = Format(
@@ -135,6 +138,17 @@ GOLDSET = Format(
     read=_read_goldset,
 )
 """The format of managed gold sets."""
+
+
+def _check_created(metadata: Mapping[str, Any], fields: Fields) -> None:
+    created = metadata.get("created_at")
+    try:
+        if created is not None:
+            date.fromisoformat(str(created)[:10])
+    except ValueError:
+        fields.report(
+            "metadata.created_at", f"{created!r} is no date; write it as 2026-01-31", "warning"
+        )
 
 
 def _graded(fields: Fields) -> tuple[Gold, ...]:
@@ -176,12 +190,15 @@ def _check_repeated(
         if before == name:
             fields.report(place, f"id {doc_id!r} stands twice", "warning")
         elif before is not None and name == _IRRELEVANT:
-            message = f"id {doc_id!r} also stands in {before}; an id has one grade: keep one"
-            fields.report(place, message)
-        elif before is not None and not lists.keys() >= {*group}:
-            message = f"id {doc_id!r} stands alone in {before}, here any of {len(group)} ids serves"
-            remedy = "write the same group in both, or take the id out of it"
-            fields.report(place, f"{message}: {remedy}")
+            fields.report(
+                place, f"id {doc_id!r} also stands in {before}; an id has one grade: keep one"
+            )
+        elif before is not None and not all(sibling in lists for sibling in group):
+            fields.report(
+                place,
+                f"id {doc_id!r} stands alone in {before}, here any of {len(group)} ids serves: "
+                "write the same group in both, or take the id out of it",
+            )
             return False
     return True
 

@@ -6,7 +6,6 @@
 import codecs
 import errno
 import gzip
-import io
 import json
 import os
 import re
@@ -303,7 +302,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
             problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
             raise DataError(problem) from None
         if str(path).endswith(".gz"):
-            file = within.enter_context(io.BufferedReader(gzip.GzipFile(fileobj=file), BUFFER))
+            file = within.enter_context(gzip.open(file))
         try:
             yield file
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,59 @@ Records = Iterator[tuple[int | None, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
+class File:
+    """A file, or several, looked at as far as it takes to tell the kind.
+
+    Attributes:
+        source: a path or address, several of them, or a part of a Parquet file.
+    """
+
+    source: Any
+
+    @cached_property
+    def ending(self) -> str:
+        """Of the name."""
+        return ending(self.source)
+
+    @cached_property
+    def first(self) -> str:
+        """The first line that says something."""
+        return first_line(self.source)
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it is JSON by its name, or begins so."""
+        return self.ending in (".json", ".jsonl", ".ndjson") or self.first.startswith(("{", "["))
+
+    @property
+    def look(self) -> str | None:
+        """What a file of columns looks like: qrels, a run, or neither."""
+        if self.is_json:
+            return None
+        if self.ending in (".qrels", ".run"):
+            return self.ending[1:]
+        look, columns = trec.kind_of_line(self.first), self.first.split("\t")
+        if self.ending not in tabular.READERS:
+            return look
+        # BEIR's qrels are called .tsv, as tables are.
+        is_named = len(columns) == 4 and not tabular.FIELDS.keys().isdisjoint(columns)
+        return look if self.ending == ".tsv" and look == "qrels" and not is_named else None
+
+
+@dataclass(frozen=True)
 class Kind:
     """A kind of file.
 
     Attributes:
         name: what it is called.
+        tells: whether a file is one; the first kind that says so is meant.
         records: its records.
         format: of all its records; empty where they say themselves.
         is_table: whether these are rows of cells.
     """
 
     name: str
+    tells: Callable[[File], bool]
     records: Callable[[Any, Problems, str | None], Records]
     format: str = ""
     is_table: bool = False
@@ -38,49 +81,53 @@ def _table(path: Any, problems: Problems, encoding: str | None) -> Records:
     return tabular.filled(tabular.READERS[ending(path)](path, problems, encoding))
 
 
-def _parquet(source: Any, problems: Problems, encoding: str | None) -> Records:
-    return tabular.filled(parquet_records(source, problems))
-
-
 def _run(path: Any, problems: Problems, encoding: str | None) -> Records:
     raise DataError("a TREC run, which holds no gold; pass it as the run", path=str(path))
 
 
-BEIR = Kind("beir", lambda path, problems, _: beir_records(path, problems), "gold")
-PARQUET = Kind("parquet", _parquet, is_table=True)
-QRELS = Kind("qrels", lambda path, problems, _: trec.qrels_records(path, problems), "qrels")
-RUN = Kind("run", _run)
-TABLE = Kind("table", _table, is_table=True)
-JSON = Kind("json", lambda path, problems, _: json_records(path, problems))
+QRELS = Kind(
+    "qrels",
+    lambda file: file.look == "qrels",
+    lambda path, problems, _: trec.qrels_records(path, problems),
+    "qrels",
+)
+
+KINDS = (
+    Kind(
+        "beir",
+        lambda file: split_of(file.source) is not None,
+        lambda path, problems, _: beir_records(path, problems),
+        "gold",
+    ),
+    Kind(
+        "parquet",
+        lambda file: isinstance(file.source, Table) or is_located(file.source),
+        lambda source, problems, _: tabular.filled(parquet_records(source, problems)),
+        is_table=True,
+    ),
+    QRELS,
+    Kind("run", lambda file: file.look == "run", _run, "run"),
+    Kind(
+        "table",
+        lambda file: file.ending in tabular.READERS and not file.is_json,
+        _table,
+        is_table=True,
+    ),
+    Kind("json", lambda file: True, lambda path, problems, _: json_records(path, problems)),
+)
 
 
-def kind_of(source: Any, format_: str | None = None) -> Kind:
-    """The kind of a file, or files, whose records are of a format, or of any.
+def kind_of(source: object, format_: str | None = None) -> Kind:
+    """The kind of a file whose records are of a format, or of any.
 
     Raises:
         DataError: the file cannot be read.
     """
-    if format_ == QRELS.format:
+    if format_ == QRELS.name:
         return QRELS
-    if format_ in (None, BEIR.format) and split_of(source) is not None:
-        return BEIR
-    if isinstance(source, Table) or is_located(source):
-        return PARQUET
-    return _by_look(ending(source), first_line(source), format_)
-
-
-def _by_look(suffix: str, first: str, format_: str | None) -> Kind:
-    """The kind of a file by its ending, else by its first line."""
-    if suffix in (".json", ".jsonl", ".ndjson") or first.startswith(("{", "[")):
-        return JSON
-    look = suffix[1:] if suffix in (".qrels", ".run") else trec.kind_of_line(first)
-    columns = first.split("\t")
-    is_named = len(columns) == 4 and not tabular.FIELDS.keys().isdisjoint(columns)
-    # BEIR's qrels are called .tsv, as tables are.
-    is_table = suffix in tabular.READERS and (suffix != ".tsv" or look != "qrels" or is_named)
-    if is_table or look is None or format_ is not None:
-        return TABLE if suffix in tabular.READERS else JSON
-    return QRELS if look == "qrels" else RUN
+    file = File(source)
+    fitting = (kind for kind in KINDS if format_ is None or kind.format in ("", format_))
+    return next(kind for kind in fitting if kind.tells(file))
 
 
 def name_of(source: object) -> str:

@@ -90,11 +90,11 @@ def files_of(source: object) -> list[str]:
     base = place[: place.rfind("/", 0, pattern.start()) + 1] if pattern else f"{place}/"
     within = place[len(base) :] if pattern else f"**/*{ENDING}"
     with readable(name):
-        from pyarrow.fs import FileSelector, FileType, LocalFileSystem
+        from pyarrow.fs import FileSelector, FileType
 
         if not is_local and pattern is None and _info(name).type == FileType.File:
             return [name]
-        system, path = (LocalFileSystem(), base or ".") if is_local else _folder_at(base, query)
+        system, path = (_local(), base or ".") if is_local else _folder_at(base, query)
         folder = path.rstrip("/") or "/"
         selector = FileSelector(folder, allow_not_found=True, recursive="/" in within)
         infos = [info for info in system.get_file_info(selector) if info.type == FileType.File]
@@ -192,20 +192,24 @@ def _remedy(name: str) -> str:
 def _system(name: str) -> tuple[FileSystem, str]:
     """The file system that has a file, and what the file is called there."""
     if not is_address(name):
-        from pyarrow.fs import LocalFileSystem
-
-        return LocalFileSystem(), name
+        return _local(), name
     place, query = _parts(name)
     folder, _, file = place.rpartition("/")
     system, path = _folder_at(folder, query)
     return system, f"{path.rstrip('/')}/{file}"
 
 
+def _local() -> FileSystem:
+    with needing("parquet", "reading Parquet files"):
+        from pyarrow.fs import LocalFileSystem
+    return LocalFileSystem()
+
+
 @lru_cache(maxsize=64)  # to ask where a bucket is takes a request
 def _folder_at(folder: str, query: str) -> tuple[FileSystem, str]:
     """The file system of an address, and what the folder is called there."""
-    from pyarrow.fs import FileSystem
-
+    with needing("parquet", "reading Parquet files"):
+        from pyarrow.fs import FileSystem
     if folder.startswith(("gs://", "gcs://")) and _PATIENCE not in query:
         query += f"{'&' if query else '?'}{_PATIENCE}=30"
     try:

@@ -94,6 +94,7 @@ def test_every_problem_is_reported(problems):
         ({"relevant_chunk_ids": []}, "gold", "warning", "answerable: false"),
         ({"answerable": False}, "answerable", "error", "gold items"),
         ({"metadata": {"facts": "one"}}, "metadata.facts", "warning", "list of texts"),
+        ({"metadata": {"created_at": "spring"}}, "metadata.created_at", "warning", "date"),
         ({"query": unicodedata.normalize("NFD", "환불은 언제?")}, "query", "warning", "NFC"),
         ({"query": "half \ufffd"}, "query", "warning", "lost"),
         ({"relevant_chunk_ids": [NFD]}, "gold[0].id", "warning", "NFC"),
