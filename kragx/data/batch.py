@@ -1,8 +1,8 @@
 """`Batch`: some thousand questions as arrays, the one form in which every source of data arrives.
 
-Files, tables, lists in Python and what a retriever answered all become batches by `Batch.of`,
-and qrels and a run as mappings by `Scored`. Whoever looks at a question or a document has it made
-(`Batch.rows`).
+Files, tables, lists in Python and what a retriever answered all become batches (`Batch.of` of
+objects, `Records` of what was read from a file, `Scored` of qrels and a run as mappings).
+Whoever looks at a question or a document has it made (`Batch.rows`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain, islice, repeat
 from math import isinf, isnan, nan
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from types import NoneType
 from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.documents import Doc, chunk_of
-from kragx.data.gold import Gold, Query, query_hash
-from kragx.data.known import known_texts
+from kragx.data.columns import NotPlainError, columns
+from kragx.data.documents import Doc, chunk_of, clean_seconds
+from kragx.data.gold import Gold, Query, plain_gold_json, plain_query_hash, query_hash
+from kragx.data.known import KnownTexts, NoTextError, known_texts
 from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved, Status
 from kragx.errors import DataError, shorten
@@ -204,9 +205,6 @@ def numbered(texts: Sequence[str | None], n: Sequence[int]) -> Lists:
     return Lists(interned.texts, numbers, np.array(n, np.int64))
 
 
-_MORE = ("query_type", "expected_doc_types", "answerable", "reference", "metadata", "history")
-
-
 @dataclass(frozen=True)
 class Batch:
     """Some questions, and what was retrieved for each.
@@ -221,7 +219,7 @@ class Batch:
         seconds: how long that took.
         errors: why the retriever failed, by the position of the question.
         more: further fields of a `Query` by name, of each question.
-        queries_made, answers_made: the questions and answers, where their objects are kept.
+        queries_made, answers_made: the questions and answers, where they were objects before.
     """
 
     lines: Sequence[int | None]
@@ -237,20 +235,17 @@ class Batch:
     answers_made: Sequence[Retrieved | None] = ()
 
     @classmethod
-    def of(cls, rows: Sequence[Row], *, keep: bool = True) -> Self:
-        """That of questions and answers that are objects; these are kept, or made anew when asked.
-
-        What the steps of a chain returned stands in objects alone.
-        """
+    def of(cls, rows: Sequence[Row]) -> Self:
+        """That of questions and answers that are objects."""
         known_texts().make_room()
-        lines, queries, answers = zip(*rows) if rows else ((), (), ())
+        lines = [line for line, _, _ in rows]
+        queries = [query for _, query, _ in rows]
+        answers = [answer for _, _, answer in rows]
         docs = [() if not answer or answer.error else answer.documents for answer in answers]
         statuses: list[Status] = [
             "missing" if answer is None else "answered" if answer.error is None else "failed"
             for answer in answers
         ]
-        columns = {name: [*map(attrgetter(name), queries)] for name in _MORE}
-        with_stages = any(answer is not None and answer.stages for answer in answers)
         return cls(
             lines=lines,
             query_ids=[query.id for query in queries],
@@ -268,13 +263,9 @@ class Batch:
                 for position, answer in enumerate(answers)
                 if answer is not None and answer.error is not None
             },
-            more={
-                name: values
-                for name, values in columns.items()
-                if any(value is not None and value not in ((), {}) for value in values)
-            },
-            queries_made=queries if keep else (),
-            answers_made=answers if keep or with_stages else (),
+            more={"answerable": [query.answerable for query in queries]},
+            queries_made=queries,
+            answers_made=answers,
         )
 
     def __len__(self) -> int:
@@ -289,6 +280,17 @@ class Batch:
     def answered(self) -> NDArray[np.bool_]:
         """Which questions the retriever answered, if only with nothing."""
         return np.array([status == "answered" for status in self.statuses], bool)
+
+    @property
+    def may_contradict(self) -> bool:
+        """Whether it takes a look at the questions to see that none contradicts itself."""
+        texts = self.golds.texts
+        is_plain = self.golds.alternatives is None and bool((self.grades == 1).all())
+        if not is_plain or self.unanswerable.any():
+            return True
+        # An empty text stands in every document; those of records are refused before.
+        numbers = texts.numbers.tolist() if self.queries_made else ()
+        return not all(number == NO_TEXT or texts.known[number].strip() for number in numbers)
 
     @property
     def grades(self) -> Floats:
@@ -308,7 +310,7 @@ class Batch:
             return self.queries_made
         fields = zip(self.query_ids, self.questions, self.golds.golds())
         if not self.more:
-            return [Query(*first) for first in fields]
+            return [Query(query_id, text, gold) for query_id, text, gold in fields]
         rows = (dict(zip(self.more, values)) for values in zip(*self.more.values()))
         return [Query(*first, **further) for first, further in zip(fields, rows)]
 
@@ -329,7 +331,21 @@ class Batch:
 
     def hashes(self) -> list[bytes]:
         """`query_hash` of each question."""
-        return [*map(query_hash, self.queries())]
+        golds, kinds = self.golds, self.more.get("query_type", repeat(None))
+        rarer = (golds.metadata, golds.alternatives)
+        if self.queries_made or rarer != (None, None) or not self.more.keys() <= {"query_type"}:
+            return [*map(query_hash, self.queries())]
+        items = iter(
+            [
+                plain_gold_json(gold_id, text, 1.0 if grade is None else grade)
+                for gold_id, text, grade, _ in golds.rows()
+            ]
+        )
+        fields = zip(self.query_ids, self.questions, kinds, golds.texts.n_texts.tolist())
+        return [
+            plain_query_hash(query_id, text, kind, islice(items, n))
+            for query_id, text, kind, n in fields
+        ]
 
 
 @runtime_checkable
@@ -341,29 +357,159 @@ class InBatches(Protocol):
         ...
 
 
-def batched(rows: Iterable[Row], size: int = AT_ONCE, *, keep: bool = True) -> Iterator[Batch]:
-    """Questions and answers that are objects in batches; of a mistake what stands before it.
-
-    `keep` is as of `Batch.of`.
-    """
-    batch = list[Row]()
+def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
+    """Questions and answers that are objects in batches; of a mistake what stands before it."""
+    stream, batch = iter(rows), list[Row]()
     try:
-        for row in rows:
+        for row in stream:
             batch.append(row)
             if len(batch) == size:
-                yield Batch.of(batch, keep=keep)
+                yield Batch.of(batch)
                 batch = []
     except DataError:
         if batch:
-            yield Batch.of(batch, keep=keep)
+            yield Batch.of(batch)
         raise
     if batch:
-        yield Batch.of(batch, keep=keep)
+        yield Batch.of(batch)
 
 
 def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
     """Questions in batches, as a source has them, or made of objects."""
     return rows.batches() if isinstance(rows, InBatches) else batched(rows)
+
+
+# -- from records of files ----------------------------------------------------------------------
+
+_FIELDS = frozenset(("query_id", "query", "gold", "retrieved", "seconds"))
+_TEXT = itemgetter("text")
+_MOST_NEW = 1 << 23
+
+
+class Records:
+    """Gathers records of gold and results files that have no other fields than most.
+
+    Each text is looked up while its record is at hand. What is not plain, and so whatever makes an
+    error, is for the checks of one field after the other (`formats.format.Fields`).
+
+    Args:
+        mended: whether lone surrogates were replaced already, as in what was read as JSON.
+    """
+
+    def __init__(self, *, mended: bool) -> None:
+        self._mended = mended
+        # (line, query id, question, whether anything was retrieved, seconds)
+        self._rows: list[tuple[int | None, str, str | None, bool, float | None]] = []
+
+    def _begin(self) -> None:
+        self._known = known_texts()
+        self._known.make_room()
+        self._n_before = self._known.n_characters
+        self._golds, self._docs = _Gathered(self._known), _Gathered(self._known)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has some million characters of texts that were not known before."""
+        return self._known.n_characters - self._n_before > _MOST_NEW
+
+    def add(self, line: int | None, record: Mapping[str, Any]) -> bool:
+        """Add a record, if it is plain."""
+        query_id, question = record.get("query_id"), record.get("query")
+        if type(query_id) is int:
+            query_id = str(query_id)
+        if not (
+            record.keys() <= _FIELDS
+            and type(query_id) is str
+            and query_id.strip()
+            and (question is None or type(question) is str)
+        ):
+            return False
+        if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
+            self._begin()
+        is_answered = "retrieved" in record
+        try:
+            golds, gold_texts = _read(record.get("gold", []), "grade")
+            docs, doc_texts = _read(record["retrieved"] if is_answered else [], "score")
+            if not all(map(str.strip, gold_texts)):
+                return False  # an empty one stands in every document, which is an error
+            texts = [*gold_texts, *doc_texts]
+            if not self._mended:
+                f"{query_id}{question}{''.join(texts)}".encode()
+            numbers = self._known.numbers(texts)
+            seconds = clean_seconds(record["seconds"]) if "seconds" in record else None
+        except (NotPlainError, NoTextError, KeyError, TypeError, UnicodeEncodeError, DataError):
+            return False
+        self._golds.add(numbers[: len(gold_texts)], golds)
+        self._docs.add(numbers[len(gold_texts) :], docs)
+        self._rows.append((line, query_id, question, is_answered, seconds))
+        return True
+
+    def batches(self) -> Iterator[Batch]:
+        """What was gathered, if anything was; from here on it gathers anew."""
+        if not self._rows:
+            return
+        lines, query_ids, questions, answered, seconds = zip(*self._rows)
+        golds, docs = self._golds.entries(), self._docs.entries()
+        self._rows = []
+        statuses: list[Status] = ["answered" if flag else "missing" for flag in answered]
+        yield Batch(lines, query_ids, questions, golds, docs, statuses, seconds)
+
+
+_Others = tuple[int, Mapping[str, list[Any]]]
+"""How many entries a list has, and what stands in these beside texts."""
+
+
+def _read(entries: Any, number: str) -> tuple[_Others, Sequence[str]]:
+    """What stands in a list, and its texts; none of them, if the entries have none.
+
+    Args:
+        entries: of the list.
+        number: the name of the one field that is a number.
+
+    Raises:
+        NotPlainError, KeyError, TypeError: they are not plain.
+    """
+    if type(entries) is not list:
+        raise NotPlainError
+    n = len(entries)
+    if not n:
+        return (0, {}), ()
+    if {*map(len, entries)} == {1} and "text" in entries[0]:  # each is a text alone
+        return (n, {}), [*map(_TEXT, entries)]
+    read = columns(entries, number, strings=False, keep=lambda texts: texts)
+    if read is None:
+        raise NotPlainError
+    beside = {"ids": read.ids, "numbers": read.numbers, "metadata": read.metadata}
+    fields = {name: [*column] for name, column in beside.items() if column is not None}
+    return (n, fields), read.texts or ()
+
+
+class _Gathered:
+    """The documents, or the gold items, that were gathered."""
+
+    def __init__(self, interned: KnownTexts) -> None:
+        self._known = interned.texts
+        self._n: list[int] = []
+        self._texts: list[int] = []
+        self._columns: dict[str, list[Any]] = {}
+
+    def add(self, texts: list[int], entries: _Others) -> None:
+        """Add a list that was read."""
+        n, columns = entries
+        if columns or self._columns:
+            for name in {**self._columns, **columns}:
+                column = self._columns.setdefault(name, [None] * len(self._texts))
+                column += columns.get(name) or [None] * n
+        self._texts += texts or [NO_TEXT] * n
+        self._n.append(n)
+
+    def entries(self) -> Entries:
+        """All of them."""
+        numbers, n = np.array(self._texts, np.int64), np.array(self._n, np.int64)
+        return Entries(Lists(self._known, numbers, n), **self._columns)  # type: ignore[arg-type]
 
 
 # -- a stream that is looked at before it passes ---------------------------------------------------

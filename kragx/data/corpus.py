@@ -19,7 +19,7 @@ from kragx.data.batch import Batch, Row, batched
 from kragx.data.documents import Doc, as_doc, clean_id
 from kragx.data.formats import tabular
 from kragx.data.formats.beir import corpus_of, document, is_beir
-from kragx.data.formats.jsonl import ending, json_records
+from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
@@ -357,13 +357,11 @@ def _entries(source: object, name: str) -> _Entries:
     match source:
         case str() | Path():
             for file in _files(Path(source)) if Path(source).is_dir() else [source]:
-                problems = Problems(str(file), strict=True)
-                read = tabular.READERS.get(ending(file))
-                if read is None:
-                    yield from _of_records(json_records(file, problems), str(file), document)
-                else:
-                    rows = tabular.filled(read(file, problems, None))
+                if ending(file) in tabular.READERS:
+                    rows = tabular.filled(tabular.READERS[ending(file)](file))
                     yield from _of_records(rows, str(file), _of_row)
+                else:
+                    yield from _of_records(_records(file), str(file))
         case Mapping():
             for key, value in source.items():
                 doc = as_doc(value, mender)
@@ -372,7 +370,7 @@ def _entries(source: object, name: str) -> _Entries:
             rows = tabular.filled(tabular.rows_of_frame(source))
             yield from _of_records(rows, name, _of_row)
         case Iterable():
-            yield from _of_records(enumerate(source, start=1), name, document)
+            yield from _of_records(enumerate(source, start=1), name)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -387,12 +385,25 @@ def _files(folder: Path) -> list[Path]:
     return files
 
 
+def _records(path: str | Path) -> Iterator[tuple[int, Any]]:
+    problems = Problems(str(path), strict=True)
+    first = first_line(path) if ending(path) == ".json" else ""
+    whole = read_whole(path, first, problems.mender) if first else None
+    if whole is None:
+        return read_records(path, problems)
+    value, lines = whole
+    objects = value if isinstance(value, list) else [value]
+    return ((lines.get((number,), 1), item) for number, item in enumerate(objects))
+
+
 def _of_records(
-    records: Iterable[tuple[int | None, Any]], path: str, read: Callable[[Any], object]
+    records: Iterable[tuple[int, Any]],
+    path: str,
+    read: Callable[[Any], object] = document,
 ) -> _Entries:
     mender = Mender()
-    for line, record in records:
-        place = path if line is None else f"{path}:{line}"
+    for number, record in records:
+        place = f"{path}:{number}"
         try:
             yield place, as_doc(read(record), mender, strings=False)
         except DataError as error:

@@ -6,6 +6,7 @@ from math import isnan, nan
 from numbers import Integral
 from typing import Any, TypeGuard, TypeVar
 
+from kragx.data.columns import columns
 from kragx.data.foreign import foreign_fields
 from kragx.data.text import Mender, normalise
 from kragx.errors import DataError, nearest, shorten
@@ -92,14 +93,12 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
         DataError: the value is no document, its text is no string, or it has neither id nor text.
     """
     match value:
-        case {"text": str(text)} if len(value) == 1:  # as most are
-            return chunk_of(mender.mend(text))
         case dict() | Mapping():  # a dict, which files hold, is told fastest
             fields = value
         case Doc():
             fields = {name: getattr(value, name) for name in _FIELDS if name != "page_content"}
         case str() if strings:
-            return chunk_of(mender.mend(value))
+            return Doc(text=mender.mend(value))
         case str():
             raise DataError(
                 f"an object is expected, not the string {shorten(value)}",
@@ -136,15 +135,36 @@ def as_docs(
             return replace(as_doc(document, mender), score=clean_score(score))
         return as_doc(value, mender, strings)
 
-    return clean_each(values, ranked, place and f"{place}, rank")
+    docs = plain_docs(values, strings=strings)
+    return clean_each(values, ranked, place and f"{place}, rank") if docs is None else docs
+
+
+def plain_docs(values: object, *, strings: bool = True) -> tuple[Doc, ...] | None:
+    """The documents of a list that is plain (`columns`); a text that comes again is held once."""
+    fields = columns(values, "score", strings=strings, keep=_chunks)
+    if fields is None:
+        return None
+    if fields[:1] + fields[2:] == (None, None, None):
+        return tuple(fields.texts or ())
+    return tuple(
+        [
+            Doc(doc_id, None if chunk is None else chunk.text, metadata, score)
+            for doc_id, chunk, score, metadata in fields.rows
+        ]
+    )
 
 
 def _chunk(text: str) -> Doc:
+    text.encode()  # one with something to mend is not kept, as mending is counted
     return Doc(text=text)
 
 
 chunk_of: Callable[[str], Doc] = Remembered(_chunk).__getitem__
 """The document that is a text and nothing else."""
+
+
+def _chunks(texts: list[str]) -> list[Doc]:
+    return [*map(chunk_of, texts)]
 
 
 def is_pair(value: object) -> TypeGuard[Sequence[Any]]:
@@ -212,11 +232,7 @@ def clean_text(value: object, mender: Mender) -> str:
             f"a text must be a string, not {type(value).__name__} ({shorten(value)}); "
             "convert it, or take the text out of it, first"
         )
-    return _held(mender.mend(value))
-
-
-_held: Callable[[str], str] = Remembered(str).__getitem__
-"""A text itself, which is held once however often it comes."""
+    return mender.mend(value)
 
 
 def clean_id(value: object, mender: Mender) -> str | None:

@@ -8,9 +8,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, zip_longest
+from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
 
+from kragx.data.columns import by_list, columns, unmended
 from kragx.data.documents import (
     Doc,
     as_doc,
@@ -250,7 +252,11 @@ class GoldDataset(Shown):
                 "pass one for each"
             )
         texts = clean_each(queries or (), lambda text: clean_text(text, mender), field="queries")
-        golds = (as_golds(items, mender, f"query {query_id!r}") for query_id, items in by_id)
+        golds: Iterable[tuple[Gold, ...]] | None = by_list(
+            plain_golds, [items for _, items in by_id]
+        )
+        if golds is None:
+            golds = (as_golds(items, mender, f"query {query_id!r}") for query_id, items in by_id)
         own_queries = tuple(
             Query(query_id, text, of_query, answerable=False if query_id in unanswerable else None)
             for (query_id, _), text, of_query in zip_longest(by_id, texts, golds)
@@ -279,34 +285,71 @@ def query_hash(query: Query) -> bytes:
 
     A question without a history has no field of that name.
     """
-    turns = [turn.to_dict() for turn in query.history]
-    text = _CANONICAL(
-        {
-            "id": query.id,
-            "text": query.text,
-            "gold": [*map(_gold_fields, query.gold)],
-            "query_type": query.query_type,
-            "expected_doc_types": query.expected_doc_types,
-            "answerable": query.answerable,
-            "reference": query.reference,
-            "metadata": dict(query.metadata),
-            **({"history": turns} if turns else {}),
-        }
+    types = _json([*query.expected_doc_types]) if query.expected_doc_types else "[]"
+    golds = ",".join([_gold_json(gold) for gold in query.gold])
+    return _sha256(
+        f'{{"answerable":{_json(query.answerable)},"expected_doc_types":{types},'
+        f'"gold":[{golds}],{_history_json(query)}"id":{_json(query.id)},'
+        f'"metadata":{_metadata_json(query)},"query_type":{_json(query.query_type)},'
+        f'"reference":{_json(query.reference)},"text":{_json(query.text)}}}'
     )
+
+
+def plain_query_hash(
+    query_id: str, text: str | None, query_type: str | None, golds: Iterable[str]
+) -> bytes:
+    """The same of a query that has nothing else, its gold items as JSON (`plain_gold_json`)."""
+    return _sha256(
+        f'{{"answerable":null,"expected_doc_types":[],"gold":[{",".join(golds)}],'
+        f'"id":{encode_basestring(query_id)},"metadata":{{}},'
+        f'"query_type":{_json(query_type)},"reference":null,"text":{_json(text)}}}'
+    )
+
+
+def plain_gold_json(gold_id: str | None, text: str | None, grade: float) -> str:
+    """A gold item that has nothing else, in the JSON that is hashed."""
+    return (
+        f'{{"alternatives":[],"grade":{float(grade)!r},"id":{_json(gold_id)},'
+        f'"metadata":{{}},"text":{_json(text)}}}'
+    )
+
+
+def _sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _gold_fields(gold: Gold) -> dict[str, Any]:
-    return {
-        "id": gold.id,
-        "text": gold.text,
-        "grade": float(gold.grade),
-        "alternatives": [
-            {"id": doc.id, "text": doc.text, "score": doc.score, "metadata": dict(doc.metadata)}
-            for doc in gold.alternatives
-        ],
-        "metadata": dict(gold.metadata),
-    }
+def _history_json(query: Query) -> str:
+    if not query.history:
+        return ""
+    return f'"history":{_json([turn.to_dict() for turn in query.history])},'
+
+
+def _gold_json(gold: Gold) -> str:
+    if not gold.alternatives and not gold.metadata:  # as a rule
+        return plain_gold_json(gold.id, gold.text, gold.grade)
+    return (
+        f'{{"alternatives":[{",".join(map(_doc_json, gold.alternatives))}],'
+        f'"grade":{float(gold.grade)!r},"id":{_json(gold.id)},'
+        f'"metadata":{_metadata_json(gold)},"text":{_json(gold.text)}}}'
+    )
+
+
+def _doc_json(doc: Doc) -> str:
+    return (
+        f'{{"id":{_json(doc.id)},"metadata":{_metadata_json(doc)},'
+        f'"score":{_json(doc.score)},"text":{_json(doc.text)}}}'
+    )
+
+
+def _metadata_json(value: Query | Gold | Doc) -> str:
+    return _json(dict(value.metadata)) if value.metadata else "{}"
+
+
+def _json(value: object) -> str:
+    # Few of a query's fields are there, and what is there is a text as a rule.
+    if value is None:
+        return "null"
+    return encode_basestring(value) if type(value) is str else _CANONICAL(value)
 
 
 _CANONICAL = json.JSONEncoder(
@@ -351,8 +394,24 @@ def as_golds(items: object, mender: Mender, place: str) -> tuple[Gold, ...]:
             f"{place}: gold must be a list of documents, not {type(items).__name__}; "
             "put a single one into a list"
         )
+    golds = plain_golds(items)
+    if golds is not None:
+        return golds
     groups = clean_each(items, lambda item: gold_items(item, mender), f"{place}, gold")
     return tuple(chain.from_iterable(groups))
+
+
+def plain_golds(values: object, *, strings: bool = True) -> tuple[Gold, ...] | None:
+    """The gold items of a list that is plain (`columns`); None of any other."""
+    fields = columns(values, "grade", strings=strings, keep=unmended)
+    if fields is None:
+        return None
+    return tuple(
+        [
+            Gold(gold_id, text, 1.0 if grade is None else grade, (), metadata)
+            for gold_id, text, grade, metadata in fields.rows
+        ]
+    )
 
 
 _GOLD_FIELDS = dict.fromkeys(

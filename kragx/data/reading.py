@@ -7,12 +7,11 @@ from pathlib import Path
 from kragx.data.corpus import as_corpus
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.jsonl import file_name
-from kragx.data.formats.kinds import kind_of
 from kragx.data.formats.located import is_located
 from kragx.data.gold import GoldDataset
 from kragx.data.released import release_of
 from kragx.data.runs import Run
-from kragx.data.source import Reading
+from kragx.data.source import Reading, kind_of_file
 from kragx.errors import DataError, UsageError
 from kragx.printing import phrase
 
@@ -155,7 +154,7 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
     """
     if isinstance(source, Run):
         return source
-    if isinstance(source, (str, Path)) and kind_of(source).name == "run":
+    if isinstance(source, (str, Path)) and kind_of_file(source) == "run":
         return trec.read_run(source)
     if isinstance(source, Mapping) and not tabular.is_splits(source):
         return Run.from_documents(source)

@@ -1,20 +1,29 @@
 """Any source of data, read query by query: from the kind of file to records to queries.
 
-A source holds records, which its kind (`formats.kinds`) takes out of it, and all of them are of one
+A source holds records, which `Reading` takes out of each kind of file, and all of them are of one
 of the `FORMATS`, recognised by its fields.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from kragx.data.batch import Batch, Row, batched
-from kragx.data.formats import FORMATS, tabular
+from kragx.data.batch import Batch, Records, Row, in_rows
+from kragx.data.formats import FORMATS, tabular, trec
+from kragx.data.formats.beir import Beir, beir_of
 from kragx.data.formats.format import Fields
-from kragx.data.formats.jsonl import first_line, is_in_lines, read_records
-from kragx.data.formats.kinds import Records, kind_of, name_of
-from kragx.data.formats.located import is_located
+from kragx.data.formats.jsonl import (
+    Place,
+    ending,
+    file_name,
+    first_line,
+    gold_alone,
+    raw_lines,
+    read_records,
+    read_whole,
+)
+from kragx.data.formats.located import files_of, is_located, located_name, shown
 from kragx.data.formats.parquet import Table
 from kragx.data.formats.passages import columns_hint
 from kragx.data.gold import Gold, Query, named_items
@@ -23,8 +32,11 @@ from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.printing import phrase
 
-_AT_ONCE = 512
-"""Questions of a batch: so many are read, and then matched, that caches stay warm."""
+_Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
+"""Records, each with the line on which it begins."""
+
+_PLAIN, _OBJECTS = 2048, 512
+"""Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
 
 class Reading:
@@ -39,6 +51,8 @@ class Reading:
         encoding: the same.
         strict: the first mistake ends the reading with a `DataError`; else all are collected.
         lines: see below.
+        n_whole: of how many records at the beginning all is needed; of the others the gold alone,
+            and mistakes may be passed over. None for all.
 
     Attributes:
         name: of the source: its file's name.
@@ -46,6 +60,7 @@ class Reading:
         problems: what is wrong with it, as far as it was read.
         lines: some whole lines of a JSON Lines file with their numbers, which are read instead of
             all of it; None for all.
+        by_lines: whether it is read line by line, as JSON Lines; known once a query was read.
 
     Raises:
         UsageError: an argument is wrong.
@@ -62,15 +77,21 @@ class Reading:
         encoding: str | None = None,
         strict: bool = False,
         lines: Iterable[tuple[int, bytes]] | None = None,
+        n_whole: int | None = None,
     ) -> None:
         if format is not None and format not in FORMATS:
             problem = phrase("unknown value {value!r}", value=format)
             raise UsageError(problem, field="format", remedy=nearest(format, FORMATS))
         self.columns: Mapping[str, str] = columns or {}
         tabular.check_columns(self.columns)
-        self.source: object = tabular.only_split(source)
+        source = tabular.only_split(source)
+        self.source: object = source
+        self.beir: Beir | None = beir_of(source)
+        is_parquet = isinstance(source, Table) or is_located(source)
+        self.is_located: bool = is_parquet and self.beir is None
         self.path: str | Path | None = source if isinstance(source, (str, Path)) else None
-        self.name: str = name_of(self.source)
+        self.name: str = name_of(source)
+        self._n_whole = n_whole
         self._asked_format = format
         self.format = FORMATS.get(format or "")
         self.encoding = encoding
@@ -80,130 +101,235 @@ class Reading:
             is_file=self.path is not None,
         )
         self.lines = lines
+        self.by_lines: bool = lines is not None
+        self._is_json = lines is not None  # and so was mended
+        self._lines: Mapping[Place, int] = {}  # of the parts of a file that is one record
 
     @property
     def is_read_once(self) -> bool:
         """Whether it is gone once it was read, as standard input is."""
         return str(self.path) == "-"
 
-    @property
-    def is_parquet(self) -> bool:
-        """Whether it is one or several Parquet files."""
-        return not self.is_read_once and self._is_file and self._kind.name == "parquet"
-
-    @property
-    def is_json_lines(self) -> bool:
-        """Whether it is a file whose lines can be read apart from each other."""
-        is_lines = self._is_file and not self.columns and self._kind.name == "json"
-        return is_lines and is_in_lines(str(self.path), first_line(str(self.path)))
-
-    @property
-    def _is_file(self) -> bool:
-        is_named = self.path is not None or isinstance(self.source, Table)
-        return is_named or is_located(self.source)
-
-    @property
-    def _kind(self) -> Any:
-        return kind_of(self.source, self._asked_format)
-
-    def anew(self) -> "Reading":
-        """The same, to be read once more."""
+    def anew(self, n_whole: int | None = None) -> "Reading":
+        """The same, to be read once more, with all of so many records at its beginning."""
         return Reading(
-            self.source, self._asked_format, self.columns, encoding=self.encoding, strict=True
+            self.source,
+            self._asked_format,
+            self.columns,
+            encoding=self.encoding,
+            strict=True,
+            n_whole=n_whole,
         )
 
-    def batches(self) -> Iterator[Batch]:
-        """The same as iterating gives, many questions at once."""
-        return batched(self, _AT_ONCE, keep=False)
-
     def __iter__(self) -> Iterator[Row]:
+        return in_rows(self.batches())
+
+    def batches(self) -> Iterator[Batch]:
+        """The same, many questions at once."""
         first: dict[str, tuple[str, int | None]] = {}
-        records = self._records()
-        for number, (line, record) in enumerate(self._recognised(records), start=1):
-            assert self.format is not None  # recognised, or there is no record
-            fields = Fields(record, self.format, self.problems, line, number)
-            for query, retrieved in self.format.read(fields):
-                place = self.problems.file, fields.line
+        for batch in self._questions():
+            if batch.may_contradict or not _are_new(batch.query_ids, first):
+                yield from self._checked(batch, first)
+                continue
+            places = zip(repeat(self.problems.file), batch.lines)
+            first.update(zip(batch.query_ids, places))
+            yield batch
+        if not first and not self.problems.found and self.lines is None:
+            raise self.empty
+
+    def _checked(self, batch: Batch, first: dict[str, tuple[str, int | None]]) -> Iterator[Batch]:
+        """The questions of a batch that are new, after a look at each; those before a mistake.
+
+        Args:
+            batch: some questions.
+            first: where each id stands first.
+        """
+        rows: list[Row] = []
+        try:
+            for line, query, retrieved in batch.rows():
+                place = self.problems.file, line
                 if query.id in first:
                     message = stands_twice(query.id, place, first[query.id])
-                    self.problems.add(fields.line, "query_id", message, query_id=query.id)
+                    self.problems.add(line, "query_id", message, query_id=query.id)
                 elif query.id:
                     first[query.id] = place
                     for name, message in contradictions(query):
-                        self.problems.add(fields.line, name, message, query_id=query.id)
-                    yield fields.line, query, retrieved
-        if not first and not self.problems.found and self.lines is None:
-            raise self.empty
+                        self.problems.add(line, name, message, query_id=query.id)
+                    rows.append((line, query, retrieved))
+        except DataError:
+            if rows:
+                yield Batch.of(rows)
+            raise
+        if len(rows) == len(batch):
+            yield batch
+        elif rows:
+            yield Batch.of(rows)
+
+    def _questions(self) -> Iterator[Batch]:
+        """The questions, also those whose ids stand twice."""
+        if not self.is_located:
+            yield from self._of_records(self._rows())
+            return
+        source = self.source
+        for table in [source] if isinstance(source, Table) else map(Table, files_of(source)):
+            self.problems.file = shown(table.file)
+            if self.is_nested(table):
+                self.format = FORMATS["gold"]
+                yield from self._of_records(table.records(self.problems))
+            else:
+                rows = tabular.filled(table.rows(self.problems))
+                yield from self._of_records(self._named(rows))
+
+    def is_nested(self, table: Table) -> bool:
+        """Whether a Parquet file has a row a question with nested lists, and is read as such."""
+        is_gold = self.format in (None, FORMATS["gold"]) and not self.columns
+        return is_gold and table.is_nested()
+
+    def _of_records(self, rows: _Rows) -> Iterator[Batch]:
+        """What records of one format say."""
+        if self.format is None:
+            rows = self._recognised(rows)
+        records, objects = Records(mended=self._is_json), list[Row]()
+        # Whoever wants all problems wants them in their order: nothing is read ahead.
+        of_records, of_objects = (_PLAIN, _OBJECTS) if self.problems.strict else (1, 1)
+
+        def gathered() -> Iterator[Batch]:
+            yield from records.batches()
+            if objects:
+                yield Batch.of(objects)
+                objects.clear()
+
+        try:
+            for number, (line, record) in enumerate(rows, start=1):
+                assert self.format is not None  # recognised, or there is no record
+                if objects or not (self.format.is_gathered and records.add(line, record)):
+                    yield from records.batches()
+                    objects += self._of_record(line, record, number)
+                is_full = len(records) >= of_records or len(objects) >= of_objects
+                if number == 1 or is_full or (len(records) and records.is_full):
+                    yield from gathered()
+        except DataError:  # what stands before a mistake comes before it
+            yield from gathered()
+            raise
+        yield from gathered()
+
+    def _of_record(
+        self, line: int | None, record: Mapping[str, Any], number: int = 1
+    ) -> Iterator[Row]:
+        assert self.format is not None  # recognised, or there is no record
+        fields = Fields(record, self.format, self.problems, line, number, self._lines)
+        for query, retrieved in self.format.read(fields):
+            yield fields.line, query, retrieved
 
     @property
     def empty(self) -> DataError:
         """The error of a file without any query."""
         return DataError(phrase("the file holds no query"), path=self.problems.file)
 
-    def _records(self) -> Records:
-        """The records of the source; the cells of tables under the names of fields."""
-        if self.lines is not None:
-            return read_records(str(self.path), self.problems, self.lines)
-        if self._is_file:
-            kind = self._kind
-            self.format = self.format or FORMATS.get(kind.format)
-            if self.format is FORMATS["qrels"] and self.columns:
-                raise UsageError("columns: qrels have none to map")
-            rows = kind.records(self.source, self.problems, self.encoding)
-            return self._named(rows) if kind.is_table or self.columns else rows
-        if isinstance(self.source, Mapping):
-            return iter([(None, self.source)])
-        if tabular.is_frame(self.source):
-            return self._named(tabular.filled(tabular.rows_of_frame(self.source)))
-        if isinstance(self.source, Sequence):
-            return self._named(self._objects(self.source))
-        raise UsageError(
-            f"dataset: {type(self.source).__name__} is not a gold set; pass a GoldDataset, the "
-            "path of a gold file, a DataFrame, lists of gold documents, or a mapping by query id"
-        )
-
-    def _named(self, rows: Records) -> Records:
-        return tabular.named(rows, self.columns, self.problems)
-
-    def _objects(self, values: Sequence[object]) -> Records:
-        for number, value in enumerate(values, start=1):
-            if isinstance(value, Mapping):
-                yield number, value
-            else:
-                self.problems.add(number, None, f"an object is expected, not {shorten(value)}")
-
-    def _recognised(self, rows: Records) -> Records:
+    def _recognised(self, rows: _Rows) -> _Rows:
         """All of the records; the first that has a format's own fields says which format it is.
 
         The first of all may have none: a question without gold may be no more than an id and text.
         """
-        if self.format is not None:
-            return rows
         passed = []
         for line, record in rows:
             passed.append((line, record))
             self.format = next((form for form in FORMATS.values() if form.recognises(record)), None)
             if self.format is not None:
                 return chain(passed, rows)
-        if not passed:
-            return rows
-        line, record = passed[0]
-        if "query_id" not in record:
-            for problem in self.problems.found:
-                if (problem.field or "").startswith("columns."):
-                    raise problem.error()  # a mapped column is not there, and that is why
-            raise DataError(
-                phrase(
-                    "not recognised as a gold set or as results; its fields are {fields}; "
-                    "{hint}; or name its format ({formats})",
-                    fields=", ".join(map(repr, record)),
-                    hint=columns_hint(record),
-                    formats=", ".join(FORMATS),
-                ),
-                path=self.problems.file if line is None else f"{self.problems.file}:{line}",
-            )
-        self.format = FORMATS["gold"]
+        if passed:
+            line, record = passed[0]
+            if "query_id" not in record:
+                for problem in self.problems.found:
+                    if (problem.field or "").startswith("columns."):
+                        raise problem.error()  # a mapped column is not there, and that is why
+                raise DataError(
+                    phrase(
+                        "not recognised as a gold set or as results; its fields are {fields}; "
+                        "{hint}; or name its format ({formats})",
+                        fields=", ".join(map(repr, record)),
+                        hint=columns_hint(record),
+                        formats=", ".join(FORMATS),
+                    ),
+                    path=self.problems.file if line is None else f"{self.problems.file}:{line}",
+                )
+            self.format = FORMATS["gold"]
         return iter(passed)
+
+    def _rows(self) -> _Rows:
+        """The records of the source; the cells of tables under the names of fields."""
+        if self.lines is not None:
+            return read_records(str(self.path), self.problems, self.lines)
+        if self.path is not None:
+            return self._rows_of_file(self.path)
+        if isinstance(self.source, Mapping):
+            return self._objects([(None, self.source)])
+        if tabular.is_frame(self.source):
+            return self._named(tabular.filled(tabular.rows_of_frame(self.source)))
+        if isinstance(self.source, Sequence):
+            return self._named(self._objects(enumerate(self.source, start=1)))
+        raise UsageError(
+            f"dataset: {type(self.source).__name__} is not a gold set; pass a GoldDataset, the "
+            "path of a gold file, a DataFrame, lists of gold documents, or a mapping by query id"
+        )
+
+    def _rows_of_file(self, path: str | Path) -> _Rows:
+        if self.beir is not None and self.format in (None, FORMATS["gold"]):
+            self.format = FORMATS["gold"]
+            return self.beir.records(self.problems)
+        first = first_line(path)
+        kind = kind_of(path, first)
+        if self.format is None:
+            if kind == "run":
+                raise DataError(
+                    "a TREC run, which holds no gold; pass it as the run", path=str(path)
+                )
+            self.format = FORMATS.get(kind)
+        if self.format is FORMATS["qrels"]:
+            if self.columns:
+                raise UsageError("columns: qrels have none to map")
+            return trec.qrels_records(path, self.problems)
+        if kind == "table":
+            cells = tabular.READERS[ending(path)](path, self.problems, self.encoding)
+            return self._named(tabular.filled(cells))
+        rows = self._json_rows(path, first)
+        return self._named(rows) if self.columns else rows
+
+    def _json_rows(self, path: str | Path, first: str) -> _Rows:
+        self._is_json = True
+        whole = read_whole(path, first, self.problems.mender) if first else None
+        if whole is None:
+            self.by_lines = not self.columns
+            is_cut = self.by_lines and self._n_whole is not None
+            return read_records(path, self.problems, self._cut(path) if is_cut else None)
+        value, lines = whole
+        if isinstance(value, list):
+            return self._objects((lines[number,], item) for number, item in enumerate(value))
+        self._lines = lines
+        return self._objects([(1, value)])
+
+    def _cut(self, path: str | Path) -> Iterator[tuple[int, bytes]]:
+        """The lines of a file, with gold alone in those of which no more is needed."""
+        n = 0
+        for number, raw in raw_lines(path, self.problems):
+            n += not raw.isspace()
+            is_whole = n <= (self._n_whole or 0) or self.format is not FORMATS["gold"]
+            yield number, raw if is_whole else gold_alone(raw)
+
+    def _named(self, rows: _Rows) -> _Rows:
+        return tabular.named(rows, self.columns, self.problems)
+
+    def _objects(self, values: Iterable[tuple[int | None, object]]) -> _Rows:
+        for line, value in values:
+            if isinstance(value, Mapping):
+                yield line, value
+            else:
+                self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
+
+
+def _are_new(ids: Sequence[str], by_id: Mapping[str, object]) -> bool:
+    """Whether ids are neither known nor twice among themselves, and none is missing."""
+    return by_id.keys().isdisjoint(ids) and len({*ids, ""}) == len(ids) + 1
 
 
 def stands_twice(
@@ -221,12 +347,17 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
     if query.answerable is False and (n_wanted := sum(gold.grade > 0 for gold in golds)):
         yield "answerable", f"false, but there are {n_wanted} gold items; keep one of the two"
     for position, gold in enumerate(golds):
-        for place, item in named_items(position, gold):
-            if item.text is not None and not item.text.strip():
-                message = "an empty text; it is in every document, so it matches everything"
-                yield f"{place}.text", message
-    if len({gold.grade for gold in golds}) < 2:
-        return
+        if gold.alternatives or (gold.text is not None and not gold.text.strip()):
+            for place, item in named_items(position, gold):
+                if item.text is not None and not item.text.strip():
+                    message = "an empty text; it is in every document, so it matches everything"
+                    yield f"{place}.text", message
+    if any(gold.grade != golds[0].grade for gold in golds[1:]):
+        yield from _two_grades(golds)
+
+
+def _two_grades(golds: Sequence[Gold]) -> Iterator[tuple[str, str]]:
+    """What stands there with one grade, and again with another."""
     first: dict[tuple[str | None, str, str], int] = {}
     for position, gold in enumerate(golds):
         if gold.id is None and gold.text is None:
@@ -244,3 +375,32 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
 def passage_of(gold: Gold) -> tuple[str | None, str, str]:
     """What a gold item is: an id with other metadata may be of another passage."""
     return gold.id, normalise(gold.text or ""), str(gold.metadata)
+
+
+def name_of(source: object) -> str:
+    """What a data set is called that is read from a source: as its file, or folder."""
+    if (folder := beir_of(source)) is not None:
+        return folder.name
+    if is_located(source):
+        return located_name(source)
+    return file_name(source) if isinstance(source, (str, Path)) else "gold"
+
+
+def kind_of_file(path: str | Path) -> str:
+    """What a file holds; see `kind_of`."""
+    return "table" if is_located(path) else kind_of(path, first_line(path))
+
+
+def kind_of(path: str | Path, first: str) -> str:
+    """What a file holds by its ending, else its first line: a table, qrels, a run, or JSON."""
+    suffix = ending(path)
+    if suffix in (".json", ".jsonl", ".ndjson") or first.startswith(("{", "[")):
+        return "json"
+    if suffix in (".qrels", ".run"):
+        return suffix[1:]
+    kind = trec.kind_of_line(first)
+    if suffix in tabular.READERS:  # which BEIR's qrels may be called, too
+        columns = first.split("\t")
+        is_table = len(columns) == 4 and not tabular.FIELDS.keys().isdisjoint(columns)
+        return "qrels" if suffix == ".tsv" and kind == "qrels" and not is_table else "table"
+    return kind or "json"

@@ -35,14 +35,6 @@ TOLERANCE = 0.05
 
 _LEVELS = {"error": phrase("error"), "warning": phrase("warning")}
 
-_NO_GOLD = {
-    False: phrase(
-        "no gold, and not marked unanswerable, so it is not scored; add some, or answerable: false"
-    ),
-    # Qrels have no word for what cannot be answered.
-    True: phrase("nothing is relevant, so it is not scored; add gold, or leave the query out"),
-}
-
 _Mistake = tuple[str, str, Level]
 """A field of a query, what is wrong with it, and how much."""
 
@@ -179,9 +171,8 @@ def validate(
     broken = {problem.query_id for problem in problems.found if problem.level == "error"}
     for line, query in lines:
         # Of a broken query what was left out may be its gold.
-        if query.id not in broken and _has_no_gold(query):
-            problems.add(line, "gold", _NO_GOLD[kind == "qrels"], "warning", query.id)
-        for mistake in _of_query(query, kind, texts):
+        checks = [] if query.id in broken else [_of_gold(query, kind)]
+        for mistake in chain(*checks, _of_query(query, kind, texts)):
             problems.add(line, *mistake, query.id)
     _check_questions(lines, problems)
     content_hash = GoldDataset(queries).content_hash if queries else None
@@ -192,17 +183,8 @@ def validate(
         name: _compared(summary[name], shares, len(queries))
         for name, shares in (targets or {}).items()
     }
-    for name, values in compared.items():
-        for value, row in values.items():
-            share, target = row["share"], row["target"]
-            if share is not None and target is not None and abs(share - target) > TOLERANCE:
-                message = phrase(
-                    "{value}: {share:.0%} of the queries, the target is {target:.0%}",
-                    value=value,
-                    share=share,
-                    target=target,
-                )
-                problems.add(None, name, message, "warning")
+    for name, problem in _off_target(compared):
+        problems.add(None, name, problem, "warning")
     return Validation(
         file=path,
         name=reading.name,
@@ -229,8 +211,21 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
             yield f"{name}: the shares add up to {total:g}; that can be 1 at most"
 
 
+def _of_gold(query: Query, kind: str) -> Iterator[_Mistake]:
+    """That a query has no gold, unless it says so."""
+    if query.answerable is False or any(gold.grade > 0 for gold in query.gold):
+        return
+    message = phrase(
+        "nothing is relevant, so it is not scored; add gold, or leave the query out"
+        if kind == "qrels"  # which have no word for what cannot be answered
+        else "no gold, and not marked unanswerable, so it is not scored; add some, or answerable: "
+        "false"
+    )
+    yield "gold", message, "warning"
+
+
 def _of_query(query: Query, kind: str, corpus: _Corpus | None) -> Iterator[_Mistake]:
-    """What is wrong with a query besides its gold being none."""
+    """What else is wrong with a query."""
     if query.text is None and kind != "qrels":
         yield "query", phrase("no text, so that no retriever can be asked"), "warning"
     try:
@@ -242,7 +237,9 @@ def _of_query(query: Query, kind: str, corpus: _Corpus | None) -> Iterator[_Mist
             shown=shorten(query.metadata["facts"]),
         )
         yield "metadata.facts", message, "warning"
-    yield from _of_unicode(query)
+    for field, text in _texts(query):
+        if text is not None:
+            yield from _of_unicode(field, text)
     for place, _, item in _items(query):
         if item.id is not None:
             # Beside a text an id may be of anything.
@@ -254,11 +251,6 @@ def _of_query(query: Query, kind: str, corpus: _Corpus | None) -> Iterator[_Mist
     yield from _repeated(query, "id", [(position, item.id) for _, position, item in _items(query)])
 
 
-def _has_no_gold(query: Query) -> bool:
-    """Whether nothing is relevant, and the query does not say that this is meant."""
-    return query.answerable is not False and not any(gold.grade > 0 for gold in query.gold)
-
-
 def _items(query: Query) -> Iterator[tuple[str, int, Gold | Doc]]:
     """Gold items and their alternatives: the field, the item's position, and id and text."""
     for position, gold in enumerate(query.gold):
@@ -266,24 +258,29 @@ def _items(query: Query) -> Iterator[tuple[str, int, Gold | Doc]]:
             yield place, position, item
 
 
-def _of_unicode(query: Query) -> Iterator[_Mistake]:
-    """Texts and ids in NFD, or with characters that were lost."""
-    texts = {name: getattr(query, name) for name in ("reference", "query_type")}
-    texts |= {"query": query.text, "query_id": query.id}
-    texts |= {f"expected_doc_types[{n}]": text for n, text in enumerate(query.expected_doc_types)}
-    texts |= {f"history[{n}]": turn.content for n, turn in enumerate(query.history)}
+def _texts(query: Query) -> Iterator[tuple[str, str | None]]:
+    """Every text and id of a query, with its field."""
+    yield from (("query", query.text), ("reference", query.reference))
+    yield from (("query_type", query.query_type), ("query_id", query.id))
+    for number, name in enumerate(query.expected_doc_types):
+        yield f"expected_doc_types[{number}]", name
+    for number, turn in enumerate(query.history):
+        yield f"history[{number}]", turn.content
     for place, _, item in _items(query):
-        texts |= {f"{place}.id": item.id, f"{place}.text": item.text}
-    for field, text in texts.items():
-        if text is not None and not unicodedata.is_normalized("NFC", text):
-            message = phrase(
-                "text in NFD (as macOS writes file names); matchers of texts read it, but ids, "
-                "types and searches do not: save it as NFC"
-            )
-            yield field, message, "warning"
-        if text is not None and "\ufffd" in text:
-            message = phrase("holds U+FFFD, a character that was lost in a conversion")
-            yield field, message, "warning"
+        yield f"{place}.id", item.id
+    for place, _, item in _items(query):
+        yield f"{place}.text", item.text
+
+
+def _of_unicode(field: str, text: str) -> Iterator[_Mistake]:
+    if not unicodedata.is_normalized("NFC", text):
+        message = phrase(
+            "text in NFD (as macOS writes file names); matchers of texts read it, but ids, "
+            "types and searches do not: save it as NFC"
+        )
+        yield field, message, "warning"
+    if "\ufffd" in text:
+        yield field, phrase("holds U+FFFD, a character that was lost in a conversion"), "warning"
 
 
 def _of_id(field: str, doc_id: str, corpus: _Corpus | None) -> Iterator[_Mistake]:
@@ -434,3 +431,22 @@ def _compared(
         }
         for value in dict.fromkeys([*targets, *counts])
     }
+
+
+def _off_target(
+    compared: Mapping[str, Mapping[str, Mapping[str, float | None]]],
+) -> Iterator[tuple[str, str]]:
+    """The slices of which a share is far from its target, and what to say."""
+    for name, values in compared.items():
+        for value, row in values.items():
+            share, target = row["share"], row["target"]
+            if share is not None and target is not None and abs(share - target) > TOLERANCE:
+                yield (
+                    name,
+                    phrase(
+                        "{value}: {share:.0%} of the queries, the target is {target:.0%}",
+                        value=value,
+                        share=share,
+                        target=target,
+                    ),
+                )

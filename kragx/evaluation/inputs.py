@@ -305,7 +305,8 @@ class Source:
     def ahead(self, n_whole: int, *, keep: bool) -> Iterator[Batch]:
         """The stream for whoever looks at it before it passes: gold, and the first documents.
 
-        Gold may come twice.
+        A file may be read without its mistakes, which are said where it passes. Gold may come
+        twice.
 
         Args:
             n_whole: of so many questions, the first ones at least, there are documents.
@@ -319,9 +320,10 @@ class Source:
             self.rows = kept = Kept(self.reading.batches())
             is_read_once = self.reading.is_read_once
             yield from kept.ahead(*((np.inf, np.inf) if is_read_once else (n_whole, _ROOM)))
+            n_whole = 0
             if kept.is_whole:
                 return
-        yield from self.reading.anew().batches()
+        yield from self.reading.anew(n_whole).batches()
 
     def _read(self) -> Iterator[Batch]:
         yield from self.passed.noted(batches_of(self.rows))

@@ -3,21 +3,76 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import json
+import os
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx import DataError, UsageError, evaluate, validate
+from kragx import DataError, UsageError, evaluate, read_dataset, validate
 from kragx.app.config import load, load_dataset_config, match_spec
 from kragx.app.environment import load_env
 from kragx.data import occurrences
-from kragx.data.formats import tabular
+from kragx.data.formats import excel, jsonl, tabular
 from kragx.errors import nearest
 from kragx.judging.rubric import read_rubric
 from kragx.report.html_page.cells import Sources
 from tests.thoroughness import examples
+
+LINE = '{"query_id": "q1", "query": "?", "gold": [{"id": "c"}]}\n'
+
+
+@pytest.mark.parametrize("name", ["gold.jsonl.gz", "gold.json.gz", "gold.csv.gz", "gold.qrels.gz"])
+def test_gzip_without_end(tmp_path, monkeypatch, name):
+    """A small file that unpacks to much is refused when it has, before all of it is unpacked."""
+    monkeypatch.setattr(jsonl, "MOST_UNPACKED", 1 << 18)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"\0" * (1 << 22)))
+    with pytest.raises(DataError, match=r"unpacks to more than 0 MB .* 200 times its size"):
+        read_dataset(path)
+
+
+@pytest.mark.integration
+def test_gzip_in_proportion(tmp_path, monkeypatch):
+    """A file of any size is read whose texts unpack as texts do, and a small one whatever it is."""
+    rows = [
+        {"query_id": f"q{n}", "query": f"{n * 7919}?", "gold": [{"id": "c"}]} for n in range(5000)
+    ]
+    large = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    small = (LINE + "\n" * 100_000).encode()
+    for content, most, n_queries in ((large, 1 << 10, 5000), (small, 1 << 20, 1)):
+        monkeypatch.setattr(jsonl, "MOST_UNPACKED", most)
+        path = tmp_path / "gold.jsonl.gz"
+        path.write_bytes(gzip.compress(content))
+        assert len(read_dataset(path)) == n_queries
+
+
+def test_workbook_without_end(tmp_path, monkeypatch):
+    """A workbook whose parts unpack to much is refused before it is read."""
+    pytest.importorskip("openpyxl")
+    monkeypatch.setattr(excel, "_MOST", 1 << 18)
+    path = tmp_path / "gold.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as parts:
+        parts.writestr("xl/worksheets/sheet1.xml", b" " * (1 << 22))
+    with pytest.raises(DataError, match="unpacks to more than"):
+        read_dataset(path)
+
+
+def test_parquet_without_end(tmp_path, monkeypatch):
+    """Millions of equal rows, which take no place in a Parquet file, are refused unread."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "gold.parquet"
+    column = pyarrow.DictionaryArray.from_arrays([0] * 200_000, ["same"])
+    parquet.write_table(pyarrow.table({"query_id": column, "query": column}), path)
+    monkeypatch.setattr(jsonl, "MOST_UNPACKED", 1 << 10)
+    with pytest.raises(DataError, match="unpacks to more than"):
+        read_dataset(path)
 
 
 def lines_read(monkeypatch, path):
@@ -92,6 +147,15 @@ def test_texts_in_documents_take_time_in_proportion(doc, gold):
     counts = occurrences.n_containing(docs, set(texts))
     assert time.process_time() - started < 3
     assert all(counts[text] for text in texts)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_pipes_and_devices(tmp_path):
+    """What cannot be read twice is refused: a pipe would seem empty, a device has no end."""
+    os.mkfifo(tmp_path / "gold.jsonl")
+    for path in (tmp_path / "gold.jsonl", Path("/dev/zero")):
+        with pytest.raises(DataError, match="a pipe or device, which cannot be read twice"):
+            read_dataset(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no devices")

@@ -69,14 +69,15 @@ def test_what_was_guessed_wrong_is_refused(
     assert read_dataset(path, encoding=encoding)["q1"].text == question.strip()
 
 
-def test_a_mark_says_the_encoding(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_mark_says_the_encoding(tmp_path: Path, encoding: str) -> None:
     """Tables with a mark are read, in silence; JSON Lines and qrels are to be saved as UTF-8."""
-    path = saved(tmp_path, "환불은 며칠 안에 하나요?", "utf-16")
+    path = saved(tmp_path, "환불은 며칠 안에 하나요?", encoding)
     assert read_dataset(path)["q1"].text == "환불은 며칠 안에 하나요?"
     for name in ("set.jsonl", "set.qrels", "set.json"):
         other = tmp_path / name
-        other.write_bytes('{"query_id": "q1", "gold": []}\n'.encode("utf-16"))
-        with pytest.raises(DataError, match=rf"{name}:1: UTF-16; save the file as UTF"):
+        other.write_bytes('{"query_id": "q1", "gold": []}\n'.encode(encoding))
+        with pytest.raises(DataError, match=rf"{name}:1: {encoding.upper()}; save the file as UTF"):
             read_dataset(other)
         assert len([p for p in validate(str(other)).problems if p.level == "error"]) == 1
 

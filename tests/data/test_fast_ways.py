@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -14,13 +17,17 @@ from unittest.mock import patch
 import jiter
 import pytest
 from hypothesis import example, given, strategies as st
+from langchain_core.documents import Document
 
-from kragx.data import documents
-from kragx.data.documents import Doc
+from kragx.data import GoldDataset, Reading, Run, documents, gold
+from kragx.data.batch import Records
+from kragx.data.documents import Doc, as_docs
 from kragx.data.formats import jsonl
 from kragx.data.formats.jsonl import json_value
-from kragx.data.gold import Gold, Query, query_hash
+from kragx.data.gold import Gold, Query, as_golds, query_hash
+from kragx.data.problems import Problem
 from kragx.data.text import Mender, normalise
+from kragx.errors import DataError
 from tests.thoroughness import examples
 
 
@@ -71,6 +78,239 @@ def test_what_is_not_plain_is_not_taken(raw: bytes) -> None:
     """Keys that stand twice, half surrogates and broken lines are left to the careful decoder."""
     with pytest.raises(ValueError, match=r".+"):
         jiter.from_json(raw, catch_duplicate_keys=True)
+
+
+ODD: dict[str, st.SearchStrategy[Any]] = {
+    "id": st.none() | TEXT | st.integers() | st.booleans() | st.floats(),
+    "text": st.none() | TEXT | st.integers(),
+    "page_content": st.none() | TEXT,
+    "score": st.none() | st.floats() | st.integers() | st.sampled_from(["Infinity", "1", True]),
+    "grade": st.none() | st.floats() | st.integers() | st.just("1"),
+    "metadata": st.none() | st.dictionaries(TEXT, VALUE, max_size=2) | st.lists(TEXT, max_size=1),
+    "more": TEXT,
+}
+PLAIN: dict[str, st.SearchStrategy[Any]] = {
+    "id": st.text("abc", min_size=1, max_size=3),
+    "text": st.text("가나 \n", max_size=4),
+    "score": st.floats(0, 1) | st.integers(0, 3),
+    "grade": st.floats(0, 3) | st.integers(0, 3),
+    "metadata": st.dictionaries(TEXT, VALUE, max_size=2),
+}
+
+
+@st.composite
+def lists_of_records(draw: st.DrawFn, number: str) -> list[Any]:
+    """Some documents or gold items: all plain and alike as a rule, now and then one that is odd."""
+    names = draw(st.sets(st.sampled_from(["id", "text", number, "metadata"])))
+    plain = {name: PLAIN[name] for name in names}
+    values: list[Any] = draw(st.lists(st.fixed_dictionaries(plain), max_size=4))
+    if draw(st.booleans()):
+        odd = st.fixed_dictionaries({}, optional=ODD) | TEXT | st.none() | st.lists(TEXT)
+        values.insert(draw(st.integers(0, len(values))), draw(odd))
+    return values
+
+
+def outcome(make: Callable[[Mender], object]) -> tuple[object, int]:
+    """What is made, or why it is not; and how much was mended."""
+    mender = Mender()
+    try:
+        return repr(make(mender)), mender.surrogates
+    except DataError as error:
+        return str(error), 0
+
+
+def carefully(make: Callable[[Mender], object]) -> tuple[object, int]:
+    """The same by the checks of one value after the other."""
+    with (
+        patch.object(documents, "columns", lambda *_, **__: None),
+        patch.object(gold, "columns", lambda *_, **__: None),
+    ):
+        return outcome(make)
+
+
+@examples(300)
+@given(values=lists_of_records("score"), strings=st.booleans())
+@example(values=[{"id": ""}], strings=False)
+@example(values=[{"id": " ", "text": "a"}], strings=True)
+@example(values=[{"text": "a"}, {"page_content": "b"}], strings=True)
+@example(values=[{"text": "a", "page_content": "b"}], strings=False)
+@example(values=["a", "b", "\ud800"], strings=True)
+@example(values=[{"text": "\ud800"}, {"text": "a"}], strings=True)
+@example(values=[{"text": "a", "metadata": {"\ud800": ["\udfff"]}}], strings=True)
+@example(values=[{"id": "\ud800"}, {"id": "a"}], strings=True)
+@example(values=[{"text": "a", "more": "b"}], strings=False)
+@example(values=[{"text": "a", "score": 10**400}], strings=False)
+@example(values=[{"text": "a", "score": True}], strings=False)
+def test_plain_documents_are_documents(values: list[Any], strings: bool) -> None:
+    """A list of documents read field by field is what the checks make of each, or say of it."""
+    given = repr(values)
+    by_field = outcome(lambda mender: as_docs(values, mender, "", strings))
+    assert by_field == carefully(lambda mender: as_docs(values, mender, "", strings))
+    assert by_field == outcome(lambda mender: as_docs(values, mender, "", strings))  # remembered
+    assert repr(values) == given
+
+
+@examples(200)
+@given(values=lists_of_records("grade"))
+@example(values=[{"text": "a", "grade": float("inf")}])
+@example(values=[{"id": "a", "alternatives": []}])
+def test_plain_gold_is_gold(values: list[Any]) -> None:
+    """So is gold, in Python."""
+    by_field = outcome(lambda mender: as_golds(values, mender, "query"))
+    assert by_field == carefully(lambda mender: as_golds(values, mender, "query"))
+
+
+class Shaped:
+    """Something document-shaped that is no LangChain document."""
+
+    def __init__(self, page_content: object, doc_id: object = None, metadata: object = None):
+        self.page_content, self.id = page_content, doc_id
+        if metadata is not None:
+            self.metadata = metadata
+
+
+LANGCHAIN = st.builds(
+    Document,
+    page_content=TEXT,
+    id=st.none() | st.text("ab ", max_size=2),
+    metadata=st.dictionaries(TEXT, VALUE, max_size=2),
+)
+SHAPED = st.builds(Shaped, TEXT | st.none() | st.integers(), ODD["id"], ODD["metadata"])
+
+
+@examples(200)
+@given(values=st.lists(LANGCHAIN, max_size=4) | st.lists(SHAPED | LANGCHAIN, max_size=3))
+@example(values=[Document("a", id=""), Document("b")])
+@example(values=[Document("a", metadata={"page": 1}), Document("\ud800")])
+def test_plain_langchain_documents_are_documents(values: list[Any]) -> None:
+    """LangChain documents too, and whatever looks like them, retrieved or gold."""
+    for make in (as_docs, as_golds):
+
+        def made(mender: Mender, make: Callable[..., object] = make) -> object:
+            return make(values, mender, "query 'q1'")
+
+        assert outcome(made) == carefully(made)
+
+
+@examples(100)
+@given(
+    lists=st.lists(
+        lists_of_records("score") | st.lists(LANGCHAIN, max_size=2) | st.none() | st.tuples(TEXT),
+        min_size=1,
+        max_size=3,
+    )
+)
+@example(lists=[[{"text": "a"}], [], ({"text": "b"}, {"text": "a"})])
+@example(lists=[[{"text": "a"}], [{"text": "b"}, {"text": 1}]])
+def test_lists_together_are_lists(lists: list[Any]) -> None:
+    """The lists of all queries, read at once, are each what it is alone; so are their errors."""
+    for make in (Run.from_documents, GoldDataset.from_documents):
+
+        def made(mender: Mender, make: Callable[..., object] = make) -> object:
+            return make(lists)
+
+        assert outcome(made) == carefully(made)
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> bytes:
+    """A results file of some lines; each may be odd, and lack or double anything."""
+    records = []
+    for number in range(draw(st.integers(1, 4))):
+        record: dict[str, Any] = {"query_id": draw(st.sampled_from([f"q{number}", "q0", 1, ""]))}
+        record["gold"] = draw(lists_of_records("grade"))
+        record["retrieved"] = draw(lists_of_records("score"))
+        for name in draw(st.sets(st.sampled_from([*SELDOM]), max_size=2)):
+            record[name] = draw(SELDOM[name])
+        records.append(json.dumps(record, ensure_ascii=draw(st.booleans())))
+    return "\n".join(records).encode("utf-8", "surrogatepass")
+
+
+SELDOM: dict[str, st.SearchStrategy[Any]] = {
+    "query": TEXT | st.none() | st.integers(),
+    "query_type": st.sampled_from(["a", None, 1]),
+    "expected_doc_types": st.sampled_from([["faq"], [], None, "faq", [1]]),
+    "answerable": st.sampled_from([True, False, None, "no"]),
+    "reference": st.sampled_from(["a", None, 1]),
+    "metadata": st.none() | st.dictionaries(TEXT, VALUE, max_size=2) | st.just([1]),
+    "error": st.sampled_from(["TimeoutError", "", None, 1]),
+    "seconds": st.sampled_from([0.5, None, -1, "1"]),
+    "retrieved_chunk_ids": st.sampled_from([["a"], [], None, "a", ["a", "b"]]),
+    "gold": st.none() | st.just("a"),
+    "retrieved": st.none() | st.just({"text": "a"}),
+    "more": TEXT,
+}
+NULLS = ("query", "query_type", "expected_doc_types", "answerable", "reference", "metadata")
+
+
+def read(raw: bytes, *, strict: bool = False) -> tuple[list[str], list[Problem], int]:
+    """Every query and answer of a file, what is wrong with it, and how much was mended."""
+    rows: list[str] = []
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "results.jsonl")
+        path.write_bytes(raw)
+        reading = Reading(path, "gold", strict=strict)
+        try:
+            rows.extend(map(repr, reading))
+        except DataError as error:
+            rows.append(str(error).replace(folder, ""))
+        problems = [replace(problem, file="") for problem in reading.problems.found]
+        return rows, problems, reading.problems.mender.surrogates
+
+
+@pytest.mark.integration
+@examples(200)
+@given(raw=lines(), strict=st.booleans())
+@example(
+    raw=b'{"query_id": "q", "gold": [], "retrieved": [{"text": "a", "text": "b"}]}', strict=True
+)
+@example(
+    raw=b'{"query_id": "q", "gold": [{"text": "a"}], "retrieved": [{"text": "\\ud800"}]}',
+    strict=True,
+)
+@example(raw=b'{"query_id": 1}\n{"query_id": 2}\n{"query_id": 3}\n{"query_id": 2}', strict=True)
+@example(raw=b'{"query_id": 1}\n{"query_id": 2}\n{"query_id": 3}\n{"query_id"', strict=True)
+def test_plain_lines_are_lines(raw: bytes, strict: bool) -> None:
+    """A file read fast holds what it holds read carefully, with the same problems at each place.
+
+    Where the first mistake ends the reading, the same lines come before it.
+    """
+    fast = read(raw, strict=strict)
+    with (
+        patch.object(documents, "columns", lambda *_, **__: None),
+        patch.object(gold, "columns", lambda *_, **__: None),
+        patch.object(jsonl, "jiter", SLOW),
+        patch.object(Records, "add", lambda *_: False),
+    ):
+        assert fast == read(raw, strict=strict)
+
+
+@pytest.mark.integration
+@examples(100)
+@given(raw=lines())
+@example(raw=b'{"query_id": "q", "gold": [], "retrieved": [], "seconds": 0.5}')
+@example(raw=b'{"query_id": "q", "gold": [], "answerable": false}')
+def test_what_is_not_there_is_nothing(raw: bytes) -> None:
+    """A field that a line lacks says what null says, though it is not looked at."""
+    records = [
+        json_value(line, Mender()) for line in raw.decode("utf-8", "surrogatepass").split("\n")
+    ]
+    nulls = [
+        dict.fromkeys((*NULLS, "error", "seconds", "retrieved_chunk_ids")) | r for r in records
+    ]
+    bare, full = (read("\n".join(map(json.dumps, some)).encode()) for some in (records, nulls))
+    assert bare == full
+
+
+def test_a_text_is_held_once() -> None:
+    """Documents of one text hold one string, whatever stands beside it."""
+    records = (
+        [{"text": "강이 " + "바다"}],
+        [{"id": "d", "text": "강이" + " 바다"}],
+        [Document("강이 바다")],
+    )
+    (first,), *others = (as_docs(own, Mender(), "", strings=own is records[2]) for own in records)
+    assert all(doc.text is first.text for (doc,) in others)
 
 
 def test_texts_are_forgotten_in_the_end() -> None:

@@ -210,6 +210,10 @@ CSV: dict[str, tuple[bytes, str | None]] = {
         table(CELLS + ',"{""a"": 1, ""a"": 2}"', ",metadata"),
         "metadata: the key 'a' stands twice in one object; keep one",
     ),
+    "a key twice, as Python prints it": (
+        table(CELLS + ",\"{'a': 1, 'a': 2}\"", ",metadata"),
+        "metadata: the key 'a' stands twice in one object; keep one",
+    ),
     "a key in two columns": (
         table(CELLS + ',"{""a"": 1}",2', ",metadata,metadata.a"),
         "metadata.a: another column says otherwise of the metadata's 'a'; keep one",

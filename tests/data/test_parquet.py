@@ -181,7 +181,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"seconds": -1.0}, "seconds", "0 to 1,000,000 seconds, not -1.0"),
     ({"error": "broke", "retrieved": [{"text": "x"}]}, "retrieved", "stands beside 'error'"),
     ({"answerable": False}, "answerable", "false, but there are 1 gold items"),
-    ({"metadata": "no JSON"}, "metadata", "JSON is expected, not 'no JSON'"),
+    ({"metadata": "no JSON"}, "metadata", "must be a mapping"),
     ({"model": "mine"}, "model", "unknown field"),
 ]
 
@@ -385,13 +385,12 @@ def test_parts_are_row_groups_with_their_rows(tmp_path: Path) -> None:
 
 
 def test_one_document_stands_for_all_that_are_equal(tmp_path: Path) -> None:
-    """A chunk that many questions retrieve is one text of a batch."""
+    """A chunk that many questions retrieve is one string and one document of a batch."""
     path = tmp_path / "file.parquet"
     chunk = Doc(text="the same chunk " * 20)
     write_questions([(Query(f"q{n}"), Retrieved((chunk,))) for n in range(100)], path)
-    (batch,) = Reading(path, strict=True).batches()
-    assert {*batch.docs.texts.numbers.tolist()} == {batch.docs.texts.numbers[0]}
-    assert len({id(answer.documents[0].text) for _, answer in read(path) if answer}) == 1
+    documents = {id(answer.documents[0]) for _, answer in read(path) if answer is not None}
+    assert len(documents) == 1
     group = pq.read_metadata(path).row_group(0)
     columns = map(group.column, range(group.num_columns))
     sizes = {column.path_in_schema: column.total_compressed_size for column in columns}

@@ -27,7 +27,7 @@ from kragx.data import (
     read_results,
 )
 from kragx.data.formats.jsonl import read_object
-from kragx.data.formats.kinds import name_of
+from kragx.data.source import name_of
 from kragx.errors import DataError, UntrustedError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.printing import phrase

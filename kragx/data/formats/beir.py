@@ -1,6 +1,7 @@
 """BEIR's folders: ``corpus.jsonl``, ``queries.jsonl`` and a file of qrels for each split."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,52 @@ from kragx.errors import DataError
 _DEFAULT = "test"
 
 
-def split_of(source: object) -> Path | None:
-    """The qrels that a path means: of a folder of BEIR's, or the file of a split in one; else None.
+@dataclass(frozen=True)
+class Beir:
+    """A folder of BEIR's, and the split of it that is meant.
+
+    Attributes:
+        folder: it.
+        qrels: the split's file.
+    """
+
+    folder: Path
+    qrels: Path
+
+    @property
+    def name(self) -> str:
+        """Of folder and split: ``scifact-test``."""
+        return f"{self.folder.absolute().name}-{self.qrels.stem}"
+
+    def records(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+        """A record of the format `gold` for each query that has qrels, with its line there.
+
+        Gold has the texts that the corpus has; of the corpus nothing else is held.
+
+        Raises:
+            DataError: a file cannot be read, or a line of queries or corpus is broken.
+        """
+        problems.file = str(self.qrels)
+        judged = [(line, *row.values()) for line, row in qrels_records(self.qrels, problems)]
+        queries = _some(_file(self.folder, "queries"), {query_id for _, query_id, _ in judged})
+        ids = {name for *_, grades in judged for name in grades}
+        corpus = _some(_file(self.folder, "corpus"), ids)
+        for line, query_id, grades in judged:
+            if query_id not in queries:
+                message = f"{query_id!r} is not in {_file(self.folder, 'queries')}"
+                problems.add(line, "query-id", message, query_id=query_id)
+                continue
+            query = queries[query_id]
+            gold = [
+                {**_texted(corpus.get(name, {})), "id": name, "grade": grade}
+                for name, grade in grades.items()
+            ]
+            about = {"query": query.get("text"), "metadata": query.get("metadata")}
+            yield line, {"query_id": query_id, **about, "gold": gold}
+
+
+def beir_of(source: object) -> Beir | None:
+    """The folder and split that a path means: the folder itself, or the file of a split in it.
 
     Raises:
         DataError: it is a folder with several splits and no ``test``.
@@ -23,51 +68,17 @@ def split_of(source: object) -> Path | None:
     path = Path(source)
     try:
         if path.parent.name == "qrels" and path.suffix == ".tsv" and is_beir(path.parent.parent):
-            return path
-        if not is_beir(path):
+            return Beir(path.parent.parent, path)
+        if not path.is_dir() or not is_beir(path):
             return None
     except OSError:  # a text, too long for a file's name
         return None
     splits = {file.stem: file for file in sorted((path / "qrels").glob("*.tsv"))}
     if _DEFAULT not in splits and len(splits) != 1:
-        names = ", ".join(map(str, splits.values())) or "no .tsv file"
+        names = ", ".join(str(split) for split in splits.values()) or "no .tsv file"
         problem = f"a BEIR folder without qrels/{_DEFAULT}.tsv; it has {names}"
         raise DataError(problem, path=str(path), remedy="name one of them" if splits else "")
-    return splits.get(_DEFAULT) or next(iter(splits.values()))
-
-
-def split_name(qrels: Path) -> str:
-    """What a gold set is called, of folder and split: ``scifact-test``."""
-    return f"{qrels.parent.parent.absolute().name}-{qrels.stem}"
-
-
-def beir_records(source: object, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    """A record of the format `gold` for each query that has qrels, with its line there.
-
-    Gold has the texts that the corpus has; of the corpus nothing else is held.
-
-    Raises:
-        DataError: a file cannot be read, or a line of queries or corpus is broken.
-    """
-    qrels = split_of(source)
-    assert qrels is not None
-    folder = qrels.parent.parent
-    problems.file = str(qrels)
-    judged = [(line, *row.values()) for line, row in qrels_records(qrels, problems)]
-    queries = _some(_file(folder, "queries"), {query_id for _, query_id, _ in judged})
-    corpus = _some(corpus_of(folder), {name for *_, grades in judged for name in grades})
-    for line, query_id, grades in judged:
-        if query_id not in queries:
-            message = f"{query_id!r} is not in {_file(folder, 'queries')}"
-            problems.add(line, "query-id", message, query_id=query_id)
-            continue
-        query = queries[query_id]
-        gold = [
-            {**_texted(corpus.get(name, {})), "id": name, "grade": grade}
-            for name, grade in grades.items()
-        ]
-        about = {"query": query.get("text"), "metadata": query.get("metadata")}
-        yield line, {"query_id": query_id, **about, "gold": gold}
+    return Beir(path, splits.get(_DEFAULT) or next(iter(splits.values())))
 
 
 def is_beir(folder: Path) -> bool:
@@ -89,11 +100,13 @@ def document(record: Any) -> Any:
     if not isinstance(record, Mapping) or "_id" not in record or "id" in record:
         return record
     title, metadata = record.get("title"), record.get("metadata")
-    about = dict(metadata) if isinstance(metadata, Mapping) else {}
     return {
         "id": record["_id"],
         "text": record.get("text") or title,
-        "metadata": about | ({"title": title} if title else {}),
+        "metadata": {
+            **(metadata if isinstance(metadata, Mapping) else {}),
+            **({"title": title} if title else {}),
+        },
     }
 
 

@@ -9,8 +9,17 @@ from kragx.errors import DataError, UsageError, nearest
 GUESSED = "cp949"
 """The code page in which Korean Windows saves CSV; tried for what is not UTF-8."""
 
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""The marks with which files in UTF-16 begin, as Excel saves "Unicode text"."""
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+def marked(raw: bytes) -> str | None:
+    """The encoding that the mark at the beginning of a file names, if it is not UTF-8."""
+    return next((name for mark, name in _MARKS.items() if raw.startswith(mark)), None)
 
 
 def decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
@@ -20,8 +29,8 @@ def decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
         DataError: it is in none of them.
         UsageError: there is no such encoding.
     """
-    guesses = ("utf-16",) if raw.startswith(UTF_16) else ("utf-8-sig", GUESSED)
-    for name in (encoding,) if encoding else guesses:
+    names = [name] if (name := encoding or marked(raw)) else ["utf-8-sig", GUESSED]
+    for name in names:
         try:
             text = raw.decode(name)
         except UnicodeError:

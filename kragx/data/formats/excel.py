@@ -7,17 +7,21 @@ holds something. What cannot be told apart from an empty cell is refused, by its
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from kragx.data.formats.format import is_index, unique_names
-from kragx.data.formats.jsonl import open_bytes
+from kragx.data.formats.jsonl import check_unpacked, open_bytes
 from kragx.data.problems import Problems
 from kragx.errors import DataError, inside, needing
 
 _OLD = bytes.fromhex("d0cf11e0")
 """How workbooks of before 2007 begin, and those with a password."""
+
+_MOST = 64 << 20
+"""Bytes of XML, each of which takes many more in memory."""
 
 _DIGITS = 15
 """As many as Excel keeps of a number."""
@@ -77,9 +81,14 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
                 "without"
             )
     try:
+        with zipfile.ZipFile(path) as parts:
+            n_bytes = sum(part.file_size for part in parts.infolist())
+        check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
         results = written = openpyxl.load_workbook(path).worksheets[0]
         if any(cell.data_type == "f" for row in written.iter_rows() for cell in row):
             results = openpyxl.load_workbook(path, data_only=True).worksheets[0]
+    except DataError:
+        raise
     except Exception as error:  # a damaged file makes its reader raise whatever it meets
         raise DataError(f"{path}: cannot be read as Excel: {error}") from None
     return written, results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -17,6 +17,7 @@ from kragx.data.documents import (
     needed_id,
     unknown_field,
 )
+from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, gold_items
 from kragx.data.problems import Level, Problems
 from kragx.data.runs import Retrieved
@@ -60,6 +61,8 @@ class Format:
         read: what a record says: as a rule one query; its mistakes are reported to its `Fields`.
         key: the field that holds the query's id.
         looks: what else tells a record of this format.
+        is_gathered: whether records are gathered (`kragx.data.batch.Records`) as long as they are
+            plain; `read` reads the others one by one.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Format:
     read: Callable[[Fields], Read]
     key: str = "query_id"
     looks: Callable[[Mapping[str, Any]], bool] = lambda record: False
+    is_gathered: bool = False
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
         """Whether a record is of this format, and of no other."""
@@ -82,8 +86,9 @@ class Fields:
         record: the fields' values.
         format: of the record.
         problems: is told of every mistake, and mends texts.
-        line: where the record begins.
+        line: where the record begins; a format whose record is a whole file moves it.
         number: the record's number, from 1.
+        lines: of a file that is one JSON value, the line of each part.
         query_id: for reports.
     """
 
@@ -92,6 +97,7 @@ class Fields:
     problems: Problems
     line: int | None = None
     number: int = 1
+    lines: Mapping[Place, int] = field(default_factory=dict)
     query_id: str | None = None
 
     def __post_init__(self) -> None:

@@ -70,6 +70,7 @@ GOLD = Format(
     fields={**_QUERY, **_RESULT},
     marks=("gold", "retrieved"),
     read=_read,
+    is_gathered=True,
 )
 """The format of gold and results files."""
 

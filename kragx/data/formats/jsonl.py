@@ -6,6 +6,7 @@
 import codecs
 import errno
 import gzip
+import io
 import json
 import os
 import re
@@ -13,20 +14,31 @@ import secrets
 import stat
 import sys
 import zlib
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any
 
 import jiter
 
-from kragx.data.formats.encodings import UTF_16
+from kragx.data.formats.encodings import marked
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.printing import inert, phrase
+
+Place = tuple[str | int, ...]
+"""The keys and positions that lead to a part of a JSON value: ``("queries", "q1")``."""
+
+MOST_UNPACKED = 512 << 20
+"""Bytes that any packed file may unpack to."""
+
+MOST_RATIO = 200
+"""How many times its size a larger one may unpack to; texts unpack to 3 to 20 times theirs."""
 
 LARGEST_TEXT = 10 << 20
 """Bytes of a text that people write by hand, as a config is."""
@@ -36,7 +48,7 @@ _DEEPEST = 100
 BUFFER = 1 << 18
 """Bytes read at once: a line of a results file has some ten thousand."""
 
-_GAP = re.compile(r"[\s,]*")
+_GAP = re.compile(r"[\s,:]*")
 
 
 def read_records(
@@ -104,10 +116,22 @@ def raw_lines(
     """
     with open_bytes(path) if lines is None else nullcontext(()) as file:
         for number, raw in enumerate(file, start=1) if lines is None else lines:
-            if number == 1 and raw.startswith(UTF_16):
-                problems.add(1, None, "UTF-16; save the file as UTF-8")
+            if number == 1 and (name := marked(raw)) is not None:
+                problems.add(1, None, f"{name.upper()}; save the file as UTF-8")
                 return
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+
+
+def gold_alone(raw: bytes) -> bytes:
+    """The object of a line without ``retrieved`` and all behind it; the line, where unsure."""
+    # Within a string the second quote would be escaped. What is an object as soon as it is closed
+    # had nothing open, so that the name stands at its top.
+    head = raw.partition(b'"retrieved"')[0].rstrip()
+    closed = head.removesuffix(b",") + b"}"
+    with suppress(ValueError):
+        if head.endswith(b",") and "gold" in jiter.from_json(closed, catch_duplicate_keys=True):
+            return closed
+    return raw
 
 
 def first_line(path: str | Path) -> str:
@@ -120,70 +144,76 @@ def first_line(path: str | Path) -> str:
     return first.decode("utf-8", "replace")
 
 
-def json_records(path: str | Path, problems: Problems) -> Iterator[tuple[int | None, Any]]:
-    """The records of JSON Lines, of a JSON list, or of one JSON object, each with its line.
+def read_whole(
+    path: str | Path, first: str, mender: Mender
+) -> tuple[Any, Mapping[Place, int]] | None:
+    """The JSON value that a file is as a whole, and on which lines its parts begin.
 
-    A file that is one object has no line: its mistakes are named by their fields.
+    None if it is JSON Lines, also if those are broken.
+
+    Args:
+        path: the file.
+        first: its first line.
+        mender: replaces lone surrogates.
 
     Raises:
-        DataError: the file cannot be read, or is neither one value nor JSON Lines.
+        DataError: it is neither one value nor JSON Lines.
     """
-    first = first_line(path)
-    if not first or is_in_lines(path, first):
-        yield from read_records(path, problems)
-        return
+    is_lines = ending(path) != ".json" and not first.startswith("[")
+    try:
+        json.loads(first)
+        first_is_whole = True
+    except (ValueError, RecursionError):
+        first_is_whole = False
+    if is_lines and first_is_whole:
+        return None  # read as a stream
     with open_bytes(path) as file:
         raw = file.read()
     try:
         with inside(path=str(path)):
             text = raw.decode("utf-8-sig", "surrogatepass")
-            value = json_value(text, problems.mender)
+            return json_value(text, mender), lines_of(text)
+    except UnicodeDecodeError:
+        return None  # reading line by line will name the line
     except DataError:
         raise
     except (ValueError, RecursionError) as error:
-        is_undecoded = isinstance(error, UnicodeDecodeError)  # which a line will name
-        may_be_lines = ending(path) != ".json" and not first.startswith("[")
-        if is_undecoded or may_be_lines or _is_json(first):
-            yield from read_records(path, problems)
-            return
+        if is_lines or first_is_whole:
+            return None
         line = getattr(error, "lineno", 1)
         problem = phrase("not valid JSON: {reason}", reason=getattr(error, "msg", _reason(error)))
         raise DataError(problem, path=f"{path}:{line}") from None
-    if isinstance(value, dict):
-        yield None, value
-        return
-    items = zip(lines_of_items(text), value) if isinstance(value, list) else [(1, value)]
-    for line, item in items:
-        if isinstance(item, dict):
-            yield line, item
-        else:
-            problems.add(line, None, f"an object is expected, not {shorten(item)}")
 
 
-def is_in_lines(path: str | Path, first: str) -> bool:
-    """Whether a file is JSON Lines by ending and first line, so that it is read as a stream."""
-    return ending(path) != ".json" and not first.startswith("[") and _is_json(first)
+def lines_of(text: str) -> dict[Place, int]:
+    """The line (from 1) of every part of a valid JSON text, down to those of its parts.
 
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def lines_of_items(text: str) -> Iterator[int]:
-    """On which line (from 1) each item of a valid JSON list begins."""
+    A part of an object begins with its key. Of a key that stands twice the last one counts, as for
+    `json.loads`.
+    """
+    ends = [match.start() for match in re.finditer("\n", text)]
+    lines: dict[Place, int] = {}
     decode = json.JSONDecoder().raw_decode
-    line, before, position = 1, 0, text.index("[") + 1
-    while True:
-        start = _GAP.match(text, position).end()  # type: ignore[union-attr]  # it may be empty
-        if text[start] == "]":
-            return
-        line += text.count("\n", before, start)
-        before, position = start, decode(text, start)[1]
-        yield line
+
+    def skip_gap(position: int) -> int:
+        return _GAP.match(text, position).end()  # type: ignore[union-attr]  # it may be empty
+
+    def note_parts(start: int, place: Place) -> int:
+        """Note where the parts of the value that starts here begin, and say where it ends."""
+        if len(place) == 2 or text[start] not in "[{":
+            return decode(text, start)[1]
+        position = skip_gap(start + 1)
+        for number in count():
+            if text[position] in "]}":
+                break
+            line = bisect(ends, position) + 1
+            key, position = decode(text, position) if text[start] == "{" else (number, position)
+            lines[*place, key] = line
+            position = skip_gap(note_parts(skip_gap(position), (*place, key)))
+        return position + 1
+
+    note_parts(skip_gap(0), ())
+    return lines
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -290,19 +320,26 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file for reading, or standard input for ``-``; what ends with .gz is unpacked.
 
     Raises:
-        DataError: it cannot be opened, or not be unpacked.
+        DataError: it cannot be opened, or not be unpacked, or is small and unpacks without end.
     """
     if str(path) == "-":
         yield sys.stdin.buffer
         return
+    place = Path(path)
+    if place.exists() and not (place.is_file() or place.is_dir()):
+        raise DataError(
+            "a pipe or device, which cannot be read twice; save it as a file, or name - for "
+            "standard input",
+            path=str(path),
+        )
     with ExitStack() as within:
         try:
-            file: IO[bytes] = within.enter_context(Path(path).open("rb", BUFFER))
+            file: IO[bytes] = within.enter_context(place.open("rb", BUFFER))
         except (OSError, ValueError) as error:  # of a name that holds NUL
             problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
             raise DataError(problem) from None
         if str(path).endswith(".gz"):
-            file = within.enter_context(gzip.open(file))
+            file = within.enter_context(io.BufferedReader(_Unpacked(file, path), BUFFER))
         try:
             yield file
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -335,6 +372,39 @@ def read_text(path: str | Path) -> str:
         raise DataError(problem, path=str(path)) from None
     except UnicodeDecodeError:
         raise DataError(phrase("not UTF-8; save the file as UTF-8"), path=str(path)) from None
+
+
+def check_unpacked(path: str | Path, n_bytes: int, packed: int, limit: int = 0) -> None:
+    """Raise a `DataError` if a file of `packed` bytes unpacks to `n_bytes`, out of proportion.
+
+    Any file may unpack to `limit` bytes; where none are named, to `MOST_UNPACKED`.
+    """
+    limit = limit or MOST_UNPACKED
+    if n_bytes > max(limit, MOST_RATIO * packed):
+        raise DataError(
+            f"unpacks to more than {limit >> 20} MB and to more than {MOST_RATIO} times "
+            "its size; if that is meant, unpack it first",
+            path=str(path),
+        )
+
+
+class _Unpacked(io.RawIOBase):
+    """What a gzip file holds, unpacked as it is read, so long as it is not out of proportion."""
+
+    def __init__(self, packed: IO[bytes], path: str | Path) -> None:
+        self._file, self._path = gzip.GzipFile(fileobj=packed), path
+        self._size = os.fstat(packed.fileno()).st_size
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what fits into a buffer; 0 at the end."""
+        data = self._file.read(len(buffer))
+        check_unpacked(self._path, self._file.tell(), self._size)
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> None:

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fnmatch import fnmatchcase as fnmatch
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,13 +25,16 @@ _PATTERN_AT = re.compile(r"[*\[]")
 _QUERY = re.compile(r"\?[^?/]*=[^?]*$")
 _LONGEST = 300  # characters of what a library says
 _PATIENCE = "retry_limit_seconds"  # of gs://: a wrong name would be tried for 15 minutes
+_S3 = (
+    "log in as for the AWS command line (AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY; AWS_DEFAULT_REGION), and see that bucket and path are right"
+)
+_GS = (
+    "log in as for Google's command line (gcloud auth application-default login, or "
+    "GOOGLE_APPLICATION_CREDENTIALS), and see that bucket and path are right"
+)
 _NAME = "name a file, a folder or a pattern of files"
-_REMEDIES = {
-    "s3": "log in as for the AWS command line (AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
-    "AWS_SECRET_ACCESS_KEY; AWS_DEFAULT_REGION), and see that bucket and path are right",
-    "gs": "log in as for Google's command line (gcloud auth application-default login, or "
-    "GOOGLE_APPLICATION_CREDENTIALS), and see that bucket and path are right",
-}
+_REMEDIES = {"s3": _S3, "gs": _GS, "gcs": _GS}
 
 
 def is_address(path: object) -> bool:
@@ -88,7 +90,7 @@ def files_of(source: object) -> list[str]:
     if is_local and not Path(name).is_dir() and (pattern is None or Path(name).exists()):
         return [name]
     base = place[: place.rfind("/", 0, pattern.start()) + 1] if pattern else f"{place}/"
-    within = place[len(base) :] if pattern else f"**/*{ENDING}"
+    within = place[len(base) :] if pattern else "**/"
     with readable(name):
         from pyarrow.fs import FileSelector, FileType
 
@@ -99,12 +101,12 @@ def files_of(source: object) -> list[str]:
         selector = FileSelector(folder, allow_not_found=True, recursive="/" in within)
         infos = [info for info in system.get_file_info(selector) if info.type == FileType.File]
     ends = [info.path.removeprefix(folder).removeprefix("/") for info in infos]
+    fits = re.compile(_as_regex(within) if pattern else rf"(?i:.*\{ENDING})")
     names = [
         base.removeprefix("./") + end + query
         for end in ends
-        if fnmatch(end.lower(), within.replace("**/", "*").lower())
         # What begins so is no data, whatever stands before the folder.
-        and not any(part.startswith((".", "_")) for part in end.split("/"))
+        if fits.fullmatch(end) and not any(part.startswith((".", "_")) for part in end.split("/"))
     ]
     if not names:
         reason = f"no {ENDING} file in it" if is_local and Path(name).is_dir() else "no such file"
@@ -116,6 +118,15 @@ def _parts(name: str) -> tuple[str, str]:
     """A name without what an address says of its file system, and that: ``?region=x``."""
     query = _QUERY.search(name) if is_address(name) else None
     return (_QUERY.sub("", name).rstrip("/"), query[0]) if query else (name.rstrip("/") or name, "")
+
+
+def _as_regex(pattern: str) -> str:
+    """A pattern of files as a regular expression: ``*`` within a folder's name, ``**`` over any."""
+    kinds = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*|\?|\[[^\]/]+\])", pattern)
+    return "".join(
+        kinds.get(part) or (part if part.startswith("[") else re.escape(part)) for part in parts
+    )
 
 
 @contextmanager
@@ -186,7 +197,7 @@ def readable(name: str) -> Iterator[None]:
 def _remedy(name: str) -> str:
     """What to do where the files of somebody else's machine cannot be had."""
     scheme = _ADDRESS.match(name)
-    return _REMEDIES.get(scheme[1].lower().replace("gcs", "gs"), "") if scheme else ""
+    return _REMEDIES.get(scheme[1].lower(), "") if scheme else ""
 
 
 def _system(name: str) -> tuple[FileSystem, str]:

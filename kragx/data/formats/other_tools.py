@@ -122,6 +122,7 @@ def _llamaindex(fields: Fields) -> Read:
     """Its queries; gold has the id and, where the corpus holds it, the text."""
 
     def report(message: str, *place: str) -> None:
+        fields.line = fields.lines.get(place)
         fields.query_id = place[1] if place[1:] else None
         fields.report(".".join(place), message)
 
@@ -154,6 +155,7 @@ def _llamaindex(fields: Fields) -> Read:
         flag = answerable.get(query_id)
         if not isinstance(flag, bool | None):
             report(f"must be true or false, not {shorten(flag)}", "answerable", query_id)
+        fields.line = fields.lines.get(("queries", query_id))
         yield Query(str(query_id), fields.mender.mend(text), tuple(gold), answerable=flag), None
 
 
@@ -181,7 +183,7 @@ def _science_qa(fields: Fields) -> Read:
         yield _science_query(fields, fields.id("eval_id"), "refs"), None
         return
     for eval_id in fields.record:
-        fields.query_id = eval_id
+        fields.line, fields.query_id = fields.lines.get((eval_id,), fields.line), eval_id
         yield _science_query(fields, eval_id, eval_id), None
 
 

@@ -1,6 +1,7 @@
-"""Parquet: a row a question, gold and retrieved as nested lists, or a row of cells as CSV has.
+"""Parquet as results are at scale: a row a question, gold and retrieved as nested lists.
 
-A row is a record as a line of JSON Lines is, without what is null.
+A row is a record as a line of JSON Lines is, without what is null. Tables of other formats have
+a row of cells, as CSV has.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kragx.data.formats.format import unique_names
-from kragx.data.formats.jsonl import json_value
-from kragx.data.formats.located import files_of, opened, place_of, shown
+from kragx.data.formats.gold import GOLD
+from kragx.data.formats.jsonl import check_unpacked, json_value
+from kragx.data.formats.located import opened, place_of, shown
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
 from kragx.errors import DataError, inside
@@ -28,6 +30,7 @@ TABLE_KEY = b"kragx"
 
 _BATCH_BYTES = 32 << 20
 _BATCH_ROWS = 128
+_LISTS = ("alternatives", "expected_doc_types")
 _JSON = ("metadata", "stages", "history")
 _UNREADABLE = (ValueError, OverflowError, IndexError)
 """What pyarrow raises over values that a file does not hold as it says."""
@@ -52,18 +55,35 @@ class Table:
         """The file as every process finds it."""
         return place_of(self.file, self.folder)
 
+    def is_nested(self) -> bool:
+        """Whether it has a row a question with nested lists.
+
+        Raises:
+            DataError: it cannot be read, or is a table that kragx has written for people.
+        """
+        with opened(self.file, self.folder) as file:
+            return _is_nested(_checked(file, self.file).schema_arrow, self.file)
+
     def records(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The rows as records, numbered from 1; those that cannot be read are reported."""
+        """The rows of a nested table as records of the format `GOLD`, numbered from 1.
+
+        Args:
+            problems: is told of rows that cannot be read at all.
+        """
+        return ((number, _without_null(row)) for number, row in self.rows(problems))
+
+    def rows(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The rows of any table by column, numbered from 1; those that cannot be read reported."""
         with opened(self.file, self.folder) as source:
             file = _checked(source, self.file)
             about, groups = file.metadata, self._groups(file.metadata)
             first = 1 + sum(about.row_group(n).num_rows for n in range(min(groups, default=0)))
-            n_bytes = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
-            size = min(max(_BATCH_BYTES * about.num_rows // max(n_bytes, 1), 1), _BATCH_ROWS)
+            n_rows = _BATCH_BYTES * about.num_rows // max(_n_bytes(about), 1)
             columns = [name for name in file.schema_arrow.names if not _is_index(name)]
-            for batch in file.iter_batches(size, row_groups=groups, columns=columns):
-                for number, row in _readable(batch, first, problems):
-                    yield number, {name: _cell(name, cell) for name, cell in row.items()}
+            for batch in file.iter_batches(
+                min(max(n_rows, 1), _BATCH_ROWS), row_groups=groups, columns=columns
+            ):
+                yield from _readable(batch, first, problems)
                 first += batch.num_rows
 
     def content_hash(self) -> str:
@@ -82,13 +102,6 @@ class Table:
         return [*range(about.num_row_groups)] if self.groups is None else [*self.groups]
 
 
-def parquet_records(source: Any, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The records of all files that a source names, or of a part of one."""
-    for table in [source] if isinstance(source, Table) else map(Table, files_of(source)):
-        problems.file = shown(table.file)
-        yield from table.records(problems)
-
-
 def tables_of(file: str, n_bytes: int) -> Iterator[Table]:
     """A file in stretches of neighbouring row groups of some bytes each."""
     with opened(file) as source:
@@ -105,32 +118,66 @@ def tables_of(file: str, n_bytes: int) -> Iterator[Table]:
             yield Table(file, tuple(groups))
 
 
+# -- schemas ---------------------------------------------------------------------------------------
+
+
 def _checked(source: Any, name: str) -> ParquetFile:
-    """An opened file, unless it has a column twice, or kragx has written it for other uses."""
+    """An opened file, unless it unpacks without end or has a column twice."""
     from pyarrow.parquet import ParquetFile
 
     file = ParquetFile(source)
-    schema = file.schema_arrow
+    about = file.metadata
     with inside(path=shown(name)):
-        names = unique_names(schema.names)
-        if TABLE_KEY in (schema.metadata or {}):
-            problem = (
-                "a table of values per question, which kragx score --out has written; it holds no "
-                "gold and no documents"
-            )
-            raise DataError(problem, remedy="name the results themselves")
-        if "query_id" in names and "rank" in names and "gold" not in names:
-            problem = (
-                "a row a document, as kragx run writes results for data frames; a row a question "
-                "is expected, with nested lists"
-            )
-            raise DataError(problem, remedy="name the results (.jsonl) beside it")
+        unique_names(file.schema_arrow.names)
+    if not _is_nested(file.schema_arrow, name):
+        n_cells = about.num_rows * about.num_columns  # equal ones take no place in the file
+        check_unpacked(shown(name), max(_n_bytes(about), 8 * n_cells), source.size())
     return file
+
+
+def _n_bytes(about: FileMetaData) -> int:
+    return sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
 
 
 def _is_index(name: str) -> bool:
     """Whether a column is the index of a DataFrame, which pandas writes beside."""
     return name.startswith("__index_level_")
+
+
+def _is_nested(schema: pa.Schema, name: str) -> bool:
+    """Whether a table has a row a question with nested lists, and nothing beside kragx's fields."""
+    from pyarrow import types
+
+    if TABLE_KEY in (schema.metadata or {}):
+        raise DataError(
+            "a table of values per question, which kragx score --out has written; it holds no "
+            "gold and no documents",
+            path=shown(name),
+            remedy="name the results themselves",
+        )
+    fields = {column.name: column.type for column in schema if not _is_index(column.name)}
+    if "query_id" in fields and "rank" in fields and "gold" not in fields:
+        raise DataError(
+            "a row a document, as kragx run writes results for data frames; a row a question is "
+            "expected, with nested lists",
+            path=shown(name),
+            remedy="name the results (.jsonl) beside it",
+        )
+    lists = [fields[name] for name in ("gold", "retrieved") if name in fields]
+    kinds = [kind.value_type if _is_list(kind) else kind for kind in lists]
+    structs = [kind for kind, outer in zip(kinds, lists) if kind != outer and types.is_struct(kind)]
+    # Where all lists are empty, nothing is known of what they hold.
+    is_plain = len(structs) + sum(map(types.is_null, kinds)) == len(lists)
+    return bool(structs) and is_plain and fields.keys() <= GOLD.fields.keys()
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_list(kind) or types.is_large_list(kind))
+
+
+# -- rows ------------------------------------------------------------------------------------------
 
 
 def _readable(
@@ -160,18 +207,16 @@ def _cells(row: pa.RecordBatch) -> dict[str, Any]:
     return cells
 
 
-def _cell(name: str, value: Any) -> Any:
-    """What a field holds, as a line of JSON Lines has it: parts that are null are not there."""
-    if name in _JSON:
-        return _json(value)
+def _without_null(value: Any) -> Any:
+    """A row, or a part of one, as a line of JSON Lines has it: without fields that hold nothing."""
     if isinstance(value, list):
-        return [_cell("", part) for part in value]
+        return [*map(_without_null, value)]
     if not isinstance(value, dict):
         return value
     return {
-        key: _cell(key, part)
-        for key, part in value.items()
-        if part is not None and not (key == "alternatives" and part == [])
+        name: _json(cell) if name in _JSON else _without_null(cell)
+        for name, cell in value.items()
+        if cell is not None and not (name in _LISTS and cell == [])
     }
 
 
@@ -182,4 +227,4 @@ def _json(value: Any) -> Any:
             return json_value(value, Mender())
     if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value):
         return dict(value)
-    return _cell("", value)
+    return _without_null(value)

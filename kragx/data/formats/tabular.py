@@ -10,8 +10,7 @@ import ast
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from kragx.data.formats import FORMATS
 from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.excel import read_excel
 from kragx.data.formats.format import Kind, is_index, unique_names
-from kragx.data.formats.jsonl import ending, json_value, open_bytes
-from kragx.data.formats.parquet import parquet_records
+from kragx.data.formats.jsonl import ending, json_value, open_bytes, unique_keys
+from kragx.data.formats.parquet import Table
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.text import Mender, read_number
 from kragx.errors import DataError, UsageError, inside, nearest, shorten
@@ -118,12 +117,19 @@ def _header(cells: list[str], path: str | Path) -> list[str]:
     return names
 
 
-READERS: Mapping[str, Callable[[Any, Problems, str | None], Iterator[Row]]] = {
+def read_parquet(
+    path: str | Path, problems: Problems | None = None, encoding: str | None = None
+) -> Iterator[Row]:
+    """The rows of a Parquet file, numbered from 1."""
+    return Table(str(path)).rows(problems or Problems(str(path), strict=True))
+
+
+READERS = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".xlsx": read_excel,
     ".xls": read_excel,
-    ".parquet": lambda path, problems, _: parquet_records(path, problems),
+    ".parquet": read_parquet,
 }
 """What reads a table, by the end of its file's name."""
 
@@ -314,13 +320,22 @@ def json_cell(text: str) -> Any:
     Raises:
         DataError: it is neither, or a key stands twice.
     """
-    try:
-        return json_value(text, Mender())
-    except DataError:
-        raise
-    except (ValueError, RecursionError):
-        pass
-    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-        return ast.literal_eval(text)
+    for read in (lambda cell: json_value(cell, Mender()), _printed):
+        try:
+            return read(text)
+        except DataError:
+            raise
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
     expected = "looks like a list but is none:" if text.startswith("[") else "JSON is expected, not"
     raise DataError(f"{expected} {text[:40]!r}")
+
+
+def _printed(text: str) -> Any:
+    """What Python prints so."""
+    tree = ast.parse(text, mode="eval")
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Dict):
+            keys = [key.value for key in part.keys if isinstance(key, ast.Constant)]
+            unique_keys([(str(key), None) for key in keys])
+    return ast.literal_eval(tree)

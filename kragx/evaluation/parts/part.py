@@ -173,17 +173,20 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
     """
     if not isinstance(rows, Reading):
         return _in_rows(rows)
+    if rows.is_located:
+        files = files_of(rows.source)
+        if not all(rows.is_nested(Table(file)) for file in files):
+            return _in_rows(rows)
+        tables = (tables_of(file, PART_BYTES) for file in files)
+        return map(Groups, chain.from_iterable(tables))
     stream = iter(rows)
     first = next(stream, None)  # its format is known now
     if first is None:
         raise rows.empty
-    assert rows.format is not None
-    if rows.is_parquet and rows.format.name == "gold" and not rows.columns:
-        tables = (tables_of(file, PART_BYTES) for file in files_of(rows.source))
-        return map(Groups, chain.from_iterable(tables))
-    if not rows.is_json_lines or rows.is_read_once or str(rows.path).endswith(".gz"):
+    if not rows.by_lines or rows.is_read_once or str(rows.path).endswith(".gz"):
         return _in_rows(chain([first], stream))
     rows.problems.mender.surrogates = 0  # as these lines are read again
+    assert rows.format is not None
     return _lines_of(str(rows.path), rows.format.name)
 
 

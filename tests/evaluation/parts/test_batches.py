@@ -21,7 +21,7 @@ from pyarrow import parquet as parquet_files
 
 from kragx import DataError, Evaluation, UsageError, evaluate
 from kragx.data import known, source
-from kragx.data.batch import Batch
+from kragx.data.batch import Batch, Records
 from kragx.matchers import MatchItem, Notes, RougeMatcher
 from kragx.metrics import MatchTable
 from tests.thoroughness import examples
@@ -105,14 +105,17 @@ def columns(table: MatchTable) -> dict[str, object]:
 @contextmanager
 def of_size(size: int) -> Iterator[None]:
     """Batches of so many questions."""
-    with patch.object(source, "_AT_ONCE", size):
+    with patch.object(source, "_PLAIN", size), patch.object(source, "_OBJECTS", size):
         yield
 
 
 @contextmanager
 def one_by_one() -> Iterator[None]:
-    """Every question is a batch."""
-    with of_size(1):
+    """Every record is read by itself, and every question is a batch."""
+    with (
+        patch.object(Records, "add", lambda *_: False),
+        of_size(1),
+    ):
         yield
 
 
