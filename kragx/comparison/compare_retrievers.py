@@ -22,7 +22,7 @@ from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
-from kragx.comparison.statistics import CONFIDENCE, GROUPS, MANY, RESAMPLES, SEED, Family, Rows
+from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
 from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
@@ -306,10 +306,9 @@ def _cautions(
         yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
     if comparison.n_queries > MANY:
         yield phrase(
-            "of more than {most:,} queries p comes from random signs of {groups:,} groups, not of "
-            "each of them",
+            "of more than {most:,} queries p comes from the normal distribution, not from random "
+            "signs for each of them",
             most=MANY,
-            groups=GROUPS,
         )
     if too_few := too_few_questions(comparison):
         yield too_few.text

@@ -29,11 +29,16 @@ def repeated(docs: Entries) -> Bools:
     has_text = docs.texts.numbers >= 0
     numbers = docs.texts.numbers.copy()
     numbers[has_text] = forms.of(docs.texts.known, numbers[has_text])
+    if docs.ids is None:
+        places = docs.texts.of_text * (int(numbers.max(initial=0)) + 1) + numbers
+        is_again = has_text.copy()
+        is_again[np.unique(places, return_index=True)[1]] = False  # where each stands first
+        return is_again
     # A text is known by its number, which is no id; without text and id nothing can be the same.
-    identities: list[int | str | None] = [None if n < 0 else n for n in numbers.tolist()]
-    if docs.ids is not None:
-        ids = zip(docs.ids, identities)
-        identities = [text if doc_id is None else doc_id for doc_id, text in ids]
+    of_texts: list[int | None] = [None if n < 0 else n for n in numbers.tolist()]
+    identities = [
+        of_text if doc_id is None else doc_id for doc_id, of_text in zip(docs.ids, of_texts)
+    ]
     keys = [*zip(docs.texts.of_text.tolist(), identities)]
     if len({*keys}) == len(keys):  # as a rule
         return np.zeros(len(keys), bool)

@@ -17,6 +17,7 @@ from itertools import accumulate, pairwise
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kragx.data import TokenCorpus
 from kragx.data.korean import spaced_alike, stem
@@ -107,10 +108,8 @@ def differences(
     of_docs, of_golds = corpus.rows(docs), corpus.rows(golds)
     tokens = zip(corpus.of_rows(of_docs), corpus.of_rows(of_golds))
     offsets = best_offsets(of_docs, of_golds, corpus)
-    word_of = corpus.words.__getitem__
     for texts, sides, places in zip(zip(docs, golds), tokens, offsets):
-        in_doc, in_gold = ([*map(word_of, side.tolist())] for side in sides)
-        yield _Pair(texts, in_doc, in_gold, vocabulary).difference(places)
+        yield _Pair(texts, sides, corpus.words, vocabulary).difference(places)
 
 
 def without_siblings(
@@ -171,16 +170,19 @@ class _Pair:
     def __init__(
         self,
         texts: tuple[str, str],
-        doc: Sequence[str],
-        gold: Sequence[str],
+        tokens: tuple[NDArray[np.int32], NDArray[np.int32]],
+        words: Sequence[str],
         vocabulary: Vocabulary,
     ) -> None:
-        self._texts, self._doc, self._gold = texts, doc, gold
+        self._texts, self._tokens, self._words = texts, tokens, words
         self._vocabulary = vocabulary
 
     @cached_property
     def _gold_stems(self) -> frozenset[str]:
-        return frozenset(map(stem, _units(self._gold)))
+        return frozenset(map(stem, _units(self._words_of(self._tokens[1].tolist()))))
+
+    def _words_of(self, tokens: Sequence[int]) -> list[str]:
+        return [*map(self._words.__getitem__, tokens)]
 
     def difference(self, offsets: Offsets) -> Difference | None:
         """In what they differ where most pairs of words meet, and where nearly as many do."""
@@ -206,15 +208,17 @@ class _Pair:
         """Between the runs that both have, before the first one and behind the last."""
         from rapidfuzz.distance import LCSseq
 
+        of_doc, of_gold = self._tokens
         start = max(0, -offset)
-        end = min(len(self._gold), len(self._doc) - offset)
+        end = min(len(of_gold), len(of_doc) - offset)
         gold_start, doc_start = max(0, start - _DRIFT), max(0, start + offset - _DRIFT)
-        doc = self._doc[doc_start : end + offset + _DRIFT]
-        gold = self._gold[gold_start : end + _DRIFT]
-        blocks = LCSseq.opcodes(doc, gold).as_matching_blocks()
+        doc_tokens = of_doc[doc_start : end + offset + _DRIFT].tolist()
+        gold_tokens = of_gold[gold_start : end + _DRIFT].tolist()
+        blocks = LCSseq.opcodes(doc_tokens, gold_tokens).as_matching_blocks()
         runs = [run for run in blocks if run.size > 1]
         if not runs:
             return
+        doc, gold = self._words_of(doc_tokens), self._words_of(gold_tokens)
         for before, after in pairwise(runs):
             in_doc, in_gold = (
                 doc[before.a + before.size : after.a],

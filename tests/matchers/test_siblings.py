@@ -16,7 +16,6 @@ from hypothesis import given, strategies as st
 
 from kragx import compare, evaluate, explain, match_pairs, matcher
 from kragx.matchers import MatchWarning
-from kragx.matchers.siblings import best_offsets
 from kragx.matchers.vocabulary import Gathering, Vocabulary
 from tests.matchers.support import scored
 from tests.thoroughness import examples, some
@@ -371,18 +370,3 @@ def test_templates_misread() -> None:
         clean = evaluate([[gold] for gold in golds], [[gold] for gold in golds])
     assert clean["mrr@10"] == 1.0
     assert compare([clean]) is not None
-
-
-@pytest.mark.parametrize(
-    ("doc", "gold", "offsets"),
-    [
-        ("x y a b c", "a b c z", [(2, 2)]),
-        ("a b x a b c", "a b c", [(3, 2), (0, 1)]),
-        ("a b", "c d", []),
-        ("a", "a", []),
-        ("a b " * 99, "a b " * 99, [(0, 64), (2, 64), (4, 64)]),
-    ],
-)
-def test_where_texts_are_laid(doc: str, gold: str, offsets: list[tuple[int, int]]) -> None:
-    """Two pairs of words meet two words further on; one word has no pair, repeats are bounded."""
-    assert best_offsets(doc.split(), gold.split()) == offsets

@@ -9,6 +9,10 @@ from kragx.comparison.statistics.evidence import (
     sure_bounds as sure_bounds,
     unseen as unseen,
 )
+from kragx.comparison.statistics.normal import (
+    normal_tests as normal_tests,
+    paired_tests as paired_tests,
+)
 from kragx.comparison.statistics.paired import (
     difference_interval as difference_interval,
     effect_sizes as effect_sizes,
@@ -16,14 +20,12 @@ from kragx.comparison.statistics.paired import (
     tally as tally,
 )
 from kragx.comparison.statistics.randomisation import (
-    GROUPS as GROUPS,
     MANY as MANY,
     NO_FAMILY as NO_FAMILY,
     Family as Family,
     Flipped as Flipped,
     Rows as Rows,
     flip_tests as flip_tests,
-    paired_tests as paired_tests,
     sign_flip_p as sign_flip_p,
 )
 from kragx.comparison.statistics.shuffles import worse_parts as worse_parts

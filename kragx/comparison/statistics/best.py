@@ -16,11 +16,12 @@ from math import sqrt
 import numpy as np
 
 from kragx.comparison.statistics.evidence import unseen
-from kragx.comparison.statistics.randomisation import GROUPS, grouped, lot
 from kragx.metrics import Floats
 from kragx.metrics.intervals import CONFIDENCE, RESAMPLES, SEED, TOLERANCE, blocks
 
 _ROUNDING = 1e-9
+_GROUPS = 4_096
+"""Of more questions the signs of so many groups of them are flipped, drawn by lot."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,10 @@ def behind_best(
     if m < 2 or not n:
         return Behind(np.ones(m), np.full(m, 0.0 if n else np.inf))
     terms = values
-    if n > GROUPS:
-        group = lot(n, seed)
-        terms = np.stack([grouped(column, group) for column in values.T], axis=1)
+    if n > _GROUPS:
+        group = np.random.default_rng(seed).permutation(n) % _GROUPS
+        sums = [np.bincount(group, weights=column, minlength=_GROUPS) for column in values.T]
+        terms = np.stack(sums, axis=1)
     g = len(terms)
     # Sums of products instead of an array of all differences: (m, m), i ahead of j.
     sums = terms.sum(axis=0)

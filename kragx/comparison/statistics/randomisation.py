@@ -35,9 +35,7 @@ _LAST_BITS = 2.0**-51
 """By how much a difference of two values between 0 and 1 may be off."""
 
 MANY = 1 << 17
-"""Of more questions than this signs are flipped by groups of them, and rows are not shuffled."""
-
-GROUPS = 4_096
+"""Of more questions than this sums are taken for normal, and rows are not shuffled."""
 
 CELLS = 4_000_000
 ROUNDING = 1e-9
@@ -151,70 +149,6 @@ def flip_tests(
     for rows, own in zip(parts, family_of):
         np.add.at(n_tests, own, (~np.isnan(differences[rows])).any(axis=0))
     return tested(tests, len(grid), n_tests, count, seed)
-
-
-def paired_tests(
-    columns: Iterable[Floats],
-    n: int,
-    parts: Sequence[Rows],
-    count: int = RESAMPLES,
-    seed: int = SEED,
-    *,
-    family_of: Ints,
-    n_families: int,
-    handicap: float = 0.0,
-) -> tuple[list[Flipped], list[Family]]:
-    """`flip_tests` of columns that are made one by one, of however many questions.
-
-    Ten thousand random signs for each of a million questions take an hour. Of more than `MANY`
-    questions the sums of `GROUPS` groups of them, drawn by lot, have random signs instead: where
-    the sign of each question means nothing, so does that of a group.
-
-    Args:
-        columns: (n) each; NaN where either retriever has no value.
-        n: how many questions.
-        parts: as for `flip_tests`, and so are the others.
-        count: likewise.
-        seed: likewise, and of the lot.
-        family_of: likewise.
-        n_families: likewise.
-        handicap: likewise.
-    """
-    if n <= MANY:
-        return flip_tests(
-            np.stack([*columns], axis=1),
-            parts,
-            count,
-            seed,
-            handicap=handicap,
-            family_of=family_of,
-            n_families=n_families,
-        )
-    group, sums, has_value = lot(n, seed), [], []
-    for column in columns:
-        differences = zeroed(column)
-        sums.append([grouped(differences[rows], group[rows]) for rows in parts])
-        has_value.append([not np.isnan(column[rows]).all() for rows in parts])
-    n_tests = np.zeros(n_families, np.int64)
-    np.add.at(n_tests, family_of, np.array(has_value).T)
-    tests = []
-    for number, own in enumerate(family_of):
-        grid, unit = fixed_point(np.stack([of_column[number] for of_column in sums], axis=1))
-        own_handicap = handicap if number else 0.0
-        tests.append(
-            PartTests(grid, np.arange(GROUPS), unit, count, own_handicap, own, n_terms=GROUPS)
-        )
-    return tested(tests, GROUPS, n_tests, count, seed)
-
-
-def lot(n: int, seed: int) -> Rows:
-    """(n) to which of `GROUPS` groups each question belongs, by lot."""
-    return np.random.default_rng(seed).permutation(n) % GROUPS
-
-
-def grouped(values: Floats, group: Rows) -> Floats:
-    """(GROUPS) the sums of groups of values."""
-    return np.bincount(group, weights=values, minlength=GROUPS).astype(np.float64)
 
 
 def zeroed(differences: Floats) -> Floats:

@@ -8,7 +8,7 @@ import pytest
 from kragx.comparison import compare, compare_retrievers, verdicts
 from kragx.comparison.statistics import (
     flip_tests,
-    paired_tests,
+    normal_tests,
     randomisation,
     shuffles,
     worse_parts,
@@ -24,24 +24,12 @@ def some_differences(seed, n=4_000, c=3):
     return random.choice(VALUES, p=SHARES, size=(n, c)) + random.normal(0, 0.02, c)
 
 
-def group_tests(columns, n, parts, *chance, family_of=None, n_families=1, groups=4_096, **options):
-    """The tests of columns by the signs of groups, however few the questions are."""
-    columns = list(columns)
-    if family_of is None:
-        family_of = np.zeros((len(parts), len(columns)), np.int64)
-    families = {"family_of": family_of, "n_families": n_families}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(randomisation, "MANY", 0)
-        patch.setattr(randomisation, "GROUPS", groups)
-        return paired_tests(columns, n, parts, *chance, **families, **options)
-
-
 def test_by_hand():
-    """10,600 of 20,000 differ one way: z is about 1,200 / sqrt(20,000) = 8.49, and p the least."""
-    column = np.where(np.arange(20_000) < 10_600, 1.0, -1.0)
-    (tests,), (family,) = group_tests([column], 20_000, [np.arange(20_000)])
-    assert tests.z == pytest.approx([8.49], rel=0.05)
-    assert tests.p.tolist() == [1 / 10_001]
+    """1,060 of 2,000 differ one way: z = 120 / sqrt(2,000) = 2.683, and p = 0.0073."""
+    column = np.where(np.arange(2_000) < 1_060, 1.0, -1.0)
+    (tests,), (family,) = normal_tests([column], 2_000, [np.arange(2_000)])
+    assert tests.z == pytest.approx([2.6833], abs=1e-4)
+    assert tests.p == pytest.approx([0.00729], abs=1e-5)
     assert family.n_tests == 1
     # What the largest of one standard normal number is by chance, with either sign.
     assert np.quantile(family.maxima, 0.95) == pytest.approx(1.96, abs=0.05)
@@ -51,7 +39,7 @@ def test_few_that_differ_are_flipped():
     """Of ten questions that differ among many p is exact: 2 of 1,024 ways are as extreme."""
     column = np.zeros(5_000)
     column[:10] = 0.25
-    (tests,), _ = group_tests([column], 5_000, [np.arange(5_000)])
+    (tests,), _ = normal_tests([column], 5_000, [np.arange(5_000)])
     assert tests.p.tolist() == [2 / 1_024]
 
 
@@ -63,10 +51,10 @@ def test_it_decides_as_flips_of_each_question():
         differences = some_differences(seed, n=8_000)
         parts = [np.arange(8_000), np.arange(0, 8_000, 2)]
         plain, (family,) = flip_tests(differences, parts, 1_000, handicap=0.5)
-        normal, (other,) = group_tests(differences.T, 8_000, parts, 1_000, handicap=0.5)
+        normal, (other,) = normal_tests(differences.T, 8_000, parts, 1_000, handicap=0.5)
         assert other.n_tests == family.n_tests == 6
         for flipped, drawn in zip(plain, normal):
-            assert drawn.z == pytest.approx(flipped.z, rel=0.06, abs=0.02)
+            assert drawn.z == pytest.approx(flipped.z, abs=1e-4)
             logs += [*zip(np.log(flipped.p), np.log(np.maximum(drawn.p, 1 / 1_001)))]
             same += [*((flipped.p <= 0.05) == (drawn.p <= 0.05))]
         # What the largest of all statistics is by chance does not depend on the way.
@@ -82,7 +70,7 @@ def test_level():
     random, n_false = np.random.default_rng(7), 0
     for seed in range(2_000):
         column = random.choice(VALUES, p=SHARES, size=4_000) * random.random(4_000)
-        (tests,), _ = group_tests([column], 4_000, [np.arange(4_000)], 199, seed, groups=512)
+        (tests,), _ = normal_tests([column], 4_000, [np.arange(4_000)], 10, seed)
         n_false += tests.p[0] <= 0.05
     assert 60 <= n_false <= 139  # 100 by chance, four deviations either way are 39
 
@@ -95,7 +83,7 @@ def test_level_of_a_family():
     for seed in range(1_000):
         common = random.normal(size=(6_000, 1))
         columns = (common + random.normal(size=(6_000, 3))).T
-        tests, (family,) = group_tests(columns, 6_000, parts, 2_000, seed, groups=512)
+        tests, (family,) = normal_tests(columns, 6_000, parts, 2_000, seed)
         p = [family.adjusted(part.p, part.z) for part in tests]
         n_false += np.min(p) <= 0.05
     assert 25 <= n_false <= 78  # 50 by chance, four deviations either way are 28
@@ -107,8 +95,8 @@ def test_missing_values_and_what_never_differs():
     gaps = column.copy()
     gaps[::2] = np.nan
     rows = np.arange(4_000)
-    (tests,), (family,) = group_tests([gaps, column * 0, column * np.nan], 4_000, [rows])
-    (halved,), _ = group_tests([np.where(np.isnan(gaps), 0.0, gaps)], 4_000, [rows])
+    (tests,), (family,) = normal_tests([gaps, column * 0, column * np.nan], 4_000, [rows])
+    (halved,), _ = normal_tests([np.where(np.isnan(gaps), 0.0, gaps)], 4_000, [rows])
     assert tests.p[0] == halved.p[0]
     assert tests.p[1:].tolist() == [1.0, 1.0]
     assert tests.z[1:].tolist() == [0.0, 0.0]
@@ -164,9 +152,7 @@ def test_a_comparison_of_many_is_the_comparison(monkeypatch):
             assert (after.n, after.wins, after.ties) == (before.n, before.wins, before.ties)
             assert after.verdict == before.verdict
             assert after.p_adjusted == pytest.approx(before.p_adjusted, abs=0.05)
-    assert "of more than 100 queries p comes from random signs of 4,096 groups" in str(
-        many.cautions
-    )
+    assert "of more than 100 queries p comes from the normal distribution" in str(many.cautions)
     assert [own.kind for own in many.recommendations] == [own.kind for own in plain.recommendations]
 
 
@@ -177,7 +163,7 @@ def test_families_are_those_of_the_test_itself():
     of = np.array([[0, 1, 2], [1, 1, 2]])
     for own in (
         flip_tests(differences, parts, 500, family_of=of, n_families=3),
-        group_tests(differences.T, 600, parts, 500, family_of=of, n_families=3),
+        normal_tests(differences.T, 600, parts, 500, family_of=of, n_families=3),
     ):
         _, families = own
         assert [family.n_tests for family in families] == [1, 3, 2]
