@@ -13,6 +13,7 @@ import yaml
 from kragx import matchers
 from kragx.agreement.label_files import Label
 from kragx.agreement.labels import other_forms, read_labels
+from kragx.agreement.placed_labels import of_metadata
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
@@ -187,7 +188,7 @@ def _with_ends(estimate: Estimate) -> str:
 
 def calibrate(
     results: object,
-    labels: object,
+    labels: object = None,
     run: object = None,
     *,
     by: By = "kappa",
@@ -204,6 +205,9 @@ def calibrate(
     Args:
         results: the path of a results file; or a gold set, as `evaluate` takes it, with `run`.
         labels: of pairs of a retrieved document and a gold item: what `read_labels` takes or gives.
+            None takes the places in sources that metadata name (``source``, ``start_index``, maybe
+            ``end_index``, of documents and gold): a match shares at least half of the characters
+            of either.
         run: what was retrieved.
         by: what is to be greatest, ``kappa`` or ``f1``.
         positive: the least grade of a label that is a match; None for 1, or the cut of a
@@ -236,7 +240,14 @@ def calibrate(
     check_whole("seed", seed, least=0)
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
+    is_placed = labels is None
+    if is_placed and not (labels := tuple(of_metadata(items))):
+        raise UsageError(
+            "labels: none are given, and no document and gold item of a query say in metadata "
+            "'source' and 'start_index' where they were taken from; name a file with --labels"
+        )
     given_labels = read_labels(labels)
+    is_placed = is_placed or given_labels.by_place
     positive = given_labels.positive if positive is None else positive
     if positive is None:
         raise UsageError(
@@ -259,9 +270,7 @@ def calibrate(
     for message in tried[tested.index(chosen)].warned:
         warnings.warn(message, stacklevel=2)
     # Of several the simplest, which comes first.
-    closest = (
-        None if given_labels.by_place else min(tested, key=lambda candidate: candidate.mistakes)
-    )
+    closest = None if is_placed else min(tested, key=lambda candidate: candidate.mistakes)
     made_by = None if closest is None or closest.mistakes else _decision(closest)
     if made_by is not None:
         honest = replace(honest, value=None, low=None, high=None)

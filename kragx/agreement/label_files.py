@@ -179,7 +179,6 @@ def _of_matrix(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
 
 
 def _of_offsets(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
-    """A match shares at least half of the characters of either one."""
     chunks, golds = (
         _list(record, name, (int, float), "numbers") for name in ("chunk_chars", "gold_chars")
     )
@@ -191,10 +190,15 @@ def _of_offsets(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
             "numbers (as 'gold_chars')"
         )
     matched = [
-        [shared > 0 and 2 * shared >= min(chunk, gold) for shared, gold in zip(row, golds)]
+        [shares_half(shared, chunk, gold) for shared, gold in zip(row, golds)]
         for row, chunk in zip(rows, chunks)
     ]
     yield from _of_matrix(query_id, {"matched": matched})
+
+
+def shares_half(shared: float, chunk: float, gold: float) -> bool:
+    """A match by offsets: at least half of the characters of either one are shared."""
+    return shared > 0 and 2 * shared >= min(chunk, gold)
 
 
 def _list(record: Mapping[str, Any], name: str, kinds: type | tuple[type, ...], noun: str) -> Any:

@@ -247,6 +247,23 @@ HERE = "tests.agreement.test_calibration"
 RECALL = {"method": "rouge1", "measure": "recall"}
 
 
+def test_places_in_metadata_are_labels_too():
+    """Without a file: at least half of either text's characters shared, in the same source."""
+
+    def doc(text: str, source: str, start: int) -> dict[str, Any]:
+        return {"text": text, "metadata": {"source": source, "start_index": start}}
+
+    gold = [[doc("a b c d e", "one", 10)], [doc("f g h i j", "two", 0)]]
+    docs = [
+        [doc("c d e x y", "one", 14), doc("e x y z q", "one", 18), doc("a b c d e", "two", 10)],
+        [doc("f g h i j", "two", 0), {"text": "nothing known"}],
+    ]
+    found = calibrate(gold, None, docs, only=["rouge1"])
+    assert (found.n_pairs, found.n_matches) == (4, 2)
+    with pytest.raises(UsageError, match=r"labels: none are given.*'start_index'"):
+        calibrate([["a"], ["b"]], None, [["a"], ["c"]])
+
+
 @pytest.mark.parametrize(
     ("spec", "moved"),
     some(

@@ -135,9 +135,12 @@ def calibrate(
         ),
     ],
     labels: Annotated[
-        str,
-        typer.Option(help="Labelled pairs: JSON Lines, CSV, TREC qrels, or a judgement store."),
-    ],
+        str | None,
+        typer.Option(
+            help="Labelled pairs: JSON Lines, CSV, TREC qrels, or a judgement store. Default: the "
+            "places in sources that the results' metadata name."
+        ),
+    ] = None,
     model: opt.Model = None,
     rubric: opt.RubricId = None,
     examples: opt.ExamplesName = None,
@@ -168,7 +171,7 @@ def calibrate(
     """Choose matcher and threshold by labelled pairs."""
     calibrated = calibration.calibrate(
         str(results),
-        read_labels(labels, model=model, rubric=rubric, examples=examples),
+        labels and read_labels(labels, model=model, rubric=rubric, examples=examples),
         positive=positive,
         by=by,
         folds=folds,
