@@ -280,12 +280,14 @@ def main() -> None:
     golds = {record["query_id"]: record["gold"] for record in changed}
     found = {record["query_id"]: record.get("retrieved") or [] for record in kept}
     for run in args.run:
-        options = f"(run={run}, tokenizer={args.tokenizer})"
-        metrics = [f"{name}@{k}{options}" for name in true for k in KS]
-        result = evaluate(golds, found, match="span", metrics=metrics)
-        for at, name in enumerate(true):
-            values = [each.values for each in result.scores[at * len(KS) : (at + 1) * len(KS)]]
-            print(line(f"{name}(run={run})", values, true[name]))
+        for bridge in (0, 2) if args.edit else (0,):
+            chosen = f"(run={run}, bridge={bridge})"
+            options = f"{chosen[:-1]}, tokenizer={args.tokenizer})"
+            metrics = [f"{name}@{k}{options}" for name in true for k in KS]
+            result = evaluate(golds, found, match="span", metrics=metrics)
+            for at, name in enumerate(true):
+                values = [each.values for each in result.scores[at * len(KS) : (at + 1) * len(KS)]]
+                print(line(f"{name}{chosen}", values, true[name]))
 
 
 if __name__ == "__main__":

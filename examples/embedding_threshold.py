@@ -32,7 +32,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import run_lengths
-from edited_gold import half
+from bridges import half
 from langchain_core.documents import Document
 
 from kragx import GoldDataset, Query, calibrate, read_corpus

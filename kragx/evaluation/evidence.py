@@ -94,7 +94,7 @@ class Sizes:
                 cut[row] += len(part)
             elif doc == sum(map(len, whole)):  # letters
                 cut[row] += sum(map(len, part))
-            else:  # another tokenizer: the same share of the document
+            else:  # another tokenizer, or wrappers: the same share of the document
                 cut[row] += doc * len(part) // max(len(whole), 1)
         return cut
 

@@ -78,7 +78,9 @@ class Reader:
         options = self.options
         return {
             "run": options.run,
+            "bridge": options.bridge,
             "short": options.short,
+            "wrappers": options.wrappers,
             "tokenizer": describe(self._tokenizer),
             "offsets": options.offsets,
             "keys": [options.source, options.start, options.end],
@@ -175,7 +177,7 @@ class Reader:
         options, corpus = self.options, letters or words
 
         def read(text: str) -> str:
-            text = reading(text)
+            text = reading(text, wrappers=options.wrappers == "removed")
             return without_hanja(text) if letters else text
 
         item_query, text_item = _items_of([golds for golds, _ in batch])
@@ -192,6 +194,7 @@ class Reader:
             stream_of,
             corpus,
             run=options.run,
+            bridge=options.bridge,
             short=options.short,
         )
         if letters:

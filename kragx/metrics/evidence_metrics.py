@@ -287,8 +287,10 @@ def _tokenizer(text: str) -> str:
 
 OPTIONS = {
     "run": Option(SpanOptions.run, read=_whole(2)),
+    "bridge": Option(SpanOptions.bridge, read=_whole(0)),
     "short": Option(SpanOptions.short, read=_whole(0)),
     "offsets": Option("auto", ("auto", "off", "only")),
+    "wrappers": Option("removed", ("removed", "kept")),
     "tokenizer": Option(SpanOptions.tokenizer, read=_tokenizer),
     "source": Option(SpanOptions.source),
     "start": Option(SpanOptions.start),

@@ -30,6 +30,7 @@ KOREAN = {
     "ROUGE-1 and 2 in one pass": "ROUGE-1과 2를 한 번에",
     "ROUGE-L of the same": "같은 텍스트의 ROUGE-L",
     "coverage at 5 cut-offs": "coverage, k 5개",
+    "the same, gaps of two words bridged": "같은 것, 두 단어까지의 틈을 이어서",
     "coverage, density and iou of the same": "같은 텍스트의 coverage, density, iou",
     "the matcher `span` on the same": "같은 텍스트의 매처 `span`",
     "the rouge2 match of the same texts": "같은 텍스트의 rouge2 매칭",

@@ -136,6 +136,12 @@ def rows() -> list[Row]:
         ),
         *_compared(
             "coverage",
+            "the same, gaps of two words bridged",
+            {"floor-rouge2": ("the rouge2 match of the same texts", 3.0)},
+            "kragx-bridged",
+        ),
+        *_compared(
+            "coverage",
             "coverage, density and iou of the same",
             {"floor-rouge2": ("the rouge2 match of the same texts", None)},
             "kragx-all",

@@ -41,12 +41,14 @@ class Diagonals:
             yield self.take(np.flatnonzero(portion == number))
 
 
-def diagonals(golds: Rows, streams: Rows, stream_of: Ints, least: Least, seed: int) -> Diagonals:
+def diagonals(
+    golds: Rows, streams: Rows, stream_of: Ints, least: Least, seed: int, beside: int = 0
+) -> Diagonals:
     """Where gold texts and their streams may have a run that counts.
 
     A run that counts holds `seed` tokens in a row, or the few at the gold text's end that are
     enough there. Of a short gold text it holds all tokens, or all but the outermost, which may be
-    parts of words.
+    parts of words. What is bridged goes on `beside` places aside, also in fewer tokens than a seed.
     """
     lengths, start = golds.lengths, golds.start[:-1]
     seeds = {seed: golds.fit(seed)}
@@ -73,6 +75,9 @@ def diagonals(golds: Rows, streams: Rows, stream_of: Ints, least: Least, seed: i
         new = np.flatnonzero((np.diff(gold, prepend=-2) != 1) | (np.diff(key, prepend=-1) != 0))
         counts.append((key[new], np.diff(np.append(new, len(key)))))
     keys, times = map(np.concatenate, zip(*counts))
+    if beside:
+        aside = np.arange(-beside, beside + 1)
+        keys, times = (keys[:, None] + aside).ravel(), (times[:, None] * (aside == 0)).ravel()
     keys, which = np.unique(keys, return_inverse=True)
     row, shift = keys // (2 * span), keys % (2 * span) - span
     streams_of_rows = stream_of[row]

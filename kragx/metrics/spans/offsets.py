@@ -40,7 +40,7 @@ def placed(text: str | None, metadata: Mapping[str, Any], how: SpanOptions) -> P
     source, start = _at(metadata, how.source), _at(metadata, how.start)
     if text is None or source is None or not _is_place(start):
         return None
-    inner = inside(text)
+    inner = inside(text, wrappers=how.wrappers == "removed")
     end = _at(metadata, how.end)
     if _is_place(end) and end - start != len(inner):
         return None

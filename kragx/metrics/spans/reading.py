@@ -54,9 +54,10 @@ class SpanOptions:
     ``start_index|start``, the first that is there counts.
 
     Attributes:
-        run, short: as for `kragx.metrics.spans.align.align`.
+        run, bridge, short: as for `kragx.metrics.spans.align.align`.
         offsets: exact spans where metadata have them (``auto``), never (``off``), or an error where
             they are missing (``only``).
+        wrappers: what a pipeline put around texts, and markup, is ``removed`` or ``kept``.
         tokenizer: the name of a tokenizer.
         passages: what `auto` compares texts by: ``words``, or ``characters``, letters with spaces
             ignored; an evaluation chooses it by the script of its gold.
@@ -68,8 +69,10 @@ class SpanOptions:
     """
 
     run: int = RUN
+    bridge: int = 0
     short: int = SHORT
     offsets: str = "auto"
+    wrappers: str = "removed"
     tokenizer: str = "auto"
     source: str = "source"
     start: str = "start_index|start"
@@ -86,22 +89,23 @@ def plain(text: str) -> str:
     return without_markup(written_in(text))
 
 
-def reading(text: str, *, markup: bool = False) -> str:
+def reading(text: str, *, wrappers: bool = True, markup: bool = False) -> str:
     """The text as it is read for spans.
 
     Args:
         text: any text.
-        markup: keep markup, as a budget that counts what a model reads does.
+        wrappers: remove what was put around it, and markup; False keeps both.
+        markup: keep markup all the same, as a budget that counts what a model reads does.
     """
-    text = inside(text)
-    if not markup:
+    text = inside(text, wrappers=wrappers)
+    if wrappers and not markup:
         text = without_markup(text)
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).lower()
 
 
-def inside(text: str) -> str:
+def inside(text: str, *, wrappers: bool = True) -> str:
     """The same with the letters as they are written: of the same length as in its source."""
-    return unwrapped(text)[1]
+    return unwrapped(text)[1] if wrappers else written_in(text)
 
 
 def unwrapped(text: str) -> tuple[int, str]:

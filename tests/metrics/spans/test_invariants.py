@@ -14,6 +14,7 @@ from tests.thoroughness import examples
 
 # Few words, so that runs, repetitions and accidents abound; Hangul in both normal forms differs.
 WORDS = ("가나", "다라마", "환불은", "a", "the", "of", "14", "가나다라마바사", "x", "été")
+bridges = st.sampled_from([0, 2])
 NAMES = ("coverage", "density", "iou")
 
 
@@ -44,12 +45,13 @@ def measured(gold, docs, *metrics):
 
 
 @examples(60)
-@given(cases())
-def test_monotone_in_k_and_bounded(case):
+@given(cases(), bridges)
+def test_monotone_in_k_and_bounded(case, bridge):
     """More documents never cover less, and every value lies in [0, 1]."""
     gold, docs = case
     ks = range(1, len(docs) + 2)
-    values = measured(gold, docs, *(f"{name}@{k}" for name in NAMES for k in ks))
+    option = f"(bridge={bridge})"
+    values = measured(gold, docs, *(f"{name}@{k}{option}" for name in NAMES for k in ks))
     assert values[: len(ks)] == sorted(values[: len(ks)])
     assert all(0 <= value <= 1 for value in values)
 
@@ -58,7 +60,7 @@ def test_monotone_in_k_and_bounded(case):
 @examples(60)
 @given(cases())
 def test_the_top_k_alone_decide(case):
-    """What stands below rank k changes nothing at k."""
+    """What stands below rank k changes nothing at k; nothing is bridged here."""
     gold, docs = case
     for k in range(1, len(docs) + 1):
         names = [f"{name}@{k}" for name in NAMES]
@@ -66,8 +68,8 @@ def test_the_top_k_alone_decide(case):
 
 
 @examples(60)
-@given(cases(), st.data())
-def test_a_chunk_cut_in_two(case, data):
+@given(cases(), st.data(), bridges)
+def test_a_chunk_cut_in_two(case, data, bridge):
     """A chunk that is cut at a token's end into consecutive ranks covers what it covered."""
     gold, docs = case
     docs = [f"{rank} {text}" for rank, text in enumerate(docs)]  # no repeated document
@@ -78,12 +80,13 @@ def test_a_chunk_cut_in_two(case, data):
     split = [*docs[:rank], docs[rank][:cut], docs[rank][cut:], *docs[rank + 1 :]]
     if repeats(split):
         return
+    option = f"(bridge={bridge})"
     cuts = [(k, k if k <= rank else k + 1) for k in range(1, len(docs) + 1)]
     before, after = (
         measured(
             gold,
             chunks,
-            *(f"{name}@{cut[at]}" for cut in cuts for name in NAMES),
+            *(f"{name}@{cut[at]}{option}" for cut in cuts for name in NAMES),
         )
         for at, chunks in enumerate((docs, split))
     )

@@ -31,6 +31,7 @@ from kragx.metrics.spans.reading import reading, unwrapped
 def test_wrappers_are_removed(text):
     """What a pipeline puts around a text is taken off, its source and page with it."""
     assert reading(text).strip() == "the body"
+    assert reading(text, wrappers=False) != reading(text)
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,15 @@ def test_korean_spans_are_the_same_in_workers():
     assert alone.settings["spans"] == shared.settings["spans"]
 
 
+def test_a_part_is_known_when_it_is_one():
+    """A word behind a gap is no part of a bridged run until the next one is read, at any k."""
+    gold = "a b c d e f g h i j"
+    docs = ["a b c d e f g h NEW NEW i", "j and more"]
+    names = [f"{name}@1(bridge=2)" for name in ("coverage", "density", "iou")]
+    assert values([gold], docs, *names) == values([gold], docs[:1], *names)
+    assert values([gold], docs, "coverage@2(bridge=2)") == [1.0]
+
+
 def test_a_short_gold_text_counts_whole():
     """A gold text of fewer than 8 tokens is covered where it stands whole."""
     assert values(["14 days"], ["within 14 days of delivery"], "coverage") == [1.0]
@@ -180,7 +189,7 @@ def test_a_short_gold_text_is_a_phrase(gold, found):
     In Korean this is the usual case: a particle stands behind the last word.
     """
     docs = ["단순 변심이면 반품 기간은 14일이며"]
-    assert values([gold], docs, "coverage") == [found]
+    assert values([gold], docs, "coverage", "coverage(bridge=2)") == [found] * 2
     # By letters, of which the document has 16, but a number alone is no Korean gold.
     share = len(gold.replace(" ", "")) / 16 if "일" in gold else 1 / 5
     assert values([gold], docs, "density") == [pytest.approx(share if found else 0.0)]
@@ -260,6 +269,32 @@ def test_many_short_gold_texts():
     assert result["coverage"] == 0.5
 
 
+def test_bridges_close_together():
+    """Between two words that were put in, or left out, two words are enough to go on."""
+    words = TEN.split()
+    put_in = [*words[:4], "NEW", *words[4:6], "NEW", *words[6:]]
+    left_out = [*words[:4], *words[5:7], *words[8:]]
+    for changed in (put_in, left_out):
+        assert values([TEN], [" ".join(changed)], "coverage(bridge=2)") == [1.0]
+        assert values([" ".join(changed)], [TEN], "coverage(bridge=2)") == [1.0]
+    one = [*words[:4], "NEW", words[4], "NEW", *words[5:]]
+    assert values([TEN], [" ".join(one)], "coverage(bridge=2)") < [1.0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "plain", "bridged"),
+    [
+        ("one two three four NEW six seven eight nine ten", 0.0, 1.0),
+        ("one two three four six seven eight nine ten", 0.0, 1.0),
+        ("one two three four five NEW NEW six seven eight nine ten", 0.0, 1.0),
+        ("one two three four five A B C six seven eight nine ten", 0.0, 0.0),
+    ],
+)
+def test_bridging(changed, plain, bridged):
+    """A word or two changed, left out or put in; three are too many."""
+    assert values([TEN], [changed], "coverage", "coverage(bridge=2)") == [plain, bridged]
+
+
 def test_no_gold_and_nothing_retrieved():
     """Without gold there is no value, with a count; an empty, missing or failed answer is 0."""
     golds = {"a": [{"text": TEN}], "b": [], "c": [{"text": TEN}], "d": [{"text": TEN}]}
@@ -290,16 +325,23 @@ def test_a_gold_text_without_tokens():
     ("metric", "hint"),
     [
         ("coverage(run=1)", "run must be a whole number from 2 to 1000, not '1'"),
-        ("coverage(short=x)", "short must be a whole number"),
+        ("coverage(bridge=x)", "bridge must be a whole number"),
         ("coverage(offsets=on)", "perhaps you meant 'only'|offsets has no value 'on'"),
+        ("density(wrappers=gone)", "wrappers has no value 'gone'"),
         ("iou(tokenizer=unicod)", "'unicode'"),
-        ("coverage(runs=2)", "'run'"),
+        ("coverage(bridges=2)", "'bridge'"),
     ],
 )
 def test_mistakes(metric, hint):
     """A wrong option or value is refused before anything is read."""
     with pytest.raises(UsageError, match=hint):
         evaluate("no-such-file.jsonl", metrics=[metric])
+
+
+def test_wrappers_can_be_kept():
+    """With wrappers=kept their words are retrieved words."""
+    docs = [f'<Document id="3">{TEN}</Document>']
+    assert values([TEN], docs, "density", "density(wrappers=kept)") == pytest.approx([1.0, 10 / 14])
 
 
 def test_other_tokenizers():
@@ -581,5 +623,5 @@ def test_a_threshold_later():
 def test_text_that_goes_on_repeating_itself(words, times):
     """A few words again and again, in gold and documents, are read in bounded time and memory."""
     gold = f"{words} " * times
-    found = values([gold], [f"{gold} {at}" for at in range(5)], "coverage")
-    assert found == [1.0]
+    found = values([gold], [f"{gold} {at}" for at in range(5)], "coverage", "coverage(bridge=2)")
+    assert found == [1.0, 1.0]
