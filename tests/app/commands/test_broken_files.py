@@ -177,7 +177,7 @@ def test_a_history_leaves_out_what_cannot_be_compared(kragx, written, name):
     )
     done = kragx("history", "all")
     assert done.code == 0, done.err
-    assert f"not a report that kragx wrote: KeyError('{name}')" in done.out + done.err
+    assert f"not what kragx writes: KeyError('{name}')" in done.out + done.err
 
 
 @pytest.mark.integration
