@@ -7,9 +7,11 @@ import os
 import random
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from kragx.errors import UsageError
 from kragx.judging.budget import (
@@ -64,6 +66,19 @@ class Place:
 
     room: Spent
     started: float
+
+
+@dataclass(eq=False)
+class Turn:
+    """A call that waits for its turn.
+
+    Attributes:
+        call: is done when it shall look whether its turn has come.
+        is_vain: whether no budget has room for it.
+    """
+
+    call: Future[None] = field(default_factory=Future)
+    is_vain: bool = False
 
 
 class Limits:
@@ -133,7 +148,7 @@ class Limits:
         self._reserved = Spent()  # for the calls that run
         # Where a call used more than a call can use, the next one can, too.
         self._excess = Spent()
-        self._waiting: list[Future[None]] = []
+        self._waiting: deque[Turn] = deque()
         self._lock = threading.Lock()
 
     @property
@@ -185,21 +200,20 @@ class Limits:
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        at_most = most_tokens(request, self._output_limit)
-        while True:
+        at_most, turn = most_tokens(request, self._output_limit), Turn()
+        with self._lock:
+            self._waiting.append(turn)
+        try:
+            # One after the other: whoever was refused and comes again stands behind the others.
+            while (room := self._taken(turn, at_most, store)) is None:
+                if turn.is_vain:
+                    return None
+                await asyncio.wrap_future(turn.call)
+        except BaseException:
             with self._lock:
-                if self._reserved.n_calls < max(1, int(self.limit)):
-                    room = at_most + self._excess
-                    shortage = self._lacking(room, store)
-                    if shortage is None:
-                        self._reserved.add(room)
-                        break
-                    if not self._reserved.n_calls:
-                        self.shortage = shortage
-                        return None
-                turn: Future[None] = Future()
-                self._waiting.append(turn)
-            await asyncio.wrap_future(turn)
+                self._waiting.remove(turn)
+                self._call_first()
+            raise
         try:
             while (pause := self._paused_until - self._clock()) > 0:
                 await self._sleep(pause)
@@ -224,11 +238,32 @@ class Limits:
                 self.unknown.add(replace(room, n_calls=0, n_calls_without_usage=1))
             elif usage is not None and usage.counting is None:
                 self._learn(spent, room)
-            waiting, self._waiting = self._waiting, []
-        for turn in waiting:
-            if turn.set_running_or_notify_cancel():
-                turn.set_result(None)
+            self._call_first()
         return spent
+
+    def _taken(self, turn: Turn, at_most: Spent, store: Store | None) -> Spent | None:
+        """What is reserved for a call whose turn it is; None if it waits, or need not any more."""
+        with self._lock:
+            turn.call = Future()
+            if self._waiting[0] is not turn or self._reserved.n_calls >= max(1, int(self.limit)):
+                return None
+            room = at_most + self._excess
+            shortage = self._lacking(room, store)
+            if shortage is not None and self._reserved.n_calls:
+                return None
+            self._waiting.popleft()
+            self._call_first()
+            if shortage is not None:
+                self.shortage, turn.is_vain = shortage, True
+                return None
+            self._reserved.add(room)
+            return room
+
+    def _call_first(self) -> None:
+        """Have whoever waits the longest look whether there is room."""
+        with suppress(InvalidStateError):  # it was called already, or is just cancelled
+            if self._waiting:
+                self._waiting[0].call.set_result(None)
 
     def answer(self) -> None:
         """An answer came."""
