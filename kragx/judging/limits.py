@@ -69,7 +69,7 @@ class Place:
 
 
 @dataclass(eq=False)
-class Turn:
+class Waiter:
     """A call that waits for its turn.
 
     Attributes:
@@ -148,7 +148,7 @@ class Limits:
         self._reserved = Spent()  # for the calls that run
         # Where a call used more than a call can use, the next one can, too.
         self._excess = Spent()
-        self._waiting: deque[Turn] = deque()
+        self._waiting: deque[Waiter] = deque()
         self._lock = threading.Lock()
 
     @property
@@ -200,18 +200,18 @@ class Limits:
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        at_most, turn = most_tokens(request, self._output_limit), Turn()
+        at_most, waiter = most_tokens(request, self._output_limit), Waiter()
         with self._lock:
-            self._waiting.append(turn)
+            self._waiting.append(waiter)
         try:
             # One after the other: whoever was refused and comes again stands behind the others.
-            while (room := self._taken(turn, at_most, store)) is None:
-                if turn.is_vain:
+            while (room := self._taken(waiter, at_most, store)) is None:
+                if waiter.is_vain:
                     return None
-                await asyncio.wrap_future(turn.call)
+                await asyncio.wrap_future(waiter.call)
         except BaseException:
             with self._lock:
-                self._waiting.remove(turn)
+                self._waiting.remove(waiter)
                 self._call_first()
             raise
         try:
@@ -241,11 +241,11 @@ class Limits:
             self._call_first()
         return spent
 
-    def _taken(self, turn: Turn, at_most: Spent, store: Store | None) -> Spent | None:
+    def _taken(self, waiter: Waiter, at_most: Spent, store: Store | None) -> Spent | None:
         """What is reserved for a call whose turn it is; None if it waits, or need not any more."""
         with self._lock:
-            turn.call = Future()
-            if self._waiting[0] is not turn or self._reserved.n_calls >= max(1, int(self.limit)):
+            waiter.call = Future()
+            if self._waiting[0] is not waiter or self._reserved.n_calls >= max(1, int(self.limit)):
                 return None
             room = at_most + self._excess
             shortage = self._lacking(room, store)
@@ -254,7 +254,7 @@ class Limits:
             self._waiting.popleft()
             self._call_first()
             if shortage is not None:
-                self.shortage, turn.is_vain = shortage, True
+                self.shortage, waiter.is_vain = shortage, True
                 return None
             self._reserved.add(room)
             return room
