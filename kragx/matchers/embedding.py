@@ -17,7 +17,7 @@ from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.errors import UsageError, shorten
 from kragx.matchers.batches import EMPTY, NO_VECTOR, BatchMatcher
-from kragx.matchers.options import check_threshold
+from kragx.matchers.options import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.metrics import Bools, Floats
 from kragx.plugins import Read, fitting, is_text, optional, whole
 
@@ -75,7 +75,7 @@ class EmbeddingMatcher(BatchMatcher):
     embed_as: EmbedAs = "documents"
     normalised: bool = True
     name = "embedding"
-    needs = ("embeddings", "threshold")
+    needs = EMBEDDINGS_AND_THRESHOLD
     asks = True
 
     def __post_init__(self) -> None:

@@ -29,3 +29,6 @@ Threshold = Annotated[float, check_threshold]
 
 TokenizerOption = Annotated[Tokenizer, tokenizers.tokenizer]
 """A tokenizer, made from its name, mapping or import path."""
+
+EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")
+"""What the matcher `embedding` needs; of another module, its type is what it says."""

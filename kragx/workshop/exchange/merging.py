@@ -54,7 +54,8 @@ class Merge:
             self._uids.setdefault(record.uid, []).append(record)
         self._said: dict[tuple[object, ...], Judgement] = {}
         self.added: list[Record] = []
-        self.n_changed = self.n_unchanged = 0
+        self.n_changed: int = 0
+        self.n_unchanged: int = 0
         self.author: str | None = None
 
     def take(self) -> None:
@@ -109,7 +110,8 @@ class Merge:
 
     def _changed(self, record: Any, newest: Any) -> Any | None:
         """A person or question as a row has it; None if the workshop has had it so already."""
-        if record in self._uids[newest.uid] or replace(record, at=newest.at) == newest:
+        is_same = not self._rows.is_history and replace(record, at=newest.at) == newest
+        if is_same or record in self._uids[newest.uid]:
             return None
         if record.at > newest.at:  # of a copy of this workshop that was worked on
             return record

@@ -51,12 +51,12 @@ class Index:
 
     def __init__(self, probes: Sequence[Probe], known: Known) -> None:
         lengths = np.fromiter((len(probe.codes) for probe in probes), np.int64, len(probes))
-        self.start = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        self.start: Ints = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
         self.codes: Codes = np.empty(self.start[-1], np.uint32)
         for probe, a, b in zip(probes, self.start[:-1].tolist(), self.start[1:].tolist()):
             self.codes[a:b] = probe.codes
             probe.codes = self.codes[a:b]  # held once, while they are put together as well
-        self.n_grams = np.zeros(len(probes), np.int64)
+        self.n_grams: Ints = np.zeros(len(probes), np.int64)
         hashes, places = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
         for first, last in portions(lengths, 1 << 20):
             begin, end = self.start[[first, last]].tolist()
@@ -66,11 +66,12 @@ class Index:
             self.n_grams += np.bincount(probe, minlength=len(probes))
             hashes.append(of_portion[looked_up])
             places.append((looked_up + begin).astype(np.uint32))
-        self.hashes, self._places = np.concatenate(hashes), np.concatenate(places)
+        every_hash, every_place = np.concatenate(hashes), np.concatenate(places)
         del hashes, places
-        order = np.argsort(self.hashes, kind="stable")
-        self.hashes, self._places = self.hashes[order], self._places[order]
-        del order
+        order = np.argsort(every_hash, kind="stable")
+        self.hashes: Hashes = every_hash[order]
+        self._places = every_place[order]
+        del every_hash, every_place, order
         bits = min(27, max(12, (8 * len(self.hashes)).bit_length()))
         self._shift = np.uint64(64 - bits)
         self._some = np.zeros(1 << bits, bool)

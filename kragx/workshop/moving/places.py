@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kragx.data.tokens import Ints
 from kragx.workshop.moving.letters import GRAM, letters
@@ -72,7 +73,7 @@ class Place:
     ) -> None:
         self.probe = probe
         self.holding = holding
-        self.chunks = {number: search.chunks[number] for number, _ in meetings}
+        self.chunks: dict[int, Chunk] = {number: search.chunks[number] for number, _ in meetings}
 
         def is_own(run: CorpusRun) -> bool:
             n = np.searchsorted(unique, run.last - GRAM + 1) - np.searchsorted(unique, run.first)
@@ -82,9 +83,9 @@ class Place:
         for number, run in meetings:
             of_chunk[number].add(run)
         runs = {run for stretches in of_chunk.values() for run in apart(stretches)}
-        self.runs = chain_of(runs, probe, is_own)
+        self.runs: list[CorpusRun] = chain_of(runs, probe, is_own)
         low, high = max(0, probe.low - LEAST), min(len(probe.codes), probe.high + LEAST)
-        self.is_held = any(
+        self.is_held: bool = any(
             run.first <= low and run.last >= high and is_own(run) for run in self.runs
         )
         whole, is_there = np.zeros(len(probe.codes), bool), np.zeros(len(unique), bool)
@@ -93,11 +94,11 @@ class Place:
             if run.last - run.first >= GRAM:
                 begin, end = np.searchsorted(unique, [run.first, run.last - GRAM + 1])
                 is_there[begin:end] = True
-        self.equal = whole[probe.low : probe.high]
-        self.share = float(self.equal.mean())
+        self.equal: NDArray[np.bool_] = whole[probe.low : probe.high]
+        self.share: float = float(self.equal.mean())
         left, right = unique < probe.low, unique > probe.high - GRAM
         in_text = search.step * int(is_there[~left & ~right].sum())
-        self.has_own = in_text >= FEWEST
+        self.has_own: bool = in_text >= FEWEST
         ends = [
             letter
             for run in self.runs
@@ -106,22 +107,22 @@ class Place:
             # Where the text has letters of its own, another document may be beside its own now.
             if is_other and (probe.low < letter < probe.high or in_text < FEWEST)
         ]
-        self.weight = search.step * int(is_there.sum()) - AGAINST * len(ends)
-        self.is_framed = self.weight >= FEWEST and all(
+        self.weight: int = search.step * int(is_there.sum()) - AGAINST * len(ends)
+        self.is_framed: bool = self.weight >= FEWEST and all(
             not n_letters or search.step * is_there[side].sum() >= FEWEST
             for n_letters, side in ((probe.low, left), (len(probe.codes) - probe.high, right))
         )
-        self.is_known = self.is_framed or (self.has_own and self.weight >= FEWEST)
-        self.begin = self._at(probe.low, is_end=False)
-        self.end = max(self.begin, self._at(probe.high, is_end=True))
+        self.is_known: bool = self.is_framed or (self.has_own and self.weight >= FEWEST)
+        self.begin: int = self._at(probe.low, is_end=False)
+        self.end: int = max(self.begin, self._at(probe.high, is_end=True))
         first_number, last_number = min(self.chunks), max(self.chunks)
         for number in holding:
             if first_number < number < last_number:  # nothing but edited words
                 self.chunks[number] = search.chunks[number]
         best = max(self.chunks, key=self._n_equal)
-        self.source = self.chunks[best].source
+        self.source: str | None = self.chunks[best].source
         first = next((c for c in self.chunks.values() if c.place <= self.begin < c.end), None)
-        self.is_start = (
+        self.is_start: bool = (
             probe.start is not None
             and self.source == probe.source
             and bool(self.equal[0])

@@ -106,10 +106,10 @@ class Quotas:
     ) -> None:
         self._open = {*cells}
         by_axis = [sorted({cell[axis] for cell in self._open}) for axis in (0, 1)]
-        self.shares = {
+        self.shares: dict[str, dict[str, float]] = {
             name: _shares(targets[name], values) for name, values in zip(TARGETS, by_axis)
         }
-        self.counts = counts_of(existing)
+        self.counts: dict[str, Counter[str]] = counts_of(existing)
         self._cells = Counter[tuple[str | None, str | None]](existing)
         # What nobody has given a kind counts towards none.
         self._whole = n + sum(None not in kind for kind in existing)

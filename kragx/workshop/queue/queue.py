@@ -96,7 +96,8 @@ class Queue:
         plan: Plan | None = None,
     ) -> None:
         self.state: State = state
-        self.docs, self.copies = docs, copies
+        self.docs: Mapping[str, Doc] = docs
+        self.copies: Copies = copies
         self.plan: Plan = plan or Plan()
         self.empty: set[str] = set()
         self.boards: dict[str, Board] = {}
