@@ -16,17 +16,18 @@ import numpy as np
 from kragx.comparison.columns import taken
 from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.speed import SPEED, slower
+from kragx.comparison.speed import SPEED, equal_groups, slower
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.verdict import by_depth, every, verdict
 from kragx.comparison.view import FEW
-from kragx.metrics import Bools
-from kragx.printing import listed, number, phrase
+from kragx.metrics import Bools, known_metric
+from kragx.printing import joined, listed, number, phrase
 
 _NAMED = 10_000
 """So many queries are named at most."""
 
 _GAP = 0.05
+_FULL = 0.99
 
 Advice = Iterator[tuple[str, dict[str, Any]]]
 """Sentences, and the values that they rest on."""
@@ -45,6 +46,11 @@ class _Case:
     scores: Sequence[RetrieverScores]
 
     @cached_property
+    def equal(self) -> list[list[str]]:
+        """The retrievers that find the same (`equal_groups`)."""
+        return equal_groups(self.comparison, self.scores)
+
+    @cached_property
     def hits(self) -> tuple[str, Bools, Bools]:
         """The deepest metric of what is found, (q, r) who finds something, (q) what is known.
 
@@ -56,6 +62,10 @@ class _Case:
         ids = self.comparison.query_ids
         table = np.hstack([score.table([metric], ids) for score in self.scores])
         return metric, table > TOLERANCE, np.asarray(~np.isnan(table).any(axis=1))
+
+    def slower(self, slow: Sequence[str], fast: Sequence[str]) -> dict[str, Any]:
+        """The slowest of some against the fastest of others."""
+        return slower(self.comparison, self.scores, slow, fast)
 
     def ids(self, rows: Bools) -> list[str]:
         """The first queries of some."""
@@ -89,32 +99,73 @@ def recommend(
 def _written(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values as a sentence has them."""
     return {
-        name: number(value) if isinstance(value, float) else value for name, value in values.items()
+        name: number(value)
+        if isinstance(value, float)
+        else listed(value)
+        if isinstance(value, list)
+        else value
+        for name, value in values.items()
     }
 
 
+def _equal(case: _Case) -> Advice:
+    """The groups of equal retrievers, and where one takes longer than another all the same."""
+    if not case.equal:
+        return
+    times = [slower for names in case.equal if (slower := case.slower(names, names))]
+    told = (
+        phrase(
+            "{slow} takes {ratio:.1f} times as long as {fast}: {slow_seconds} s against "
+            "{fast_seconds} s ({metric}).",
+            **{**_written(values), "ratio": values["ratio"]},
+        )
+        for values in times
+    )
+    said = phrase(
+        "The same for every query in all metrics but times: {groups}. Whichever is used, as much "
+        "is found; if they were meant to differ, look at their settings.",
+        groups=joined("; ", map(listed, case.equal)),
+    )
+    yield joined(" ", [said, *told]), {"groups": case.equal, "slower": times}
+
+
 def _cost(case: _Case) -> Advice:
-    """What the best takes longer than the fastest, or the fastest of those that tie with it."""
+    """What the best takes longer than the fastest, or the fastest of those that tie with it.
+
+    But for what is said of equal ones.
+    """
     comparison, leader = case.comparison, case.comparison.leader
     primary, means = comparison.primary, comparison.overall.means
     if leader is None or primary in SPEED:
         return
     # Whoever finds nothing is soon done; with few questions that, too, may be a tie.
-    tied = [name for name in leader.tied if means[name][primary].value]
-    rivals = tied if leader.tied else comparison.retrievers
-    values = slower(comparison, case.scores, leader.best, rivals)
-    if not values:
+    tied = [leader.best, *(name for name in leader.tied if means[name][primary].value)]
+    times = case.slower([leader.best], tied if leader.tied else comparison.retrievers)
+    if not times or any({times["slow"], times["fast"]} <= set(names) for names in case.equal):
         return
-    against = "" if leader.tied else leader.against(values["fastest"]).text
-    text = phrase(
-        "Of those that cannot be told apart in {primary}, {fastest} is the fastest: "
-        "{fastest_seconds} s against {best_seconds} s ({metric}) of {best}, {ratio:.1f} times less."
+    values = {
+        "metric": times["metric"],
+        "best": leader.best,
+        "best_seconds": times["slow_seconds"],
+        "fastest": times["fast"],
+        "fastest_seconds": times["fast_seconds"],
+        "ratio": times["ratio"],
+    }
+    words = {**_written(values), "ratio": values["ratio"], "primary": primary}
+    text = (
+        phrase(
+            "Of those that cannot be told apart in {primary}, {fastest} is the fastest: "
+            "{fastest_seconds} s against {best_seconds} s ({metric}) of {best}, {ratio:.1f} times "
+            "less.",
+            **words,
+        )
         if leader.tied
-        else "{best} takes {ratio:.1f} times as long as {fastest}: {fastest_seconds} s against "
-        "{best_seconds} s ({metric}). What that buys: in {primary} the {difference}.",
-        **{**_written(values), "ratio": values["ratio"]},
-        primary=primary,
-        difference=against,
+        else phrase(
+            "{best} takes {ratio:.1f} times as long as {fastest}: {fastest_seconds} s against "
+            "{best_seconds} s ({metric}). What that buys: in {primary} the {difference}.",
+            **words,
+            difference=leader.against(times["fast"]).text,
+        )
     )
     yield text, {**values, "tied": bool(leader.tied)}
 
@@ -193,6 +244,29 @@ def _small_slices(case: _Case) -> Advice:
         yield text, {"slices": [[part.field, part.value, n] for part, n in small]}
 
 
+def _saturated(case: _Case) -> Advice:
+    """The shares in which every retriever is as good as can be."""
+    comparison = case.comparison
+    full = [
+        metric
+        for metric in comparison.metrics
+        if (known := known_metric(metric)) is not None
+        and known.is_share
+        and known.of != "unanswerable"
+        and all((means[metric].value or 0) >= _FULL for means in comparison.overall.means.values())
+    ]
+    if full and len(comparison.retrievers) > 1:
+        text = phrase(
+            "Every retriever that can be compared has nearly the highest value in {metrics}: "
+            "harder questions or a smaller k would tell them apart."
+            if comparison.not_comparable
+            else "Every retriever has nearly the highest value in {metrics}: harder questions or a "
+            "smaller k would tell them apart.",
+            metrics=listed(full),
+        )
+        yield text, {"metrics": full}
+
+
 def _unfound(case: _Case) -> Advice:
     """The queries for which nobody finds anything."""
     metric, hits, known = case.hits
@@ -258,11 +332,13 @@ def _reranking(case: _Case) -> Advice:
 
 
 RULES: Mapping[str, Callable[[_Case], Advice]] = {
+    "equal": _equal,
     "cost": _cost,
     "routing": _routing,
     "no_routing": _no_routing,
     "weak_slice": _weak_slices,
     "small_slices": _small_slices,
+    "saturated": _saturated,
     "unfound": _unfound,
     "combination": _combination,
     "reranking": _reranking,

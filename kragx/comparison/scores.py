@@ -37,6 +37,8 @@ class RetrieverScores:
         first_failure: the first of them in words.
         counts: as of an `Evaluation`.
         dataset: the gold set; None where it was not kept.
+        seconds: (q) how long each answer took, whether or not a metric is made of them; None where
+            that was not kept.
         groups: the fields of the queries to slice by, where these stand beside the values.
     """
 
@@ -54,6 +56,7 @@ class RetrieverScores:
     first_failure: str = ""
     counts: Mapping[str, Any] = field(default_factory=dict, repr=False)
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
+    seconds: Floats | None = field(default=None, repr=False, compare=False)
     groups: Tables | None = field(default=None, repr=False, compare=False)
 
     @classmethod
@@ -74,6 +77,7 @@ class RetrieverScores:
             first_failure=evaluation.counts.get("first_failure", ""),
             counts=evaluation.counts,
             dataset=evaluation.dataset,
+            seconds=evaluation.seconds,
         )
 
     @classmethod
@@ -119,6 +123,15 @@ class RetrieverScores:
     def table(self, metrics: Iterable[str], query_ids: Sequence[str]) -> Floats:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
+        return self._of(query_ids, values)
+
+    def seconds_of(self, query_ids: Sequence[str]) -> Floats:
+        """(len(query_ids)) how long the answers took; NaN where nobody says."""
+        if self.seconds is None or len(self.seconds) != len(self.query_ids):
+            return np.full(len(query_ids), np.nan)
+        return self._of(query_ids, self.seconds)
+
+    def _of(self, query_ids: Sequence[str], values: Floats) -> Floats:
         rows = rows_of(query_ids, self.query_ids)
         return values if rows is None else values[rows]
 

@@ -1,4 +1,4 @@
-"""How long retrievers take: which is slower by more than noise."""
+"""How long retrievers take: which is slower by more than noise, and which find the same."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import numpy as np
 
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.statistics import difference_interval
-from kragx.metrics import METRICS
+from kragx.comparison.statistics import TOLERANCE, difference_interval
+from kragx.comparison.view import FEW
+from kragx.metrics import METRICS, Floats
 
 _RATIO = 1.5
 _LEAST_SECONDS = 0.001
+_MEAN = "seconds_mean"
 _TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == "seconds")
 
 SPEED = tuple(name for name, metric in METRICS.items() if "second" in metric.unit)
@@ -22,28 +24,46 @@ SPEED = tuple(name for name, metric in METRICS.items() if "second" in metric.uni
 
 
 def slower(
-    comparison: Comparison, scores: Sequence[RetrieverScores], slow: str, fast: Sequence[str]
+    comparison: Comparison,
+    scores: Sequence[RetrieverScores],
+    slow: Sequence[str],
+    fast: Sequence[str],
 ) -> dict[str, Any]:
-    """A retriever against the fastest of others, as values of an advice.
+    """The slowest of some against the fastest of others, which are looked at together.
 
     Nothing where that is noise: less than a millisecond, or an interval with 0, corrected for all
     pairs of retrievers, with half of the level where times are tested, too; or where no metric
-    is a time.
+    is a time, unless retrievers are set against themselves (`slow` is `fast`), who differ in
+    nothing else: then it is by the seconds that their answers took.
     """
     metric = next((name for name in _TIMES if name in comparison.metrics), None)
-    if metric is None:
+    if metric is None and slow is not fast:
         return {}
+    tables = {
+        score.name: score.seconds_of(comparison.query_ids)
+        if metric is None
+        else score.table([metric], comparison.query_ids)[:, 0]
+        for score in scores
+        if score.name in (*slow, *fast)
+    }
     means = comparison.overall.means
-    seconds = {name: means[name][metric].value or 0.0 for name in (slow, *fast)}
-    fastest = min(filter(seconds.get, seconds), key=seconds.__getitem__, default=slow)
-    long, short = seconds[slow], seconds[fastest]
+    seconds = {
+        name: value
+        for name, values in tables.items()
+        if (value := _mean(values) if metric is None else means[name][metric].value)
+    }
+    slow, fast = (list(filter(seconds.__contains__, names)) for names in (slow, fast))
+    if not slow or not fast:
+        return {}
+    slowest, fastest = max(slow, key=seconds.__getitem__), min(fast, key=seconds.__getitem__)
+    long, short = seconds[slowest], seconds[fastest]
     if long - short < _LEAST_SECONDS or long / short < _RATIO:
         return {}
-    tables = {score.name: score.table([metric], comparison.query_ids) for score in scores}
+    metric = metric or _MEAN
     settings, n = comparison.statistics, len(comparison.retrievers)
     looked_at = comb(n, 2) * (2 if comparison.n_tests_of_times else 1)
     ends = difference_interval(
-        np.hstack([tables[slow], tables[fastest]]),
+        np.stack([tables[slowest], tables[fastest]], axis=1),
         METRICS[metric].number,
         confidence=1 - settings.alpha / max(1, looked_at),
         seed=settings.seed,
@@ -52,9 +72,51 @@ def slower(
         return {}
     return {
         "metric": metric,
-        "best": slow,
-        "best_seconds": long,
-        "fastest": fastest,
-        "fastest_seconds": short,
+        "slow": slowest,
+        "fast": fastest,
+        "slow_seconds": long,
+        "fast_seconds": short,
         "ratio": long / short,
     }
+
+
+def _mean(seconds: Floats) -> float | None:
+    """The mean of those that are known."""
+    known = seconds[~np.isnan(seconds)]
+    return float(known.mean()) if known.size else None
+
+
+def equal_groups(comparison: Comparison, scores: Sequence[RetrieverScores]) -> list[list[str]]:
+    """The retrievers that find the same, as vector stores do over the same vectors, or by mistake.
+
+    All values of theirs are equal but times, and not the same for every query, as where all is
+    found; nor are there so few that chance makes them equal.
+    """
+    if comparison.overall.n < FEW:
+        return []
+    metrics = [metric for metric in comparison.metrics if metric not in SPEED]
+    groups: list[list[RetrieverScores]] = []
+    for own in scores:
+        group = next((of for of in groups if _find_the_same(of[0], own, comparison, metrics)), None)
+        if group is None:
+            groups.append([own])
+        else:
+            group.append(own)
+    return [[own.name for own in group] for group in groups if len(group) > 1]
+
+
+def _find_the_same(
+    one: RetrieverScores, other: RetrieverScores, comparison: Comparison, metrics: Sequence[str]
+) -> bool:
+    """Whether two retrievers have the same numbers in some metrics, of which one varies."""
+    varies = False
+    for metric in metrics:
+        values, others = (
+            np.append(own.table([metric], comparison.query_ids), np.float64(own.means[metric]))
+            for own in (one, other)
+        )
+        if not np.allclose(values, others, rtol=0, atol=TOLERANCE, equal_nan=True):
+            return False
+        known = values[:-1][~np.isnan(values[:-1])]
+        varies = varies or bool(known.size and np.ptp(known) > TOLERANCE)
+    return varies

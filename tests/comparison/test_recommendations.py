@@ -9,6 +9,7 @@ import pytest
 from kragx import compare
 from kragx.comparison import RetrieverScores, Settings, compare_scores
 from kragx.comparison.verdict import needed_text
+from kragx.comparison.view import FEW
 from tests.thoroughness import some
 
 from .support import evaluation, gold_set
@@ -70,7 +71,7 @@ def test_retrievers_that_find_the_same():
 
 
 def test_retrievers_that_are_equal_in_all_but_times():
-    """They stand in nobody's way: the verdict is about the next one."""
+    """They are named together, and stand in nobody's way: the verdict is about the next one."""
     dataset = gold_set(40)
     ranks = {"memory": 0, "faiss": 0, "ivf": 1, "chroma": 0, "other": 2, "again": 2}
     found = advice(
@@ -85,6 +86,10 @@ def test_retrievers_that_are_equal_in_all_but_times():
             for name, late in ranks.items()
         ]
     )
+    assert found["equal"].values["groups"] == [["memory", "faiss", "chroma"], ["other", "again"]]
+    assert "in all metrics but times: memory, faiss and chroma; other and again." in (
+        found["equal"].text
+    )
     verdict = found["no_winner"]
     assert verdict.values["next"] == "ivf"
     assert (
@@ -92,28 +97,61 @@ def test_retrievers_that_are_equal_in_all_but_times():
     )
 
 
-def test_equal_retrievers_differ_in_time():
-    """That the best takes 290 times as long as its equal is said; half a millisecond is not."""
-    took = {"slow": 0.29, "quick": 0.001}
-
-    def found():
-        return advice(
-            [
-                evaluation(
-                    gold_set(40),
-                    name,
-                    lambda i: 1 + i % 3,
-                    metrics=TIMED,
-                    seconds=lambda i, name=name: took[name] * (1 + i % 5 / 50),
-                )
-                for name in took
-            ]
+@pytest.mark.parametrize("metrics", [TIMED, TIMED[:-1]], ids=["timed", "without a time"])
+@pytest.mark.parametrize("order", [("quick", "slow"), ("slow", "quick")])
+def test_equal_retrievers_differ_in_time(order, metrics):
+    """That one takes 290 times as long is said, whichever comes first, and once; listed or not."""
+    took = {"quick": 0.001, "slow": 0.29}
+    pair = [
+        evaluation(
+            gold_set(40),
+            name,
+            lambda i: 1 + i % 3,
+            metrics=metrics,
+            seconds=lambda i, name=name: took[name] * (1 + i % 5 / 50),
         )
-
-    said = "quick is the fastest: 0.0010 s against 0.3016 s (seconds_mean) of slow, 290.0 times"
-    assert said in found()["cost"].text
+        for name in order
+    ]
+    found = advice(pair)
+    said = "slow takes 290.0 times as long as quick: 0.3016 s against 0.0010 s (seconds_mean)."
+    assert found["equal"].text.endswith(said)
+    assert "cost" not in found
+    # A noise of half a millisecond is no difference.
     took["slow"] = 0.0014
-    assert "cost" not in found()
+    alike = [
+        evaluation(
+            gold_set(40),
+            name,
+            lambda i: 1 + i % 3,
+            metrics=metrics,
+            seconds=lambda i, name=name: took[name],
+        )
+        for name in order
+    ]
+    assert advice(alike)["equal"].values["slower"] == []
+
+
+@pytest.mark.parametrize(
+    ("n", "rank"), [(FEW - 1, lambda i: 1 + i % 3), (40, lambda i: 1), (40, lambda i: None)]
+)
+def test_equal_by_chance(n, rank):
+    """With few queries, or where all or nothing is found, equal values say nothing of settings."""
+    dataset = gold_set(n)
+    assert "equal" not in advice([evaluation(dataset, name, rank) for name in "ab"])
+
+
+@pytest.mark.parametrize("differs", ["mrr@10", "recall@10"])
+def test_equal_in_some_metrics_is_not_equal(differs):
+    """One query in one metric is enough to be different."""
+
+    def late(i):
+        return (4 if differs == "mrr@10" else None) if i == 7 else 1 + i % 3
+
+    pair = [
+        evaluation(gold_set(40), "a", lambda i: 1 + i % 3),
+        evaluation(gold_set(40), "b", late),
+    ]
+    assert "equal" not in advice(pair)
 
 
 def test_the_same_is_not_undecided():
@@ -328,8 +366,8 @@ def test_what_nobody_finds_and_what_another_does():
     assert found["combination"].values["query_ids"] == ["q3"]
 
 
-def test_reranking():
-    """Gold further down is what reranking could raise."""
+def test_reranking_and_saturation():
+    """Gold further down is what reranking could raise; where all have 1 nothing can be told."""
     dataset = gold_set(20)
     metrics = ["recall@10", "recall@1", "hit_rate@10"]
     found = advice(
@@ -337,6 +375,7 @@ def test_reranking():
     )
     assert found["reranking"].values["near_value"] == 0.5
     assert "could raise recall@1 by 0.5000 at most" in found["reranking"].text
+    assert found["saturated"].values["metrics"] == ["recall@10", "hit_rate@10"]
 
 
 def test_budgets_and_options_are_no_depth():

@@ -23,11 +23,14 @@ const ADVICE = {
   one_retriever: (v) => (v.failed?.length ? phrase("advice_only", listed(compared().map(retrieverName))) : phrase(v.earlier ? "advice_one_and_before" : "advice_one_retriever")),
   setting: () => t("advice_setting"),
   over_all: (v) => phrase("advice_over_all", strong(v.best), v.metric),
+  equal: (v) => [phrase("advice_equal", joined(v.groups.map((names) => el("span", {}, listed(names))), "; ")),
+    v.slower.map((own) => [" ", phrase("advice_cost", strong(own.slow), own.ratio.toFixed(1), strong(own.fast), duration(own.slow_seconds), duration(own.fast_seconds), own.metric)])],
   cost: (v) => phrase(v.tied ? "advice_cost_tied" : "advice_cost", strong(v.best), v.ratio.toFixed(1), strong(v.fastest), duration(v.best_seconds), duration(v.fastest_seconds), v.metric, standing().metrics[0]),
   routing: (v) => phrase("advice_routing", sliceOf(v), strong(v.best), v.metric, plain(fieldName(v.field))),
   no_routing: (v) => phrase("advice_no_routing", v.fields.map((path) => plain(fieldName(path))).join(", "), v.metric),
   weak_slice: (v) => phrase("advice_weak_slice", strong(v.retriever), sliceOf(v), v.metric, value_(v.mean), v.n, value_(standing().overall.means[v.retriever]?.[v.metric]?.value)),
   small_slices: (v) => phrase("advice_small_slices", v.slices.map(fewQuestions).join(", "), data.limits.few),
+  saturated: (v) => phrase("advice_saturated", v.metrics.join(", "), whoFailed()),
   unfound: (v) => phrase(compared().length > 1 ? "advice_unfound" : "advice_unfound_one", v.query_ids.length, v.n, v.metric, idLinks(v.query_ids), whoFailed()),
   combination: (v) => phrase("advice_combination", v.metric, strong(v.best), v.query_ids.length, idLinks(v.query_ids)),
   reranking: (v) => phrase("advice_reranking", strong(v.retriever), v.far, value_(v.far_value), v.near, value_(v.near_value), value_(v.far_value - v.near_value)),
@@ -63,7 +66,7 @@ function adviceLine({ kind, supported, text, values }) {
 }
 
 // What helps most comes first; what stands in the verdict already, or says what is not there, last.
-const USEFUL = ["over_all", "weak_slice", "undecided", "routing", "unfound", "combination", "reranking", "cost", "small_slices", "winner", "no_routing", "no_winner", "one_retriever", "setting"];
+const USEFUL = ["over_all", "equal", "weak_slice", "undecided", "routing", "unfound", "combination", "reranking", "cost", "saturated", "small_slices", "winner", "no_routing", "no_winner", "one_retriever", "setting"];
 const UNFOLDED = 2;
 
 /** Whether the head of the verdict says all of it: that the metric chosen decides nothing, and what would. */

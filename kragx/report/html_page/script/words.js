@@ -30,7 +30,6 @@ const WORDS = {
     goldOut: "Not the same in both, and left out wherever this report compares with the earlier results: {0} ({1}: {2}). The same in both, and compared: {3}.",
     goldIn: "Compared with the earlier results all the same, though not the same in both: {0} ({1}: {2}).", goldAll: "No question differs in what metrics read.",
     goldMoved: "Gold has moved to other chunks, with the same text, and is taken as the same: {0}.",
-   
     goldIds: "Gold has the same text under another id, which this matcher compares, and no move (kragx gold move) has recorded it: {0}.",
     goldChanged: "{0} changed", goldLater: "{0} only in the later set", goldEarlier: "{0} only in the earlier set",
     fails: "Where it fails", failsHead: "{0} finds none of the gold passages for {1} of {2} questions.", failsHeadK: "{0} finds none of the gold passages in {3} for {1} of {2} questions.",
@@ -146,6 +145,8 @@ const WORDS = {
     advice_over_all: "Over all questions, those that chose among them, {0} has the best {1}: what else is said here, and the marks of tables, is about that and chooses no setting.",
     advice_cost: "{0} takes {1} times as long as {2}: {3} a question against {4} ({5}).",
     advice_cost_tied: "Of those that cannot be told apart in {6}, {2} is the fastest: {4} a question against {3} of {0} ({1} times less, {5}).",
+    advice_equal: "The same for every question in all metrics but times: {0}. Whichever is used, as much is found; if they were meant to differ, look at their settings.",
+    advice_saturated: "Every retriever{1} has nearly the highest value in {0}: harder questions or a smaller k would tell them apart.",
     advice_routing: "For {0} {1} is better than every other retriever in {2}, unlike over all questions. Consider choosing the retriever by {3}.",
     advice_no_routing: "The data does not support choosing a retriever by {0}: nowhere is another one clearly best in {1}.",
     advice_weak_slice: "{0} is clearly worse for {1}: {2} is {3} on its {4} questions, against {5} over all. Look there first.",
@@ -184,7 +185,6 @@ const WORDS = {
     goldOut: "두 골드셋에서 같지 않은 {0}는 이 보고서에서 이전 결과와 비교할 때 모두 뺐습니다({1}: {2}). 같은 {3}만 비교합니다.",
     goldIn: "두 골드셋에서 같지 않은 {0}가 있지만 이전 결과와 그대로 비교했습니다({1}: {2}).", goldAll: "지표가 읽는 내용이 달라진 질문은 없습니다.",
     goldMoved: "정답이 같은 텍스트 그대로 다른 청크로 옮겨진 {0}는 같은 것으로 봅니다.",
-   
     goldIds: "{0}는 정답의 텍스트가 같지만 id가 다릅니다. 이 매처는 id를 비교하며, 옮겼다는 기록(kragx gold move)이 없습니다.",
     goldChanged: "바뀜 {0}개", goldLater: "새 골드셋에만 {0}개", goldEarlier: "이전 골드셋에만 {0}개",
     fails: "실패한 질문", failsHead: "{0}: 질문 {2}개 중 {1}개에서 정답을 찾지 못합니다.", failsHeadK: "{0}: 질문 {2}개 중 {1}개에서 {3} 안에 정답이 없습니다.",
@@ -300,6 +300,8 @@ const WORDS = {
     advice_over_all: "고르는 데 쓴 질문까지 모두 보면 {0}의 {1} 값이 가장 좋습니다. 그 밖의 설명과 표의 표시는 이 값에 대한 것이며, 설정을 고르는 판정이 아닙니다.",
     advice_cost: "{0} 쪽은 {2}보다 {1}배 오래 걸립니다. 질문당 {3} 대 {4}({5}).",
     advice_cost_tied: "{6} 기준으로 구별되지 않는 검색기 가운데 가장 빠른 것은 {2}입니다. 질문당 {4}가 걸리며, {0} 쪽은 {3}로 {1}배입니다({5}).",
+    advice_equal: "시간을 뺀 모든 지표에서 모든 질문의 값이 같은 검색기: {0}. 어느 것을 써도 찾는 정도는 같습니다. 서로 달라야 하는 검색기라면 설정을 확인하세요.",
+    advice_saturated: "{1}모든 검색기의 값이 거의 최고입니다: {0}. 더 어려운 질문이나 더 작은 k를 써야 구별됩니다.",
     advice_routing: "{0} 질문에서는 전체와 달리 {2} 기준으로 {1} 쪽이 다른 모든 검색기보다 낫습니다. {3}에 따라 검색기를 고르는 것을 고려해 보세요.",
     advice_no_routing: "{0}에 따라 검색기를 고를 근거는 없습니다. 어느 유형에서도 {1} 기준으로 다른 검색기가 확실히 1위는 아닙니다.",
     advice_weak_slice: "{0}: {1} 질문에서 뚜렷하게 약합니다. 이 질문 {4}개의 {2} 평균은 {3}, 전체는 {5}입니다. 여기부터 살펴보세요.",
