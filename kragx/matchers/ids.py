@@ -170,9 +170,9 @@ class IdMatcher(IdsMatcher):
             for query, (of_query, golds_of, positions) in enumerate(sides):
                 missed = _not_found(of_query, golds_of, positions)
                 alike = look_alikes(missed, [*filter(None, of_query)])
+                notes[ALIKE] += bool(alike)
                 if alike:
                     finding.meet()  # it is said by itself
-                    notes[ALIKE] += 1
                     gold_id, doc_id = [*alike.items()][-1]
                     names = {"query": batch.query_ids[query], "gold": gold_id, "id": doc_id}
                     notes.finding(self.settings, ALIKE, Alike).merge(
