@@ -528,7 +528,7 @@ class RunConfig(_Model):
     )
     match: Any = None
     judge: dict[str, Any] | None = Field(
-        default=None, description="the LLM that judges for 'llm' (docs/judging.md)"
+        default=None, description="the LLM that judges for 'llm' (docs/judge.md)"
     )
     matchers: dict[str, Any] | None = Field(default=None, min_length=1)
     facts_match: Any = Field(
