@@ -78,7 +78,8 @@ def page(text: str, source: PurePosixPath, copied: set[str]) -> str:
             label = (ROOT / path).read_text(encoding="utf-8").split("\n", 1)[0].lstrip("# ")
         return f"[{label}]({place(path)}{anchor or ''})"
 
-    text = _FILE.sub(r'\1 title="\2"', _TWIN_LINE.sub("", text, count=1))
+    text = _TWIN_LINE.sub("", text, count=1).replace("\n```sh elsewhere\n", "\n```sh\n")
+    text = _FILE.sub(r'\1 title="\2"', text)
     parts = _CODE.split(text)
     parts[::2] = [_LINK.sub(moved, prose) for prose in parts[::2]]
     return "".join(parts)

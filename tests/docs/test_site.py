@@ -95,6 +95,7 @@ def test_every_command_is_in_the_reference(build):
         ("docs/app.md", "[docs/krag.md](krag.md)", "[From K-RAG to kragx](krag.md)"),
         ("docs/app.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
         ("docs/app.md", "```yaml\n[x](docs/a.md)\n```\n", "```yaml\n[x](docs/a.md)\n```\n"),
+        ("docs/app.md", "\n```sh elsewhere\nx\n```\n", "\n```sh\nx\n```\n"),
         ("CONTRIBUTING.md", "```python a/b.py\nx\n```\n", '```python title="a/b.py"\nx\n```\n'),
     ],
 )
