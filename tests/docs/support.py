@@ -12,11 +12,12 @@ ROOT = Path(__file__).parents[2]
 TWINS = {
     "README.md": "README.ko.md",
     **{
-        f"docs/{path.name.replace('.ko.md', '.md')}": f"docs/{path.name}"
-        for path in sorted((ROOT / "docs").glob("*.ko.md"))
+        korean.replace(".ko.md", ".md"): korean
+        for folder in ("docs", "docs/evidence")
+        for korean in sorted(f"{folder}/{path.name}" for path in (ROOT / folder).glob("*.ko.md"))
     },
 }
-"""Each English document with its Korean one."""
+"""Each English document with its Korean one, those of docs/evidence too."""
 
 _BLOCK = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"\s*(?:#|//|--) .*$", re.MULTILINE)
