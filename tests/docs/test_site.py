@@ -29,7 +29,8 @@ def build():
 
 def test_every_page_stands_in_a_menu(build):
     """The navigation has each English page once, and nothing that is not there."""
-    pages = {build["place"](f"docs/{path.name}") for path in ROOT.glob("docs/*.md")}
+    paths = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/evidence/*.md")]
+    pages = {build["place"](path.relative_to(ROOT).as_posix()) for path in paths}
     made = {f"reference/api/{name}.md" for name in build["API"]} | {"reference/command.md"}
     listed = re.findall(r"[\w/-]+\.md$", MENU, re.MULTILINE)
     assert Counter(listed) == Counter({*pages, *made, "index.md", *build["BESIDE"]})
