@@ -12,6 +12,18 @@ import yaml
 
 import kragx
 from kragx.app.commands.root import app
+from kragx.app.config.models import (
+    CommandConfig,
+    DatasetConfig,
+    HtmlConfig,
+    HttpConfig,
+    RetrieverConfig,
+    RunConfig,
+    StatisticsConfig,
+    TuningConfig,
+)
+from kragx.judging.reading import JUDGE_FIELDS
+from kragx.matchers import METHODS, option_names
 from tests.project import public_api
 
 from .support import ROOT
@@ -30,7 +42,8 @@ def build():
 def test_every_page_stands_in_a_menu(build):
     """The navigation has each English page once, and nothing that is not there."""
     pages = {build["place"](f"docs/{path.name}") for path in ROOT.glob("docs/*.md")}
-    made = {f"reference/api/{name}.md" for name in build["API"]} | {"reference/command.md"}
+    made = {f"reference/api/{name}.md" for name in build["API"]}
+    made |= {"reference/command.md", "reference/config.md"}
     listed = re.findall(r"[\w/-]+\.md$", MENU, re.MULTILINE)
     assert Counter(listed) == Counter({*pages, *made, "index.md", *build["BESIDE"]})
 
@@ -76,6 +89,21 @@ def test_every_command_is_in_the_reference(build):
     assert re.search(r"`--max-failed (<float range>|FLOAT RANGE)`", text)  # as each typer has it
     assert "**Commands**" not in text
     assert app.info.help in text
+
+
+def test_every_key_is_in_the_reference(build):
+    """Each key of a config, matcher and judge stands there with a word on it, and no other."""
+    rows = re.findall(
+        r"^\| `(\w+)`(?: \(required\))? \| (.*?) \| (.*) \|$", build["config_page"](), re.M
+    )
+    named = {*RunConfig.model_fields, *JUDGE_FIELDS}
+    for kind in (DatasetConfig, RetrieverConfig, HttpConfig, CommandConfig, HtmlConfig):
+        named |= {field.alias or name for name, field in kind.model_fields.items()}
+    named |= {*StatisticsConfig.model_fields, *TuningConfig.model_fields}
+    named |= {option for name in METHODS for option in option_names(name)}
+    assert {key for key, _, _ in rows} == named
+    assert [key for key, _, said in rows if not said] == []
+    assert ("confidence", "`0.95`", "of intervals") in rows
 
 
 @pytest.mark.parametrize(
