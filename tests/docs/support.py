@@ -12,13 +12,14 @@ ROOT = Path(__file__).parents[2]
 TWINS = {
     "README.md": "README.ko.md",
     **{
-        f"docs/{path.name.replace('.ko.md', '.md')}": f"docs/{path.name}"
-        for path in sorted((ROOT / "docs").glob("*.ko.md"))
+        korean.replace(".ko.md", ".md"): korean
+        for folder in ("docs", "docs/evidence")
+        for korean in sorted(f"{folder}/{path.name}" for path in (ROOT / folder).glob("*.ko.md"))
     },
 }
-"""Each English document with its Korean one."""
+"""Each English document with its Korean one, those of docs/evidence too."""
 
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"\s*(?:#|//|--) .*$", re.MULTILINE)
 _WORDING = re.compile(r"^(?:language|instruction|grades): .*\n", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -27,9 +28,17 @@ _HEADING = re.compile(r"^(#+) +(.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of code."""
+    """A fenced block of code.
+
+    Attributes:
+        language: what stands behind the fence.
+        name: the file that it is, or ``elsewhere`` for commands that a test cannot run; or empty.
+        text: what stands in it.
+        line: where it begins in its document.
+    """
 
     language: str
+    name: str
     text: str
     line: int
 
@@ -70,8 +79,8 @@ class Document:
     def blocks(self) -> list[Block]:
         """Its blocks of code, in order."""
         return [
-            Block(found[1], found[2], self.text.count("\n", 0, found.start(2)) + 1)
-            for found in _BLOCK.finditer(self.text)
+            Block(match[1], match[2] or "", match[3], self.text.count("\n", 0, match.start(3)) + 1)
+            for match in _BLOCK.finditer(self.text)
         ]
 
     @cached_property
