@@ -116,13 +116,13 @@ def test_every_key_is_in_the_reference(build):
             "[x](index.md) [y](metrics.md)",
         ),
         (
-            "docs/app.md",
-            "# A\n\n[한국어](app.ko.md) · [README](../README.md)\n\nText",
+            "docs/command.md",
+            "# A\n\n[한국어](command.ko.md) · [README](../README.md)\n\nText",
             "# A\n\n\nText",
         ),
-        ("docs/app.md", "[docs/krag.md](krag.md)", "[From K-RAG to kragx](krag.md)"),
-        ("docs/app.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
-        ("docs/app.md", "```yaml\n[x](docs/a.md)\n```\n", "```yaml\n[x](docs/a.md)\n```\n"),
+        ("docs/command.md", "[docs/krag.md](krag.md)", "[From K-RAG to kragx](krag.md)"),
+        ("docs/command.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
+        ("docs/command.md", "```yaml\n[x](docs/a.md)\n```\n", "```yaml\n[x](docs/a.md)\n```\n"),
         ("CONTRIBUTING.md", "```python a/b.py\nx\n```\n", '```python title="a/b.py"\nx\n```\n'),
     ],
 )
