@@ -120,7 +120,7 @@ def test_every_key_is_in_the_reference(build):
             "# A\n\n[한국어](command.ko.md) · [README](../README.md)\n\nText",
             "# A\n\n\nText",
         ),
-        ("docs/command.md", "[docs/krag.md](krag.md)", "[From K-RAG to kragx](krag.md)"),
+        ("docs/command.md", "[docs/krag.md](krag.md)", "[From K-RAG](krag.md)"),
         ("docs/command.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
         ("docs/command.md", "```yaml\n[x](docs/a.md)\n```\n", "```yaml\n[x](docs/a.md)\n```\n"),
         ("CONTRIBUTING.md", "```python a/b.py\nx\n```\n", '```python title="a/b.py"\nx\n```\n'),
