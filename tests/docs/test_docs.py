@@ -111,18 +111,17 @@ def test_every_session_gives_the_numbers_it_shows(document: Document) -> None:
 
 
 def test_the_metrics_page_works_through_examples() -> None:
-    """Each metric has a heading and an example with its value, of ranks or of documents."""
-    pages = [Document("docs/metrics.md"), Document("docs/metrics-documents.md")]
-    blocks = [block for page in pages for block in page.blocks if block.language == "pycon"]
-    shown = "".join(block.text for block in blocks)
-    titles = [title for page in pages for _, title in page.headings]
+    """Each metric has a heading and an example with its value."""
+    page = Document("docs/metrics.md")
+    shown = "".join(block.text for block in page.blocks if block.language == "pycon")
+    titles = [title for _, title in page.headings]
     assert [name for name in METRICS if name not in shown] == []
     assert [name for name in METRICS if not any(name in title for title in titles)] == []
 
 
 def test_the_profile_table_names_every_profile() -> None:
-    """docs/metrics-profiles.md and its Korean twin have a column for each profile."""
-    for name in ("docs/metrics-profiles.md", "docs/metrics-profiles.ko.md"):
+    """docs/metrics.md and its Korean twin have a column for each profile."""
+    for name in ("docs/metrics.md", "docs/metrics.ko.md"):
         row = "| " + " | ".join(f"`{profile}`" for profile in PROFILES) + " |"
         assert row in Document(name).text
 

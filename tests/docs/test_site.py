@@ -93,8 +93,15 @@ def test_every_command_is_in_the_reference(build):
             "# A\n\n\nText",
         ),
         ("docs/app.md", "[docs/krag.md](krag.md)", "[From K-RAG to kragx](krag.md)"),
+        (
+            "docs/evidence/matchers.ko.md",
+            "[x](../../README.ko.md) [y](../matching.ko.md#a) [z](intervals.ko.md)",
+            "[x](../index.md) [y](../matching.md#a) [z](intervals.md)",
+        ),
+        ("docs/krag.md", "[x](evidence/matchers.md)", "[x](evidence/matchers.md)"),
         ("docs/app.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
         ("docs/app.md", "```yaml\n[x](docs/a.md)\n```\n", "```yaml\n[x](docs/a.md)\n```\n"),
+        ("docs/krag.md", "```sh elsewhere\nx\n```\n", "```sh\nx\n```\n"),
         ("CONTRIBUTING.md", "```python a/b.py\nx\n```\n", '```python title="a/b.py"\nx\n```\n'),
     ],
 )
