@@ -526,7 +526,7 @@ class RunConfig(_Model):
     stages: bool = Field(
         default=False,
         description="keep what each step of the retrievers' chains returned, and say which one "
-        "loses the gold (docs/stages.md)",
+        "loses the gold (docs/retriever.md)",
     )
     match: Any = Field(
         default=None,
