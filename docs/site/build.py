@@ -1,10 +1,12 @@
 """Build the documentation site: ``python docs/site/build.py FOLDER``.
 
 The pages are those of ``docs/`` with the files at the top of the project; the reference is made
-from the docstrings of everything public and from the help of the command, so it cannot drift.
+from the docstrings of everything public, from the help of the command and from the schema of its
+config, so it cannot drift.
 """
 
 import argparse
+import json
 import logging
 import posixpath
 import re
@@ -25,6 +27,7 @@ from typer.main import get_command
 import kragx
 import kragx.adapters
 from kragx.app.commands.root import app
+from kragx.app.config.schema import config_schema
 
 SITE = Path(__file__).parent
 ROOT = SITE.parents[1]
@@ -62,6 +65,7 @@ _FILE = re.compile(r"^(```\w+) (\S+)$", re.MULTILINE)
 _ELSEWHERE = re.compile(r"^(```\w+) elsewhere$", re.MULTILINE)
 """What a block says to the tests alone."""
 
+_NAMED = re.compile(r"\bdocs/([\w-]+\.md)\b")
 _CODE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -102,6 +106,79 @@ def command_page() -> str:
     # Lists of subcommands cut their descriptions, and the headings stand beside the page.
     text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n", "", text)
     return text.replace("# `kragx`", "# The command line", 1)
+
+
+def config_page() -> str:
+    """Every key of a config, from its JSON Schema."""
+    schema = config_schema()
+    definitions = schema["$defs"]
+    parts = [
+        "# The config",
+        "Every key of what `kragx run` reads; `kragx schema` prints the same for editors. Relative "
+        "paths start at the config's folder, and `${NAME}` is a variable of the environment.",
+        keys(schema),
+    ]
+    for name, definition in (
+        ("dataset", "DatasetConfig"),
+        ("retrievers.NAME", "RetrieverConfig"),
+        ("retrievers.NAME.http", "HttpConfig"),
+        ("retrievers.NAME.command", "CommandConfig"),
+        ("retrievers.NAME.callbacks", "CallbackConfig"),
+    ):
+        parts += [
+            f"## `{name}`",
+            definitions[definition]["description"],
+            keys(definitions[definition]),
+        ]
+    parts += [
+        "## `match`",
+        "A method's name, or a mapping with `method` and its options; in a `grid` among them each "
+        "option has a list of values. `any`, `all` and `cascade` take lists of such, and in a "
+        "cascade `accept` and `reject` are the scores that decide at once. The same holds for each "
+        "of `matchers`, and for `facts_match` and `relevance_match`.",
+    ]
+    tables: dict[str, list[str]] = {}
+    for method in definitions["match"]["anyOf"]:
+        name = method.get("properties", {}).get("method", {}).get("const")
+        if name is not None:
+            tables.setdefault(keys(method), []).append(name)
+    for table, names in tables.items():
+        parts += ["### " + ", ".join(f"`{name}`" for name in names), table]
+    parts += ["## `judge`", keys(schema["properties"]["judge"]["anyOf"][0])]
+    for name in ("statistics", "tuning", "html"):
+        parts += [f"## `{name}`", keys(definitions[f"{name.capitalize()}Config"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def keys(schema: Mapping[str, Any]) -> str:
+    """A table of the properties that an object of a schema has."""
+    rows = ["| Key | Default | |", "|---|---|---|"]
+    for name, own in schema["properties"].items():
+        if "const" not in own:  # the method that has these options
+            said = [f"`{choices}`" for choices in [" | ".join(_choices(own))] if choices]
+            said += [linked(own["description"])] if "description" in own else []
+            value = own.get("default")
+            default = "" if value is None else f"`{json.dumps(value)}`"
+            required = " (required)" if name in schema.get("required", ()) else ""
+            cells = [f"`{name}`{required}", default, "; ".join(said)]
+            rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(rows)
+
+
+def _choices(schema: Mapping[str, Any]) -> list[str]:
+    """The values that a property is one of."""
+    kinds = [schema, *schema.get("anyOf", ())]
+    return [str(value) for kind in kinds for value in kind.get("enum", ())]
+
+
+def linked(text: str) -> str:
+    """A text with a link for each page that it names."""
+
+    def link(named: re.Match[str]) -> str:
+        title = (ROOT / named[0]).read_text(encoding="utf-8").split("\n", 1)[0].lstrip("# ")
+        return f"[{title}](../{named[1]})"
+
+    return _NAMED.sub(link, text)
 
 
 def api_page(title: str, rooms: tuple[str, ...], modules: tuple[str, ...]) -> str:
@@ -154,6 +231,7 @@ def assemble(folder: Path, language: str) -> None:
             further = page(text, PurePosixPath(path), set()) if path.endswith(".md") else text
             write(folder / place(path), further)
     write(folder / "reference/command.md", head("reference") + command_page())
+    write(folder / "reference/config.md", head("reference") + config_page())
     for name, (title, rooms, modules) in API.items():
         text = head("reference") + api_page(title, rooms, modules)
         write(folder / f"reference/api/{name}.md", text)

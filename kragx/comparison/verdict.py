@@ -145,7 +145,7 @@ def _nothing_found(comparison: Comparison) -> Recommendation:
     if not seen:
         text = phrase(
             "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
-            "gold and the matcher first.",
+            "gold and the matcher first; kragx explain shows how near each document came.",
             metric=metric,
             every=every(comparison),
         )

@@ -3,7 +3,7 @@
 A notebook moves over by changing its import. With ``profile="kragx"`` (the default) the numbers are
 kragx's own, with two deviations that keep K-RAG's meaning of the words: precision and F1 divide by
 what was retrieved (``over=retrieved``), and a hit needs all gold (``need=all``; PARTIAL: any).
-With ``profile="krag"`` they are K-RAG 0.0.32's to the last digit. docs/krag-differences.md
+With ``profile="krag"`` they are K-RAG 0.0.32's to the last digit. docs/krag.md
 lists every difference.
 """
 

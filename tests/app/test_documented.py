@@ -1,4 +1,4 @@
-"""docs/app.md names every command, every key of a config, every exit code."""
+"""docs/command.md names every command, every key of a config, every exit code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kragx.app.commands.root import app
 from kragx.app.config import RunConfig
 from tests.docs.support import Document
 
-PAGES = [Document("docs/app.md"), Document("docs/app.ko.md")]
+PAGES = [Document("docs/command.md"), Document("docs/command.ko.md")]
 
 
 def commands(group, *names):

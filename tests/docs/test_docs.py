@@ -41,9 +41,6 @@ def _marks_of(document: Document) -> list[pytest.MarkDecorator]:
     return [pytest.mark.integration] if document.name in TWINS.values() else []
 
 
-FOLLOWING_ON = ("docs/retrievers.md", "docs/retrievers.ko.md")
-"""Pages whose blocks follow on from their first one, and have tests of their own."""
-
 SCRIPTS = [
     pytest.param(
         block.text,
@@ -52,7 +49,7 @@ SCRIPTS = [
     )
     for document in DOCUMENTS
     for block in document.blocks
-    if block.language == "python" and not block.name and document.name not in FOLLOWING_ON
+    if block.language == "python" and not block.name
 ]
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=names)
 each_pair = pytest.mark.parametrize(("english", "korean"), PAIRS, ids=list(TWINS))
@@ -148,6 +145,30 @@ def test_every_page_is_there_in_korean() -> None:
     found = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/evidence/*.md")]
     pages = {path.relative_to(ROOT).as_posix() for path in found}
     assert pages - {*TWINS, *TWINS.values()} == {"docs/architecture.md"}
+
+
+BESIDE = {"docs/install.md", "docs/peers.md"}
+LONG = {"docs/metrics.md"}
+"""With an example worked by hand for each metric."""
+
+
+def words(text: str) -> int:
+    """How many words a text has, as `wc -w` counts them."""
+    return len(text.split())
+
+
+def test_what_there_is_can_be_read() -> None:
+    """The README's road has at most 700 words; 18 pages for users have 32,000, none of them more
+    than 2,500; the evidence has 12,000.
+    """
+    assert words(Document("README.md").text.split("\n## Where to go on\n")[0]) <= 700
+    pages = {name: words(Document(name).text) for name in TWINS if name not in BESIDE}
+    evidence = {name: pages.pop(name) for name in [*pages] if "/evidence/" in name}
+    del pages["README.md"]
+    assert len(pages) == 18
+    assert sum(pages.values()) <= 32_000
+    assert [name for name, n in pages.items() if n > 2_500 and name not in LONG] == []
+    assert sum(evidence.values()) <= 12_000
 
 
 @each_pair

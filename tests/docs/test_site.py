@@ -12,6 +12,18 @@ import yaml
 
 import kragx
 from kragx.app.commands.root import app
+from kragx.app.config.models import (
+    CommandConfig,
+    DatasetConfig,
+    HtmlConfig,
+    HttpConfig,
+    RetrieverConfig,
+    RunConfig,
+    StatisticsConfig,
+    TuningConfig,
+)
+from kragx.judging.reading import JUDGE_FIELDS
+from kragx.matchers import METHODS, option_names
 from tests.project import public_api
 
 from .support import ROOT
@@ -29,8 +41,10 @@ def build():
 
 def test_every_page_stands_in_a_menu(build):
     """The navigation has each English page once, and nothing that is not there."""
-    pages = {build["place"](f"docs/{path.name}") for path in ROOT.glob("docs/*.md")}
-    made = {f"reference/api/{name}.md" for name in build["API"]} | {"reference/command.md"}
+    paths = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/evidence/*.md")]
+    pages = {build["place"](path.relative_to(ROOT).as_posix()) for path in paths}
+    made = {f"reference/api/{name}.md" for name in build["API"]}
+    made |= {"reference/command.md", "reference/config.md"}
     listed = re.findall(r"[\w/-]+\.md$", MENU, re.MULTILINE)
     assert Counter(listed) == Counter({*pages, *made, "index.md", *build["BESIDE"]})
 
@@ -78,6 +92,21 @@ def test_every_command_is_in_the_reference(build):
     assert app.info.help in text
 
 
+def test_every_key_is_in_the_reference(build):
+    """Each key of a config, matcher and judge stands there with a word on it, and no other."""
+    rows = re.findall(
+        r"^\| `(\w+)`(?: \(required\))? \| (.*?) \| (.*) \|$", build["config_page"](), re.M
+    )
+    named = {*RunConfig.model_fields, *JUDGE_FIELDS}
+    for kind in (DatasetConfig, RetrieverConfig, HttpConfig, CommandConfig, HtmlConfig):
+        named |= {field.alias or name for name, field in kind.model_fields.items()}
+    named |= {*StatisticsConfig.model_fields, *TuningConfig.model_fields}
+    named |= {option for name in METHODS for option in option_names(name)}
+    assert {key for key, _, _ in rows} == named
+    assert [key for key, _, said in rows if not said] == []
+    assert ("confidence", "`0.95`", "of intervals") in rows
+
+
 @pytest.mark.parametrize(
     ("source", "text", "shown"),
     [
@@ -88,19 +117,19 @@ def test_every_command_is_in_the_reference(build):
             "[x](index.md) [y](metrics.md)",
         ),
         (
-            "docs/app.md",
-            "# A\n\n[한국어](app.ko.md) · [README](../README.md)\n\nText",
+            "docs/command.md",
+            "# A\n\n[한국어](command.ko.md) · [README](../README.md)\n\nText",
             "# A\n\n\nText",
         ),
-        ("docs/app.md", "[docs/krag.md](krag.md)", "[From K-RAG to kragx](krag.md)"),
+        ("docs/command.md", "[docs/krag.md](krag.md)", "[From K-RAG to kragx](krag.md)"),
         (
             "docs/evidence/matchers.ko.md",
             "[x](../../README.ko.md) [y](../matching.ko.md#a) [z](intervals.ko.md)",
             "[x](../index.md) [y](../matching.md#a) [z](intervals.md)",
         ),
         ("docs/krag.md", "[x](evidence/matchers.md)", "[x](evidence/matchers.md)"),
-        ("docs/app.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
-        ("docs/app.md", "```yaml\n[x](docs/a.md)\n```\n", "```yaml\n[x](docs/a.md)\n```\n"),
+        ("docs/command.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
+        ("docs/command.md", "```yaml\n[x](docs/a.md)\n```\n", "```yaml\n[x](docs/a.md)\n```\n"),
         ("docs/krag.md", "```sh elsewhere\nx\n```\n", "```sh\nx\n```\n"),
         ("CONTRIBUTING.md", "```python a/b.py\nx\n```\n", '```python title="a/b.py"\nx\n```\n'),
     ],

@@ -519,31 +519,49 @@ _WHO = {"workers", "engine"}
 class RunConfig(_Model):
     """Everything that `kragx run` does. Relative paths start at the config file's folder."""
 
-    dataset: Dataset
-    retrievers: dict[Annotated[str, BeforeValidator(str)], Retriever] = Field(min_length=1)
+    dataset: Dataset = Field(description="the gold set: a path, or a mapping")
+    retrievers: dict[Annotated[str, BeforeValidator(str)], Retriever] = Field(
+        min_length=1, description="what is compared, by name"
+    )
     stages: bool = Field(
         default=False,
         description="keep what each step of the retrievers' chains returned, and say which one "
-        "loses the gold (docs/stages.md)",
+        "loses the gold (docs/retriever.md)",
     )
-    match: Any = None
+    match: Any = Field(
+        default=None,
+        description="whether a document holds a gold passage: a method's name, a mapping with "
+        "method, an import path, or any, all or cascade of several; default: the profile's",
+    )
     judge: dict[str, Any] | None = Field(
         default=None, description="the LLM that judges for 'llm' (docs/judge.md)"
     )
-    matchers: dict[str, Any] | None = Field(default=None, min_length=1)
+    matchers: dict[str, Any] | None = Field(
+        default=None, min_length=1, description="several by name side by side, instead of match"
+    )
     facts_match: Any = Field(
         default=None, description="how context_completeness matches facts; default: as gold"
     )
     relevance_match: Any = Field(
         default=None, description="the judge of precision_judged; default: match's, else llm"
     )
-    metrics: Names = None
+    metrics: Names = Field(
+        default=None,
+        description="such as ndcg@10 ('kragx metrics' lists them); the first decides the verdict; "
+        "default: the profile's",
+    )
     budget_tokenizer: Any = Field(
         default=None, description="what a token of a budget (ndcg@500tokens) is; default: unicode"
     )
-    profile: str | None = None
-    no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
-    output: LocalPath | None = Field(default=None, description="the folder for JSON and CSV")
+    profile: str | None = Field(
+        default=None, description="whose definitions: kragx, trec, krag, science-qa; default: kragx"
+    )
+    no_gold: Literal["skip", "zero", "error", "abstain"] | None = Field(
+        default=None, description="what becomes of questions without gold; default: the profile's"
+    )
+    output: LocalPath | None = Field(
+        default=None, description="the result folder; without it nothing is written"
+    )
     html: bool | HtmlConfig = Field(
         default=True, description="write report.html beside them; false leaves it out"
     )

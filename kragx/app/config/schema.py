@@ -1,13 +1,29 @@
 """The config file as JSON Schema, for editors."""
 
+import inspect
+import re
+from dataclasses import fields
 from typing import Any
 
 from kragx.app.config import RunConfig
 from kragx.data.validation import SLICES
+from kragx.judging import Judge, OpenAIClient, Panel
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.matchers import METHODS, option_names
 from kragx.matchers.combine import KINDS
+from kragx.matchers.registry import method_class
 from kragx.tuning import GRID
+
+_JUDGE = {
+    name: {"description": said}
+    for name, said in {
+        "client": "import path of a client or a LangChain chat model, instead of model",
+        "args": "of client; ${NAME} in them is an environment variable",
+        "panel": "several judges whose votes decide together: models, clients or mappings",
+        "repeats": "how often one judge is asked each question, as a panel of itself",
+    }.items()
+}
+"""What no class has as an attribute of its own."""
 
 
 def config_schema() -> dict[str, Any]:
@@ -25,12 +41,32 @@ def config_schema() -> dict[str, Any]:
     properties["match"]["anyOf"] = [with_grid, {"type": "null"}]
     properties["matchers"]["anyOf"][0]["additionalProperties"] = with_grid
     judge = properties["judge"]["anyOf"][0]
-    judge |= {"properties": {name: {} for name in JUDGE_FIELDS}, "additionalProperties": False}
+    options = _options(Panel, OpenAIClient, Judge) | _JUDGE
+    properties_of_judge = {name: options.get(name, {}) for name in JUDGE_FIELDS}
+    judge |= {"properties": properties_of_judge, "additionalProperties": False}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
         "title": "kragx run",
     }
+
+
+def _options(*kinds: type) -> dict[str, dict[str, Any]]:
+    """What the docstrings of dataclasses say of each attribute, with its default if it is plain."""
+    options: dict[str, dict[str, Any]] = {}
+    for own in (base for kind in kinds for base in reversed(kind.__mro__)):
+        text = inspect.cleandoc(own.__doc__ or "")  # without docstrings (python -OO): nothing
+        part = _ATTRIBUTES.search(text)
+        for name, words in _ATTRIBUTE.findall("" if part is None else part[1]):
+            options[name] = {"description": re.sub(r"\s+", " ", words.replace("``", "`"))}
+    for field in (field for kind in kinds for field in fields(kind)):
+        if isinstance(field.default, (str, int, float)):
+            options.setdefault(field.name, {})["default"] = field.default
+    return options
+
+
+_ATTRIBUTES = re.compile(r"^Attributes:\n((?:    .*\n?|\n)*)", re.MULTILINE)
+_ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
 
 
 def _matchers() -> dict[str, Any]:
@@ -53,11 +89,12 @@ def _matchers() -> dict[str, Any]:
                 of(
                     {
                         "method": {"const": name},
-                        **{option: {} for option in option_names(name)},
+                        **{option: known.get(option, {}) for option in option_names(name)},
                         **more,
                     }
                 )
                 for name in METHODS
+                for known in [_options(method_class(name))]
             ),
             of({"method": own, "args": {"type": "object"}, **more}),
         ]
