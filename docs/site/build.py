@@ -55,7 +55,7 @@ API = {
 """Each page of the reference: its title, the rooms whose names `kragx` itself has, and modules that
 are named as such: doors, and rooms for a matcher, metric or judge client of one's own."""
 
-WEIGHTS = {"judging.md": 2.0, "matching.md": 2.0, "moving.md": 1.5}
+WEIGHTS = {"judge.md": 2.0, "matching.md": 2.0, "chunking.md": 1.5}
 """What a search lists before other pages that have the word as often. Whoever looks for a word
 wants its guide before the reference, and both before the changelog."""
 
