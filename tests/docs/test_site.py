@@ -121,7 +121,7 @@ def test_every_key_is_in_the_reference(build):
             "# A\n\n[한국어](command.ko.md) · [README](../README.md)\n\nText",
             "# A\n\n\nText",
         ),
-        ("docs/command.md", "[docs/krag.md](krag.md)", "[From K-RAG to kragx](krag.md)"),
+        ("docs/command.md", "[docs/krag.md](krag.md)", "[From K-RAG](krag.md)"),
         (
             "docs/evidence/matchers.ko.md",
             "[x](../../README.ko.md) [y](../matching.ko.md#a) [z](intervals.ko.md)",
