@@ -61,6 +61,8 @@ wants its guide before the reference, and both before the changelog."""
 
 _TWIN_LINE = re.compile(r"^\[(?:한국어|English)\]\([^)]*\).*\n(?:\[.*\n)*", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+_ELSEWHERE = re.compile(r"^(```\w+) elsewhere$", re.MULTILINE)
+"""Of commands that no test runs, which a reader need not know."""
 _FILE = re.compile(r"^(```\w+) (\S+)$", re.MULTILINE)
 _NAMED = re.compile(r"\bdocs/([\w-]+\.md)\b")
 _CODE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -82,7 +84,8 @@ def page(text: str, source: PurePosixPath, copied: set[str]) -> str:
             label = (ROOT / path).read_text(encoding="utf-8").split("\n", 1)[0].lstrip("# ")
         return f"[{label}]({place(path)}{anchor or ''})"
 
-    text = _FILE.sub(r'\1 title="\2"', _TWIN_LINE.sub("", text, count=1))
+    text = _ELSEWHERE.sub(r"\1", _TWIN_LINE.sub("", text, count=1))
+    text = _FILE.sub(r'\1 title="\2"', text)
     parts = _CODE.split(text)
     parts[::2] = [_LINK.sub(moved, prose) for prose in parts[::2]]
     return "".join(parts)

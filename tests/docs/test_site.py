@@ -123,6 +123,7 @@ def test_every_key_is_in_the_reference(build):
         ("docs/command.md", "[docs/krag.md](krag.md)", "[From K-RAG](krag.md)"),
         ("docs/command.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
         ("docs/command.md", "```yaml\n[x](docs/a.md)\n```\n", "```yaml\n[x](docs/a.md)\n```\n"),
+        ("docs/krag.md", "```sh elsewhere\nx\n```\n", "```sh\nx\n```\n"),
         ("CONTRIBUTING.md", "```python a/b.py\nx\n```\n", '```python title="a/b.py"\nx\n```\n'),
     ],
 )
