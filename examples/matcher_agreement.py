@@ -3,7 +3,7 @@
     python examples/matcher_agreement.py RESULTS.jsonl TRUTH.jsonl [--match overlap] ...
     python examples/matcher_agreement.py --card
 
-The second command prints the card of docs/matchers-evidence.md anew: texts in eight languages that
+The second command prints the card of docs/evidence/matchers.md anew: texts in eight languages that
 `examples/evidence` makes, with the truth known from where each gold text was put.
 
 TRUTH.jsonl has a line for each query of RESULTS.jsonl, in one of two forms:

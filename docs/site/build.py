@@ -55,15 +55,16 @@ API = {
 """Each page of the reference: its title, the rooms whose names `kragx` itself has, and modules that
 are named as such: doors, and rooms for a matcher, metric or judge client of one's own."""
 
-WEIGHTS = {"judging.md": 2.0, "matchers.md": 2.0, "moving.md": 1.5}
+WEIGHTS = {"judging.md": 2.0, "matching.md": 2.0, "moving.md": 1.5}
 """What a search lists before other pages that have the word as often. Whoever looks for a word
 wants its guide before the reference, and both before the changelog."""
 
 _TWIN_LINE = re.compile(r"^\[(?:한국어|English)\]\([^)]*\).*\n(?:\[.*\n)*", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
-_ELSEWHERE = re.compile(r"^(```\w+) elsewhere$", re.MULTILINE)
-"""Of commands that no test runs, which a reader need not know."""
 _FILE = re.compile(r"^(```\w+) (\S+)$", re.MULTILINE)
+_ELSEWHERE = re.compile(r"^(```\w+) elsewhere$", re.MULTILINE)
+"""What a block says to the tests alone."""
+
 _NAMED = re.compile(r"\bdocs/([\w-]+\.md)\b")
 _CODE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
@@ -82,7 +83,8 @@ def page(text: str, source: PurePosixPath, copied: set[str]) -> str:
         copied.add(path)
         if label.endswith(".md"):  # a file's name says more in a repository than on a site
             label = (ROOT / path).read_text(encoding="utf-8").split("\n", 1)[0].lstrip("# ")
-        return f"[{label}]({place(path)}{anchor or ''})"
+        there = posixpath.relpath(place(path), posixpath.dirname(place(str(source))) or ".")
+        return f"[{label}]({there}{anchor or ''})"
 
     text = _ELSEWHERE.sub(r"\1", _TWIN_LINE.sub("", text, count=1))
     text = _FILE.sub(r'\1 title="\2"', text)
@@ -212,7 +214,8 @@ def assemble(folder: Path, language: str) -> None:
     english = [
         "README.md",
         *BESIDE,
-        *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
+        *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")),
+        *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/evidence").glob("*.md")),
     ]
     linked: set[str] = set()
     for name in english:
@@ -238,7 +241,8 @@ def head(name: str) -> str:
     """What stands above a page for the program that builds the site."""
     if name == "README.md":
         return "---\nhide: [navigation]\n---\n"
-    low = 0.3 if name in {*BESIDE, "docs/architecture.md"} else 0.5 if name == "reference" else 1.0
+    is_looked_up = name == "reference" or name.startswith("docs/evidence/")
+    low = 0.3 if name in {*BESIDE, "docs/architecture.md"} else 0.5 if is_looked_up else 1.0
     weight = WEIGHTS.get(place(name), low)
     return f"---\nsearch: {{boost: {weight}}}\n---\n"
 

@@ -1,4 +1,4 @@
-"""Texts with a known truth, for the card of evidence in docs/matchers-evidence.md.
+"""Texts with a known truth, for the card of evidence in docs/evidence/matchers.md.
 
 Each module makes the cases of one kind: `cases()` yields them, always the same ones. One more kind
 is one more module here. Words and patterns stand in `languages/`; the words between them are coined

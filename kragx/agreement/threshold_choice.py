@@ -301,7 +301,7 @@ class Chooser:
 
         Resamples of the queries know how far an agreement varies with the queries that it is of,
         not with those that the choice was made on. Of k folds the latter are k - 1 times as many,
-        which adds the (k - 1)th part to the variance (docs/evaluation.md has what was measured).
+        which adds the (k - 1)th part to the variance (measured in docs/evidence/intervals.md).
 
         Source: C. Nadeau, Y. Bengio, Inference for the generalization error, Machine Learning
         52, 2003: the ratio of test to training set as what their correlation adds.

@@ -8,12 +8,13 @@ from typing import Any
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.changes import gold_lines, unchanged
 from kragx.comparison.failures import marked
-from kragx.comparison.view import FEW, STANDING
+from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.stage_losses import StageLosses
+from kragx.evaluation.wording import routine_remarks
 from kragx.judging.budget import Plan
 from kragx.metrics import parse
-from kragx.printing import Line, Part, Table, joined, number, phrase, visible, warning
+from kragx.printing import Line, Part, Table, joined, phrase, visible, warning
 from kragx.tuning import SHOWN, MatcherSettings, Tuning
 
 METRICS = 8
@@ -23,7 +24,10 @@ SIDE_BY_SIDE = 4
 """So many retrievers stand side by side with their intervals; more stand below one another."""
 
 LINES = 4
-"""How many lines of each kind the screen shows: gates, remarks, advice, slices."""
+"""How many lines of each kind the screen shows: gates, changes, remarks."""
+
+ADVICE = 3
+"""How many lines of advice."""
 
 
 def screen(
@@ -83,13 +87,12 @@ def screen(
     yield from (part for part in gates_parts(gates) if isinstance(part, Line))
     broken = [result.text for result in failed(gates)]
     supported = [line.text for line in advice if line.supported]
-    slices = [_slices(comparison, field) for field in comparison.fields_told[:LINES]]
     yield from _items(_first(broken))
     yield from gold_lines(changes)
     yield from unchanged(changes)
     changed = [change for change in changes if not change.is_none]
     yield from map(Line, _first([*map(_change, changed)]))
-    yield from _items([*_first(supported), *slices])
+    yield from _items(_first(supported, ADVICE))
     of_first = [loss for loss in losses if loss.match == group[0].match_name]
     yield from map(
         Line,
@@ -112,15 +115,23 @@ def _elsewhere(tuning: Tuning) -> Iterator[Line]:
 def dataset_line(evaluation: Evaluation) -> Line:
     """Which gold set was used: name, version and the beginning of its hash."""
     settings, counts = evaluation.settings["dataset"], evaluation.counts
+    n_unanswerable = counts.get("unanswerable", {}).get("n_queries", 0)
+    scored = phrase(
+        "{n} of {of} queries scored, {n_unanswerable} unanswerable"
+        if n_unanswerable
+        else "{n} of {of} queries scored",
+        n=counts["n_scored"],
+        of=counts["n_queries"],
+        n_unanswerable=n_unanswerable,
+    )
     return Line(
         phrase(
-            "dataset: {name}, {n} of {of} queries scored, sha256 {hash}"
+            "dataset: {name}, {scored}, sha256 {hash}"
             if settings["version"] is None
-            else "dataset: {name} version {version}, {n} of {of} queries scored, sha256 {hash}",
+            else "dataset: {name} version {version}, {scored}, sha256 {hash}",
             name=settings["name"],
             version=settings["version"],
-            n=counts["n_scored"],
-            of=counts["n_queries"],
+            scored=scored,
             hash=settings["hash"][:12],
         )
     )
@@ -137,18 +148,23 @@ def by_matcher(evaluations: Iterable[Evaluation]) -> list[list[Evaluation]]:
     ]
 
 
-def _first(lines: Sequence[str]) -> list[str]:
+def _first(lines: Sequence[str], most: int = LINES) -> list[str]:
     """The first lines, and how many more there are."""
-    n_more = len(lines) - LINES
-    return [*lines[:LINES], *([phrase("and {n} more: --full", n=n_more)] if n_more > 0 else [])]
+    n_more = len(lines) - most
+    return [*lines[:most], *([phrase("and {n} more: --full", n=n_more)] if n_more > 0 else [])]
 
 
 def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
-    """What was left out, each remark once, with the retrievers that it is about."""
+    """What was left out, each remark once, with the retrievers that it is about.
+
+    But for what asks for nothing: that stands in the report.
+    """
     names: dict[str, dict[str, None]] = {}
     for evaluation in evaluations:
+        routine = {*routine_remarks(evaluation.counts, evaluation.profile)}
         for remark in evaluation.further_remarks:
-            names.setdefault(remark, {})[evaluation.name] = None
+            if remark not in routine:
+                names.setdefault(remark, {})[evaluation.name] = None
     return [
         phrase("{names}: {remark}", names=", ".join(retrievers), remark=remark)
         for remark, retrievers in names.items()
@@ -214,37 +230,6 @@ def _change(change: Change) -> str:
         difference=first.sentence,
         n_better=change.n_better,
         n_worse=change.n_worse,
-    )
-
-
-def _slices(comparison: Comparison, field: str) -> str:
-    """How the leading retriever does in each slice by a field, the worst first."""
-    metric, name = comparison.primary, comparison.best
-    sign = -1 if comparison.better[metric] == "lower" else 1
-    slices = [
-        (sign * own.value, f"{visible(part.label)} {number(own.value)} (n = {own.n})")
-        for part in comparison.large(field)
-        if (own := part.means[name][metric]).value is not None
-    ]
-    shown = [text for _, text in sorted(slices)[:LINES]]
-    if len(slices) > LINES:
-        shown.append(phrase("{n} more", n=len(slices) - LINES))
-    if small := sum(0 < part.means[name][metric].n < FEW for part in comparison.by(field)):
-        shown.append(
-            phrase(
-                "1 slice of fewer than {few} queries"
-                if small == 1
-                else "{n} slices of fewer than {few} queries",
-                n=small,
-                few=FEW,
-            )
-        )
-    return phrase(
-        "{metric} of {name} by {field}: {slices}",
-        metric=metric,
-        name=name,
-        field=field,
-        slices=joined(", ", shown),
     )
 
 

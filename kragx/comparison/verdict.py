@@ -86,7 +86,7 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
         **_values_of(rival, "difference_"),
     }
     if not leader.decided:
-        text = _undecided(leader, rival, best.text)
+        text = joined(" ", [_undecided(leader, rival, best.text), *_beaten(leader)])
         if leader.tested:
             needed, many_more = needed_queries(comparison, rival)
             text = joined(" ", [text, needed_text(needed, rival.n, many_more=many_more)])
@@ -114,6 +114,20 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
     return Recommendation("winner", text, True, values)
 
 
+def _beaten(leader: Leader) -> Iterator[str]:
+    """Whom the best is better than for certain, though it ties with others."""
+    beaten = [difference for difference in leader.differences if difference.decided]
+    if leader.tested and beaten:
+        yield phrase(
+            "{best} is better than {names}: the {difference}."
+            if len(beaten) == 1
+            else "{best} is better than {names}.",
+            best=leader.best,
+            names=listed([difference.against for difference in beaten]),
+            difference=beaten[0].text,
+        )
+
+
 def _values_of(difference: Difference, prefix: str = "") -> dict[str, float | None]:
     return {
         "difference": difference.value,
@@ -131,7 +145,7 @@ def _nothing_found(comparison: Comparison) -> Recommendation:
     if not seen:
         text = phrase(
             "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
-            "gold and the matcher first.",
+            "gold and the matcher first; kragx explain shows how near each document came.",
             metric=metric,
             every=every(comparison),
         )

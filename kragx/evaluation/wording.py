@@ -96,6 +96,29 @@ def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
     )
 
 
+def routine_remarks(counts: Mapping[str, Any], profile: Profile) -> Iterator[str]:
+    """What is as a rule in order, and asks for nothing: empty lists, questions without answer.
+
+    Args:
+        counts: of an evaluation.
+        profile: what its numbers mean.
+    """
+    unanswerable = counts.get("unanswerable", {})
+    yield from _unanswerable(unanswerable, profile)
+    # Where nothing answers, an empty list is right.
+    n_empty = counts["n_empty"] - unanswerable.get("n_empty", 0)
+    empty, short = (
+        phrase("queries answered with an empty list"),
+        phrase("questions with short gold"),
+    )
+    for noun, n, treatment in (
+        (empty, n_empty, phrase("nothing was found")),
+        (short, counts.get(SHORT_GOLD), phrase("looked for as a phrase")),
+    ):
+        if n:
+            yield phrase("{noun}: {n} ({treatment})", noun=noun, n=n, treatment=treatment)
+
+
 def further_remarks(
     counts: Mapping[str, Any],
     settings: Mapping[str, Any],
@@ -110,16 +133,13 @@ def further_remarks(
         profile: what its numbers mean, with the rule for queries without gold.
         vote_bounds: of each mean, by several judges' votes.
     """
-    unanswerable = counts.get("unanswerable", {})
-    yield from _unanswerable(unanswerable, profile)
-    # Of these it is said already, and an empty list is right.
-    n_no_gold = counts["n_no_gold"] - unanswerable.get("n_queries", 0)
-    n_empty = counts["n_empty"] - unanswerable.get("n_empty", 0)
+    yield from routine_remarks(counts, profile)
     left_out, no_match = phrase("left out"), phrase("no match")
+    # Of unanswerable ones it is said already.
+    n_no_gold = counts["n_no_gold"] - counts.get("unanswerable", {}).get("n_queries", 0)
     for n, noun, treatment in (
         (n_no_gold, phrase("queries without gold"), _NO_GOLD[profile.no_gold]),
         ("n_missing", phrase("queries missing in the run"), _MISSING[profile.missing]),
-        (n_empty, phrase("queries answered with an empty list"), phrase("nothing was found")),
         ("n_extra", phrase("queries of the run that the gold set lacks"), left_out),
         (
             "n_duplicates",
@@ -137,7 +157,6 @@ def further_remarks(
             phrase("questions with gold that can match nothing"),
             phrase("it counts as not found"),
         ),
-        (SHORT_GOLD, phrase("questions with short gold"), phrase("looked for as a phrase")),
         (
             ALIKE,
             phrase("questions with ids that differ only by white space or Unicode form"),

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import zip_longest
 
 # Letters of which two words agree, of all of both: measured on texts of which 3 and 10 % of the
-# letters were misread, in English and Korean (docs/matchers-texts.md).
+# letters were misread, in English and Korean (docs/evidence/matchers.md).
 RESPELT_IN_GOLD, RESPELT, RESPELT_TOGETHER = 0.8, 0.5, 0.75
 _SHORT = 4  # letters of a word of which one may be misread
 

@@ -1,6 +1,6 @@
 """Every built-in match method, and from what a user writes for `match` to a matcher.
 
-What each method takes for a match stands in docs/matchers.md.
+What each method takes for a match stands in docs/matching.md.
 """
 
 import pkgutil

@@ -268,7 +268,7 @@ JUDGED = Metric(
 )
 
 
-# -- how much of the gold text stands in it (docs/coverage.md) ------------------------------------
+# -- how much of the gold text stands in it (docs/metrics.md) -------------------------------------
 
 
 def _whole(least: int) -> Callable[[str], int]:
@@ -316,7 +316,7 @@ COVERAGE = Metric(
     name="coverage",
     question="How much of the gold text do the top k hold together?",
     formula="gold tokens that stand in a run shared with the top k / gold tokens; mean over the "
-    "gold items (docs/coverage.md)",
+    "gold items (docs/metrics.md)",
     meaning={
         "en": "The share of the gold's words that stand in {}.",
         "ko": "정답의 단어 가운데 {} 안에 있는 비율입니다.",

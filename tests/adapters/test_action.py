@@ -171,8 +171,8 @@ def test_a_config_that_is_wrong(runner, tmp_path):
 
 
 def test_inputs_are_described():
-    """Every input is described in docs/adapters.md, and is used by some step."""
-    text = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+    """Every input is described in docs/ci.md, and is used by some step."""
+    text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
     steps = yaml.safe_dump(ACTION["runs"])
     for name in ACTION["inputs"]:
         assert f"inputs.{name}" in steps

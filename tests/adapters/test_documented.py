@@ -1,4 +1,4 @@
-"""What docs/adapters.md shows of packages that the tests of documents do not have."""
+"""What docs/report.md shows of packages that the tests of documents do not have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .test_langsmith import EXAMPLES, served
 
 __all__ = ["served"]
 
-BLOCKS = [block.text for block in Document("docs/adapters.md").blocks if block.language == "py"]
+BLOCKS = [block.text for block in Document("docs/report.md").blocks if block.language == "py"]
 
 
 def block(package: str) -> str:

@@ -1,4 +1,4 @@
-"""Put the table of a run into docs/performance.md and its Korean twin.
+"""Put the table of a run into docs/evidence/performance.md and its Korean twin.
 
 python -m tests.benchmarks --size full --json FILE
 python -m tests.benchmarks.page FILE
@@ -13,7 +13,7 @@ from typing import Any
 
 from .__main__ import shown_time
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "evidence"
 BEGIN, END = "<!-- the last run begins -->\n", "<!-- the last run ends -->\n"
 
 HEADER = {

@@ -1,6 +1,6 @@
 """How often intervals of means and differences hold the truth, where it is known.
 
-python -m tests.comparison.simulation       # the tables of docs/statistics.md, in a minute
+python -m tests.comparison.simulation       # the tables of docs/evidence/intervals.md, in a minute
 """
 
 from __future__ import annotations

@@ -114,18 +114,17 @@ def test_every_session_gives_the_numbers_it_shows(document: Document) -> None:
 
 
 def test_the_metrics_page_works_through_examples() -> None:
-    """Each metric has a heading and an example with its value, of ranks or of documents."""
-    pages = [Document("docs/metrics.md"), Document("docs/metrics-documents.md")]
-    blocks = [block for page in pages for block in page.blocks if block.language == "pycon"]
-    shown = "".join(block.text for block in blocks)
-    titles = [title for page in pages for _, title in page.headings]
+    """Each metric has a heading and an example with its value."""
+    page = Document("docs/metrics.md")
+    shown = "".join(block.text for block in page.blocks if block.language == "pycon")
+    titles = [title for _, title in page.headings]
     assert [name for name in METRICS if name not in shown] == []
     assert [name for name in METRICS if not any(name in title for title in titles)] == []
 
 
 def test_the_profile_table_names_every_profile() -> None:
-    """docs/metrics-profiles.md and its Korean twin have a column for each profile."""
-    for name in ("docs/metrics-profiles.md", "docs/metrics-profiles.ko.md"):
+    """docs/metrics.md and its Korean twin have a column for each profile."""
+    for name in ("docs/metrics.md", "docs/metrics.ko.md"):
         row = "| " + " | ".join(f"`{profile}`" for profile in PROFILES) + " |"
         assert row in Document(name).text
 
@@ -149,6 +148,30 @@ def test_every_page_is_there_in_korean() -> None:
     found = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/evidence/*.md")]
     pages = {path.relative_to(ROOT).as_posix() for path in found}
     assert pages - {*TWINS, *TWINS.values()} == {"docs/architecture.md"}
+
+
+BESIDE = {"docs/install.md", "docs/peers.md"}
+LONG = {"docs/metrics.md"}
+"""With an example worked by hand for each metric."""
+
+
+def words(text: str) -> int:
+    """How many words a text has, as `wc -w` counts them."""
+    return len(text.split())
+
+
+def test_what_there_is_can_be_read() -> None:
+    """The README's road has at most 700 words; 18 pages for users have 32,000, none of them more
+    than 2,500; the evidence has 12,000.
+    """
+    assert words(Document("README.md").text.split("\n## Where to go on\n")[0]) <= 700
+    pages = {name: words(Document(name).text) for name in TWINS if name not in BESIDE}
+    evidence = {name: pages.pop(name) for name in [*pages] if "/evidence/" in name}
+    del pages["README.md"]
+    assert len(pages) == 18
+    assert sum(pages.values()) <= 32_000
+    assert [name for name, n in pages.items() if n > 2_500 and name not in LONG] == []
+    assert sum(evidence.values()) <= 12_000
 
 
 @each_pair

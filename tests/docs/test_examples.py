@@ -112,7 +112,7 @@ def test_budgets(capsys: pytest.CaptureFixture[str]) -> None:
     for budget in ("coverage@300chars", "coverage@1000chars"):
         within = [result[budget] for result in results]
         assert within[-1] < max(within)
-    page = Document("docs/coverage.md").text
+    page = Document("docs/evidence/matchers.md").text
     for name in results[0].mean:
         row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
         shown = [cell.strip(" *") for cell in row.split("|")[2:-1]]
@@ -126,7 +126,7 @@ def test_run_lengths(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     pytest.importorskip("bm25s")
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     table = example("run_lengths")["main"]()
-    page = Document("docs/coverage.md").text
+    page = Document("docs/evidence/matchers.md").text
     for name, row in table.items():
         shown = " | ".join(f"{error:.4f}".removeprefix("0") for error in row.values())
         assert f"| corpus {name} | {shown} |" in page

@@ -71,7 +71,7 @@ class Reader:
     """
 
     def __init__(self, document: Document, folder: Path) -> None:
-        self.place = folder / "kragx"
+        self.place = self.folder = folder / "kragx"
         for part in ("configs", "examples"):
             shutil.copytree(ROOT / part, self.place / part)
         scripts = self.place / ".venv" / "bin"
@@ -103,6 +103,15 @@ class Reader:
             timeout=300,
         )
 
+    def command(self, command: str) -> subprocess.CompletedProcess[str]:
+        """What a line of a shell does and says, in the folder where the line before it ended."""
+        ended = self.place.parent / "ended"
+        script = f'{command}\nstatus=$?\npwd > "{ended}"\nexit $status'
+        done = self.run(["bash", "-c", script], self.folder)
+        if ended.exists():
+            self.folder = Path(ended.read_text(encoding="utf-8").strip())
+        return done
+
     def follow(self, blocks: list[Block]) -> Iterator[str]:
         """Do what each block says; what went wrong."""
         printed = ""
@@ -110,7 +119,7 @@ class Reader:
             if block.language == "sh" and block.name != ELSEWHERE:
                 printed = ""
                 for command, code in commands(block):
-                    done = self.run(["bash", "-c", command], self.place)
+                    done = self.command(command)
                     printed += done.stdout
                     if done.returncode != code:
                         yield f"{block.line}: {command}: {done.returncode}\n{done.stdout[-3000:]}"

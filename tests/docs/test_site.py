@@ -41,7 +41,8 @@ def build():
 
 def test_every_page_stands_in_a_menu(build):
     """The navigation has each English page once, and nothing that is not there."""
-    pages = {build["place"](f"docs/{path.name}") for path in ROOT.glob("docs/*.md")}
+    paths = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/evidence/*.md")]
+    pages = {build["place"](path.relative_to(ROOT).as_posix()) for path in paths}
     made = {f"reference/api/{name}.md" for name in build["API"]}
     made |= {"reference/command.md", "reference/config.md"}
     listed = re.findall(r"[\w/-]+\.md$", MENU, re.MULTILINE)
@@ -121,6 +122,12 @@ def test_every_key_is_in_the_reference(build):
             "# A\n\n\nText",
         ),
         ("docs/command.md", "[docs/krag.md](krag.md)", "[From K-RAG](krag.md)"),
+        (
+            "docs/evidence/matchers.ko.md",
+            "[x](../../README.ko.md) [y](../matching.ko.md#a) [z](intervals.ko.md)",
+            "[x](../index.md) [y](../matching.md#a) [z](intervals.md)",
+        ),
+        ("docs/krag.md", "[x](evidence/matchers.md)", "[x](evidence/matchers.md)"),
         ("docs/command.md", "[x](https://example.org/a.md)", "[x](https://example.org/a.md)"),
         ("docs/command.md", "```yaml\n[x](docs/a.md)\n```\n", "```yaml\n[x](docs/a.md)\n```\n"),
         ("docs/krag.md", "```sh elsewhere\nx\n```\n", "```sh\nx\n```\n"),

@@ -1,4 +1,4 @@
-"""The card of evidence: the default matcher is as right as docs/matchers-evidence.md says."""
+"""The card of evidence: the default matcher is as right as docs/evidence/matchers.md says."""
 
 from __future__ import annotations
 
@@ -48,12 +48,61 @@ def test_a_number_never_matches_inside_a_longer_one(code: str) -> None:
     assert (measured.precision, measured.recall) == (1, 1)
 
 
+PAGES = ["docs/evidence/matchers.md", "docs/evidence/matchers.ko.md"]
+_PARTS = re.compile(r"\| (?:answer, (?:1 token|2-5|6-12)|table:)")
+"""Rows that the pages sum up in a sentence: answers by length, and tables."""
+
+
+def _cells(line: str) -> list[str]:
+    """What stands in a row of a table."""
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def _by_kind(lines: list[str], kind: str) -> dict[tuple[str, str], tuple[list[str], list[str]]]:
+    """The rows of a kind by case and language, each with that of the option below it."""
+    pairs = [*zip(map(_cells, lines), map(_cells, lines[1:]))]
+    return {(row[0], row[1]): (row, option) for row, option in pairs if row[0].startswith(kind)}
+
+
 @pytest.mark.integration
-@pytest.mark.parametrize("page", ["docs/matchers-evidence.md", "docs/matchers-evidence.ko.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_the_card_is_what_is_measured(page: str, measured_lines: list[str]) -> None:
-    """Each row of the card stands on the pages as it is printed."""
+    """Each row of the card stands on the pages as it is printed, but for those of other tables."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert [line for line in measured_lines[2:] if line not in text] == []
+    others = re.compile(r"\| (?:template|broken|the same)")
+    rows = [row for row in measured_lines[2:] if not others.match(row) and not _PARTS.match(row)]
+    assert len(rows) > 30
+    assert [row for row in rows if row not in text] == []
+
+
+@pytest.mark.integration
+def test_rows_that_the_pages_sum_up(measured_lines: list[str]) -> None:
+    """Of one word F1 is .931 and more, of longer answers and tables 1; bars stop `text`."""
+    rows = [_cells(row) for row in measured_lines if _PARTS.match(row)]
+    words = {row[5].strip("*") for row in rows if row[0] == "answer, 1 token"}
+    assert (min(words), max(words)) == (".931", "1.000")
+    assert {row[5] for row in rows if row[0] != "answer, 1 token"} == {"**1.000**"}
+    assert {cell for row in rows if row[0].startswith("table") for cell in row[10:12]} == {".000"}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("page", PAGES)
+def test_templates_and_broken_texts_are_what_is_measured(
+    page: str, measured_lines: list[str]
+) -> None:
+    """The rows of both tables: F1 of the default, of the option and of span, and errors of MRR."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    templates = _by_kind(measured_lines, "template: ")
+    broken = _by_kind(measured_lines, "broken: ")
+    assert (len(templates), len(broken)) == (5, 14)
+    for row, option in templates.values():
+        assert f"| {row[5]} | {row[7]} | {row[12]} | {option[5]} | {option[7]} |" in text
+    for (case, language), (english, option) in broken.items():
+        if language == "en":
+            korean, same = broken[case, "ko"]
+            assert same[5] == korean[5]  # Korean is read so by default
+            cells = (korean[5], korean[12], english[5], option[5], english[12])
+            assert f"| {' | '.join(cells)} |" in text
 
 
 @pytest.fixture(scope="module")

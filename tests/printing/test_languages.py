@@ -88,12 +88,12 @@ def test_a_warning_of_another_process_is_said_as_one_of_this():
     """What is warned of comes back as what can be said in Korean."""
     _, warned = pickle.loads(pickle.dumps(work_on(sendable(_warning), sendable(3))))
     ((text, category),) = warned
-    assert (text, category) == ("3 more", UserWarning)
-    assert in_language(text, "ko") == "3개 더"
+    assert (text, category) == ("and 3 more", UserWarning)
+    assert in_language(text, "ko") == "외 3개"
 
 
 def _warning(n):
-    warn(phrase("{n} more", n=n), UserWarning)
+    warn(phrase("and {n} more", n=n), UserWarning)
 
 
 def test_a_sentence_fills_in_the_same():

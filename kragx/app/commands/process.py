@@ -51,8 +51,8 @@ def ending() -> Iterator[None]:
         _fail(error.said or str(error), UsageError.exit_code if is_full else error.exit_code)
     except _Ended as error:
         _fail(error.word, 128 + error.signal)
-    except KeyboardInterrupt:
-        _fail(phrase("interrupted"), 130)
+    except KeyboardInterrupt as error:
+        _fail(error.args[0] if error.args else phrase("interrupted"), 130)
     except BrokenPipeError:
         # The reader (head, less) went away; there is nobody left to tell.
         _let_go()

@@ -1,7 +1,7 @@
 """`kragx run`, `report` and `compare`: from a config to its result folder, and what folders say."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -110,14 +110,15 @@ def run(
     replaces = folder is not None and (folder / MANIFEST).exists()
     # Before the work, lest it be done for nothing.
     with nullcontext() if folder is None else claimed(folder, loaded) as write:
-        outcome = pipeline.run(
-            loaded,
-            judging=judging,
-            folder=folder,
-            fresh=fresh,
-            anyway=anyway,
-            say=lambda problem: printing.say(joined(": ", ["kragx", problem])),
-        )
+        with nullcontext() if folder is None else _going_on():
+            outcome = pipeline.run(
+                loaded,
+                judging=judging,
+                folder=folder,
+                fresh=fresh,
+                anyway=anyway,
+                say=lambda problem: printing.say(joined(": ", ["kragx", problem])),
+            )
         if write is not None:
             write(outcome)  # before anything is shown: what was retrieved is not lost
     if dry_run:
@@ -136,6 +137,18 @@ def run(
     if save_baseline is not None:
         _save_baseline(outcome, save_baseline)
     _end(summary, junit, outcome, outcome.comparisons, outcome.evaluations)
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Within this, Ctrl-C says that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if type(error) is not KeyboardInterrupt:  # a signal, which has its own word
+            raise
+        message = phrase("interrupted; the same command goes on with the answers that it has")
+        raise KeyboardInterrupt(message) from None
 
 
 def report(

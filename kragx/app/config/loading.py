@@ -52,7 +52,14 @@ def load(
         DataError: the file cannot be read.
         ConfigError: it is not YAML, or holds mistakes; all of them are listed, each with its path.
     """
-    text, file = read_text(path), Path(path).resolve()
+    try:
+        text, file = read_text(path), Path(path).resolve()
+    except DataError as error:
+        if Path(path).exists():
+            raise
+        raise DataError(
+            error.problem, path=str(path), remedy=phrase("kragx init writes a config to start from")
+        ) from None
     if trust:
         load_env(file.parent)
     return parse_config(

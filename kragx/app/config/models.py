@@ -577,7 +577,7 @@ class RunConfig(_Model):
         default_factory=StatisticsConfig, description="of intervals and tests"
     )
     tuning: TuningConfig = Field(
-        default_factory=TuningConfig, description="of grids: docs/tuning.md"
+        default_factory=TuningConfig, description="of grids: docs/comparing.md"
     )
     max_failed: float = Field(
         default=0.0,
@@ -596,7 +596,7 @@ class RunConfig(_Model):
         description="a cluster that shares matching instead: {ray: {address: auto}}",
     )
     gates: dict[str, Any] | None = Field(
-        default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/gates.md)'
+        default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparing.md)'
     )
     earlier: LocalPath | None = Field(
         default=None,

@@ -6,7 +6,7 @@ sum of products as covariance. Of so many questions such sums are normal togethe
 chance does to the largest of them is drawn from their own normal distribution.
 
 Source: E. Lehmann, J. Romano, Testing Statistical Hypotheses, 2005, theorem 15.2.3 and its example
-of sign changes; docs/statistics.md has what was measured.
+of sign changes; docs/evidence/intervals.md has what was measured.
 """
 
 from collections.abc import Iterable, Sequence

@@ -103,7 +103,7 @@ def score_intervals(
     to both variances. Where all are nearly alike, near an end of the range or not, v says nothing
     of a question unlike them; for those the ends allow as well (`_unseen`). Bootstrap intervals
     know nothing of values that were not drawn, and end where the sample ends; these do not
-    (docs/statistics.md has what was measured).
+    (docs/evidence/intervals.md has what was measured).
 
     Args:
         values: (q, c) a value for each query; NaN where it has none.

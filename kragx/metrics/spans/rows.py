@@ -18,7 +18,7 @@ RUN = 8
 """The least run, in tokens; three characters of a script that writes without spaces are one."""
 
 EDGE, SYLLABLES = 6, 7
-"""At the gold text's end: so many tokens, or two that have so many syllables (docs/coverage.md)."""
+"""At the gold text's end: so many tokens, or two that have so many syllables (docs/metrics.md)."""
 
 NEVER = np.iinfo(np.int64).max
 """A place that is never reached."""

@@ -1,4 +1,4 @@
-"""configs/grid.yaml: the grid that docs/tuning.md shows."""
+"""configs/grid.yaml: the grid that docs/comparing.md shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 CONFIG = Path(__file__).parents[3] / "configs" / "grid.yaml"
-PAGES = [CONFIG.parents[1] / "docs" / name for name in ("tuning.md", "tuning.ko.md")]
+PAGES = [CONFIG.parents[1] / "docs" / name for name in ("comparing.md", "comparing.ko.md")]
 
 
 @pytest.mark.integration

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -26,34 +27,45 @@ def test_runs_from_any_folder(kragx, here):
     assert "138 of 150 queries scored" in outcome.out
     written = json.loads((here / "out" / "report.json").read_text(encoding="utf-8"))
     assert [evaluation["retriever"] for evaluation in written["evaluations"]] == [
-        "windows-150",
-        "paragraphs",
+        "words",
+        "letter-pairs",
+        "rechunked",
     ]
     assert sorted(path.name for path in here.iterdir()) == ["out"]
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("readme", ["README.md", "README.ko.md"])
-def test_the_readme_shows_what_it_prints(kragx, here, readme):
-    """The table of the README is that of the run, line by line."""
-    text = (QUICKSTART.parents[1] / readme).read_text(encoding="utf-8")
-    shown = text.split("```text\n", 1)[1].split("```", 1)[0]
-    assert shown.count("│") > 20
-    assert shown in kragx("run", QUICKSTART, "-o", "out").out
-
-
 def test_retrievers_differ(report):
-    """Every metric lies strictly between 0 and 1, and differs between the two in some question."""
-    first, second = report.evaluations
-    for evaluation in (first, second):
+    """Every metric lies strictly between 0 and 1, and differs between any two in some question."""
+    for evaluation in report.evaluations:
         assert all(0 < value < 1 for value in evaluation.mean.values())
         assert evaluation.counts["n_failed"] == evaluation.counts["n_missing"] == 0
-    assert first.mean.keys() == second.mean.keys()
-    for name in first.mean:
-        one, other = (
-            [scores[name] for scores in each.queries.values()] for each in report.evaluations
-        )
-        assert one != other
+    for one, other in itertools.combinations(report.evaluations, 2):
+        assert one.mean.keys() == other.mean.keys()
+        for name in one.mean:
+            assert [scores[name] for scores in one.queries.values()] != [
+                scores[name] for scores in other.queries.values()
+            ]
+
+
+def test_one_difference_is_certain_and_one_is_not(report):
+    """The first metric cannot tell two of the three apart, and puts the third behind both."""
+    names = report.comparisons[0].retrievers
+    leader = report.comparisons[0].leader
+    assert (leader.best, leader.tied) == (names[2], (names[1],))
+    verdict = report.comparisons[0].recommendations[0].text
+    assert f"cannot be told from {names[1]}" in verdict
+    assert f"{names[2]} is better than words: the difference is" in verdict
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", ["quickstart.yaml", "quickstart-en.yaml"])
+def test_three_lines_below_the_table(kragx, here, name):
+    """Below the table stand its legend and at most three lines, each something to do."""
+    _, below = kragx("run", QUICKSTART.with_name(name), "-o", "out").out.split("└")
+    legend, *advice = below.splitlines()[1:]
+    assert legend.startswith("with each mean")
+    assert 0 < len(advice) <= 3
+    assert all(line.startswith("- ") for line in advice)
 
 
 def test_no_chunk_id_is_a_gold_id(report):

@@ -73,11 +73,20 @@ def test_small_slices_fill_no_lines(run, here):
         assert "Too few queries to say anything about query_type = kind 0 (2)" in text
 
 
-def test_the_weakest_slices_come_first(run):
-    """A slice line names the weakest slices with their values, and counts the rest."""
+def test_slices_stand_in_the_report(run):
+    """No line of the screen tells how the best does in each slice: that asks for nothing."""
     outcome, _ = run(n=60, kinds=6, text="metrics: mrr@5\nslices: query_type")
-    assert "by query_type: kind 0 1.0000 (n = 10)" in outcome.out
-    assert ", 2 more" in outcome.out
+    assert "kind 0" not in outcome.out
+
+
+def test_what_asks_for_nothing_stands_in_the_report(run, module, monkeypatch, here):
+    """Empty lists are no line of the screen, but of the report and of --full."""
+    monkeypatch.syspath_prepend(str(here))
+    module("toy_few", "def few(question):\n    return [{'id': 'g2'}] if '2' in question else []\n")
+    options = ("--set", "retrievers.few=toy_few:few", "-o", "out")
+    assert "empty list" not in run(*options)[0].out
+    assert "few: queries answered with an empty list: " in run(*options, "--full")[0].out
+    assert "answered with an empty list" in (here / "out" / "report.md").read_text("utf-8")
 
 
 @pytest.mark.integration

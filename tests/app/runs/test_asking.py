@@ -22,6 +22,7 @@ from kragx.evaluation import retrieve as retrieval
 from tests import children
 from tests.waiting import PATIENCE, wait_until
 
+INTERRUPTED = "kragx: interrupted; the same command goes on with the answers that it has\n"
 DATASET = GoldDataset.from_documents([[], [], []], queries=["one", "two", "three"])
 
 
@@ -239,7 +240,7 @@ def test_an_interrupt_does_not_wait_for_what_hangs(jsonl, module, here, options)
         )
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)  # less than the time for which it hangs
-    assert (process.returncode, err) == (130, "kragx: interrupted\n")
+    assert (process.returncode, err) == (130, INTERRUPTED)
     kept = [json.loads(line).get("query_id") for line in partial.read_text().splitlines()]
     assert kept == [None, "q1", "q3"]
 

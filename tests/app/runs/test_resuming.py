@@ -115,6 +115,7 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
+INTERRUPTED = "kragx: interrupted; the same command goes on with the answers that it has\n"
 KEPT = "mine: 3 of 6 answers are kept from an interrupted run that began on "
 PACKAGE = ("toy_package/__init__.py", "toy_package/words.py")
 HANDLER = "    callbacks: ['langchain_core.callbacks:BaseCallbackHandler']\n"
@@ -272,7 +273,7 @@ def test_lines_that_cannot_be_read_are_counted(interrupted, kragx, old, new, que
 def test_fresh(interrupted, kragx):
     """`--fresh` asks for all; interrupted again, its own answers alone are taken over."""
     (interrupted / "revived").unlink()
-    assert kragx("run", "run.yaml", "--fresh").err == "kragx: interrupted\n"
+    assert kragx("run", "run.yaml", "--fresh").err == INTERRUPTED
     assert asked(interrupted) == "1 2 3"
     (interrupted / "revived").touch()
     assert KEPT in kragx("run", "run.yaml").err

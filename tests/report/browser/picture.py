@@ -1,8 +1,9 @@
-"""The READMEs' pictures of the HTML report: ``python -m tests.report.browser.picture [FOLDER]``.
+"""The pictures of the HTML report: ``python -m tests.report.browser.picture [FOLDER]``.
 
-Runs configs/consumer.yaml, opens its report in Chromium as somebody with an English or a Korean
-browser in the light theme sees it first, and writes report.png and report.ko.png (1400 x 900) to
-docs/images. Needs the extras ``browser`` and ``bm25``, Chromium, and a Hangul font.
+Opens reports in Chromium as somebody with an English or a Korean browser in the light theme sees
+them, and writes to docs/images: report.png and report.ko.png, how the report of
+configs/consumer.yaml begins; question.png and question.ko.png, a question of the quickstart with
+its gold and both lists. Needs the extras ``browser`` and ``bm25``, Chromium, and a Hangul font.
 """
 
 from __future__ import annotations
@@ -17,9 +18,13 @@ from kragx.app import config, pipeline
 
 ROOT = Path(__file__).resolve().parents[3]
 
-
-PICTURES = {"report.png": "en-US", "report.ko.png": "ko-KR"}
-"""By the picture, whose browser it is."""
+PICTURES = {
+    "report.png": ("consumer.yaml", "en-US", ""),
+    "report.ko.png": ("consumer.yaml", "ko-KR", ""),
+    "question.png": ("quickstart-en.yaml", "en-US", "#q=en-q63&a=words&b=rechunked"),
+    "question.ko.png": ("quickstart.yaml", "ko-KR", "#q=ko-q34&a=words&b=rechunked"),
+}
+"""By the picture: which config's report, whose browser it is, and what is chosen on the page."""
 
 
 def main() -> None:
@@ -27,22 +32,23 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images"
-    sys.path.insert(0, str(ROOT))  # the config names examples.retrievers
+    sys.path.insert(0, str(ROOT))  # a config names examples.retrievers
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        path = Path(folder) / "report.html"
-        pipeline.run(config.load(ROOT / "configs" / "consumer.yaml")).to_html(path)
+        for name in sorted({name for name, *_ in PICTURES.values()}):
+            report = pipeline.run(config.load(ROOT / "configs" / name))
+            report.to_html(Path(folder) / f"{name}.html")
         browser = playwright.chromium.launch(
             executable_path=os.environ.get("KRAGX_CHROMIUM") or shutil.which("chromium"),
             args=["--no-sandbox", "--disable-gpu"],
         )
-        for name, locale in PICTURES.items():
+        for picture, (name, locale, chosen) in PICTURES.items():
             page = browser.new_page(
                 viewport={"width": 1400, "height": 900}, locale=locale, color_scheme="light"
             )
-            page.goto(path.as_uri())
+            page.goto((Path(folder) / f"{name}.html").as_uri() + chosen)
             page.wait_for_selector("html[data-ready]")
-            page.screenshot(path=out / name)
-            print(f"{out / name}: {(out / name).stat().st_size / 1000:.0f} kB")
+            page.screenshot(path=out / picture)
+            print(f"{out / picture}: {(out / picture).stat().st_size / 1000:.0f} kB")
         browser.close()
 
 
