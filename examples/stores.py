@@ -5,8 +5,8 @@
 
 Each function makes a retriever over the same vectors. What differs is how a store names what it
 keeps: Qdrant takes UUIDs alone, and gives documents without `Document.id`, as Milvus does. So a
-chunk's id stands in its metadata as well, where kragx looks next. docs/retrievers.md has the same
-in five lines a store. To see what each of them returns:
+chunk's id stands in its metadata as well, where kragx looks next (docs/retriever.md). To see what
+each of them returns:
 
     PYTHONPATH=. python examples/stores.py
 """

@@ -4,7 +4,7 @@
 
     agree("human.qrels", "judge.qrels").print()
 
-See docs/agreement.md.
+See docs/trust.md.
 """
 
 from kragx.agreement.correction import (

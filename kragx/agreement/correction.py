@@ -27,8 +27,8 @@ LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""
 
 FEW_QUERIES = 50
-"""Of fewer labelled queries intervals are said to be rough (docs/agreement-correction.md has what
-was measured)."""
+"""Of fewer labelled queries intervals are said to be rough (docs/evidence/agreement.md has what was
+measured)."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
     judge = Judge(OpenAIClient("gpt-4.1-mini"), budget={"calls": 2000})
     evaluate(gold, retriever, match={"method": "llm", "judge": judge})
 
-See docs/judging.md.
+See docs/judge.md.
 """
 
 from kragx.judging.budget import Budget, Price

@@ -33,7 +33,7 @@ class RAGEvaluator(Shown):
 
     Args:
         match_method: ``text``, ``exact``, ``contains``, ``id``, ``rouge1``, ``rouge2``, ``rougeL``,
-            ``overlap``, or ``llm`` for an LLM judge (docs/judging.md).
+            ``overlap``, or ``llm`` for an LLM judge (docs/judge.md).
         rouge_threshold: the least ROUGE score that is a match, as K-RAG calls it.
         tokenizer: for the ROUGE methods; None for the profile's (``unicode`` under kragx, Kiwi
             under krag).

@@ -1,6 +1,6 @@
 """How often intervals hold the truth, in simulated data whose truth is known.
 
-python -m tests.agreement.simulation        # the tables of docs/agreement*.md, in minutes
+python -m tests.agreement.simulation        # the tables of docs/evidence/agreement.md, in minutes
 python -m tests.agreement.simulation grades         # the one of judges and panels
 """
 

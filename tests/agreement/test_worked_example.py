@@ -1,4 +1,4 @@
-"""The worked example of docs/agreement-limits.md: a small model judges, and numbers say what it is.
+"""The real model of docs/evidence/agreement.md: a small model judges, and numbers say what it is.
 
 Run from end to end by `-m integration`, with `examples/small_model.py`; a few minutes.
 """

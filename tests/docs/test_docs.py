@@ -41,9 +41,6 @@ def _marks_of(document: Document) -> list[pytest.MarkDecorator]:
     return [pytest.mark.integration] if document.name in TWINS.values() else []
 
 
-FOLLOWING_ON = ("docs/retrievers.md", "docs/retrievers.ko.md")
-"""Pages whose blocks follow on from their first one, and have tests of their own."""
-
 SCRIPTS = [
     pytest.param(
         block.text,
@@ -52,7 +49,7 @@ SCRIPTS = [
     )
     for document in DOCUMENTS
     for block in document.blocks
-    if block.language == "python" and not block.name and document.name not in FOLLOWING_ON
+    if block.language == "python" and not block.name
 ]
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=names)
 each_pair = pytest.mark.parametrize(("english", "korean"), PAIRS, ids=list(TWINS))

@@ -142,8 +142,8 @@ def test_word_leak(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("bm25s")
     pytest.importorskip("kiwipiepy")
     rows = example("word_leak")["main"]()
-    english = Document("docs/questions.md").text
-    korean = Document("docs/questions.ko.md").text
+    english = Document("docs/evidence/moving.md").text
+    korean = Document("docs/evidence/moving.ko.md").text
     (named,) = {*re.findall(r"Kiwi ([\d.]+\d)", english + korean)}
     is_older = Version(version("kiwipiepy_model")) < Version(named)
     for name, values in rows.items():

@@ -72,11 +72,9 @@ def test_script(clone):
 
 
 def test_probe(clone):
-    """Each line that docs/agreement-limits.md shows of the probe is one that is printed."""
+    """Its verdict is that the stand-in only guesses, and what fools it."""
     pytest.importorskip("bm25s")
     printed = run(clone, "-m", "kragx", "judge", "probe", "configs/judge.yaml")
     flat = " ".join(printed.split())
-    page = (ROOT / "docs" / "agreement-limits.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
-    for line in block.splitlines():
-        assert " ".join(line.split()) in flat
+    assert "this judge cannot be told from one that guesses" in flat
+    assert "fooled by query (29 of 29), words (29 of 29), keywords (30 of 30)" in flat

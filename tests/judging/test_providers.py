@@ -1,4 +1,4 @@
-"""The blocks of docs/judging-providers.md, each against a server that behaves like its provider."""
+"""The judges that docs/judge.md names, each against a server that behaves like its provider."""
 
 from __future__ import annotations
 
@@ -70,9 +70,15 @@ SENT = {
 }
 
 
-def blocks(name="docs/judging-providers.md"):
-    """The blocks that name a provider, by what their comments say first."""
-    texts = [block.text for block in Document(name).blocks if block.language == "yaml"]
+def judges(name="docs/judge.md"):
+    """Each judge that a page shows, as a block of YAML of its own."""
+    blocks = [block for block in Document(name).blocks if block.language == "yaml"]
+    return [text for block in blocks if not block.name for text in block.text.split("\n\n")]
+
+
+def blocks():
+    """The judges that name a provider, by what their comments say first."""
+    texts = judges()
     comments = [text.splitlines()[0].partition("  # ")[2] for text in texts]
     return {
         name: text
@@ -116,17 +122,13 @@ def test_block(name, store):
 def test_every_provider_has_its_block():
     """In English and Korean, the same blocks but for their comments."""
     assert list(blocks()) == list(PROVIDERS)
-    korean = [
-        yaml.safe_load(block.text)
-        for block in Document("docs/judging-providers.ko.md").blocks
-        if block.language == "yaml"
-    ]
+    korean = [yaml.safe_load(text) for text in judges("docs/judge.ko.md")]
     assert not [text for text in blocks().values() if yaml.safe_load(text) not in korean]
 
 
 def test_python(tmp_path, monkeypatch):
-    """What docs/judging.md shows for Python runs against a server that behaves like OpenAI's."""
-    (code,) = [b.text for b in Document("docs/judging.md").blocks if b.language == "py"]
+    """What docs/judge.md shows for Python runs against a server that behaves like OpenAI's."""
+    (code,) = [b.text for b in Document("docs/judge.md").blocks if b.language == "py"]
     monkeypatch.chdir(tmp_path)
     names = {
         "gold": [["grade-2"]],
@@ -136,5 +138,5 @@ def test_python(tmp_path, monkeypatch):
     }
     with providers.serving(PROVIDERS["OpenAI"]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.root}/v1")
-        exec(compile(code, "docs/judging.md", "exec"), names)
+        exec(compile(code, "docs/judge.md", "exec"), names)
         assert len(server.requests) == 2  # the second line finds the first one's grades stored

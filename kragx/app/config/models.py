@@ -526,7 +526,7 @@ class RunConfig(_Model):
     stages: bool = Field(
         default=False,
         description="keep what each step of the retrievers' chains returned, and say which one "
-        "loses the gold (docs/stages.md)",
+        "loses the gold (docs/retriever.md)",
     )
     match: Any = Field(
         default=None,
@@ -534,7 +534,7 @@ class RunConfig(_Model):
         "method, an import path, or any, all or cascade of several; default: the profile's",
     )
     judge: dict[str, Any] | None = Field(
-        default=None, description="the LLM that judges for 'llm' (docs/judging.md)"
+        default=None, description="the LLM that judges for 'llm' (docs/judge.md)"
     )
     matchers: dict[str, Any] | None = Field(
         default=None, min_length=1, description="several by name side by side, instead of match"

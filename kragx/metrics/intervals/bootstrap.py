@@ -275,7 +275,7 @@ def expanded_intervals(
 
     The plain percentile bootstrap is too narrow for few units: its spread lacks the factor
     n / (n - 1), and it uses normal where Student's tails are due. Taking percentiles further out by
-    just that much puts it right (docs/agreement.md has what was measured).
+    just that much puts it right (docs/evidence/agreement.md has what was measured).
 
     Args:
         terms: (q, ...) what each query adds to the sums.

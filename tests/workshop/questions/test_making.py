@@ -286,11 +286,10 @@ def test_the_page(name):
     (block,) = (block for block in Document(name).blocks if block.language == "yaml")
     shown = read_templates(yaml.safe_load(block.text))
     docs = [
-        {**doc, "metadata": {"product": "invoice", "kind": kind}}
-        for doc, kind in zip(DOCS, ("case", "case", "faq"))
+        {**doc, "metadata": {"doc_type": kind}} for doc, kind in zip(DOCS, ("case", "case", "faq"))
     ]
     texts = {made.text for made in make_questions(docs, shown, 4).questions}
-    assert "How do I return the invoice?" in texts
+    assert any(text.startswith("How do I return the ") for text in texts)
     assert any(text.startswith("Did anybody win over the ") for text in texts)
 
 

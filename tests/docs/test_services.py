@@ -1,4 +1,4 @@
-"""What docs/inputs.md shows, tried as it is printed."""
+"""The servers and programs of docs/retriever.md, and the conversations of docs/data.md."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from tests.local_server import serving
 
 from .support import Document
 
-PAGE = Document("docs/inputs.md")
-YAML = [block.text for block in PAGE.blocks if block.language == "yaml"]
+YAML = [
+    block.text
+    for block in Document("docs/retriever.md").blocks
+    if block.language == "yaml" and ("http:" in block.text or "command:" in block.text)
+]
+PARTS = [block.text for block in Document("docs/data.md").blocks if block.language == "yaml"]
 
 
 @pytest.fixture
 def loaded(tmp_path, monkeypatch):
     """Read a config of the page, in a folder where its program is."""
     monkeypatch.setenv("ES_KEY", "key-of-the-index-1")
-    program = tmp_path / "search"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
 
     def load(text):
         (tmp_path / "kragx.yaml").write_text(text)
@@ -53,10 +54,18 @@ def test_editors_know_the_configs(text):
             validate({"dataset": "gold.jsonl", "retrievers": {"a": wrong}}, schema)
 
 
+@pytest.mark.integration
+@pytest.mark.parametrize("text", PARTS, ids=range(len(PARTS)))
+def test_editors_know_the_parts_of_configs(text):
+    """A part of a config that a page shows is right beside a gold set and a retriever."""
+    rest = {"dataset": "gold.jsonl", "retrievers": {"a": {"results": "a.jsonl"}}}
+    validate(rest | yaml.safe_load(text), config_schema())
+
+
 def test_the_servers_of_the_page(loaded):
     """Both servers of the first example are asked, and their documents are read."""
     of_elastic = {"_id": "7", "_score": 2.0, "_source": {"body": "a", "title": "b"}}
-    answers = [{"hits": {"hits": [of_elastic]}}, {"results": [{"text": "a"}]}]
+    answers = [{"results": [{"text": "a"}]}, {"hits": {"hits": [of_elastic]}}]
     with serving(*answers) as server:
         text = YAML[0].replace("https://search.example.com", server.url)
         text = text.replace("http://localhost:8080", server.url)
@@ -64,9 +73,9 @@ def test_the_servers_of_the_page(loaded):
         for name, retriever in loaded(text).retrievers.items():
             asked, _ = made(name, retriever, makers_of(name, retriever, []))
             found += asked.invoke("why")
-    assert [(doc.id, doc.text, doc.score) for doc in found] == [("7", "a", 2.0), (None, "a", None)]
-    assert found[0].metadata == {"title": "b"}
+    assert [(doc.id, doc.text, doc.score) for doc in found] == [(None, "a", None), ("7", "a", 2.0)]
+    assert found[1].metadata == {"title": "b"}
     first, second = server.requests
-    assert first.headers["Authorization"] == "ApiKey key-of-the-index-1"
-    assert first.json == {"query": {"match": {"body": "why"}}, "size": 10}
-    assert second.params == {"q": ["why"], "k": ["10"]}
+    assert first.params == {"q": ["why"], "k": ["10"]}
+    assert second.headers["Authorization"] == "ApiKey key-of-the-index-1"
+    assert second.json == {"query": {"match": {"body": "why"}}, "size": 10}
