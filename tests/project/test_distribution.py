@@ -86,7 +86,7 @@ def test_sdist_holds_what_its_tests_and_the_readme_need(sdist: Path):
     """Every file of the repository that the README links, and tests, configs and examples."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     linked = {link for link in re.findall(r"\]\(([^)#:]+)", text) if "//" not in link}
-    assert "docs/command.md" in linked
+    assert "docs/start.md" in linked
     for name in (*linked, "tests/conftest.py", ".ci/run", "CITATION.cff", "examples/data"):
         assert (sdist / name).exists(), name
 
