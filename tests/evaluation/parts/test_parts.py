@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -285,6 +286,13 @@ def test_a_worker_that_dies_while_it_sends_is_an_error_too():
     """Nobody waits for the rest of a value."""
     with pytest.raises(WorkerError, match="a worker died while it worked on"):
         list(Pool(2).map(_is_cut_off, [1, 2, 2, 2]))
+
+
+def test_without_room_for_values_it_is_said(monkeypatch):
+    """They come through the folder of temporary files."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    with pytest.raises(UsageError, match=r"workers: .* cannot be written: .*TMPDIR"):
+        list(Pool(2).map(_cores, [1, 2]))
 
 
 def _fails_or_sleeps(item):
