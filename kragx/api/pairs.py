@@ -1,6 +1,7 @@
 """`match_pairs`: every pair of retrieved document and gold item, scored and decided."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from sys import intern
 from typing import Any
@@ -59,8 +60,10 @@ def match_pairs(
     engine = engine_of(workers, matcher)
     if matcher.needs_vocabulary:
         matcher = matcher.knowing(vocabulary_of(source, keep=engine is None))
-    plan = Plan(matcher, resolved, keep=partial(_shown, texts=texts))
-    table = match_all(source, plan, matchers.Notes(), engine).table
+    # Whoever decides on pairs sees the questions without an answer as well.
+    whole = replace(resolved, missing="empty")
+    plan = Plan(matcher, whole, keep=partial(_shown, texts=texts))
+    table, _ = match_all(source, plan, matchers.Notes(), engine)
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, (ids, of_texts) in enumerate(source.passed.kept or ()):
         scores = table.dense(row)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from kragx.comparison.comparison import Caution, Comparison
 from kragx.comparison.orders import orders_warning
 from kragx.comparison.scores import RetrieverScores
-from kragx.evaluation.wording import siblings_remarks
+from kragx.matchers.gold_siblings import siblings_remarks
 from kragx.matchers.ids import APART
 from kragx.matchers.siblings import SIBLINGS
 from kragx.printing import joined, listed, number, phrase

@@ -8,12 +8,11 @@ and only a new one becomes a string.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.growing import Growing
 from kragx.data.stretches import Ints
 
 Nodes = NDArray[np.int32]
@@ -22,6 +21,34 @@ Pieces = NDArray[np.uint64]
 _LONGEST = 32  # letters; longer ones, as in sequences and encoded files, are few and seldom again
 _ODD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x85EBCA77)  # as of Knuth's multiplier
 _SLOTS_A_NODE = 2
+
+
+class Growing:
+    """An array that grows at its end.
+
+    Args:
+        array: says the type, and holds the first `size` values.
+        size: how many values there are.
+    """
+
+    def __init__(self, array: NDArray[Any], size: int = 0) -> None:
+        self._array = array
+        self.size: int = size
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """It, so far."""
+        return self._array[: self.size]
+
+    def extend(self, values: NDArray[Any]) -> None:
+        """Add values."""
+        size = self.size + len(values)
+        if size > len(self._array):
+            grown = np.empty(max(size, 2 * len(self._array)), self._array.dtype)
+            grown[: self.size] = self.values
+            self._array = grown
+        self._array[self.size : size] = values
+        self.size = size
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from kragx.data.growing import Growing
 from kragx.data.known import OfTexts
 from kragx.data.lists import Lists
-from kragx.data.spellings import InLetters, Spellings
+from kragx.data.spellings import Growing, InLetters, Spellings
 from kragx.data.stretches import distinct, ranges, starts
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced

@@ -8,8 +8,7 @@ import numpy as np
 from kragx.data.batch import Batch
 from kragx.errors import DataError
 from kragx.matchers import MatchItem
-from kragx.matchers.items import batch_of
-from kragx.matchers.repeats import repeated
+from kragx.matchers.items import batch_of, repeated
 from kragx.metrics import Profile
 
 

@@ -23,13 +23,13 @@ from kragx.evaluation.evidence import (
 )
 from kragx.evaluation.inputs import NO_TEXTS, Texts
 from kragx.evaluation.parts.matched import Plan
-from kragx.evaluation.wording import siblings_remarks
 from kragx.matchers.batches import ALL_LOST, GOLD_LOST
 from kragx.matchers.gold_siblings import (
     GoldSample,
     GoldSiblings,
     compares_gold,
     gold_siblings,
+    siblings_remarks,
 )
 from kragx.matchers.siblings import are_misread
 from kragx.metrics import (
@@ -165,11 +165,6 @@ class Criteria:
         """The metrics by canonical name."""
         return tuple(map(str, self.specs))
 
-    @property
-    def leaves_out_missing(self) -> bool:
-        """Whether queries without an answer are counted only."""
-        return self.profile.missing == "left_out"
-
     def plan(
         self, keep: Callable[[matchers.MatchItem], Any] | None = None, texts: Texts = NO_TEXTS
     ) -> Plan:
@@ -178,7 +173,6 @@ class Criteria:
             self.matcher,
             self.profile,
             texts,
-            leave_out_missing=self.leaves_out_missing,
             spans=span_options(self.specs, self.passages),
             keep=keep,
         )
@@ -243,12 +237,17 @@ class Criteria:
         return replace(criteria, passages=vocabulary.passages)
 
     @property
-    def judges(self) -> tuple[Judge, ...]:
-        """All that are asked for grades of matches and facts."""
+    def members(self) -> list[matchers.BaseMatcher]:
+        """What matches gold, and facts, with the members of combinations."""
         members = self.deciders
         for matcher in members:
             members += matcher.members
-        return tuple(judge for matcher in members for judge in matcher.graders)
+        return members
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """All that are asked for grades of matches and facts."""
+        return tuple(judge for matcher in self.members for judge in matcher.graders)
 
     def against_gold(self) -> Self:
         """The same with judges that judge support whatever there is."""

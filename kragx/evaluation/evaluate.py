@@ -1,7 +1,8 @@
 """`evaluate_run`: from a gold set, what one retriever returned and criteria to an `Evaluation`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +13,13 @@ from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import judging_counts
 from kragx.evaluation.inputs import Source, Texts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
-from kragx.evaluation.parts.matched import Matched, itself, match_all
+from kragx.evaluation.parts.matched import Spans, itself, match_all
 from kragx.evaluation.pools import pooled
 from kragx.evaluation.vocabulary import vocabulary_of, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
+from kragx.metrics import MatchTable
+from kragx.metrics.evidence import Relevance
 
 
 def ready(dataset: GoldDataset, criteria: Criteria, corpus: Corpus) -> GoldDataset:
@@ -78,7 +81,11 @@ def evaluate_run(
         dataset,
         run,
         criteria.profile,
-        by_id=criteria.matcher == matchers.IdMatcher() and not looks_at_texts,
+        by_id=(
+            criteria.matcher.reads == "ids"
+            and criteria.matcher == matchers.IdMatcher()
+            and not looks_at_texts
+        ),
         texts=Texts.of(corpus, criteria.matcher, looks=looks_at_texts),
     )
     if source.gold is None and compares_gold(criteria.matcher):
@@ -90,53 +97,74 @@ def evaluate_run(
         criteria = criteria.knowing(vocabulary_of(source, keep=engine is None))
     notes = matchers.Notes()
     if criteria.matcher.judges:
-        criteria, result = _judged(source, criteria, notes, on_match)
+        criteria, table = _judged(source, criteria, notes, on_match)
+        spans: Spans = {}
     else:
         plan = criteria.plan(keep=itself if looks_at_texts else None)
-        result = match_all(source, plan, notes, engine, on_match)
+        table, spans = match_all(source, plan, notes, engine, on_match)
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
-    sums = table_counts(result.table)
+    sums = table_counts(table)
     criteria.check_lost(notes, sums["n_with_any_gold"])
     counts = source.counts(sums, criteria.profile, notes)
     counts |= judging_counts(criteria.matcher, notes)
     evidence = None
     if (lists := source.passed.kept) is not None:
         concurrency = int(source.run_settings.get("concurrency", 1))
-        evidence = criteria.gathered(lists, result.table, concurrency, on_match, on_relevance)
-        evidence.know(result.spans)
+        evidence = criteria.gathered(lists, table, concurrency, on_match, on_relevance)
+        evidence.know(spans)
         if (facts := evidence.matched_facts) is not None and criteria.facts_by is not None:
             counts |= facts.concluded(facts.n, facts.notes, criteria.facts_by)
         if evidence.relevance is not None:
             counts |= evidence.relevance.judging
-    return Evaluation(
-        name=source.name,
-        scores=(),
-        query_ids=tuple(source.passed.query_ids),
-        counts=counts,
-        settings=criteria.settings(
-            source.dataset_settings(),
-            {"name": source.name, **source.run_settings},
-            None if evidence is None else evidence.relevance,
-        )
-        | {"versions": versions()},
-        match_name=criteria.label,
-        table=result.table,
-        profile=criteria.profile,
+    relevance = None if evidence is None else evidence.relevance
+    evaluation = unmeasured(source, criteria, table, counts, relevance)
+    return replace(
+        evaluation,
         evidence=evidence,
         dataset=source.gold,
-        failures=source.passed.failures,
         seconds=np.asarray(source.passed.seconds),
         siblings=criteria.found(siblings, notes),
     ).measured(criteria.specs)
 
 
+def unmeasured(
+    source: Source,
+    criteria: Criteria,
+    table: MatchTable,
+    counts: Mapping[str, Any],
+    relevance: Relevance | None = None,
+) -> Evaluation:
+    """The evaluation of a source that has passed, before any metric is computed.
+
+    Args:
+        source: what is evaluated.
+        criteria: by which it is.
+        table: its matches.
+        counts: what was scored and what was not.
+        relevance: what a judge of relevance said.
+    """
+    run = {"name": source.name, **source.run_settings}
+    settings = criteria.settings(source.dataset_settings(), run, relevance)
+    return Evaluation(
+        name=source.name,
+        scores=(),
+        query_ids=tuple(source.passed.query_ids),
+        counts=counts,
+        settings=settings | {"versions": versions()},
+        match_name=criteria.label,
+        table=table,
+        profile=criteria.profile,
+        failures=source.passed.failures,
+    )
+
+
 def _judged(
     source: Source, criteria: Criteria, notes: matchers.Notes, on_match: matchers.OnMatch | None
-) -> tuple[Criteria, Matched]:
+) -> tuple[Criteria, MatchTable]:
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
     source.passed.kept = [] if criteria.looks else None
-    items = list(source.items(criteria.profile, leave_out_missing=criteria.leaves_out_missing))
+    items = list(source.items(criteria.profile))
     matcher = criteria.matcher
     if matcher.pool is None and matcher.needs_pool(items):
         matcher = matcher.pooled([items])
@@ -146,4 +174,4 @@ def _judged(
     else:
         criteria = criteria.within(matcher, matcher.pool)
         items = [matcher.with_gold(item) for item in items]
-    return criteria, Matched(matcher.graded(matching.match(items, matcher, notes, on_match), items))
+    return criteria, matcher.graded(matching.match(items, matcher, notes, on_match), items)

@@ -26,10 +26,9 @@ from kragx.evaluation.wording import (
     further_remarks,
     match_label,
     short_remarks,
-    siblings_remarks,
 )
 from kragx.matchers import check_threshold
-from kragx.matchers.gold_siblings import GoldSiblings
+from kragx.matchers.gold_siblings import GoldSiblings, siblings_remarks
 from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import (
     Floats,
@@ -268,15 +267,25 @@ class Evaluation(Result):
         scores = compute(self.table, specs, self.profile, self.evidence)
         if self.unanswered:
             scores = tuple(map(valueless, scores))
+        return self.with_scores(scores, {} if self.evidence is None else self.evidence.settings())
+
+    def with_scores(self, scores: Sequence[MetricScores], reading: Mapping[str, Any]) -> Evaluation:
+        """The same matches with these numbers.
+
+        Args:
+            scores: of each metric.
+            reading: what is recorded of how texts were read for them.
+        """
+        specs = tuple(score.spec for score in scores)
         return replace(
             self,
-            scores=scores,
+            scores=tuple(scores),
             counts=counted(self.counts, scores),
             settings={
                 **self.settings,
                 "metrics": list(map(str, specs)),
                 "deviations": deviations(specs, self.settings["profile"], self.profile),
-                **({} if self.evidence is None else self.evidence.settings()),
+                **reading,
             },
         )
 

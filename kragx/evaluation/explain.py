@@ -21,9 +21,8 @@ from kragx.evaluation.inputs import Source, Texts, source_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.evaluation.wording import method_label
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
-from kragx.matchers.items import batch_of
+from kragx.matchers.items import batch_of, repeated
 from kragx.matchers.reasons import Reason, best_targets, reasons
-from kragx.matchers.repeats import repeated
 from kragx.metrics import Profile, profile_for
 from kragx.metrics.threshold import matches
 from kragx.printing import Cell, Heading, Line, Part, Result, Table, joined, number, phrase, warning

@@ -3,7 +3,7 @@
 import warnings
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import nan
@@ -208,15 +208,14 @@ class Passed:
         batches: Iterable[Batch],
         profile: Profile | None = None,
         *,
-        leave_out_missing: bool = False,
         keep: Callable[[MatchItem], Any] = lambda item: item,
     ) -> Iterator[Batch]:
         """Yield questions with their documents as they are matched, and note them.
 
         Args:
             batches: questions and what was retrieved.
-            profile: what is done with a list before it is matched (`arranged`); None for nothing.
-            leave_out_missing: whether queries without an answer are counted only.
+            profile: what is done with a list before it is matched (`arranged`), and whether queries
+                without an answer are counted only; None for nothing.
             keep: what is kept of each, if anything is.
         """
         for as_read in batches:
@@ -226,8 +225,8 @@ class Passed:
                 if profile.order == "score":
                     self.orders.update(directions(batch))
                 batch = arranged_batch(batch, profile)
-            if leave_out_missing and "missing" in batch.statuses:
-                batch = Batch.of([row for row in batch.rows() if row[2] is not None])
+                if profile.missing == "left_out" and "missing" in batch.statuses:
+                    batch = Batch.of([row for row in batch.rows() if row[2] is not None])
             self.query_ids += batch.query_ids
             self.failures |= {
                 batch.query_ids[position]: error for position, error in batch.errors.items()
@@ -294,12 +293,10 @@ class Source:
         if self.gold is None and not isinstance(self.rows, Scored):
             self.passed.hashes = []
 
-    def items(
-        self, profile: Profile | None = None, *, leave_out_missing: bool = False
-    ) -> Iterator[MatchItem]:
+    def items(self, profile: Profile | None = None) -> Iterator[MatchItem]:
         """`Passed.batches` of all of it, question by question."""
         filled = self.texts.filled(self._read())
-        for batch in self.passed.batches(filled, profile, leave_out_missing=leave_out_missing):
+        for batch in self.passed.batches(filled, profile):
             yield from items_of(batch)
 
     def ahead(self, n_whole: int, *, keep: bool) -> Iterator[Batch]:
@@ -482,14 +479,32 @@ class _Joined:
 
 def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Source:
     extra = [query_id for query_id in run if query_id not in gold]
-    if extra and profile.missing == "left_out":
+    if extra:
+        _check_extra(extra, gold, run, profile)
+    source = Source(
+        _Joined(gold, run),
+        run.name,
+        gold.name,
+        texts,
+        run.settings,
+        gold,
+        n_extra=len(extra),
+        n_longer_lines=run.n_longer_lines,
+    )
+    source.passed.mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
+    return source
+
+
+def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Profile) -> None:
+    """Say what is wrong where a run has queries that the gold set lacks."""
+    if profile.missing == "left_out":
         raise DataError(
             f"run {run.name!r}: query {extra[0]!r} is not in the gold set {gold.name!r}; the "
             f"profile {profile.name!r} scores the run's rows, so each needs gold"
         )
     alike = look_alikes(extra, (query.id for query in gold if query.id not in run))
     example = next((told_apart(*pair) for pair in alike.items()), "")
-    if extra and len(extra) == len(run):
+    if len(extra) == len(run):
         raise DataError(
             phrase(
                 "run {run!r}: none of its {n} query ids is in the gold set {gold!r} ({example}); "
@@ -513,18 +528,6 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Sour
             example=example,
         )
         warnings.warn(problem, MatchWarning, stacklevel=outside())
-    source = Source(
-        _Joined(gold, run),
-        run.name,
-        gold.name,
-        texts,
-        run.settings,
-        gold,
-        n_extra=len(extra),
-        n_longer_lines=run.n_longer_lines,
-    )
-    source.passed.mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
-    return source
 
 
 def as_run(value: object, dataset: GoldDataset) -> Run:

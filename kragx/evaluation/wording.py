@@ -6,11 +6,10 @@ from typing import Any
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
-from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import Evidence, MetricSpec, Profile, known_metric
 from kragx.metrics.abstention import ABSTENTION, price
 from kragx.metrics.ranking_metrics import PRECISION
-from kragx.printing import joined, listed, number, percent, phrase, visible
+from kragx.printing import joined, listed, number, percent, phrase
 
 _NO_GOLD = {
     "skip": phrase("left out"),
@@ -62,38 +61,6 @@ def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
     if counts["n_failed"]:
         yield phrase("queries that failed: {n_failed} (scored as empty lists)", **counts)
         yield phrase("the first failure: {first_failure}", **counts)
-
-
-def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
-    """That the gold of questions is taken for that of others; nothing where it is not.
-
-    Args:
-        counts: of an evaluation.
-        match: names the matcher.
-    """
-    siblings = counts.get(SIBLINGS)
-    if siblings is None:
-        return
-    is_whole = siblings["of"] == siblings["n_questions"]
-    looked_at = phrase(
-        "{of} questions" if is_whole else "{of} questions looked at, of {n_questions:,}", **siblings
-    )
-    values = {name: visible(str(value)) for name, value in siblings["example"].items()}
-    example = phrase("{query_id!r}: {text!r}, {other_id!r}: {other_text!r}", **values)
-    yield phrase(
-        "gold of one template: in {n} of {of} {match!r} takes the gold text of another question "
-        "for the right one ({example}). What finds only such texts scores as if it found the right "
-        "ones; match: overlap tells them apart by what differs"
-        if siblings["cause"] == "taken"
-        else "gold of one template: in {n} of {of} {match!r} cannot tell the gold text from that "
-        "of another question ({example}). What finds only such texts scores as if it found the "
-        "right ones; compare ids, or have a judge look"
-        if siblings["cause"] == "untold"
-        else "texts of one template, and words in place of the gold's that may be misread or "
-        "another text's own: in {n} of {of} they cannot be told from each other for sure "
-        "({example}); compare ids, or have a judge look",
-        **{**siblings, "of": looked_at, "match": match, "example": example},
-    )
 
 
 def routine_remarks(counts: Mapping[str, Any], profile: Profile) -> Iterator[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
@@ -29,6 +29,7 @@ from kragx.matchers.siblings import LEAST_QUESTIONS, LEAST_SHARE, SIBLINGS
 from kragx.matchers.vocabulary import Gathering
 from kragx.metrics import Floats
 from kragx.metrics.threshold import matches
+from kragx.printing import phrase, visible
 
 MOST_TEXTS = 1000
 """So many gold texts are compared with each other: all of them, in the gold sets that people make.
@@ -179,6 +180,38 @@ def compares_gold(matcher: BaseMatcher) -> bool:
     says_yes_or_no = matcher.yes_or_no and not matcher.members
     by_texts = matcher.reads == "texts" and not says_yes_or_no
     return by_texts and matcher.pair_scores((), ()) is not None
+
+
+def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
+    """That the gold of questions is taken for that of others; nothing where it is not.
+
+    Args:
+        counts: of an evaluation.
+        match: names the matcher.
+    """
+    siblings = counts.get(SIBLINGS)
+    if siblings is None:
+        return
+    is_whole = siblings["of"] == siblings["n_questions"]
+    looked_at = phrase(
+        "{of} questions" if is_whole else "{of} questions looked at, of {n_questions:,}", **siblings
+    )
+    values = {name: visible(str(value)) for name, value in siblings["example"].items()}
+    example = phrase("{query_id!r}: {text!r}, {other_id!r}: {other_text!r}", **values)
+    yield phrase(
+        "gold of one template: in {n} of {of} {match!r} takes the gold text of another question "
+        "for the right one ({example}). What finds only such texts scores as if it found the right "
+        "ones; match: overlap tells them apart by what differs"
+        if siblings["cause"] == "taken"
+        else "gold of one template: in {n} of {of} {match!r} cannot tell the gold text from that "
+        "of another question ({example}). What finds only such texts scores as if it found the "
+        "right ones; compare ids, or have a judge look"
+        if siblings["cause"] == "untold"
+        else "texts of one template, and words in place of the gold's that may be misread or "
+        "another text's own: in {n} of {of} they cannot be told from each other for sure "
+        "({example}); compare ids, or have a judge look",
+        **{**siblings, "of": looked_at, "match": match, "example": example},
+    )
 
 
 def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:

@@ -18,10 +18,10 @@ from kragx.matchers.items import (
     batch_of,
     items_of,
     n_of_golds,
+    repeated,
     shapes,
 )
 from kragx.matchers.notes import Notes
-from kragx.matchers.repeats import repeated
 from kragx.metrics import Floats, MatchTable, Votes
 from kragx.metrics.threshold import matches
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from kragx.data import spellings, tokens
-from kragx.data.growing import Growing
 from kragx.data.plain_words import Words, _table
+from kragx.data.spellings import Growing
 from kragx.data.tokenizers import LETTERS, Tokenizer, UnicodeTokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.data.words import words

@@ -9,7 +9,7 @@ from hypothesis import example, given, strategies as st
 
 from kragx.data import Doc
 from kragx.data.batch import Entries
-from kragx.matchers.repeats import repeated
+from kragx.matchers.items import repeated
 from tests.thoroughness import examples
 
 # The second is the first in NFD, the third has more white space.

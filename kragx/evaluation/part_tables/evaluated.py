@@ -17,29 +17,18 @@ from kragx.data import is_source
 from kragx.data.formats.jsonl import make_folder, open_text, to_json
 from kragx.errors import UsageError, needing
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluation import Evaluation, deviations, versions
+from kragx.evaluation.evaluate import unmeasured
+from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
-from kragx.evaluation.inputs import Passed, Source, Texts, source_of
-from kragx.evaluation.part_tables.scored import (
-    FACTS,
-    ScoredPart,
-    Scores,
-    most,
-    scored,
-    settings_hash,
-)
+from kragx.evaluation.inputs import Source, Texts, source_of
+from kragx.evaluation.part_tables.scored import FACTS, ScoredPart, most, scored, settings_hash
 from kragx.evaluation.parts.cluster import engine_of
-from kragx.evaluation.parts.matched import passing
+from kragx.evaluation.parts.matched import shown_passing
 from kragx.evaluation.parts.part import parts_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample
-from kragx.metrics import (
-    MatchTable,
-    MetricScores,
-    MetricSpec,
-    counted,
-)
+from kragx.metrics import MatchTable, MetricScores, MetricSpec
 from kragx.metrics.engine import means, number_of, warn_above_1
 from kragx.metrics.table_view import PooledCounts
 from kragx.plugins import check_arguments
@@ -120,33 +109,36 @@ def evaluate_in_parts(
     criteria = criteria.for_run(results.name).against_gold()
     if criteria.needs_vocabulary:
         criteria = criteria.knowing(vocabulary_of(results))
-    tables = Path(folder).absolute() / TABLES
+    results.passed.hashes, results.passed.golds = [], GoldSample()
+    total = _total(results, criteria, texts, Path(folder).absolute() / TABLES, workers)
+    evaluation = _evaluation(total, results, criteria).answered()
+    _write_summary(evaluation, total.paths, Path(folder))
+    return ScoredInParts(evaluation, tuple(total.paths), total.n_kept)
+
+
+def _total(
+    source: Source, criteria: Criteria, texts: Texts, tables: Path, workers: object
+) -> ScoredPart:
+    """What is known of all questions, which have passed then; each part has a table."""
     make_folder(tables)
     settings = settings_hash(criteria, texts)
-    total, scored_parts = Scores(), list[ScoredPart]()
-    results.passed.hashes, results.passed.golds = [], GoldSample()
-    engine = engine_of(workers, *criteria.deciders)
     score = partial(scored, criteria=criteria, texts=texts, folder=tables, settings=settings)
-    cut = parts_of(results.rows)
-    stream = (score(part) for part in cut) if engine is None else engine.map(score, cut)
+    engine, parts = engine_of(workers, *criteria.deciders), parts_of(source.rows)
+    results = (score(part) for part in parts) if engine is None else engine.map(score, parts)
     is_shown = False if criteria.judges else None  # a judge shows its own
-    for part in passing(results, stream, phrase("scored parts"), is_shown):
-        total.add(part.scores)
-        scored_parts.append(replace(part, passed=Passed(), scores=Scores()))
-    evaluation = _evaluation(total, scored_parts, results, criteria).answered()
-    _write_summary(evaluation, scored_parts, Path(folder))
-    n_kept = sum(not part.is_new for part in scored_parts)
-    return ScoredInParts(evaluation, tuple(part.path for part in scored_parts), n_kept)
+    total = ScoredPart()
+    for result in shown_passing(source, results, phrase("scored parts"), is_shown):
+        total.add(result)
+    return total
 
 
 def _check(criteria: Criteria) -> None:
     """Refuse what only all questions together can tell."""
     remedy = "score without --out"
-    judges = [matcher for matcher in (criteria.matcher, criteria.facts_by) if matcher is not None]
     if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
         problem = "--out: what a judge of relevance finds in all retrievers is one pool"
         raise UsageError(problem, remedy=f"give the questions gold, or {remedy}")
-    if any(judge.votes for judge in judges):
+    if any(matcher.votes for matcher in criteria.deciders):
         problem = "--out: how far the judges of a panel differ is said of all questions at once"
         raise UsageError(problem, remedy=f"name one judge, or {remedy}")
     for spec in criteria.specs:
@@ -159,20 +151,16 @@ def _check(criteria: Criteria) -> None:
         raise UsageError(problem, remedy=f"leave it out, or {remedy}")
 
 
-def _evaluation(
-    total: Scores, parts: Sequence[ScoredPart], source: Source, criteria: Criteria
-) -> Evaluation:
+def _evaluation(total: ScoredPart, source: Source, criteria: Criteria) -> Evaluation:
     """The numbers of all parts, as `evaluate` gives them."""
-    sums = total.sums
-    specs, profile, matcher = criteria.specs, criteria.profile, criteria.matcher
-    matching.conclude(matcher, total.notes)
-    golds = source.passed.golds or GoldSample()
+    sums, notes, matcher = total.sums, total.notes, criteria.matcher
+    matching.conclude(matcher, notes)
     facts = {}
     if criteria.facts_by is not None:
         facts = Facts.concluded(total.counts(FACTS), total.facts, criteria.facts_by)
-    if n_open := sum(part.is_open for part in parts):
+    if total.n_open:
         raise UsageError(
-            f"--out: judgements are missing in {n_open} of {len(parts)} parts, and "
+            f"--out: judgements are missing in {total.n_open} of {len(total.paths)} parts, and "
             "what they leave open is estimated from all questions together",
             remedy="run again, which asks for these alone, or score without --out",
         )
@@ -181,38 +169,23 @@ def _evaluation(
             "--out: no question has gold, and what a judge finds relevant is one pool",
             remedy="score without --out",
         )
-    criteria.check_lost(total.notes, sums["n_with_any_gold"])
+    criteria.check_lost(notes, sums["n_with_any_gold"])
     for reader in total.readers.values():
         reader.warn()
-    scores = tuple(_scores(spec, total) for spec in specs)
+    scores = [_scores(spec, total) for spec in criteria.specs]
     warn_above_1(scores)
-    counts = source.counts(sums, profile, total.notes)
-    counts |= judging_counts(matcher, total.notes) | facts
-    settings = criteria.settings(
-        source.dataset_settings(), {"name": source.name, **source.run_settings}
-    )
-    return Evaluation(
-        name=source.name,
-        scores=scores,
-        query_ids=tuple(source.passed.query_ids),
-        counts=counted(counts, scores),
-        settings=settings
-        | {
-            "deviations": deviations(specs, settings["profile"], profile),
-            "metrics": list(criteria.metrics),
-            "versions": versions(),
-            **reading_settings(total.readers, criteria.token_settings),
-        },
-        match_name=criteria.label,
-        table=_unmatched(sums["n_queries"], source.passed.statuses["answered"], matcher.threshold),
-        profile=profile,
+    counts = source.counts(sums, criteria.profile, notes) | judging_counts(matcher, notes) | facts
+    n_answered = source.passed.statuses["answered"]
+    table = _unmatched(sums["n_queries"], n_answered, matcher.threshold)
+    siblings = criteria.siblings(source.passed.golds or GoldSample())
+    return replace(
+        unmeasured(source, criteria, table, counts),
         longest=total.longest,
-        siblings=criteria.found(criteria.siblings(golds), total.notes),
-        failures=source.passed.failures,
-    )
+        siblings=criteria.found(siblings, notes),
+    ).with_scores(scores, reading_settings(total.readers, criteria.token_settings))
 
 
-def _scores(spec: MetricSpec, total: Scores) -> MetricScores:
+def _scores(spec: MetricSpec, total: ScoredPart) -> MetricScores:
     """The scores of a metric from the values of all parts."""
     metric, values = spec.metric, total.column(str(spec))
     assert values is not None
@@ -245,7 +218,7 @@ def _unmatched(n: int, n_answered: int, threshold: float) -> MatchTable:
     )
 
 
-def _write_summary(evaluation: Evaluation, parts: Sequence[ScoredPart], folder: Path) -> None:
+def _write_summary(evaluation: Evaluation, tables: Sequence[Path], folder: Path) -> None:
     """Write what a report holds of an evaluation, and which tables have its values."""
     summary = {
         "retriever": evaluation.name,
@@ -253,7 +226,7 @@ def _write_summary(evaluation: Evaluation, parts: Sequence[ScoredPart], folder: 
         **evaluation.to_dict(),
         "nearby": None,
         "failures": dict(evaluation.failures),
-        "tables": [f"{TABLES}/{part.path.name}" for part in parts],
+        "tables": [f"{TABLES}/{path.name}" for path in tables],
     }
     with open_text(folder / SUMMARY) as file:
         file.write(to_json(summary, indent=1))

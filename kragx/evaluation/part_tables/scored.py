@@ -22,12 +22,12 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import versions
 from kragx.evaluation.inputs import Texts, table_counts
 from kragx.evaluation.part_tables.stored import VERSION, read_table, write_table
-from kragx.evaluation.parts.matched import MatchedPart, PassedPart, itself, match_part
+from kragx.evaluation.parts.matched import PartResult, itself, match_part
 from kragx.evaluation.parts.part import Part
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.matchers.gold_siblings import compares_gold
-from kragx.metrics import Floats, MetricScores, compute
+from kragx.metrics import Floats, MatchTable, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
@@ -37,28 +37,32 @@ FACTS = "facts "
 _LONGEST = 200  # characters of a value to slice by
 
 
-@dataclass
-class Scores:
+@dataclass(kw_only=True)
+class ScoredPart(PartResult):
     """What is known of some questions: those of a part, or of several.
 
     Attributes:
-        notes: what the matcher noted.
-        facts: what the matcher of facts did.
+        facts: what the matcher of facts noted.
         readers: who has read texts for spans, in each way that was asked for.
         values: for each column the (q) values of each part: of a metric by its name, `most` of it.
         sums: counts that are added up: of metrics under their names.
         longest: the most documents of a question.
+        paths: of the table of each part.
+        n_kept: how many parts have one that stood there before.
+        n_open: how many have none, as judgements are missing.
     """
 
-    notes: Notes = field(default_factory=Notes)
     facts: Notes = field(default_factory=Notes)
     readers: dict[SpanOptions, Reader] = field(default_factory=dict)
     values: dict[str, list[Floats]] = field(default_factory=dict)
     sums: Counter[str] = field(default_factory=Counter)
     longest: int = 0
+    paths: list[Path] = field(default_factory=list)
+    n_kept: int = 0
+    n_open: int = 0
 
     def add(self, later: Self) -> None:
-        """Add what is known of the questions behind these."""
+        """Add the scores of the questions behind these."""
         self.notes.merge(later.notes)
         self.facts.merge(later.facts)
         for options, reader in later.readers.items():
@@ -70,6 +74,9 @@ class Scores:
             self.values.setdefault(name, []).extend(values)
         self.sums.update(later.sums)
         self.longest = max(self.longest, later.longest)
+        self.paths += later.paths
+        self.n_kept += later.n_kept
+        self.n_open += later.n_open
 
     def column(self, name: str) -> Floats | None:
         """(q) the values of a column; None where there is none."""
@@ -81,31 +88,12 @@ class Scores:
         return {name.removeprefix(start): n for name, n in sums}
 
 
-@dataclass(kw_only=True)
-class ScoredPart(PassedPart):
-    """What came of a part.
-
-    Attributes:
-        path: of its table.
-        scores: what is known of its questions.
-        is_new: whether it was computed now.
-        is_open: whether judgements are missing; then it has no table.
-    """
-
-    path: Path
-    scores: Scores = field(default_factory=Scores)
-    is_new: bool = True
-    is_open: bool = False
-
-
 def settings_hash(criteria: Criteria, texts: Texts) -> str:
     """What the values of a part depend on beside its content, in 64 hexadecimal digits.
 
-    Settings, the code of matchers that are not kragx's, the texts of a corpus, and versions.
+    Settings, the code of what is not kragx's, the texts of a corpus, and versions.
     """
-    members = [matcher for matcher in (criteria.matcher, criteria.facts_by) if matcher is not None]
-    for matcher in members:
-        members += matcher.members
+    foreign = [matcher for matcher in criteria.members if not is_built_in(matcher)]
     metrics = [spec.metric for spec in criteria.specs if ":" in spec.name]
     of_corpus = hashlib.sha256()
     if texts.corpus.source is not None:
@@ -116,18 +104,14 @@ def settings_hash(criteria: Criteria, texts: Texts) -> str:
         "match": criteria.matcher.settings,
         "facts": None if criteria.facts_by is None else criteria.facts_by.settings,
         "vocabulary": [
-            member.vocabulary.key
-            for member in members
-            if member.vocabulary and member.tells_siblings
+            matcher.vocabulary.key
+            for matcher in criteria.members
+            if matcher.vocabulary and matcher.tells_siblings
         ],
         "passages": criteria.passages,
         "judges": [judge.decides_by for judge in criteria.judges],
         "code": [
-            *(
-                _code(type(matcher if matcher.inner is None else matcher.inner))
-                for matcher in members
-                if not is_built_in(matcher)
-            ),
+            *(_code(type(m if m.inner is None else m.inner)) for m in foreign),
             *(_code(metric.from_matches or metric.from_evidence) for metric in metrics),
         ],
         "tokens": criteria.token_settings,
@@ -162,58 +146,59 @@ def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings:
         settings: what values depend on beside the content of a part (`settings_hash`).
     """
     name = hashlib.sha256(f"{part.key} {settings}".encode()).hexdigest()[:32]
-    of_part = ScoredPart(part.file, path=folder / f"{name}.parquet")
-    if (known := read_table(of_part.path, criteria.metrics)) is not None:
-        passed, scores = known
-        return replace(of_part, passed=passed, scores=Scores(**scores), is_new=False)
+    path = folder / f"{name}.parquet"
+    if (stored := read_table(path, criteria.metrics)) is not None:
+        return ScoredPart(file=part.file, paths=[path], n_kept=1, **stored)
     plan = criteria.plan(itself if criteria.looks else _groups, texts)
     golds = compares_gold(criteria.matcher)
-    matched = match_part(part, replace(plan, hashes=True, golds=golds))
-    items, matched.passed.kept = matched.passed.kept or [], None
-    of_part.passed, of_part.error = matched.passed, matched.error
-    of_part.scores.notes = matched.notes
+    matched = match_part(part, replace(plan, hashes=True, golds=golds, spans=()))
+    result = ScoredPart(
+        file=part.file,
+        paths=[path],
+        passed=matched.passed,
+        notes=matched.notes,
+        error=matched.error,
+    )
+    items, result.passed.kept = result.passed.kept or [], None
     if matched.table is None:
-        return of_part
+        return result
     try:
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
             warnings.simplefilter("ignore", MatchWarning)
-            computed = _computed(of_part.scores, matched, items, criteria)
+            computed = _compute(result, matched.table, items, criteria)
     except KragxError as error:
-        of_part.error = error.within(path=part.name)
-        return of_part
-    of_part.is_open = matched.table.has_unknown or any(score.bounds for score in computed)
-    if not of_part.is_open:
+        result.error = error.within(path=part.name)
+        return result
+    if matched.table.has_unknown or any(score.bounds for score in computed):
+        result.n_open = 1
+    else:
         groups = list(map(_groups, items)) if criteria.looks else items
-        write_table(of_part.path, criteria.metrics, of_part.passed, vars(of_part.scores), groups)
-    return of_part
+        write_table(path, criteria.metrics, vars(result), groups)
+    return result
 
 
-def _computed(
-    of_part: Scores, matched: MatchedPart, lists: Sequence[MatchItem], criteria: Criteria
+def _compute(
+    result: ScoredPart, table: MatchTable, lists: Sequence[MatchItem], criteria: Criteria
 ) -> Sequence[MetricScores]:
     """The metrics of a part, noted with what all parts together may show."""
-    table, evidence = matched.table, None
-    assert table is not None
-    if criteria.looks:
-        evidence = criteria.gathered(lists, table, concurrency=1)
-        evidence.know(matched.spans)
+    evidence = criteria.gathered(lists, table, concurrency=1) if criteria.looks else None
     scores = compute(table, criteria.specs, criteria.profile, evidence)
-    of_part.sums.update(table_counts(table))
-    of_part.longest = table.longest
+    result.sums.update(table_counts(table))
+    result.longest = table.longest
     for score in scores:
         name = str(score.spec)
-        of_part.values[name] = [score.values]
+        result.values[name] = [score.values]
         if score.maxima is not None:
-            of_part.values[most(name)] = [score.maxima]
+            result.values[most(name)] = [score.maxima]
         counts = {} if score.no_gold is None else {"no gold": int(score.no_gold.sum())}
         counts |= asdict(score.pooled) if score.pooled else {}
-        of_part.sums.update({f"{name} {kind}": n for kind, n in counts.items()})
+        result.sums.update({f"{name} {kind}": n for kind, n in counts.items()})
     if evidence is not None:
-        of_part.readers = evidence.readers
+        result.readers = evidence.readers
         if (facts := evidence.matched_facts) is not None:
-            of_part.facts = facts.notes
-            of_part.sums.update({f"{FACTS}{name}": n for name, n in facts.n.items()})
+            result.facts = facts.notes
+            result.sums.update({f"{FACTS}{name}": n for name, n in facts.n.items()})
     return scores
 
 

@@ -21,14 +21,17 @@ from kragx.matchers import Notes
 VERSION = 7
 """Of the form of tables; a table of another one is not taken."""
 
-_COUNTED = ("n_judgements", "n_human", "n_distinct", "n_stored")  # of judgements that are there
+_KEPT = ("n_judgements", "n_human", "n_distinct", "n_stored")
+"""The counts of `Tally.kept`."""
+
+_NOT_OURS = (ImportError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading a table raises that kragx has not written, or not so."""
 
 
 def write_table(
     path: Path,
     metrics: Sequence[str],
-    passed: Passed,
-    scores: Mapping[str, Any],
+    result: Mapping[str, Any],
     groups: Sequence[Mapping[str, Any]],
 ) -> None:
     """Write the table of a part beside where it belongs, then put it there.
@@ -36,28 +39,29 @@ def write_table(
     Args:
         path: its place, which is named by what its values depend on.
         metrics: by canonical name.
-        passed: what is known of the questions.
-        scores: the fields of the part's `Scores`.
+        result: the fields of the `ScoredPart`.
         groups: of each question what slices are made of, and what became of it.
     """
     import pyarrow as pa
     from pyarrow import parquet
 
+    passed, values = result["passed"], result["values"]
     schema = dict.fromkeys(("query_id", "status", "query_type", "error"), pa.string())
     schema |= dict.fromkeys(("n_gold", "n_retrieved"), pa.int32())
     schema |= {"query_hash": pa.binary(32)}
     fields = (name for group in groups for name in group if name.startswith("metadata."))
     schema |= dict.fromkeys(fields, pa.list_(pa.string()))
-    schema |= dict.fromkeys(scores["values"], pa.float64())
+    schema |= dict.fromkeys(values, pa.float64())
     columns: dict[str, Any] = {"query_id": passed.query_ids, "query_hash": passed.hashes}
-    columns |= {name: column for name, (column,) in scores["values"].items()}
+    columns |= {name: column for name, (column,) in values.items()}
+    columns |= {name: [g.get(name) for g in groups] for name in schema if name not in columns}
     about = {
         "version": VERSION,
         "key": path.stem,
         "metrics": metrics,
-        "values": list(scores["values"]),
-        "counts": scores["sums"],
-        "longest": scores["longest"],
+        "values": list(values),
+        "counts": result["sums"],
+        "longest": result["longest"],
         "lines": passed.lines,
         "has_answers": passed.has_answers,
         "statuses": passed.statuses,
@@ -65,20 +69,17 @@ def write_table(
         "n_empty": passed.n_empty,
         "surrogates": passed.mender.surrogates,
         "golds": passed.golds and _record(passed.golds),
-        "notes": _notes_record(scores["notes"]),
-        "facts": _notes_record(scores["facts"]),
-        "readers": [*map(_record, scores["readers"].values())],
+        "notes": _notes_record(result["notes"]),
+        "facts": _notes_record(result["facts"]),
+        "readers": [*map(_record, result["readers"].values())],
     }
-    for name in schema:
-        if name not in columns:
-            columns[name] = [group.get(name) for group in groups]
     table = pa.table(columns, pa.schema(schema.items(), {TABLE_KEY: to_json(about)}))
     with replacing(path) as place:
         parquet.write_table(table, place, **{**OPTIONS, "store_schema": True})
 
 
-def read_table(path: Path, metrics: Sequence[str]) -> tuple[Passed, dict[str, Any]] | None:
-    """What `write_table` was given; None where there is no table, or it is none of ours, or broken.
+def read_table(path: Path, metrics: Sequence[str]) -> dict[str, Any] | None:
+    """The fields that `write_table` was given; None where there is no table of ours that is whole.
 
     Nothing in it is run: a folder may be anybody's.
     """
@@ -90,6 +91,7 @@ def read_table(path: Path, metrics: Sequence[str]) -> tuple[Passed, dict[str, An
         if (about["version"], about["key"], about["metrics"]) != (VERSION, path.stem, [*metrics]):
             return None
         ids, errors = table["query_id"].to_pylist(), table["error"].to_pylist()
+        readers = [*map(_made, about["readers"])]
         passed = Passed(
             query_ids=ids,
             lines=about["lines"],
@@ -102,8 +104,8 @@ def read_table(path: Path, metrics: Sequence[str]) -> tuple[Passed, dict[str, An
             golds=about["golds"] and _made(about["golds"]),
         )
         passed.mender.surrogates = about["surrogates"]
-        readers = [*map(_made, about["readers"])]
-        scores = {
+        return {
+            "passed": passed,
             "notes": _notes_made(about["notes"]),
             "facts": _notes_made(about["facts"]),
             "readers": {reader.options: reader for reader in readers},
@@ -111,11 +113,8 @@ def read_table(path: Path, metrics: Sequence[str]) -> tuple[Passed, dict[str, An
             "sums": Counter(about["counts"]),
             "longest": about["longest"],
         }
-    except (OSError, ArrowException, ImportError, LookupError, TypeError, ValueError):
+    except (OSError, ArrowException, *_NOT_OURS):
         return None
-    except AttributeError:
-        return None
-    return passed, scores
 
 
 def _record(value: Any) -> dict[str, Any]:
@@ -142,20 +141,19 @@ def _notes_record(notes: Notes) -> dict[str, Any]:
         "findings": [[*key, _record(finding)] for key, finding in notes.findings.items()],
     }
     if "judging" in vars(notes):
-        judging = notes.judging.kept()  # nothing is asked for a table that stands there
-        counts = {name: getattr(judging, name) for name in _COUNTED}
-        record["judging"] = {**counts, "dialects": judging.dialects}
+        kept = notes.judging.kept()  # nothing is asked for a table that stands there
+        counts = {name: getattr(kept, name) for name in _KEPT}
+        record["judging"] = {**counts, "dialects": kept.dialects}
     return record
 
 
 def _notes_made(record: Mapping[str, Any]) -> Notes:
     notes = Notes(record["counts"])
-    notes.findings.update(
-        ((kind, settings), _made(finding)) for kind, settings, finding in record["findings"]
-    )
+    for kind, settings, finding in record["findings"]:
+        notes.findings[kind, settings] = _made(finding)
     if "judging" in record:
         from kragx.judging.tally import Tally
 
-        counts = {name: record["judging"][name] for name in _COUNTED}
+        counts = {name: record["judging"][name] for name in _KEPT}
         notes.judging = Tally(**counts, dialects=Counter(record["judging"]["dialects"]))
     return notes

@@ -19,8 +19,8 @@ from kragx.evaluation.parts.engine import (
     AHEAD,
     Engine,
     Item,
+    Outcome,
     Pool,
-    Result,
     Value,
     died,
     in_order,
@@ -110,18 +110,16 @@ class _Task:
     ref: Any
     name: str
 
-    def result(self) -> Result[Any]:
-        """What came of it; its error is raised."""
+    def result(self) -> Outcome:
+        """Its outcome, once it is there; errors of the work are part of it."""
         try:
-            result: Result[Any] | Exception = self.ray.get(self.ref)
-        except self.ray.exceptions.RayTaskError as error:  # errors of the work come as a result
+            outcome: Outcome = self.ray.get(self.ref)
+        except self.ray.exceptions.RayTaskError as error:
             raise _differs("no kragx of this kind", error.ip) from error
         except self.ray.exceptions.RayError as error:
             remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
             raise died(self.name, remark) from error
-        if isinstance(result, Exception):
-            raise result
-        return result
+        return outcome
 
     def cancel(self) -> None:
         """Nobody wants it any more."""
@@ -157,25 +155,19 @@ def _first_line(error: Exception) -> str:
 
 def _work_there(
     paths: Sequence[str], origin: tuple[str, str, int | None], sent: bytes, item: bytes
-) -> Result[Any] | Exception:
+) -> Outcome:
     """What an item comes to, once it is sure that this worker computes what the driver would."""
-    # Modules are found here that the process finds that has sent the work.
-    sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
-    try:
-        _check(*origin)
-        return work_on(sent, item)
-    except Exception as error:
-        return error
-
-
-def _check(code: str, path: str, size: int | None) -> None:
     import ray
 
+    # Modules are found here that the process finds that has sent the work.
+    sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
+    code, path, size = origin
     address = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
     if code != _code():
-        raise _differs("another version of kragx than this process", address)
+        return Outcome(_differs("another version of kragx than this process", address))
     if size != _size(path):
-        raise _differs(f"not the same file {path}", address)
+        return Outcome(_differs(f"not the same file {path}", address))
+    return work_on(sent, item)
 
 
 def _differs(problem: str, address: str) -> UsageError:
@@ -214,7 +206,7 @@ def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
     Raises:
         UsageError: it is nothing of the kind.
     """
-    engine: Engine | None
+    engine: Engine
     match workers:
         case None | 1 if not isinstance(workers, (bool, float)):
             return None
@@ -232,15 +224,12 @@ def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
                 f"{workers!r} is no number of processes, 1 or more, no executor, and no engine",
                 field="workers",
             )
-    judge = next((matcher for matcher in matchers if matcher.judges), None)
-    if judge is None:
-        return engine
-    warn(
-        phrase(
+    for judge in (matcher for matcher in matchers if matcher.judges):
+        problem = phrase(
             "workers: {matcher!r} asks a judge, so it stays in this process; it waits for a "
             "server and not for the processor (its 'concurrency' says how often at once)",
             matcher=judge.name,
-        ),
-        MatchWarning,
-    )
-    return None
+        )
+        warn(problem, MatchWarning)
+        return None
+    return engine

@@ -1,9 +1,10 @@
-"""Who works on parts: processes of this machine, or another engine."""
+"""Who works on parts: processes of this machine, somebody's executor, or another engine."""
 
 from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import signal
 import sys
 import threading
@@ -19,20 +20,26 @@ from functools import partial
 from itertools import chain, islice
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
+from pathlib import Path
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from types import ModuleType
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from kragx.errors import KragxError, UsageError, WorkerError
+from kragx.errors import UsageError, WorkerError
 from kragx.warned import warn, warned_text
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
-Result = tuple[Value, Sequence[tuple[str, type[Warning]]]]
-"""What a function has made of an item, and what was warned of: message and category."""
-
 AHEAD = 2
 """How many items wait for each worker, so that none is idle while results are taken in."""
+
+
+class Outcome(NamedTuple):
+    """What came of an item: the value, or its error; and what was warned of, with categories."""
+
+    value: Any
+    warned: Sequence[tuple[str, type[Warning]]] = ()
 
 
 class Engine(ABC):
@@ -70,36 +77,49 @@ class Pool(Engine):
         self, function: Callable[[Item], Value], items: Iterable[Item]
     ) -> Generator[Value, None, None]:
         """Yield what the function makes of each item; for a single one no process is started."""
-        stream = iter(items)
-        if self.executor is not None:
+        limit = AHEAD * self.n
+        if (executor := self.executor) is not None:
             work = partial(work_on, sendable(function), home=os.getpid())
-            yield from self._through(self.executor, work, stream)
+            yield from in_order(lambda item: executor.submit(work, sendable(item)), items, limit)
             return
-        first = list(islice(stream, 2))
-        if len(first) < 2:
-            yield from map(function, first)
+        stream = iter(items)
+        beginning = list(islice(stream, 2))
+        if len(beginning) < 2:
+            yield from map(function, beginning)
             return
-        with _processes(self.n, sendable(function)) as executor:
-            yield from self._through(executor, _work, chain(first, stream))
-
-    def _through(
-        self, executor: Executor, work: Callable[[bytes], Result[Any]], items: Iterable[Any]
-    ) -> Generator[Any, None, None]:
-        submit = lambda item: executor.submit(work, sendable(item))  # noqa: E731
-        return in_order(submit, items, AHEAD * self.n)
+        with _processes(self.n, sendable(function)) as pool:
+            submit = lambda item: pool.submit(_work, sendable(item))  # noqa: E731
+            yield from in_order(submit, chain(beginning, stream), limit, _read)
 
 
 @contextmanager
 def _processes(n: int, function: bytes) -> Iterator[Executor]:
     """New processes, each of which is sent the function once; they end with this one as well."""
     alive, ours = _Context().Pipe(duplex=False)
-    executor = ProcessPoolExecutor(n, _Context(), _begin, (alive, function))
+    with _outcomes_folder() as folder:
+        executor = ProcessPoolExecutor(n, _Context(), _begin, (alive, function, folder))
+        try:
+            yield executor
+        finally:  # also where it is interrupted, or nobody wants the rest
+            ours.close()
+            executor.shutdown(cancel_futures=True)
+            alive.close()
+
+
+def _outcomes_folder() -> TemporaryDirectory[str]:
     try:
-        yield executor
-    finally:  # also where it is interrupted, or nobody wants the rest
-        ours.close()
-        executor.shutdown(cancel_futures=True)
-        alive.close()
+        return TemporaryDirectory(prefix="kragx-workers-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise _no_room(error) from None
+
+
+def _no_room(error: OSError) -> UsageError:
+    return UsageError(
+        f"what a worker has made cannot be written: {error}",
+        field="workers",
+        remedy="see that the folder of temporary files (TMPDIR names it) can be written and has "
+        "room; or leave 'workers' out",
+    )
 
 
 class _Process(SpawnProcess):
@@ -127,8 +147,8 @@ class _Context(SpawnContext):
 class Task(Protocol):
     """Work that is under way; a `Future` is one."""
 
-    def result(self) -> Result[Any]:
-        """What came of it, once it is done; its error is raised."""
+    def result(self) -> Any:
+        """Its outcome, once it is there."""
         ...
 
     def cancel(self) -> object:
@@ -137,14 +157,17 @@ class Task(Protocol):
 
 
 def in_order(
-    submit: Callable[[Item], Task], items: Iterable[Item], limit: int
+    submit: Callable[[Item], Task],
+    items: Iterable[Item],
+    limit: int,
+    read: Callable[[Any], Outcome] = lambda outcome: outcome,
 ) -> Generator[Any, None, None]:
     """The values of what is submitted, in order; at most so many items are under way.
 
-    What was warned of there is warned of here, once.
+    Errors are raised here. What was warned of there is warned of here, once.
     """
     waiting: deque[tuple[Item, Task]] = deque()
-    said: set[tuple[str, type[Warning]]] = set()
+    shown: set[tuple[str, type[Warning]]] = set()
     stream = iter(items)
     try:
         while True:
@@ -152,12 +175,14 @@ def in_order(
                 waiting.append((item, submit(item)))
             if not waiting:
                 return
-            value, noted = waiting[0][1].result()
+            value, warned = read(waiting[0][1].result())
             waiting.popleft()
-            for note in noted:
-                if note not in said:
-                    said.add(note)
-                    warn(*note)
+            if isinstance(value, Exception):
+                raise value
+            for warning in warned:
+                if warning not in shown:
+                    shown.add(warning)
+                    warn(*warning)
             yield value
     except BrokenExecutor as error:  # whoever died was at one of the first
         names = (name_of(item) for item, task in waiting if _is_lost(task))
@@ -209,17 +234,21 @@ def _not_sendable(error: Exception) -> UsageError:
     )
 
 
+def _read(path: str) -> Outcome:
+    """The outcome that a process of ours has written."""
+    outcome: Outcome = pickle.loads(Path(path).read_bytes())
+    Path(path).unlink()
+    return outcome
+
+
 # -- on theirs -------------------------------------------------------------------------------------
 
 
-def work_on(function: bytes, item: bytes, *, home: int = 0) -> Result[Any]:
+def work_on(function: bytes, item: bytes, *, home: int = 0) -> Outcome:
     """What a function and an item come to that were sent, where nobody sees errors and warnings.
 
     A thread unpickles the function once, with its matcher and corpus. In threads of the process
     `home` warnings reach everybody as they are.
-
-    Raises:
-        Exception: what the function raises, in a form that reaches whoever waits for it.
     """
     state = _local.__dict__
     try:
@@ -227,24 +256,23 @@ def work_on(function: bytes, item: bytes, *, home: int = 0) -> Result[Any]:
             state.update(function=pickle.loads(function), sent=function)
         unpacked = pickle.loads(item)
     except Exception as error:  # a class of the script, say
-        raise _not_sendable(error) from None
+        return Outcome(_not_sendable(error))
     caught: Any = nullcontext(())
     if os.getpid() != home:
         caught = warnings.catch_warnings(record=True, action="always")
-    with caught as notes:
+    with caught as raised:
         try:
             value = state["function"](unpacked)
         except Exception as error:
-            raise _sendable(error) from None
-    return value, [(warned_text(note.message), note.category) for note in notes]
+            return Outcome(_sendable(error))
+    return Outcome(value, [(warned_text(note.message), note.category) for note in raised])
 
 
 _local = threading.local()
 
 
 def _sendable(error: Exception) -> Exception:
-    if isinstance(error, KragxError):
-        return error
+    """An error as it reaches whoever waits for it, whatever its class takes."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -252,30 +280,32 @@ def _sendable(error: Exception) -> Exception:
     return error
 
 
-def _begin(alive: Connection, function: bytes) -> None:
+def _begin(alive: Connection, function: bytes, folder: str) -> None:
     """Prepare a process of ours: it works with a function as long as a connection is open."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started this ends it
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
-    _local.mine = function
-    _idle.acquire()
-    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+    _local.function_sent, _local.folder = function, folder
+    threading.Thread(target=_end_with, args=(alive, folder), daemon=True).start()
 
 
-def _work(item: bytes) -> Result[Any]:
-    _idle.release()
+def _work(item: bytes) -> str:
+    """Work on an item; the name of the file in which the outcome stands.
+
+    A name goes through a pipe in one piece. Of an outcome that a killed process has begun to send
+    the rest would be waited for.
+    """
+    outcome = work_on(_local.function_sent, item)
     try:
-        return work_on(_local.mine, item)
-    finally:
-        _idle.acquire()
+        with NamedTemporaryFile(dir=_local.folder, delete=False) as file:
+            pickle.dump(outcome, file, pickle.HIGHEST_PROTOCOL)
+    except OSError as error:
+        raise _no_room(error) from None
+    return file.name
 
 
-_idle = threading.Lock()
-"""Held by a process of ours while it is at nothing, or its result is on the way."""
-
-
-def _end_with(alive: Connection) -> None:
+def _end_with(alive: Connection, folder: str) -> None:
     """Wait until whoever has started this wants no more, or is gone, as nothing is ever sent."""
     alive.poll(None)
-    _idle.acquire(timeout=2)  # whoever reads a result would wait for the rest of it for ever
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)  # in the middle of whatever it is at

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -38,7 +37,6 @@ class Plan:
         matcher: scores the pairs.
         profile: says what is done with lists before.
         texts: fills in those of ids.
-        leave_out_missing: whether queries without an answer are counted only.
         spans: how texts are read for spans; the questions are kept as they are then (`itself`).
         hashes: whether each query's gold is hashed, as the whole gold set is not at hand.
         golds: whether gold is kept that is compared with gold, for the same reason.
@@ -49,45 +47,55 @@ class Plan:
     matcher: BaseMatcher
     profile: Profile
     texts: Texts = NO_TEXTS
-    leave_out_missing: bool = False
     spans: tuple[SpanOptions, ...] = ()
     hashes: bool = False
     golds: bool = False
     keep: Callable[[MatchItem], Any] | None = None
     keeps_traces: bool = False
 
+    def passed(self) -> Passed:
+        """What is going to be known of questions, before the first of them."""
+        return Passed(
+            hashes=[] if self.hashes else None,
+            kept=None if self.keep is None else [],
+            golds=GoldSample() if self.golds else None,
+        )
 
-@dataclass
-class PassedPart:
-    """What came of reading a part.
+
+@dataclass(kw_only=True)
+class PartResult:
+    """What came of a part.
 
     Attributes:
         file: that it is of, where a source has several.
         passed: what is known of its questions; after an error of those before it.
+        notes: what the matcher noted.
         error: what is wrong with it.
     """
 
-    file: str
+    file: str = ""
     passed: Passed = field(default_factory=Passed)
+    notes: Notes = field(default_factory=Notes)
     error: KragxError | None = None
 
 
-@dataclass
-class MatchedPart(PassedPart):
-    """What is known of a part.
+Spans = Mapping[SpanOptions, tuple[Spread, Reader]]
+"""Where the gold stands in what was retrieved, and who has read it."""
+
+
+@dataclass(kw_only=True)
+class MatchedPart(PartResult):
+    """What matching a part came to.
 
     Attributes:
-        notes: what the matcher noted.
         table: its matches; None after an error.
-        traces: what the matcher was asked, and said, of each question.
-        spans: where the gold stands in what was retrieved, and who has read it; fewer than planned
-            where it cannot be read.
+        traces: of each question what the matcher was asked, and said.
+        spans: none where they cannot be read.
     """
 
-    notes: Notes = field(default_factory=Notes)
     table: MatchTable | None = None
     traces: list[tuple[MatchItem, Trace]] = field(default_factory=list)
-    spans: dict[SpanOptions, tuple[Spread, Reader]] = field(default_factory=dict)
+    spans: Spans = field(default_factory=dict)
 
 
 def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> MatchedPart:
@@ -98,18 +106,13 @@ def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> Match
         plan: what is done with them.
         on_match: is told what the matcher was asked, and said; else what the plan says is kept.
     """
-    passed = Passed(
-        hashes=[] if plan.hashes else None,
-        kept=None if plan.keep is None else [],
-        golds=GoldSample() if plan.golds else None,
-    )
-    result = MatchedPart(part.file, passed)
+    result = MatchedPart(file=part.file, passed=plan.passed())
+    passed = result.passed
     if plan.keeps_traces and on_match is None:
         on_match = lambda item, trace: result.traces.append((item, trace))  # noqa: E731
     batches = passed.batches(
         plan.texts.filled(passed.noted(part.batches(passed.mender))),
         plan.profile,
-        leave_out_missing=plan.leave_out_missing,
         keep=plan.keep or itself,
     )
     try:
@@ -121,22 +124,10 @@ def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> Match
         result.error = error
     else:
         with suppress(DataError):  # whoever computes the metric reads them again, and says it
-            for span in plan.spans:
-                result.spans[span] = read_spans(passed.kept or (), result.table, span)
+            result.spans = {
+                span: read_spans(passed.kept or (), result.table, span) for span in plan.spans
+            }
     return result
-
-
-@dataclass(frozen=True)
-class Matched:
-    """What is known of a whole source.
-
-    Attributes:
-        table: its matches.
-        spans: where the gold stands in what was retrieved, and who has read it, if others did.
-    """
-
-    table: MatchTable
-    spans: Mapping[SpanOptions, tuple[Spread, Reader]] = field(default_factory=dict)
 
 
 def match_all(
@@ -145,8 +136,8 @@ def match_all(
     notes: Notes,
     engine: Engine | None = None,
     on_match: OnMatch | None = None,
-) -> Matched:
-    """The matches of a whole source, which has passed then.
+) -> tuple[MatchTable, Spans]:
+    """The matches of a whole source, which has passed then, and its spans if others read them.
 
     Args:
         source: what is evaluated.
@@ -163,35 +154,31 @@ def match_all(
     plan = replace(
         plan,
         texts=source.texts,
+        spans=() if engine is None else plan.spans,
         hashes=passed.hashes is not None,
         golds=passed.golds is not None,
         keeps_traces=on_match is not None,
     )
-    if plan.keep is not None:
-        passed.kept = []
-    cut: Iterable[Part] = [Rows(source.rows)] if engine is None else parts_of(source.rows)
+    passed.kept = plan.passed().kept
     if engine is None:
-        plan = replace(plan, spans=())
-        parts = (match_part(part, plan, on_match) for part in cut)
+        whole = Rows("everything", source.rows)
+        results = passing(source, [match_part(whole, plan, on_match)])
     else:
-        parts = engine.map(partial(match_part, plan=plan), cut)
-    tables: list[MatchTable] = []
-    spans: dict[SpanOptions, list[tuple[Spread, Reader]]] = defaultdict(list)
-    is_shown = None if engine is not None else False
-    for result in passing(source, parts, phrase("matched parts"), is_shown):
+        parts = engine.map(partial(match_part, plan=plan), parts_of(source.rows))
+        results = shown_passing(source, parts, phrase("matched parts"))
+    tables, spans = list[MatchTable](), list[Spans]()
+    for result in results:
         notes.merge(result.notes)
         for item, trace in result.traces:
             if on_match is not None:
                 on_match(item, trace)
         if result.table is not None:
             tables.append(result.table)
-        for options, pair in result.spans.items():
-            spans[options].append(pair)
+            spans.append(result.spans)
     matching.conclude(plan.matcher, notes)
-    return Matched(
-        MatchTable.joined(tables),
-        {options: _joined(span) for options, span in spans.items() if len(span) == len(tables)},
-    )
+    read = [options for options in plan.spans if all(options in part for part in spans)]
+    joined_spans = {options: _joined([part[options] for part in spans]) for options in read}
+    return MatchTable.joined(tables), joined_spans
 
 
 def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:
@@ -201,33 +188,36 @@ def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:
     return Spread.joined(spreads), reader
 
 
-_Part = TypeVar("_Part", bound=PassedPart)
+_Part = TypeVar("_Part", bound=PartResult)
 
 
-def passing(
-    source: Source, parts: Generator[_Part, None, None], title: str, is_shown: bool | None
+def shown_passing(
+    source: Source,
+    parts: Generator[_Part, None, None],
+    title: str,
+    is_shown: bool | None = None,
 ) -> Iterator[_Part]:
-    """What comes of the parts of a source, in order, which passes then.
+    """The same as `passing` with a progress bar, for parts that take their time.
 
     Args:
         source: what is evaluated.
         parts: what came of each, as it is done.
         title: of the progress bar.
         is_shown: whether there is one; None for only on a terminal.
+    """
+    # Closed at once, also after a mistake, as others may be at work.
+    with closing(parts), progress_bar(title, None, is_shown) as advance:
+        for result in passing(source, parts):
+            advance()
+            yield result
+
+
+def passing(source: Source, parts: Iterable[_Part]) -> Iterator[_Part]:
+    """What comes of the parts of a source, in order, which passes then.
 
     Raises:
         DataError: what reading all of it in one go would find first.
     """
-    # Closed at once, also after a mistake, as others may be at work.
-    with closing(parts), progress_bar(title, None, is_shown) as advance:
-        for result in _checked(parts, source):
-            advance()
-            source.passed.add(result.passed)
-            yield result
-
-
-def _checked(parts: Iterable[_Part], source: Source) -> Iterator[_Part]:
-    """The parts as long as nothing is wrong."""
     lacking: LackingError | None = None
     first: dict[str, tuple[str, int | None]] = {}
     for result in parts:
@@ -247,6 +237,7 @@ def _checked(parts: Iterable[_Part], source: Source) -> Iterator[_Part]:
                 lacking.lacking.add(error.lacking)
         elif error is not None:
             raise error
+        source.passed.add(result.passed)
         yield result
     source.ended()
     if lacking is not None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 
@@ -25,28 +23,25 @@ PART_ROWS = 512
 """Questions in memory that are a part."""
 
 
+@dataclass(frozen=True)
 class Part(ABC):
-    """A stretch of questions."""
+    """A stretch of questions.
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """What messages call it."""
+    Attributes:
+        name: what messages call it.
+        file: that it is of, where a source has several.
+        place: the file in which it stands, as every process finds it; empty where all of it is
+            sent.
+    """
+
+    name: str
+    file: str = field(default="", kw_only=True)
+    place: str = field(default="", kw_only=True)
 
     @property
     @abstractmethod
     def key(self) -> str:
         """The SHA-256 of its content."""
-
-    @property
-    def file(self) -> str:
-        """The file that it is of, where a source has several."""
-        return ""
-
-    @property
-    def place(self) -> str:
-        """The file in which it stands, as every process finds it; empty where all of it is sent."""
-        return ""
 
     @abstractmethod
     def batches(self, mender: Mender) -> Iterator[Batch]:
@@ -62,9 +57,8 @@ class Rows(Part):
     """
 
     content: Iterable[Row]
-    name: str = "everything"
 
-    @cached_property
+    @property
     def key(self) -> str:
         """Of what a list of them is pickled to."""
         return hashlib.sha256(pickle.dumps(self.content)).hexdigest()
@@ -79,11 +73,10 @@ class Lines(Part):
     """Whole lines of a JSON Lines file.
 
     Attributes:
-        path: the file.
+        path: the file as messages have it.
         first: the number of the first line, from 1.
         start, stop: the bytes.
         format: the format of the file's records.
-        folder: where a relative path starts.
     """
 
     path: str
@@ -91,19 +84,8 @@ class Lines(Part):
     start: int
     stop: int
     format: str
-    folder: str = field(default_factory=os.getcwd)
 
     @property
-    def name(self) -> str:
-        """The file, and the line on which they begin."""
-        return f"{self.path} from line {self.first} on"
-
-    @property
-    def place(self) -> str:
-        """The file as every process finds it."""
-        return str(Path(self.folder, self.path))
-
-    @cached_property
     def key(self) -> str:
         """Of the bytes."""
         return hashlib.sha256(self.lines()).hexdigest()
@@ -122,31 +104,11 @@ class Lines(Part):
 
 @dataclass(frozen=True)
 class Groups(Part):
-    """Row groups of a Parquet file that has a row a question.
-
-    Attributes:
-        table: the row groups.
-    """
+    """Row groups of a Parquet file that has a row a question."""
 
     table: Table
 
     @property
-    def name(self) -> str:
-        """The file, and the row groups."""
-        groups = self.table.groups or (0,)
-        return f"{self.file}, row groups {groups[0] + 1} to {groups[-1] + 1}"
-
-    @property
-    def file(self) -> str:
-        """The file's name."""
-        return shown(self.table.file)
-
-    @property
-    def place(self) -> str:
-        """The file as every process finds it."""
-        return self.table.place
-
-    @cached_property
     def key(self) -> str:
         """Of the bytes, and of what they mean."""
         return self.table.content_hash()
@@ -177,8 +139,7 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
         files = files_of(rows.source)
         if not all(rows.is_nested(Table(file)) for file in files):
             return _in_rows(rows)
-        tables = (tables_of(file, PART_BYTES) for file in files)
-        return map(Groups, chain.from_iterable(tables))
+        return chain.from_iterable(map(_groups_of, files))
     stream = iter(rows)
     first = next(stream, None)  # its format is known now
     if first is None:
@@ -190,19 +151,27 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
     return _lines_of(str(rows.path), rows.format.name)
 
 
-def _in_rows(rows: Iterable[Row]) -> Iterator[Rows]:
+def _in_rows(rows: Iterable[Row]) -> Iterator[Part]:
     stream, n = iter(rows), 0
     while content := list(islice(stream, PART_ROWS)):
-        yield Rows(content, f"questions {n + 1:,} to {n + len(content):,}")
+        yield Rows(f"questions {n + 1:,} to {n + len(content):,}", content)
         n += len(content)
 
 
-def _lines_of(path: str, format_: str) -> Iterator[Lines]:
-    first, start = 1, 0
+def _groups_of(file: str) -> Iterator[Part]:
+    for table in tables_of(file, PART_BYTES):
+        groups = table.groups or (0,)
+        name = f"{shown(file)}, row groups {groups[0] + 1} to {groups[-1] + 1}"
+        yield Groups(name, table, file=shown(file), place=table.place)
+
+
+def _lines_of(path: str, format_: str) -> Iterator[Part]:
+    first, start, place = 1, 0, str(Path.cwd() / path)
     with Path(path).open("rb") as file:
         # Parts grow: each begins anew to look at texts, and too few leave workers idle at the end.
         while raw := file.read(min(max(PART_BYTES, start // 8), 4 * PART_BYTES)):
             raw += file.readline()
-            yield Lines(path, first, start, start + len(raw), format_)
-            first += raw.count(b"\n")
-            start += len(raw)
+            stop = start + len(raw)
+            name = f"{path} from line {first} on"
+            yield Lines(name, path, first, start, stop, format_, place=place)
+            first, start = first + raw.count(b"\n"), stop

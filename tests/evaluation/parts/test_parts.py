@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -268,6 +269,30 @@ def test_a_worker_that_dies_is_an_error_that_names_its_part():
     """Whatever kills it, nobody waits for it."""
     with pytest.raises(WorkerError, match=r"a worker died while it worked on 1, or on 2;"):
         list(Pool(2).map(_dies, [1, 2, 3]))
+
+
+def _is_cut_off(item):
+    import os
+    import signal
+    import threading
+
+    if item == 2:
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+    return b"." * (200 << 20)
+
+
+@pytest.mark.integration
+def test_a_worker_that_dies_while_it_sends_is_an_error_too():
+    """Nobody waits for the rest of a value."""
+    with pytest.raises(WorkerError, match="a worker died while it worked on"):
+        list(Pool(2).map(_is_cut_off, [1, 2, 2, 2]))
+
+
+def test_without_room_for_values_it_is_said(monkeypatch):
+    """They come through the folder of temporary files."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    with pytest.raises(UsageError, match=r"workers: .* cannot be written: .*TMPDIR"):
+        list(Pool(2).map(_cores, [1, 2]))
 
 
 def _fails_or_sleeps(item):
