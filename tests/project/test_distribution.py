@@ -62,7 +62,7 @@ def test_wheel_holds_the_package_and_nothing_else(dist: Path):
         if path.is_file() and path.suffix != ".pyc"
     }
     assert names == source
-    for part in ("py.typed", "report/html_page/template.html", "app/starter/kragx.yaml"):
+    for part in ("py.typed", "report/html_page/template.html", "app/starter/ko/kragx.yaml"):
         assert f"kragx/{part}" in names
 
 

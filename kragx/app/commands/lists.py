@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.printing import joined, phrase, put
+from kragx.printing import joined, language, phrase, put
 
 
 def init(
@@ -20,7 +20,7 @@ def init(
     """Write a commented config that runs, with a gold set."""
     from kragx.app.starter import write_starter
 
-    for path in write_starter(folder):
+    for path in write_starter(folder, language()):
         _put(phrase("written: {path}", path=path))
     inside = "" if folder == Path() else f"cd {folder} && "
     _put(phrase("next: {command}", command=f"{inside}kragx run kragx.yaml"))

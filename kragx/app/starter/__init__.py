@@ -1,7 +1,7 @@
 """`kragx init`: a config to start from, with a small gold set and retriever, so that it runs.
 
-The files stand beside this module as they are written; `.txt` keeps the retriever from being one
-of the package's own modules.
+The files stand in a folder for each language as they are written; `.txt` keeps the retriever from
+being one of the package's own modules.
 """
 
 from importlib.resources import files
@@ -13,8 +13,8 @@ from kragx.errors import UsageError
 FILES = ("kragx.yaml", "gold.jsonl", "retriever.py.txt")
 
 
-def write_starter(folder: Path) -> list[Path]:
-    """Write the starter's files; nothing that is there is replaced.
+def write_starter(folder: Path, language: str) -> list[Path]:
+    """Write the starter's files in a language; nothing that is there is replaced.
 
     Raises:
         UsageError: one of them is there already, or the folder cannot be written.
@@ -27,5 +27,5 @@ def write_starter(folder: Path) -> list[Path]:
         )
     make_folder(folder)
     for path, name in zip(paths, FILES):
-        write_bytes(path, files(__name__).joinpath(name).read_bytes())
+        write_bytes(path, files(__name__).joinpath(language, name).read_bytes())
     return paths

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
 from kragx import UsageError
+from kragx.app import starter
 from kragx.app.config import load, override
 from kragx.app.config.schema import config_schema
 from kragx.app.environment import parse_env
@@ -196,10 +198,21 @@ def test_schema_command(kragx):
     assert kragx("schema").json() == json.loads(json.dumps(config_schema()))
 
 
+def test_the_starters_say_the_same():
+    """The config that `kragx init` writes differs between languages in its comments alone."""
+    configs = [
+        yaml.safe_load(path.read_text(encoding="utf-8"))
+        for path in Path(starter.__file__).parent.glob("*/kragx.yaml")
+    ]
+    assert len(configs) == 2
+    assert configs[0] == configs[1]
+
+
 @pytest.mark.integration
-def test_init_runs(kragx, here):
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_init_runs(kragx, here, language):
     """`kragx init` writes a config that runs as it is, and replaces nothing."""
-    assert kragx("init").code == 0
+    assert kragx("init", "--language", language).code == 0
     outcome = kragx("run", "kragx.yaml", "--full")
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith("dataset: {path: ")  # the config, as it was understood

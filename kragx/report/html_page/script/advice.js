@@ -31,7 +31,7 @@ const ADVICE = {
   weak_slice: (v) => phrase("advice_weak_slice", strong(v.retriever), sliceOf(v), v.metric, value_(v.mean), v.n, value_(standing().overall.means[v.retriever]?.[v.metric]?.value)),
   small_slices: (v) => phrase("advice_small_slices", v.slices.map(fewQuestions).join(", "), data.limits.few),
   saturated: (v) => phrase("advice_saturated", v.metrics.join(", "), whoFailed()),
-  unfound: (v) => phrase(compared().length > 1 ? "advice_unfound" : "advice_unfound_one", v.query_ids.length, v.n, v.metric, idLinks(v.query_ids), whoFailed()),
+  unfound: (v) => phrase(compared().length > 1 ? "advice_unfound" : "advice_unfound_one", v.n, v.of, v.metric, idLinks(v.query_ids), whoFailed()),
   combination: (v) => phrase("advice_combination", v.metric, strong(v.best), v.query_ids.length, idLinks(v.query_ids)),
   reranking: (v) => phrase("advice_reranking", strong(v.retriever), v.far, value_(v.far_value), v.near, value_(v.near_value), value_(v.far_value - v.near_value)),
 };
