@@ -202,13 +202,13 @@ def unchanged(changes: Iterable[Change]) -> Iterator[Line]:
 def gold_lines(changes: Sequence[Change]) -> Iterator[Line]:
     """What is not the same in two gold sets; of which matcher, where they read gold differently."""
     several = list(gold_of(changes))
-    for own in several:
+    for gold_change in several:
         names = dict.fromkeys(
             change.comparison.match
             for change in changes
-            if own.text in (other.text for other in change.comparison.gold)
+            if gold_change.text in (gold.text for gold in change.comparison.gold)
         )
-        for line in own.describe():
+        for line in gold_change.describe():
             under = phrase("match {names}: {line}", names=", ".join(names), line=line.text)
             yield replace(line, text=under) if len(several) > 1 else line
 
@@ -259,7 +259,7 @@ def changes(
             raise error.within(path=after.name) from None
         names.append(after.name)
         pairs.append(pair)
-    texts = [own.dataset for own in (old, new) if own.dataset is not None]
+    texts = [result.dataset for result in (old, new) if result.dataset is not None]
     return tuple(
         Change(name, comparison, **_turned(pair, comparison, texts))
         for name, pair, comparison in zip(names, pairs, settled(drafts))
@@ -277,10 +277,11 @@ def _pairs(
             "one folder is named: name another, or two of its retrievers: --retriever "
             + " --retriever ".join(old.retrievers[:2])
         )
-    both = [(name, name) for name in new.retrievers if name in old.retrievers]
-    if not both and len(old.retrievers) == len(new.retrievers) == 1 and new.dataset is None:
-        both = [(old.retrievers[0], new.retrievers[0])]  # files that were scored have any name
-    names = [(retrievers[0], retrievers[-1])] if retrievers else both
+    shared = [(name, name) for name in new.retrievers if name in old.retrievers]
+    if not shared and len(old.retrievers) == len(new.retrievers) == 1 and new.dataset is None:
+        # files that were scored have any name
+        shared = [(old.retrievers[0], new.retrievers[0])]
+    names = [(retrievers[0], retrievers[-1])] if retrievers else shared
     if not names:
         raise UsageError(
             f"no retriever is in both: {old.name} has {', '.join(old.retrievers)}; {new.name} has "
@@ -327,12 +328,12 @@ def _turned(
     for name, sign in (("better", 1), ("worse", -1)):
         rows = np.flatnonzero(sign * ways > 0)
         turned[f"n_{name}"] = len(rows)
-        most = rows[np.lexsort((-sign * overall[rows], -sign * first[rows]))][:LISTED]
-        sides: list[list[dict[str, float | None]]] = [[{} for _ in most] for _ in pair]
-        for metric, has_moved in moved.items() if most.size else ():
+        turned_rows = rows[np.lexsort((-sign * overall[rows], -sign * first[rows]))][:LISTED]
+        sides: list[list[dict[str, float | None]]] = [[{} for _ in turned_rows] for _ in pair]
+        for metric, has_moved in moved.items() if turned_rows.size else ():
             for side, values in zip(sides, _both(pair, ids, metric)):
-                for place in np.flatnonzero(has_moved[most]).tolist():
-                    side[place][metric] = plain(values[most[place]])
+                for place in np.flatnonzero(has_moved[turned_rows]).tolist():
+                    side[place][metric] = plain(values[turned_rows[place]])
         turned[name] = tuple(
             QueryChange(
                 query_id,
@@ -342,7 +343,9 @@ def _turned(
                 by=float(first[row]),
                 overall=float(overall[row]),
             )
-            for row, query_id, before, after in zip(most.tolist(), taken(ids, most), *sides)
+            for row, query_id, before, after in zip(
+                turned_rows.tolist(), taken(ids, turned_rows), *sides
+            )
         )
     return turned
 

@@ -159,12 +159,12 @@ class Draft:
         cautions = check_comparable(scores, anyway=anyway, versions=gold)
         out = left_out(gold.values())
         failures = failures_of(scores, settings.max_failed)
-        lost = failed_names(failures)
+        failed = failed_names(failures)
         # Where nobody can be compared, metrics and questions are still those of all.
-        scores = [score for score in scores if score.name not in lost] or scores
+        scores = [score for score in scores if score.name not in failed] or scores
         baseline = scores[0].name if baseline is None else baseline
         aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings, out)
-        aligned = aligned.without(lost)
+        aligned = aligned.without(failed)
         n = len(aligned.query_ids)
         # Over the queries that all have, so that differences are those of the means.
         whole = {score.name: score.means for score in scores if len(score.query_ids) == n}
@@ -215,9 +215,9 @@ class Draft:
         )
         cautions = tuple(_cautions(comparison, scores, every_metric=self.every_metric))
         comparison = replace(comparison, cautions=self.cautions + cautions)
-        told, *advice = recommend(comparison, scores)
-        told = replace(told, cautions=tuple(could_turn(comparison, scores)))
-        return replace(comparison, recommendations=(told, *advice))
+        first_advice, *advice = recommend(comparison, scores)
+        first_advice = replace(first_advice, cautions=tuple(could_turn(comparison, scores)))
+        return replace(comparison, recommendations=(first_advice, *advice))
 
 
 def settled(drafts: Sequence[Draft]) -> tuple[Comparison, ...]:
@@ -257,23 +257,27 @@ def _versions(
     anyway: bool,
 ) -> dict[str, GoldVersions]:
     """By the retriever's name what is not the same in its gold set and the first one's."""
-    first, known = scores[0], dict[str, GoldVersions | None]()
-    for own in scores[1:]:
-        gold, other = first.settings["dataset"], own.settings["dataset"]
-        if (key := str(other["hash"])) not in known:
-            datasets = (first.dataset, own.dataset)
+    first, versions_of = scores[0], dict[str, GoldVersions | None]()
+    for score in scores[1:]:
+        gold, dataset = first.settings["dataset"], score.settings["dataset"]
+        if (key := str(dataset["hash"])) not in versions_of:
+            datasets = (first.dataset, score.dataset)
             match = first.settings["match"]
-            known[key] = gold_versions(gold, other, datasets, match, anyway=anyway, diffs=diffs)
-    named = ((score.name, known[str(score.settings["dataset"]["hash"])]) for score in scores[1:])
+            versions_of[key] = gold_versions(
+                gold, dataset, datasets, match, anyway=anyway, diffs=diffs
+            )
+    named = (
+        (score.name, versions_of[str(score.settings["dataset"]["hash"])]) for score in scores[1:]
+    )
     return {name: versions for name, versions in named if versions is not None}
 
 
 def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> list[str]:
     """The metrics to compare: those that were named, else those that all have."""
-    for metric, own in product(named or (), scores):
-        if metric not in own.means:
-            hint = nearest(metric, own.means)
-            raise UsageError(f"metric {metric!r} was not computed for {own.name!r}; {hint}")
+    for metric, score in product(named or (), scores):
+        if metric not in score.means:
+            hint = nearest(metric, score.means)
+            raise UsageError(f"metric {metric!r} was not computed for {score.name!r}; {hint}")
     if named is not None:
         return list(dict.fromkeys(named))
     shared = [
@@ -292,17 +296,17 @@ def _cautions(
 ) -> Iterator[str]:
     """What is not compared though some have it, and what makes the rest less sure."""
     metrics = dict.fromkeys(metric for score in scores for metric in score.means)
-    others = [metric for metric in metrics if metric not in comparison.metrics]
-    if every_metric and others:
-        yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(others))
+    not_compared = [metric for metric in metrics if metric not in comparison.metrics]
+    if every_metric and not_compared:
+        yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(not_compared))
     out = left_out(comparison.gold)
-    most = max(
+    n_all = max(
         len(score.query_ids)
         if not out
         else sum(query_id not in out for query_id in score.query_ids)
         for score in scores
     )
-    if n_queries := most - comparison.n_queries:
+    if n_queries := n_all - comparison.n_queries:
         yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
     if comparison.n_queries > MANY:
         yield phrase(

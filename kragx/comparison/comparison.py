@@ -249,8 +249,8 @@ class Comparison(Result):
     @property
     def further_cautions(self) -> tuple[str, ...]:
         """The cautions that do not stand in the verdict."""
-        told = {caution.text for advice in self.recommendations for caution in advice.cautions}
-        return tuple(caution for caution in self.cautions if caution not in told)
+        texts = {caution.text for advice in self.recommendations for caution in advice.cautions}
+        return tuple(caution for caution in self.cautions if caution not in texts)
 
     @property
     def leader(self) -> Leader | None:

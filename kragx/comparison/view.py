@@ -157,8 +157,12 @@ class Difference:
 
 def _is_of_finding(metric: str) -> bool:
     """Whether a metric is above 0 where gold is found, and there alone."""
-    known = known_metric(metric)
-    return known is not None and known.from_matches is not None and known.better == "higher"
+    definition = known_metric(metric)
+    return (
+        definition is not None
+        and definition.from_matches is not None
+        and definition.better == "higher"
+    )
 
 
 def _said(difference: Difference) -> str:
@@ -166,13 +170,13 @@ def _said(difference: Difference) -> str:
     return phrase("the same") if difference.never_differs else VERDICTS[difference.verdict]
 
 
-def _in_text(shown: str, ends: str) -> str:
+def _in_text(value: str, ends: str) -> str:
     """A number with its interval, or why there is none, in a sentence."""
     if not ends:
-        return shown
+        return value
     if ends.startswith("["):
-        return f"{shown} {ends}"
-    return phrase("{value} ({reason})", value=shown, reason=ends)
+        return f"{value} {ends}"
+    return phrase("{value} ({reason})", value=value, reason=ends)
 
 
 NO_VALUE = "(no value)"
@@ -333,9 +337,9 @@ class View(Result):
         def cell(metric: str, retriever: str) -> Cell:
             mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
             evaluation = evaluated.get(retriever)
-            shown = number(mean.value) if evaluation is None else evaluation.mean_cell(metric)
+            value = number(mean.value) if evaluation is None else evaluation.mean_cell(metric)
             style = {"★": "bold green", "=": "bold"}.get(mark, "")
-            return Cell(joined(" ", [shown, mark]), style, mean.ends)
+            return Cell(joined(" ", [value, mark]), style, mean.ends)
 
         columns = [phrase("metric"), *self.means, *([phrase("micro")] if micro else [])]
         rows = [

@@ -89,12 +89,12 @@ def behind_best(
             critical * np.sqrt((g - 1) / np.maximum(g - critical**2, _ROUNDING)),
             np.inf,
         )
-    most = np.zeros(m)
+    greatest = np.zeros(m)
     hidden = unseen(n, confidence) * float(values.max() - values.min())
     for j in range(m):
         differences = np.delete(values, j, axis=1) - values[:, [j]]
         spread = differences.std(axis=0, ddof=1) if n > 1 else np.zeros(m - 1)
         varies = spread > TOLERANCE
         width = np.where(varies, reach[j] * np.where(varies, spread, 1.0) / sqrt(n), hidden)
-        most[j] = max(float((differences.mean(axis=0) + width).max()), 0.0)
-    return Behind(p, most)
+        greatest[j] = max(float((differences.mean(axis=0) + width).max()), 0.0)
+    return Behind(p, greatest)
