@@ -90,8 +90,8 @@ class Secrets:
                 # Of a name that may mean another thing the value has to look like a key.
                 if name.endswith("_env"):
                     marks[os.environ.get(text, "")] = f"${{{text}}}"
-                elif found := _written_out(name, text):
-                    marks |= dict.fromkeys(found, LITERAL)
+                elif spellings := _written_out(name, text):
+                    marks |= dict.fromkeys(spellings, LITERAL)
                     literal.append(path)
             for variable in names:
                 value = os.environ.get(variable, "")
@@ -186,15 +186,15 @@ class Secrets:
             record = before(*args, **options)
             with suppress(Exception):  # of a message whose arguments do not fit: logging says so
                 text = record.getMessage()
-                if (shown := self.mask(text)) != text:
-                    record.msg, record.args = shown, ()
+                if (masked := self.mask(text)) != text:
+                    record.msg, record.args = masked, ()
             if record.exc_info and record.exc_info[1]:
                 record.exc_text = self.mask("".join(traceback.format_exception(record.exc_info[1])))
             return record
 
         def masked_warning(message: Warning | str, *args: Any, **options: Any) -> None:
-            shown = self.mask(str(message))
-            show(message if shown == str(message) else shown, *args, **options)
+            masked = self.mask(str(message))
+            show(message if masked == str(message) else masked, *args, **options)
 
         logging.setLogRecordFactory(masked_record)
         warnings.showwarning = masked_warning
@@ -415,11 +415,11 @@ def _connecting(text: str) -> Iterator[str]:
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """An error and those that it comes from."""
-    seen: list[BaseException] = []
+    causes: list[BaseException] = []
     waiting = [error]
     while waiting:
         cause = waiting.pop()
-        if cause is not None and cause not in seen:
-            seen.append(cause)
+        if cause is not None and cause not in causes:
+            causes.append(cause)
             waiting += [cause.__cause__, cause.__context__, *getattr(cause, "exceptions", ())]
-    yield from seen
+    yield from causes

@@ -74,8 +74,8 @@ def probe(
     """
     check_confidence(confidence)
     check_whole("passages", passages)
-    check_whole("resamples", resamples, most=MOST_RESAMPLES)  # before anything is asked
-    check_whole("seed", seed, least=0)
+    check_whole("resamples", resamples, highest=MOST_RESAMPLES)  # before anything is asked
+    check_whole("seed", seed, lowest=0)
     asks = asks or judge.asks or "relevance"
     names = chosen(variants)
     drawn = irrelevant(dataset, passages, seed, support=asks == "support")
@@ -254,7 +254,7 @@ class _Graded:
         )
         right = before < cuts
         n_right, n_fooled = int(right.sum()), int((right & (after >= cuts)).sum())
-        plain, with_it = (
+        without_change, with_it = (
             float(grades.mean()) if grades.size else None for grades in (before, after)
         )
         return Lift(
@@ -262,9 +262,9 @@ class _Graded:
             VARIANTS[variant].what,
             n=len(before),
             n_missing=int((~graded).sum()),
-            plain=plain,
+            plain=without_change,
             changed=with_it,
-            lift=None if plain is None or with_it is None else with_it - plain,
+            lift=None if without_change is None or with_it is None else with_it - without_change,
             interval=intervals["lift"],
             n_right=n_right,
             n_fooled=n_fooled,

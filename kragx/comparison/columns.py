@@ -36,9 +36,9 @@ def rows_of(ids: Sequence[str], target: Sequence[str]) -> Rows | None:
     return np.array([row_of[query_id] for query_id in ids], np.intp)
 
 
-def same_ids(ids: Sequence[str], right: Sequence[str]) -> bool:
+def same_ids(ids: Sequence[str], other_ids: Sequence[str]) -> bool:
     """Whether two have the same ids, in whatever order."""
-    return ids == right or set(ids) == set(right)
+    return ids == other_ids or set(ids) == set(other_ids)
 
 
 def taken(ids: Sequence[str], rows: Rows) -> Sequence[str]:

@@ -77,9 +77,9 @@ class Settings:
     max_failed: float = 0.0
 
     def __post_init__(self) -> None:
-        check_confidence(self.confidence, least=0.5)
-        check_whole("resamples", self.resamples, least=100, most=MOST_RESAMPLES)
-        check_whole("seed", self.seed, least=0)
+        check_confidence(self.confidence, lowest=0.5)
+        check_whole("resamples", self.resamples, lowest=100, highest=MOST_RESAMPLES)
+        check_whole("seed", self.seed, lowest=0)
         if self.correction not in CORRECTIONS:
             hint = nearest(str(self.correction), CORRECTIONS)
             raise UsageError(f"correction: unknown value {self.correction!r}; {hint}")

@@ -120,7 +120,7 @@ def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
             if len(points) > 1
             else "{conditions} looks at a point estimate, which chance moves; 'surely' before it "
             "asks for evidence",
-            conditions=listed([*map(repr, sorted(points))], most=len(points)),
+            conditions=listed([*map(repr, sorted(points))], limit=len(points)),
         )
         yield Line(text, "dim")
 

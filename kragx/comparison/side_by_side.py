@@ -77,28 +77,28 @@ def gold_differs(
     return None if is_told or not versions.differing else versions.text
 
 
-def _differing(left: Result, right: Result, versions: GoldVersions | None) -> Iterator[str]:
-    hashes = [result.settings["dataset"]["hash"] for result in (left, right)]
-    if None in hashes and not same_ids(left.query_ids, right.query_ids):
+def _differing(first: Result, second: Result, versions: GoldVersions | None) -> Iterator[str]:
+    hashes = [result.settings["dataset"]["hash"] for result in (first, second)]
+    if None in hashes and not same_ids(first.query_ids, second.query_ids):
         yield phrase(
             "the gold sets have different queries ({n} and {others})",
-            n=len(left.query_ids),
-            others=len(right.query_ids),
+            n=len(first.query_ids),
+            others=len(second.query_ids),
         )
-    yield from settings_that_differ(left.settings, right.settings, versions).values()
+    yield from settings_that_differ(first.settings, second.settings, versions).values()
 
 
 def settings_that_differ(
-    left: Mapping[str, Any], right: Mapping[str, Any], versions: GoldVersions | None = None
+    first: Mapping[str, Any], second: Mapping[str, Any], versions: GoldVersions | None = None
 ) -> dict[Kind, str]:
     """Why numbers of two settings do not mean the same, in a sentence for each kind of reason.
 
     Args:
-        left: settings of an `Evaluation`.
-        right: of another.
+        first: settings of an `Evaluation`.
+        second: of another.
         versions: which questions of their gold sets are not the same, where that is known.
     """
-    return dict(_reasons((left, right), versions))
+    return dict(_reasons((first, second), versions))
 
 
 def _reasons(
@@ -137,12 +137,12 @@ def _reasons(
             yield kind, text
 
 
-def _unsure(left: Result, right: Result) -> Iterator[str]:
-    if None in (left.settings["dataset"]["hash"], right.settings["dataset"]["hash"]):
+def _unsure(first: Result, second: Result) -> Iterator[str]:
+    if None in (first.settings["dataset"]["hash"], second.settings["dataset"]["hash"]):
         yield phrase(
             "the gold set has no content hash; it is taken to be the same, as the queries are"
         )
-    versions = [result.settings["versions"].get("kragx") for result in (left, right)]
+    versions = [result.settings["versions"].get("kragx") for result in (first, second)]
     if versions[0] != versions[1]:
         yield phrase(
             "computed by different versions of kragx ({one} and {other})",
@@ -151,15 +151,15 @@ def _unsure(left: Result, right: Result) -> Iterator[str]:
         )
 
 
-def _entries_that_differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> str:
+def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """The entries that differ, at most three of them, in the order of their names; or nothing."""
-    names = [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
+    names = [name for name in sorted({*first, *second}) if first.get(name) != second.get(name)]
     entries: list[str] = [
         phrase(
             "{name} {one} and {other}",
             name=name,
-            one=shorten(left.get(name)),
-            other=shorten(right.get(name)),
+            one=shorten(first.get(name)),
+            other=shorten(second.get(name)),
         )
         for name in names
     ]

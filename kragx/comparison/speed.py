@@ -113,14 +113,14 @@ def equal_groups(comparison: Comparison, scores: Sequence[RetrieverScores]) -> l
 
 
 def _find_the_same(
-    left: RetrieverScores, right: RetrieverScores, comparison: Comparison, metrics: Sequence[str]
+    first: RetrieverScores, second: RetrieverScores, comparison: Comparison, metrics: Sequence[str]
 ) -> bool:
     """Whether two retrievers have the same numbers in some metrics, of which one varies."""
     varies = False
     for metric in metrics:
         values, right_values = (
             np.append(score.table([metric], comparison.query_ids), np.float64(score.means[metric]))
-            for score in (left, right)
+            for score in (first, second)
         )
         if not np.allclose(values, right_values, rtol=0, atol=TOLERANCE, equal_nan=True):
             return False

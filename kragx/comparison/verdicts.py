@@ -212,7 +212,7 @@ class Aligned:
         lower = np.array([self.better[metric] == "lower" for metric, _, _ in pairs], bool)
         n = above + ties + below
         bounds = self._sure(
-            [(metric, (left, right)) for metric, left, right in pairs], columns, ends
+            [(metric, (first, second)) for metric, first, second in pairs], columns, ends
         )
         numbers = {
             "low": _zeroed(ends[0]),
@@ -263,9 +263,9 @@ class PairTests:
         """Each two retrievers in each metric that can be tested."""
         metrics = [metric for metric in self.aligned.metrics if metric in self.aligned.tested]
         return tuple(
-            (metric, left, right)
+            (metric, first, second)
             for metric in metrics
-            for left, right in combinations(self.aligned.retrievers, 2)
+            for first, second in combinations(self.aligned.retrievers, 2)
         )
 
     @cached_property
@@ -375,7 +375,7 @@ class PairTests:
         tested = [pair for pair in pairs if pair[0] in part.tested]
         number_of = {pair: number for number, pair in enumerate(self.pairs)}
         number_of |= {
-            (metric, right, left): number for (metric, left, right), number in number_of.items()
+            (metric, second, first): number for (metric, first, second), number in number_of.items()
         }
         estimates: dict[str, dict[str, Estimate]] = {name: {} for name in part.retrievers}
         compared: dict[Pair, Difference] = {}

@@ -104,11 +104,11 @@ def _show_table(table: Table, out: Console) -> None:
         table = table.narrow
     words, rest = range(table.words), list(range(table.words, len(table.columns)))
     while True:
-        most = next(
+        n_rows = next(
             (n for n in range(len(rest), 1, -1) if fits(_rich(table, [*words, *rest[:n]]))), 1
         )
-        out.print(_rich(table, [*words, *rest[:most]]))
-        rest = rest[most:]
+        out.print(_rich(table, [*words, *rest[:n_rows]]))
+        rest = rest[n_rows:]
         if not rest:
             break
     if table.note:

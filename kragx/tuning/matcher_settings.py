@@ -85,8 +85,8 @@ class MatcherSettings(Result):
             )
             return joined(" ", (same, right))
         pairs = [
-            phrase("{one} and {other}", one=visible(left), other=visible(right))
-            for left, right in self.swapped
+            phrase("{one} and {other}", one=visible(first), other=visible(second))
+            for first, second in self.swapped
         ]
         turned = phrase(
             "The order by {metric} depends on the setting of {of}: it changes for {pairs}.",
@@ -146,7 +146,7 @@ def matcher_settings(
         )
     leads_anywhere = leads.any(axis=2)  # under some setting
     swapped = tuple(
-        (names[left], names[right])
-        for left, right in np.argwhere(np.triu(leads_anywhere & leads_anywhere.T)).tolist()
+        (names[first], names[second])
+        for first, second in np.argwhere(np.triu(leads_anywhere & leads_anywhere.T)).tolist()
     )
     return MatcherSettings(name, metric, tuple(results), swapped)

@@ -121,8 +121,8 @@ def _gains_less_losses(values: Floats, low: Floats, high: Floats, confidence: fl
     spread = up_spread * down_spread
     correlation = -np.divide(up * down, spread, out=np.zeros_like(spread), where=spread > 0)
 
-    def reach(left: Floats, right: Floats) -> Floats:
-        result: Floats = np.sqrt(left**2 + right**2 - 2 * correlation * left * right)
+    def reach(first: Floats, second: Floats) -> Floats:
+        result: Floats = np.sqrt(first**2 + second**2 - 2 * correlation * first * second)
         return result
 
     difference = up - down

@@ -74,7 +74,7 @@ class Sources:
     max_chars: int | None = None
 
     def __post_init__(self) -> None:
-        check_whole("max_docs", self.max_docs, most=1_000_000_000)
+        check_whole("max_docs", self.max_docs, highest=1_000_000_000)
         if self.max_chars is not None:
             check_whole("max_chars", self.max_chars)
 
@@ -176,7 +176,7 @@ def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], Sample | None]:
     if n <= MOST_QUESTIONS:
         return query_ids, None
     row_of = {query_id: row for row, query_id in enumerate(query_ids)}
-    found, missed = np.zeros(
+    is_found, missed = np.zeros(
         (2, len({evaluation.match_name for evaluation in evaluations}), n), bool
     )
     number_of: dict[str, int] = {}
@@ -186,12 +186,12 @@ def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], Sample | None]:
         is_lost = np.zeros(len(places), bool)
         is_lost[missed_rows(evaluation)] = True
         missed[match, places[is_lost]] = True
-        found[match, places[~is_lost]] = True
-    differing = np.asarray((found & missed).any(axis=0))
+        is_found[match, places[~is_lost]] = True
+    differing = np.asarray((is_found & missed).any(axis=0))
     order = np.random.default_rng(SEED).permutation(n)
-    held = np.sort(order[np.argsort(~differing[order], kind="stable")][:MOST_QUESTIONS])
-    sample = Sample(n, int(differing.sum()), int(differing[held].sum()))
-    return [query_ids[row] for row in held.tolist()], sample
+    kept_rows = np.sort(order[np.argsort(~differing[order], kind="stable")][:MOST_QUESTIONS])
+    sample = Sample(n, int(differing.sum()), int(differing[kept_rows].sum()))
+    return [query_ids[row] for row in kept_rows.tolist()], sample
 
 
 def _golds(
@@ -216,9 +216,9 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
     """
     evaluation, lists, by_query = cell.evaluation, cell.lists, cell.by_query
     first, best = _gold_ranks(evaluation)
-    held = set(cell.rows)
+    kept_rows = set(cell.rows)
     missed = (
-        {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation) if row in held}
+        {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation) if row in kept_rows}
         if lists
         else {}
     )
