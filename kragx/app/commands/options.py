@@ -288,10 +288,10 @@ def _speaking(function: Callable[..., Any]) -> Callable[..., Any]:
         with speaking(language):
             return own(*args, **options)
 
-    more = inspect.Parameter(
+    parameter = inspect.Parameter(
         "language", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Language
     )
-    parameters = [*signature.parameters.values(), more]
+    parameters = [*signature.parameters.values(), parameter]
     spoken.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     spoken.__annotations__ = {**function.__annotations__, "language": Language}
     return spoken

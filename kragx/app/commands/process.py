@@ -63,9 +63,9 @@ def ending() -> Iterator[None]:
         if error.errno not in _OF_THE_MACHINE:
             _fail(*_unexpected(error))
         # Files say their names where they are written and read; standard output has none.
-        what = error.filename or "standard output"
+        output = error.filename or "standard output"
         _let_go()
-        _fail(f"{what}: {error.strerror}", UsageError.exit_code)
+        _fail(f"{output}: {error.strerror}", UsageError.exit_code)
     except Exception as error:
         if type(error).__module__.partition(".")[0] in ("typer", "click"):
             raise  # so they say what is wrong with arguments
@@ -110,22 +110,26 @@ def _unexpected(error: Exception) -> tuple[str, int]:
     retriever, matcher or the like of the user's, or to kragx. Where kragx itself holds something
     of the user's at that place, what that takes or returns is wrong: Python blames the caller.
     """
-    own = f"{type(error).__name__}: {error}".replace("\n", " ")
-    where, whose, code = "", "this is a mistake in kragx, please report it", KragxError.exit_code
+    description = f"{type(error).__name__}: {error}".replace("\n", " ")
+    location, origin, code = (
+        "",
+        "this is a mistake in kragx, please report it",
+        KragxError.exit_code,
+    )
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
         file = Path(frame.f_code.co_filename)
         if _is_installed(file):
             continue
-        where = f"{file.name}:{line}: "
+        location = f"{file.name}:{line}: "
         if not _is_kragxs(file):
-            whose, code = "raised by code that is not kragx's", UsageError.exit_code
+            origin, code = "raised by code that is not kragx's", UsageError.exit_code
         elif isinstance(error, (TypeError, AttributeError, RecursionError)) and (
             user := next(filter(None, map(_users, _held(frame))), "")
         ):
-            whose, code = f"raised with {user}, which is not kragx's", UsageError.exit_code
+            origin, code = f"raised with {user}, which is not kragx's", UsageError.exit_code
         break
     text = _without_secrets("".join(traceback.format_exception(error)))
-    return f"{where}{own}; {whose}; the traceback is in {_kept(text)}", code
+    return f"{location}{description}; {origin}; the traceback is in {_kept(text)}", code
 
 
 def _held(frame: FrameType) -> Iterator[object]:

@@ -87,8 +87,12 @@ def run(
     if output is not None:
         loaded = loaded.model_copy(update={"output": output.absolute()})
     if workers is not None or engine is not None or address is not None:
-        who = opt.shared(workers, engine, address)
-        named = {"workers": None, "engine": who} if engine else {"workers": who, "engine": None}
+        engine_or_count = opt.shared(workers, engine, address)
+        named = (
+            {"workers": None, "engine": engine_or_count}
+            if engine
+            else {"workers": engine_or_count, "engine": None}
+        )
         loaded = loaded.model_copy(update=named)
     if dry_run and loaded.has_grid and loaded.judge is None:
         printing.show(pipeline.grid_plan(loaded))
@@ -273,8 +277,10 @@ def _save_baseline(outcome: RunReport, path: Path) -> None:
     """Keep the numbers, unless they are such that the next run should not be held against them."""
     failures = [phrase("{name} failed", name=name) for name in outcome.failures]
     gates = [
-        phrase("{gate} did not pass", gate=f"{own.metric} {own.condition} ({own.retriever})")
-        for own in failed(outcome.gates)
+        phrase(
+            "{gate} did not pass", gate=f"{result.metric} {result.condition} ({result.retriever})"
+        )
+        for result in failed(outcome.gates)
     ]
     if why := [*failures, *dict.fromkeys(gates)]:
         way = (

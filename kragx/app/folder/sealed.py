@@ -77,11 +77,11 @@ class Sealed:
         """Whether a file belongs to it."""
         return name in self.manifest
 
-    def check(self, only: Collection[str] | None = None) -> None:
+    def check(self, names: Collection[str] | None = None) -> None:
         """See to it that the files are those that the manifest names.
 
         Args:
-            only: the files to look at; None for all that kragx reads.
+            names: the files to look at; None for all that kragx reads.
 
         Raises:
             DataError: with the names of those that are missing, and of those that are others.
@@ -89,7 +89,7 @@ class Sealed:
         read = {
             name: entry
             for name, entry in self.manifest.items()
-            if (not name.endswith(FOR_PEOPLE) if only is None else name in only)
+            if (not name.endswith(FOR_PEOPLE) if names is None else name in names)
         }
         missing = [name for name in read if not self.path(name).is_file()]
         changed = [
@@ -143,13 +143,13 @@ def reading(folder: Path, *, trust: bool = False) -> Iterator[Sealed]:
                 finish(folder)
             tidy(folder)
     problem = None
-    sealed = Sealed(folder, _current(folder), trust)
+    files = Sealed(folder, _current(folder), trust)
     try:
-        sealed.check()
-        yield sealed
+        files.check()
+        yield files
     except KragxError as error:
         problem = error
-    if _current(folder) != sealed.manifest:
+    if _current(folder) != files.manifest:
         raise DataError(f"{folder}: was written anew while it was read; read it again")
     if problem is not None:
         raise problem
@@ -164,9 +164,9 @@ def checked_file(folder: Path, name: str) -> Path | None:
     Raises:
         DataError: it is another, or does not belong to the folder.
     """
-    sealed = Sealed(folder, _current(folder))
-    sealed.check({name})
-    return sealed.path(name) if sealed.manifest else None
+    files = Sealed(folder, _current(folder))
+    files.check({name})
+    return files.path(name) if files.manifest else None
 
 
 def manifest_of(folder: Path) -> Manifest | None:
@@ -244,10 +244,10 @@ def check_free(folder: Path, names: Iterable[str], allowed: Manifest) -> None:
     Raises:
         UsageError: there are files with these names, which are not allowed to be replaced.
     """
-    own = [name for name in names if name not in allowed and os.path.lexists(folder / name)]
-    if own:
+    strangers = [name for name in names if name not in allowed and os.path.lexists(folder / name)]
+    if strangers:
         raise UsageError(
-            f"{folder}: {listed(own)}: there already, and not written by kragx run",
+            f"{folder}: {listed(strangers)}: there already, and not written by kragx run",
             remedy="move it away, or name another folder",
         )
 
@@ -273,14 +273,14 @@ def finish(folder: Path) -> None:
         for name in (*before, *new):
             _check_inside(folder, name)
         # Names that a file system may hold for one: what is moved must not be removed.
-        kept = set(map(folded, new))
+        names = set(map(folded, new))
         for name in before:
-            if folded(name) not in kept:
+            if folded(name) not in names:
                 with refused(folder / name, "removed"):
                     (folder / name).unlink(missing_ok=True)
         for name in (*new, MANIFEST):
             if name == MANIFEST:  # last: as long as it stands there, this begins anew
-                _flush_folders(folder, *{(folder / other).parent for other in new})
+                _flush_folders(folder, *{(folder / name).parent for name in new})
             if (complete / name).exists():
                 _move(complete / name, folder / name, folder)
         _flush_folders(folder)
@@ -360,5 +360,5 @@ def _flush_folders(*folders: Path) -> None:
 def listed(names: Iterable[str]) -> str:
     """The first names, and how many more there are."""
     every = list(names)
-    more = len(every) - _NAMED
-    return ", ".join(every[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    n_more = len(every) - _NAMED
+    return ", ".join(every[:_NAMED]) + (f" and {n_more} more" if n_more > 0 else "")

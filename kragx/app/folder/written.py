@@ -103,8 +103,8 @@ def _replaceable(folder: Path, config: RunConfig) -> Manifest:
     if "results" in names and not any((folder / "results").iterdir()):
         names.remove("results")
     stores = [path for store in config.stores for path in (*beside(store), *store.parents)]
-    kept = {path.name for path in stores if path.parent == folder.resolve()}
-    strangers = [name for name in names if name not in {*_NOBODYS, *kept, UNFINISHED}]
+    store_names = {path.name for path in stores if path.parent == folder.resolve()}
+    strangers = [name for name in names if name not in {*_NOBODYS, *store_names, UNFINISHED}]
     if strangers:
         raise UsageError(
             phrase(
