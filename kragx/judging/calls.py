@@ -92,7 +92,7 @@ class Caller:
             answer, usage, seconds = reply.answer, reply.usage, reply.seconds
             attempt = judged(
                 *(key, answer, usage, question, seconds, settings.output_limit, settings.model),
-                of=limits.name,
+                prefix=limits.name,
             )
             attempt = shown(attempt, self._questions.secrets)
             if not isinstance(answer, Failure) and attempt.failure is not None:
@@ -192,7 +192,7 @@ def judged(
     seconds: float | None,
     output_limit: int | None,
     asked_model: str | None,
-    of: str = "",
+    prefix: str = "",
 ) -> Judgement:
     """What is kept of an answer: its grade, or why it has none.
 
@@ -204,7 +204,7 @@ def judged(
         seconds: that the answer took.
         output_limit: the most tokens that it might have.
         asked_model: the model that was asked for.
-        of: what the id of the attempt begins with (`Limits.name`).
+        prefix: what the id of the attempt begins with (`Limits.name`).
     """
     usage = usage or Usage()
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, question)
@@ -221,7 +221,7 @@ def judged(
         }
     return Judgement(
         key=key,
-        uid=f"{of}{uuid.uuid4().hex[len(of) :]}",
+        uid=f"{prefix}{uuid.uuid4().hex[len(prefix) :]}",
         at=now(),
         raw=answer.text,
         **outcome,
@@ -243,8 +243,8 @@ def shown(judgement: Judgement, secrets: Secrets) -> Judgement:
     """A judgement without secrets: servers and gateways say keys again, models headers."""
     # Masked first: half a secret may not be known as one.
     texts: dict[str, Any] = {
-        name: words_of(secrets.masked(getattr(judgement, name)), most)
-        for name, most in _SAID.items()
+        name: words_of(secrets.masked(getattr(judgement, name)), limit)
+        for name, limit in _SAID.items()
     }
     if judgement.answer is not None:
         masked = [(grade, secrets.masked(text)) for grade, text in judgement.entries]

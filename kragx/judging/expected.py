@@ -39,16 +39,16 @@ def expected_grade(reading: Reading, tokens: Sequence[Token], question: Question
         start = end - len(token.text)
         place = whole[:start], whole[end:]
         end = start
-        own = str(reading.grade).encode()
-        if own not in token.text:
+        digits = str(reading.grade).encode()
+        if digits not in token.text:
             continue
-        others = [token.text.replace(own, str(grade).encode()) for grade in grades]
-        if [_grade(place, other, reading, question) for other in others] != grades:
+        alternatives = [token.text.replace(digits, str(grade).encode()) for grade in grades]
+        if [_grade(place, spelling, reading, question) for spelling in alternatives] != grades:
             continue
         graded = [
             (grade, chance)
-            for other, chance in token.chances.items()
-            if (grade := _grade(place, other, reading, question)) is not None
+            for spelling, chance in token.chances.items()
+            if (grade := _grade(place, spelling, reading, question)) is not None
         ]
         total = sum(chance for _, chance in graded)
         return sum(grade * chance for grade, chance in graded) / total if total >= _LEAST else None

@@ -153,13 +153,15 @@ class Assigned(_Listed):
         if isinstance(things, Failure):
             return things
         by_number = {thing["number"]: thing for thing in things}
-        wanted = range(1, len(question.facts) + 1)
-        if len(things) != len(wanted) or by_number.keys() != {*wanted}:
+        numbers_expected = range(1, len(question.facts) + 1)
+        if len(things) != len(numbers_expected) or by_number.keys() != {*numbers_expected}:
             numbers = [thing["number"] for thing in things]
-            return Failure("invalid_json", f"facts {shorten(numbers)} instead of 1 to {wanted[-1]}")
+            return Failure(
+                "invalid_json", f"facts {shorten(numbers)} instead of 1 to {numbers_expected[-1]}"
+            )
         entries = tuple(
             (by_number[number]["grade"], words_of(by_number[number]["reason"], _LONGEST_FACT) or "")
-            for number in wanted
+            for number in numbers_expected
         )
         return Reading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
 

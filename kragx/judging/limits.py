@@ -288,14 +288,16 @@ class Limits:
             name = budget.lacking(used + Used.of(self._reserved + room, self._price))
             if name is None:
                 continue
-            said = budget.says(name, used, self._currency)
+            sentence = budget.says(name, used, self._currency)
             if budget.per == "total" and (n := self._stored.waiting.calls):
-                said += f" ({n} questions in open batches are counted at their most)"
+                sentence += f" ({n} questions in open batches are counted at their most)"
             if n := self.unknown.n_calls_without_usage:
-                said += f" ({n} calls without an answer are counted as the most they are)"
+                sentence += f" ({n} calls without an answer are counted as the most they are)"
             if name != "calls":
-                said += f", and another call can take {in_words(name, Used.of(room, self._price))}"
-            return said
+                sentence += (
+                    f", and another call can take {in_words(name, Used.of(room, self._price))}"
+                )
+            return sentence
         return None
 
     def _learn(self, spent: Spent, room: Spent) -> None:

@@ -111,9 +111,9 @@ class WorkQueue:
         claimed = await store.aside(store.claim, keys)
         # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
         pending = {} if self._ask_pending else await store.aside(pending_in, store, claimed.keys)
-        settled = await store.aside(store.settled, keys)
+        answered = await store.aside(store.settled, keys)
         for key in keys:
-            answer, before = settled.get(key), self._before.get(key)
+            answer, before = answered.get(key), self._before.get(key)
             if answer is not None and answer.grade is None:
                 # Who is still asking, or was killed, has not done with it.
                 is_over = key in claimed.keys and key not in claimed.inherited

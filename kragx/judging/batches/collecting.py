@@ -159,7 +159,7 @@ class _Look:
         has_tool = Dialect.of(dialect).answer_format == "tool"
         materials = self.store.questions(lines.answers.keys())
         attempts: list[Judgement] = []
-        asked: list[Question] = []
+        open_questions: list[Question] = []
         tally = Tally()
         for key, (status, body) in lines.answers.items():
             digest, tokens = self.questions[key]
@@ -173,10 +173,10 @@ class _Look:
             attempt = judged(key, answer, usage, question, None, limit, model)
             uid = hashlib.sha256(f"{self.batch.uid} {key} {status}".encode()).hexdigest()[:32]
             attempts.append(shown(replace(attempt, uid=uid, source="batch"), self.secrets))
-            asked.append(question)
+            open_questions.append(question)
         for start in range(0, len(attempts), _TOGETHER):
             self.store.add(attempts[start : start + _TOGETHER])
-        tally.count(asked, attempts)
+        tally.count(open_questions, attempts)
         return tally
 
 

@@ -165,7 +165,7 @@ class BatchStatus:
             got=self.tally.completion_tokens,
         )
         yield Line(grades, item="-")
-        odd = (joined(": ", [what, str(n)]) for what, n in self.odd.items() if n)
+        odd = (joined(": ", [label, str(n)]) for label, n in self.odd.items() if n)
         for remark in [*failure_lines(plain(self.tally)), *odd]:
             yield warning(joined(": ", [name, visible(remark)]))
 

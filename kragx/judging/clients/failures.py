@@ -133,10 +133,10 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
     if status < 400:
         status = next((code for code in inner if 400 <= code < 600), status)
     lower, detail = message.lower(), f"{status}: {message or 'an error without a word'}"
-    again = status in _TRANSIENT or not 300 <= status < 500 or bool(words & _BUSY)
+    retryable = status in _TRANSIENT or not 300 <= status < 500 or bool(words & _BUSY)
     wait = retry_after(headers)
     otherwise = Failure(
-        "api_error", detail, again=again, retry_after=wait, status=status, away=status in _AWAY
+        "api_error", detail, again=retryable, retry_after=wait, status=status, away=status in _AWAY
     )
     kinds = (
         (words & _FILTERED, Failure("content_filter", detail)),

@@ -155,8 +155,8 @@ class OpenAIClient:
         named = {name: getattr(self, name) for name in ("answer_format", "limit_name")}
         fixed = {name: value for name, value in named.items() if value is not None}
         sent = {"temperature": self.temperature is not None, "logprobs": self.logprobs}
-        more = (name for name, is_named in sent.items() if is_named)
-        return Speaker(Dialect(**fixed), frozenset({*fixed, *more}))
+        optional_names = (name for name, is_named in sent.items() if is_named)
+        return Speaker(Dialect(**fixed), frozenset({*fixed, *optional_names}))
 
     async def ask(self, request: Request) -> Answer | Failure:
         """Ask once; the client's own retries are off.
