@@ -62,14 +62,14 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\
 """Letters and marks that are not drawn (Default_Ignorable_Code_Point), beside those of Cf."""
 
 
-def same(one: str, other: str) -> bool:
+def same(first: str, second: str) -> bool:
     """Whether two names are one person's."""
-    return _folded(one) == _folded(other)
+    return _folded(first) == _folded(second)
 
 
-def alike(one: str, other: str) -> bool:
+def alike(first: str, second: str) -> bool:
     """Whether two names, the same or not, may be taken for each other."""
-    return any(map(str.__eq__, _looks(one), _looks(other)))
+    return any(map(str.__eq__, _looks(first), _looks(second)))
 
 
 def people_called(name: str, people: Iterable[Person]) -> list[Person]:

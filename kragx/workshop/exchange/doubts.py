@@ -72,9 +72,9 @@ def check_place(text: str, document: str | None, share: float) -> None:
     remedy = "import into the workshop over the corpus that the gold was moved to"
     if document is None:
         raise DataError("the corpus has no such document", field="candidates", remedy=remedy)
-    letters, there = (
+    letters, runs_there = (
         "".join(filter(str.isalnum, string)).casefold() for string in (text, document)
     )
     runs = {letters[start : start + _RUN] for start in range(max(1, len(letters) - _RUN + 1))}
-    if share >= _SURE and not any(run in there for run in runs):
+    if share >= _SURE and not any(run in runs_there for run in runs):
         raise DataError("the document has nothing of the text", field="candidates", remedy=remedy)

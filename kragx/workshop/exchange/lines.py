@@ -33,8 +33,8 @@ def write_jsonl(source: Source, path: Path) -> Written:
     write_records(records, path)
     n_releases = counts.pop(Release, 0)
     left_out = phrase("{n} releases: they are files of the folder", n=n_releases)
-    shown = {kind.table: counts[kind] for kind in KINDS.values()}
-    return Written(shown, [left_out] if n_releases else [])
+    n_written = {kind.table: counts[kind] for kind in KINDS.values()}
+    return Written(n_written, [left_out] if n_releases else [])
 
 
 def read_jsonl(path: Path) -> Rows:

@@ -148,10 +148,10 @@ class Mistakes:
     def refuse(self) -> None:
         """Raise a `DataError` that lists the first 20, if there is any."""
         if self.lines:
-            more = [f"... and {len(self.lines) - 20} more"] if len(self.lines) > 20 else []
+            overflow = [f"... and {len(self.lines) - 20} more"] if len(self.lines) > 20 else []
             noun = "mistake" if len(self.lines) == 1 else "mistakes"
             head = f"{len(self.lines)} {noun}; nothing was imported"
-            raise DataError("\n  ".join([head, *self.lines[:20], *more]))
+            raise DataError("\n  ".join([head, *self.lines[:20], *overflow]))
 
 
 def grade_word(judgement: Judgement) -> str:

@@ -78,7 +78,7 @@ def incoming(
     return Incoming(tuple(records), len(dataset), n_judgements, n_kept)
 
 
-def _question(query: Query, person: Person, kept: list[dict[str, Any]]) -> Question:
+def _question(query: Query, person: Person, gold: list[dict[str, Any]]) -> Question:
     metadata = dict(query.metadata)
     if query.expected_doc_types:
         metadata["expected_doc_types"] = list(query.expected_doc_types)
@@ -100,7 +100,7 @@ def _question(query: Query, person: Person, kept: list[dict[str, Any]]) -> Quest
         reference=query.reference,
         answerable=query.answerable,
         sources=tuple(sources) if "sources" not in metadata and sources else (),
-        gold=tuple(kept),
+        gold=tuple(gold),
         metadata=metadata,
     )
 

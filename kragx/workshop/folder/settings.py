@@ -18,8 +18,8 @@ Language = Literal["ko", "en"]
 
 
 def _anchored(path: Path, info: ValidationInfo) -> Path:
-    here: Path = (info.context or {})["here"]
-    return Path(os.path.normpath(here / path.expanduser()))
+    folder: Path = (info.context or {})["here"]
+    return Path(os.path.normpath(folder / path.expanduser()))
 
 
 _LocalPath = Annotated[Path, AfterValidator(_anchored)]
@@ -73,7 +73,7 @@ class Settings(BaseModel):
     underline: bool = True
 
 
-def settings_of(text: str, name: str, here: Path) -> Settings:
+def settings_of(text: str, name: str, folder: Path) -> Settings:
     """The settings in a YAML text.
 
     Raises:
@@ -93,7 +93,7 @@ def settings_of(text: str, name: str, here: Path) -> Settings:
     problems += [f"{key}: unknown key; {nearest(key, valid)}" for key in raw if key not in valid]
     try:
         settings = Settings.model_validate(
-            {key: value for key, value in raw.items() if key in valid}, context={"here": here}
+            {key: value for key, value in raw.items() if key in valid}, context={"here": folder}
         )
     except ValidationError as error:
         raise ConfigError(name, [*problems, *_readable(error)]) from None

@@ -76,8 +76,8 @@ def letters(texts: Sequence[str]) -> Letters:
     start = np.searchsorted(letters, begin)
     place = (letters - np.repeat(begin[:-1], np.diff(start))).astype(np.int32)
     for row, (_, origin) in composed.items():
-        own = slice(start[row], start[row + 1])
-        place[own] = origin[place[own]]
+        span = slice(start[row], start[row + 1])
+        place[span] = origin[place[span]]
     return Letters(folded[letters], start, place)
 
 

@@ -186,8 +186,8 @@ class Move(Result):
             why = joined("; ", [item.reason, maybe if places else ""])
             yield Line(joined(": ", [name, why]), item="?")
         if len(items) > _SHOWN:
-            more = phrase("and {n} more", n=len(items) - _SHOWN)
-            yield Line(more, "dim", indent=2)
+            rest_line = phrase("and {n} more", n=len(items) - _SHOWN)
+            yield Line(rest_line, "dim", indent=2)
 
     def write(self, path: Path) -> tuple[Path, Path]:
         """Write the moved gold set, and beside it what is left to a person.
@@ -232,13 +232,13 @@ def move(gold: object, old: object, new: object) -> Move:
     # The gold of many queries is the same chunks.
     numbers: dict[tuple[str | None, str | None, str], int] = {}
     distinct: list[Doc] = []
-    which: list[int] = []
+    numbers_to_move: list[int] = []
     for *_, doc in named:
         key = (doc.id, doc.text, str(doc.metadata))
         if key not in numbers:
             numbers[key] = len(distinct)
             distinct.append(doc)
-        which.append(numbers[key])
+        numbers_to_move.append(numbers[key])
     probes, known_grams = probes_of(distinct, documents(old))
     without = {probe.doc.id for probe in probes if probe.text is None}
     if without:
@@ -251,13 +251,13 @@ def move(gold: object, old: object, new: object) -> Move:
         choices.append(Choice("same") if is_same else choose(number, probes, search_result))
         search_result.meetings[number] = []  # the choice has what is needed of them
     by_item: defaultdict[tuple[str, int], list[Option]] = defaultdict(list)
-    options = [option_of(probes[n], choices[n], search_result.chunks) for n in which]
+    options = [option_of(probes[n], choices[n], search_result.chunks) for n in numbers_to_move]
     for (query, number, *_), option in zip(named, options):
         by_item[query.id, number].append(option)
     queries, n_joined = [], 0
     for query in dataset:
-        own = [by_item[query.id, number] for number in range(len(query.gold))]
-        moved, n = rebuilt(query, own)
+        item_options = [by_item[query.id, number] for number in range(len(query.gold))]
+        moved, n = rebuilt(query, item_options)
         queries.append(moved)
         n_joined += n
     items = tuple(
@@ -294,8 +294,8 @@ def _bare(
     """The queries that had relevant gold, and of which nobody knows where any is."""
     for query in dataset:
         relevant = [n for n, gold in enumerate(query.gold) if gold.grade > 0]
-        own = [option for n in relevant for option in options[query.id, n]]
-        if own and all(option.is_open for option in own):
+        item_options = [option for n in relevant for option in options[query.id, n]]
+        if item_options and all(option.is_open for option in item_options):
             yield query.id
 
 
@@ -313,8 +313,8 @@ def _moved(
     else:
         places = []
         for piece in choice.pieces:
-            first, *others = dict.fromkeys(chunks[number].id for number in piece.chunks)
-            places.append(Placed(first, round(piece.share, 4), tuple(others)))
+            first, *rest = dict.fromkeys(chunks[number].id for number in piece.chunks)
+            places.append(Placed(first, round(piece.share, 4), tuple(rest)))
     edited = None if option.edited is None else round(option.edited, 4)
     return Moved(
         query.id,

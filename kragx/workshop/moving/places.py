@@ -96,8 +96,8 @@ class Place:
                 is_there[begin:end] = True
         self.equal: NDArray[np.bool_] = whole[probe.low : probe.high]
         self.share: float = float(self.equal.mean())
-        left, right = unique < probe.low, unique > probe.high - GRAM
-        in_text = search.step * int(is_there[~left & ~right].sum())
+        is_before, is_after = unique < probe.low, unique > probe.high - GRAM
+        in_text = search.step * int(is_there[~is_before & ~is_after].sum())
         self.has_own: bool = in_text >= FEWEST
         ends = [
             letter
@@ -110,7 +110,10 @@ class Place:
         self.weight: int = search.step * int(is_there.sum()) - AGAINST * len(ends)
         self.is_framed: bool = self.weight >= FEWEST and all(
             not n_letters or search.step * is_there[side].sum() >= FEWEST
-            for n_letters, side in ((probe.low, left), (len(probe.codes) - probe.high, right))
+            for n_letters, side in (
+                (probe.low, is_before),
+                (len(probe.codes) - probe.high, is_after),
+            )
         )
         self.is_known: bool = self.is_framed or (self.has_own and self.weight >= FEWEST)
         self.begin: int = self._at(probe.low, is_end=False)

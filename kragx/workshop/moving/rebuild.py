@@ -112,15 +112,15 @@ def _place(option: Option, chunks: Mapping[int, Chunk]) -> None:
         is_there = is_equal and not is_split and normalise(text) in normalise(in_chunk)
         if probe.apart or (is_there and doc.text is not None):
             own_text = doc.text
-            at = in_chunk.find(text, max(0, begin - len(text)))
-            if at >= 0 and not probe.apart:
-                begin, end = at, at + len(text)
+            offset = in_chunk.find(text, max(0, begin - len(text)))
+            if offset >= 0 and not probe.apart:
+                begin, end = offset, offset + len(text)
         elif is_there and len(choice.equal) == first.size:
             own_text = None  # the chunk's own, as before
-        where = _where(probe, place, begin, end, is_equal=is_equal and not is_split)
+        position = _where(probe, place, begin, end, is_equal=is_equal and not is_split)
         share = {"share": round(piece.share, 4)} if is_split else {}
         ids = dict.fromkeys(chunks[number].id for number in piece.chunks)
-        new = Doc(first.id, own_text, {**metadata, **where, **evidence, **share})
+        new = Doc(first.id, own_text, {**metadata, **position, **evidence, **share})
         option.parts.append([new, *(Doc(name, own_text) for name in ids if name != first.id)])
         option.ends.append((begin, end, first))
     if not option.parts:
@@ -143,11 +143,11 @@ def _edited(text: str, places: Places | None, choice: Choice) -> float:
 def _ends(probe: Probe, piece: Piece, text: str) -> tuple[int, int]:
     """Where a part stands in its chunk, in characters, with what is edited at its ends."""
     low, high = probe.low + piece.low, probe.low + piece.high
-    begin, end, before, behind = _characters(piece.runs, low, high, text)
+    begin, end, before, after = _characters(piece.runs, low, high, text)
     letter = str.isalnum
     for _ in range(before):
         begin = next((place for place in range(begin - 1, -1, -1) if letter(text[place])), begin)
-    for _ in range(behind):
+    for _ in range(after):
         end = next((place + 1 for place in range(end, len(text)) if letter(text[place])), end)
     while begin and text[begin - 1] in _OPENING:
         begin -= 1
@@ -287,11 +287,11 @@ def _golds(gold: Gold, options: Sequence[Option]) -> list[Gold]:
         docs: dict[Any, Doc] = {}
         for doc in chain.from_iterable(ors):
             docs.setdefault(doc.id if doc.id is not None else ("text", doc.text), doc)
-        first, *others = docs.values()
+        first, *rest = docs.values()
         now = [doc.id for doc in docs.values() if doc.id is not None]
         record = {MOVE: {"from": before, "to": now}} if is_whole and before else {}
         metadata = {**first.metadata, **record}
-        golds.append(Gold(first.id, first.text, gold.grade, tuple(others), metadata))
+        golds.append(Gold(first.id, first.text, gold.grade, tuple(rest), metadata))
     return golds
 
 
@@ -336,7 +336,7 @@ def _settle(items: list[_Item]) -> None:
                 )
             )
         if gold.id is not None:
-            first = next(other for other in items if other.number == item.number)
+            first = next(candidate for candidate in items if candidate.number == item.number)
             if item is first:
                 (doc,) = option.parts[0]
                 item.gold = replace(
@@ -356,13 +356,13 @@ def _joined(items: list[_Item]) -> list[_Item]:
             for item in group
             if item.option is not None
         ]
-        first, *others = group
+        first, *rest = group
         stretches = [place for place in places if place is not None]
         if len(stretches) < len(group):  # one that has not moved has all of the chunk
             whole = next((n for n, place in enumerate(places) if place is None), 0)
             if group[whole].gold.text is not None:
                 continue
-            first, others = group[whole], [*group[:whole], *group[whole + 1 :]]
+            first, rest = group[whole], [*group[:whole], *group[whole + 1 :]]
             first.gold = replace(first.gold, grade=grade)
         else:
             text = (stretches[0][2].text or "")[
@@ -371,5 +371,5 @@ def _joined(items: list[_Item]) -> list[_Item]:
             of_one = (*_OF_A_PART, MOVE)
             metadata = {n: v for n, v in first.gold.metadata.items() if n not in of_one}
             first.gold = replace(first.gold, text=text, grade=grade, metadata=metadata)
-        removed += others
+        removed += rest
     return [item for item in items if not any(item is removed_item for removed_item in removed)]

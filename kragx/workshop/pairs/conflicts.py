@@ -66,9 +66,9 @@ def agreement(state: State, top: int) -> Alpha:
             n_pairs += 1
             counts = sums.setdefault(pair[0], np.zeros((top + 1, top + 1)))
             # Of m grades each stands beside m - 1 others, and counts once in all.
-            for one, other in combinations(grades, 2):
-                counts[one, other] += 1 / (len(grades) - 1)
-                counts[other, one] += 1 / (len(grades) - 1)
+            for first, second in combinations(grades, 2):
+                counts[first, second] += 1 / (len(grades) - 1)
+                counts[second, first] += 1 / (len(grades) - 1)
     if n_pairs < LEAST_PAIRS:
         return Alpha(None, None, n_pairs, len(sums))
     terms = np.stack(list(sums.values()))

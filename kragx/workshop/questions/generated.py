@@ -213,7 +213,7 @@ class _Work:
         return None
 
     def _ruled(
-        self, slot: _Slot, passage: Passage, asked: Question, draft: Draft
+        self, slot: _Slot, passage: Passage, open_question: Question, draft: Draft
     ) -> _Candidate | None:
         """A draft with what the model is asked about it; None if a rule takes it out."""
         kind, judge = slot.kind, self._judge
@@ -224,13 +224,13 @@ class _Work:
             kind.query_type,
             draft.difficulty if kind.answerable else None,
             tuple(dict.fromkeys(part.id for part in passage.parts)),
-            {"model": judge.members[0].model, "rubric": asked.rubric.id, **missing},
+            {"model": judge.members[0].model, "rubric": open_question.rubric.id, **missing},
             share,
             answerable=None if kind.answerable else False,
             reference=draft.answer or None if kind.answerable else None,
         )
         if slot.is_open:  # else it is none yet
-            if why := self._rule(question, passage, asked):
+            if why := self._rule(question, passage, open_question):
                 self._dropped.append(Dropped(question, *why))
                 return None
             self._known.add(draft.text)
@@ -258,15 +258,15 @@ class _Work:
         return _Candidate(slot, passage, question, parts, checks)
 
     def _rule(
-        self, question: NewQuestion, passage: Passage, asked: Question
+        self, question: NewQuestion, passage: Passage, open_question: Question
     ) -> tuple[Why, str] | None:
         """The rule that takes a question out, and what it saw."""
         text = question.text
         if len(text) > LONGEST:
             return "too long", f"{len(text)} characters"
-        korean = asked.rubric.language == "ko"
+        korean = open_question.rubric.language == "ko"
         if is_korean(text) != korean and (korean or not is_korean(passage.text)):
-            return "wrong language", f"asked for in {asked.rubric.language}"
+            return "wrong language", f"asked for in {open_question.rubric.language}"
         if words := pointing(text):
             return "points at its passage", words
         if text in self._known:
@@ -291,7 +291,7 @@ class _Work:
     def _settle(self, candidate: _Candidate, judgements: Sequence[Judgement]) -> None:
         """Keep a question or drop it, by what the model says."""
         question, slot = candidate.question, candidate.slot
-        need, answers, *each = judgements
+        need, answers, *parts = judgements
         by_need, by_relevance = (check.rubric for check in candidate.checks[:2])
         cut = by_relevance.match_from
         verdicts: list[tuple[bool, Why, str]] = []
@@ -299,20 +299,20 @@ class _Work:
             why: Why = "vague" if need.grade < by_need.low + 1 else "common sense"
             verdicts.append((need.grade < by_need.match_from, why, need.text))
         if slot.kind.answerable:
-            needed = [need, answers]
+            required = [need, answers]
             if answers.grade is not None:
                 verdicts.append((answers.grade < cut, "not answered", answers.text))
         else:
-            needed = [need, answers, *each]
+            required = [need, answers, *parts]
             places = [candidate.passage.parts[0], *candidate.parts]
-            for part, judgement in zip(places, [answers, *each], strict=True):
+            for part, judgement in zip(places, [answers, *parts], strict=True):
                 if judgement.grade is not None and judgement.grade >= cut:
                     verdicts.append((True, "answered", f"{part.id}: {judgement.text}"))
         for falls, why, detail in verdicts:
             if falls:
                 self._dropped.append(Dropped(question, why, detail))
                 return
-        if failures := [judgement.failure for judgement in needed if judgement.grade is None]:
+        if failures := [judgement.failure for judgement in required if judgement.grade is None]:
             waits = self._judge.dry_run
             outcome = "refused" if _REFUSED.issuperset(failures) else "unknown"
             self._counts["waiting" if waits else outcome] += 1
@@ -320,8 +320,8 @@ class _Work:
             return
         grades = {"need": need.grade, "relevance": answers.grade}
         sources = question.sources
-        if slot.kind.answerable and each:
-            sources = _needed(candidate.parts, each, by_relevance)
+        if slot.kind.answerable and parts:
+            sources = _needed(candidate.parts, parts, by_relevance)
         made_by = {**question.made_by, "checks": grades}
         stretches = [
             {"source": part.id, "start": part.start, "end": part.end}

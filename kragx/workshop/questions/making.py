@@ -108,16 +108,18 @@ class _Maker:
         filled: Sequence[Filling],
         templates: Sequence[Template],
         existing: Sequence[Query],
-        most: int,
+        limit: int,
         most_leak: float | None,
         rng: Random,
     ) -> None:
         self._filled = filled  # in random order, as they were drawn
         self._templates = rng.sample(templates, len(templates))
-        self._most, self._most_leak = most, most_leak
+        self._most, self._most_leak = limit, most_leak
         self._asked = Asked(query.text or "" for query in existing)
         made_by = (query.metadata.get("made_by") for query in existing)
-        self._uses = Counter(made.get("template") for made in made_by if isinstance(made, Mapping))
+        self._uses = Counter(
+            origin.get("template") for origin in made_by if isinstance(origin, Mapping)
+        )
         self._document_uses = uses_of(existing)
         self._done: set[str] = set()  # templates that make no more
         self._n_leaking = self._n_repeated = 0

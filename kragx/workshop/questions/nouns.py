@@ -69,10 +69,10 @@ def english(texts: Sequence[str]) -> Iterator[Iterator[str]]:
     somewhere in the texts alone behind a determiner; in a text without any, whatever the last one
     is. A single word is one where it stands twice.
     """
-    found = [[match["phrase"].split() for match in _ENGLISH.finditer(text)] for text in texts]
-    heads = {phrase[0].lower() for phrases in found for phrase in phrases if len(phrase) == 1}
+    matches = [[match["phrase"].split() for match in _ENGLISH.finditer(text)] for text in texts]
+    heads = {phrase[0].lower() for phrases in matches for phrase in phrases if len(phrase) == 1}
     heads |= {f"{head}s" for head in heads if not head.endswith("s")}
-    return (_telling(phrases, heads) for phrases in found)
+    return (_telling(phrases, heads) for phrases in matches)
 
 
 def _telling(phrases: Sequence[Sequence[str]], heads: set[str]) -> Iterator[str]:

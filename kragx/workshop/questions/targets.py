@@ -127,11 +127,11 @@ class Quotas:
             quota.get(value, 0) - counts[value]
             for quota, counts, value in zip(self._quotas, self.counts.values(), cell)
         ]
-        wanted = float(self._whole)
+        target = float(self._whole)
         for shares, value in zip(self.shares.values(), cell):
-            wanted *= shares.get(value, 0.0)
+            target *= shares.get(value, 0.0)
         is_over = [n <= 0 for n in remaining]
-        return any(is_over), *is_over, self._cells[cell] - wanted, cell
+        return any(is_over), *is_over, self._cells[cell] - target, cell
 
     def count(self, cell: Cell) -> None:
         """One more of a kind."""

@@ -119,8 +119,8 @@ class WrittenQuestions(Questions):
             phrase("passages with nothing to ask"): self.n_without,
             phrase("questions that the model refuses to write or to check"): self.n_refused,
         }
-        if shown := {kind: n for kind, n in failures.items() if n}:
-            yield Line(counted(shown))
+        if n_of_failure := {kind: n for kind, n in failures.items() if n}:
+            yield Line(counted(n_of_failure))
         total = self.writing + self.checking
         if self.n_unknown:
             yield warning(phrase("not known, as a call failed: {n} questions", n=self.n_unknown))

@@ -82,13 +82,13 @@ class Sums:
             "wait": int(board.question.answerable is not False and not board.answered.all()),
         }
         if board.is_compared and board.documents:
-            left = (board.disagreement > 0) & ~board.known
+            open_pairs = (board.disagreement > 0) & ~board.known
             counts |= {
                 "compared": 1,
                 "graded": board.n_judged,
                 "answered": int(board.has_relevant),
-                "left": int(left.sum()),
-                "telling": int(left[board.first_columns].sum()),
+                "left": int(open_pairs.sum()),
+                "telling": int(open_pairs[board.first_columns].sum()),
             }
             lists = np.concatenate([board.ranks, board.counts], axis=1)
             self.differing += times * (lists[:, None] != lists[None]).any(axis=2)

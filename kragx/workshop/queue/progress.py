@@ -49,15 +49,15 @@ def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[st
         those with a target first, in its order, questions without a value last. Share and target
         are of all questions; `judged` are pairs, `answered` questions with a relevant document.
     """
-    shown: dict[str, list[dict[str, Any]]] = {}
+    shares_of: dict[str, list[dict[str, Any]]] = {}
     for name in ("query_type", "difficulty"):
         boards_of: defaultdict[str | None, list[Board]] = defaultdict(list)
         for board in boards:
             boards_of[getattr(board.question, name)].append(board)
         target = targets.get(name, {})
-        others = sorted(value for value in boards_of if value is not None and value not in target)
-        values = [*target, *others, *([None] if None in boards_of else [])]
-        shown[name] = [
+        further = sorted(value for value in boards_of if value is not None and value not in target)
+        values = [*target, *further, *([None] if None in boards_of else [])]
+        shares_of[name] = [
             {
                 "value": value,
                 "questions": len(boards_of[value]),
@@ -68,7 +68,7 @@ def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[st
             }
             for value in ([] if values == [None] else values)
         ]
-    return shown
+    return shares_of
 
 
 @dataclass(frozen=True)

@@ -276,11 +276,15 @@ class Queue:
 
     def _lacks(self, person: str, board: Board, column: int, looking: Collection[str] = ()) -> bool:
         """Whether a pair lacks a judgement of this person, if those who look at it give theirs."""
-        standing = board.standings[column]
-        if person in standing.by or standing.is_decided or standing.state == "conflict":
+        pair_standing = board.standings[column]
+        if (
+            person in pair_standing.by
+            or pair_standing.is_decided
+            or pair_standing.state == "conflict"
+        ):
             return False
         # Of what is in doubt since a move, a file's grade is what is asked about.
-        people = frozenset[str]() if column in board.doubted_columns else standing.by
+        people = frozenset[str]() if column in board.doubted_columns else pair_standing.by
         return len(people.union(looking)) < (2 if board.twice[column] else 1)
 
     def _is_late(self, person: str, board: Board, column: int) -> bool:

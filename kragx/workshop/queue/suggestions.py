@@ -121,9 +121,9 @@ class Suggester:
             self._position = len(self._state.touched)
             questions = [self._state.questions[uid] for uid in news if uid in self._state.questions]
             questions = [question for question in questions if question.state == "open"]
-            self._add([row for one in questions for row in self._at_hand(one)])
+            self._add([row for question in questions for row in self._at_hand(question)])
         for source in self._sources:
-            todo = [one for one in questions if self._is_open(one, source)]
+            todo = [question for question in questions if self._is_open(question, source)]
             for first in range(0, len(todo), _AT_ONCE):
                 if not self._ask(source, todo[first : first + _AT_ONCE]):
                     break
@@ -224,14 +224,16 @@ class Suggester:
         document = self._docs.get(doc.id) if doc.id is not None else None
         text = None if doc.text is None else normalise(doc.text)
         if document is not None:
-            known = normalise(document.text or "")
-            if text is None or (text and (text in known or (known and known in text))):
+            normalised = normalise(document.text or "")
+            if text is None or (
+                text and (text in normalised or (normalised and normalised in text))
+            ):
                 return doc.id
         if text is None:
             return None
         if not self._of_text:
-            for doc_id, one in self._docs.items():
-                self._of_text.setdefault(normalise(one.text or ""), doc_id)
+            for doc_id, candidate in self._docs.items():
+                self._of_text.setdefault(normalise(candidate.text or ""), doc_id)
         return self._of_text.get(text) if text else None
 
     def _remarks(self, name: str) -> Iterator[Remark]:

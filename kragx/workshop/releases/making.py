@@ -247,12 +247,12 @@ def _gold(
             if len(spans) > 1:
                 metadata["evidence"] = [[first_place + a, first_place + b] for a, b in spans]
             text = text[start:end]
-    others = [
+    alternatives = [
         Doc(member, (text if text in whole else whole) or None)
         for member, whole in texts.items()
         if member != document
     ]
-    return Gold(document, text if text.strip() else None, grade, tuple(others), metadata)
+    return Gold(document, text if text.strip() else None, grade, tuple(alternatives), metadata)
 
 
 def _query(question: Question, golds: Sequence[Gold]) -> Query:

@@ -40,8 +40,8 @@ class Judging:
             turn = context.queue.next_pair(person.uid, form.question, besides)
             if isinstance(turn, Nothing):
                 return {"pair": None, "why": turn.why, **self._status(person)}
-            shown = self.shown(turn, person)
-        return self._underlined(shown)
+            view = self.shown(turn, person)
+        return self._underlined(view)
 
     def shown(self, turn: Turn, person: Person) -> Plain:
         """A pair as a person reads it, and how far the set is."""
@@ -59,13 +59,13 @@ class Judging:
             **self._status(person),
         }
 
-    def _underlined(self, shown: Plain) -> Plain:
+    def _underlined(self, view: Plain) -> Plain:
         """The same with where the question's words stand in the text; nobody waits for Kiwi."""
-        context, pair = self.context, shown["pair"]
+        context, pair = self.context, view["pair"]
         if context.workshop.settings.underline:
             meeting = context.meetings.of(pair["question"]["text"], pair["document"]["text"])
             pair["words"] = {"spans": list(map(list, meeting.spans)), "densest": meeting.densest}
-        return shown
+        return view
 
     def _moved(self, turn: Turn) -> list[str]:
         """Gold texts of before the corpus was chunked anew, which this document may hold."""
@@ -137,8 +137,8 @@ class Judging:
             if undone.is_decision or state.questions[pair[0]].state != "open":
                 return self.next(person)
             queue.refresh()
-            shown = self.shown(queue.turn(person.uid, *pair), person)
-        return self._underlined(shown)
+            view = self.shown(queue.turn(person.uid, *pair), person)
+        return self._underlined(view)
 
     def conflicts(self) -> Plain:
         """The pairs on which people differ and nobody has decided, side by side; for the owner."""
@@ -178,8 +178,8 @@ class Judging:
             self.context.open_question(judgement.question)  # a repeated one was stored before
             state.add([judgement])
             stored = state.judgement(judgement.uid)
-        given = replace(judgement, at="", purpose="")
-        if stored is None or replace(stored, at="", purpose="") != given:
+        sent = replace(judgement, at="", purpose="")
+        if stored is None or replace(stored, at="", purpose="") != sent:
             raise ClashError("this uid is another judgement's", code="uid", field="uid")
 
     def _judgement(self, person: Person, form: JudgementForm) -> Judgement:

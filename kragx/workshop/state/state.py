@@ -77,17 +77,17 @@ class State:
         for record in self.store.after(self._last, tables):
             self._take(record)
 
-    def add(self, records: Iterable[Record], known: tuple[int, ...] | None = None) -> bool:
+    def add(self, records: Iterable[Record], imported: tuple[int, ...] | None = None) -> bool:
         """Write records; once this returns they are committed, and part of what is read.
 
-        With `known`, of an import, False if another one has come meanwhile; see `Store.add`.
+        With `imported`, of an import, False if another one has come meanwhile; see `Store.add`.
 
         Raises:
             StoreFailedError: nothing is written.
         """
         records = list(records)
         with self.lock:
-            is_added = self.store.add(records, known)
+            is_added = self.store.add(records, imported)
             self._read({record.table for record in records})
             return is_added
 

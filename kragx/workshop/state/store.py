@@ -69,13 +69,13 @@ class Store:
         )
         return tuple(int(db.execute(query).scalar_one()) for query in newest)
 
-    def add(self, records: Iterable[Record], known: tuple[int, ...] | None = None) -> bool:
+    def add(self, records: Iterable[Record], imported: tuple[int, ...] | None = None) -> bool:
         """Commit all of these, or none; a judgement or release that is known already adds nothing.
 
         Args:
             records: rows to add.
-            known: of an import, `imported` before it read what there is: if there is more by now,
-                nothing is written.
+            imported: of an import, `imported` before it read what there is: if there is more by
+                now, nothing is written.
 
         Returns:
             Whether they are written.
@@ -94,7 +94,7 @@ class Store:
                 # Numbers are given before the commit; who reads on from the last one would miss
                 # those of a slower transaction.
                 db.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-            if known is not None and self._imported(db) != known:
+            if imported is not None and self._imported(db) != imported:
                 return False
             for table, of_table in rows.items():
                 insert_rows(db, self._tables[table], of_table)

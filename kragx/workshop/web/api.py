@@ -53,7 +53,12 @@ CALLS: tuple[Call, ...] = (
     Call("GET", "next", forms.NextForm, lambda desk, *form: desk.judging.next(*form)),
     Call("POST", "leave", forms.Nothing, lambda desk, person, _: desk.judging.leave(person)),
     Call("POST", "judgements", forms.JudgementForm, lambda desk, *form: desk.judging.judge(*form)),
-    Call("POST", "undo", forms.UndoForm, lambda desk, who, form: desk.judging.undo(who, form.uid)),
+    Call(
+        "POST",
+        "undo",
+        forms.UndoForm,
+        lambda desk, person, form: desk.judging.undo(person, form.uid),
+    ),
     Call("GET", "questions", forms.QuestionsForm, lambda desk, *form: desk.questions.listed(*form)),
     Call("POST", "questions", forms.QuestionForm, lambda desk, *form: desk.questions.put(*form)),
     Call("POST", "questions/drop", forms.DropForm, lambda desk, *form: desk.questions.drop(*form)),
