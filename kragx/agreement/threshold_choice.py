@@ -90,8 +90,8 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MatchWarning)
             table = match_items(items, matcher.sharing(corpora), Notes())
-        warned = tuple(note.message for note in caught if isinstance(note.message, Warning))
-        tried.append(Trial(spec, _scores(items, table, pairs), fixed, warned))
+        messages = tuple(note.message for note in caught if isinstance(note.message, Warning))
+        tried.append(Trial(spec, _scores(items, table, pairs), fixed, messages))
     return tried
 
 
@@ -272,9 +272,9 @@ class Chooser:
                 )
             )
         fold = self._fold(everything)
-        chosen = np.array([self.choose(fold != number) for number in range(self.folds)])
+        choices = np.array([self.choose(fold != number) for number in range(self.folds)])
         # Thresholds did not see the fold either, so the decisions are those made above.
-        whole = decided[chosen[fold], np.arange(len(fold))]
+        whole = decided[choices[fold], np.arange(len(fold))]
         honest = self._measured(whole[None], everything)
         return candidates, candidates[min(tied)], self._estimate(honest[0][0], honest[1][0], whole)
 

@@ -73,9 +73,9 @@ class FieldChange:
     @property
     def text(self) -> str:
         """What changed, in a few words."""
-        what = WORDS.get(self.what, self.what)
+        label = WORDS.get(self.what, self.what)
         is_named = self.what not in (self.field, "moved")
-        name = joined(" ", [what, visible(self.field)]) if is_named else what
+        name = joined(" ", [label, visible(self.field)]) if is_named else label
         if self.what in ("gold added", "gold dropped"):
             grade = self.after if self.before is None else self.before
             return phrase("{what} (grade {grade:g})", what=name, grade=grade)
@@ -103,9 +103,9 @@ def _labels(query: Query) -> dict[str, Any]:
 
 def _fields(query: Query, lacking: Sequence[str]) -> dict[str, Any]:
     """What metrics read of a question besides its gold."""
-    asked = {"question": query.text, "history": [turn.to_dict() for turn in query.history]}
+    asked_fields = {"question": query.text, "history": [turn.to_dict() for turn in query.history]}
     return {
-        **({} if "questions" in lacking else asked),
+        **({} if "questions" in lacking else asked_fields),
         "answerable": query.answerable is not False,
         "reference": query.reference,
         "facts": query.metadata.get("facts"),
@@ -117,10 +117,10 @@ def _unlike(
     before: Mapping[str, Any], after: Mapping[str, Any], name: str | None = None
 ) -> Iterator[FieldChange]:
     """The values that differ, by their keys; `name` is of what they are."""
-    for what in dict.fromkeys([*before, *after]):
-        pair = before.get(what), after.get(what)
+    for name_of_field in dict.fromkeys([*before, *after]):
+        pair = before.get(name_of_field), after.get(name_of_field)
         if _canonical(pair[0]) != _canonical(pair[1]):
-            yield FieldChange(what, name or what, *pair)
+            yield FieldChange(name_of_field, name or name_of_field, *pair)
 
 
 def _gold_changes(
@@ -233,8 +233,8 @@ _SAME: Sequence[tuple[Callable[[Gold], object], Callable[[Gold], object]]] = (
 
 
 def _meaning(gold: Gold) -> object:
-    others = sorted(_canonical(_alternative(doc)) for doc in gold.alternatives)
-    return [gold.id, gold.text, gold.grade, others, gold.metadata]
+    alternatives = sorted(_canonical(_alternative(doc)) for doc in gold.alternatives)
+    return [gold.id, gold.text, gold.grade, alternatives, gold.metadata]
 
 
 def _paired(olds: Sequence[Gold], news: Sequence[Gold]) -> dict[int, int]:

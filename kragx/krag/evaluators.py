@@ -296,17 +296,19 @@ class OfflineRetrievalEvaluators(Shown):
         mean = None if scores is None else scores.mean
         if not METRICS[metric].pooled:
             return {metric: mean}
-        both = {"micro": None if scores is None else scores.micro, "macro": mean}
+        averages = {"micro": None if scores is None else scores.micro, "macro": mean}
         method = AveragingMethod(self.averaging_method).value
-        return {f"{kind}_{metric}": both[kind] for kind in both if method in (kind, "both")}
+        return {f"{kind}_{metric}": averages[kind] for kind in averages if method in (kind, "both")}
 
     def _metric(self, name: str, k: int | None) -> str:
         """The metric string of a name: what hit rate, precision and F1 mean here."""
         metric = name.removesuffix("_score")
         needs_all = MatchingCriteria(self.matching_criteria) is MatchingCriteria.ALL
         of_krag = {"need": "all" if needs_all else "any", "over": "retrieved"}
-        own = METRICS[metric].options
-        options = ", ".join(f"{key}={value}" for key, value in of_krag.items() if key in own)
+        options_of_metric = METRICS[metric].options
+        options = ", ".join(
+            f"{key}={value}" for key, value in of_krag.items() if key in options_of_metric
+        )
         cut = "" if k is None else f"@{k}"
         return f"{metric}{cut}({options})" if options else f"{metric}{cut}"
 

@@ -242,10 +242,10 @@ class IdMatcher(IdsMatcher):
 _is_uuid = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
 
 
-def _place(batch: Batch, texts: Lists, row: int, what: str) -> str:
+def _place(batch: Batch, texts: Lists, row: int, kind: str) -> str:
     """Where an entry of a batch stands, by its query and its number there."""
     query = texts.of_text[row]
-    return f"query {batch.query_ids[query]!r}, {what} {row - texts.starts[query] + 1}"
+    return f"query {batch.query_ids[query]!r}, {kind} {row - texts.starts[query] + 1}"
 
 
 def _names(metadata: Mapping[str, Any]) -> str:
@@ -273,8 +273,8 @@ def _by_query(values: Sequence[Any], lengths: Ints) -> Iterator[list[Any]]:
 def _lacking(ids: Sequence[str | None], is_needed: Bools) -> Iterator[int]:
     """The rows of those that need an id and have none."""
     if None in ids:
-        for row, (own, needs) in enumerate(zip(ids, is_needed.tolist())):
-            if needs and own is None:
+        for row, (doc_id, needs) in enumerate(zip(ids, is_needed.tolist())):
+            if needs and doc_id is None:
                 yield row
 
 
@@ -307,8 +307,8 @@ def _ids(
     for row, (own_id, about, is_needed) in enumerate(zip(own_ids, metadata, needs)):
         values = (own_id if path == "id" else value_at(about or {}, path) for path in paths)
         try:
-            found = filter(None, map(_as_id, paths, values)) if is_needed else ()
-            ids.append(next(iter(found), None))
+            ids_found = filter(None, map(_as_id, paths, values)) if is_needed else ()
+            ids.append(next(iter(ids_found), None))
         except DataError as error:
             raise error.within(path=place(row)) from None
     return ids

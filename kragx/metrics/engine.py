@@ -143,11 +143,11 @@ def _from_relevance(
     assert judged is not None
     # A query in which nothing is relevant has no gold there, and 0 of it is what was asked.
     rules = replace(profile, no_gold="zero", no_gold_hits=False, rel=judged.cut)
-    settled = [
+    extreme_scores = [
         spec.with_options(rel=judged.cut) if spec.options.get("rel", judged.cut) is None else spec
         for spec in specs
     ]
-    for spec, score in zip(specs, _from_matches(judged.table, settled, rules)):
+    for spec, score in zip(specs, _from_matches(judged.table, extreme_scores, rules)):
         values = np.full(evidence.table.n_queries, np.nan)
         values[judged.rows] = score.values
         yield replace(score, spec=spec, values=values, no_gold=None)
@@ -177,7 +177,7 @@ def _between(
     profile: Profile,
 ) -> list[MetricScores]:
     """The estimate of each metric with its bounds, of a table with both its extremes."""
-    lows, highs = (_known(settled, specs, profile) for settled in extreme)
+    lows, highs = (_known(extremes, specs, profile) for extremes in extreme)
     return [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
 
 

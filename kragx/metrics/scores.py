@@ -112,8 +112,8 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
     if means:
         values = np.ascontiguousarray(np.stack([score.values for score in means], axis=1))
         ends = mean_intervals(values, [mean.spec.metric.limits for mean in means])
-        for own, (low, high) in zip(means, ends.T.tolist()):
-            intervals[str(own.spec)] = None if isnan(low) else (low, high)
+        for score, (low, high) in zip(means, ends.T.tolist()):
+            intervals[str(score.spec)] = None if isnan(low) else (low, high)
     return intervals
 
 

@@ -41,8 +41,8 @@ def answering(*, within: float) -> Iterator[None]:
 
 def seconds_left() -> float | None:
     """How long a database may still be waited for; None: as long as it takes."""
-    by = _ANSWER_BY.get()
-    return None if by is None else max(0.0, by - time.monotonic())
+    deadline = _ANSWER_BY.get()
+    return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
 @dataclass(frozen=True)

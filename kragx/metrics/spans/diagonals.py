@@ -42,7 +42,7 @@ class Diagonals:
 
 
 def diagonals(
-    golds: Rows, streams: Rows, stream_of: Ints, least: Least, seed: int, beside: int = 0
+    golds: Rows, streams: Rows, stream_of: Ints, minimum_size: Least, seed: int, beside: int = 0
 ) -> Diagonals:
     """Where gold texts and their streams may have a run that counts.
 
@@ -53,8 +53,8 @@ def diagonals(
     lengths, start = golds.lengths, golds.start[:-1]
     seeds = {seed: golds.fit(seed)}
     for length, place in (
-        (least.at_start, start),
-        (least.at_end, golds.start[1:] - least.at_end),
+        (minimum_size.at_start, start),
+        (minimum_size.at_end, golds.start[1:] - minimum_size.at_end),
         (np.where(lengths < seed, lengths, 0), start),
         (np.where(lengths == 3, 2, 0), start),
         (np.where(lengths == 3, 2, 0), start + 1),
@@ -68,8 +68,8 @@ def diagonals(
     counts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for n in sorted(seeds):
         places = np.flatnonzero(seeds[n])
-        which, stream = joined(in_gold.of(n)[places], in_streams.of(n), streams.fit(n))
-        gold = places[which]
+        gold_rows, stream = joined(in_gold.of(n)[places], in_streams.of(n), streams.fit(n))
+        gold = places[gold_rows]
         key = golds.row[gold] * (2 * span) + stream - gold + span
         # Of a row of seeds on the same diagonal nearly all fall out here, before sorting.
         new = np.flatnonzero((np.diff(gold, prepend=-2) != 1) | (np.diff(key, prepend=-1) != 0))
@@ -78,13 +78,13 @@ def diagonals(
     if beside:
         aside = np.arange(-beside, beside + 1)
         keys, times = (keys[:, None] + aside).ravel(), (times[:, None] * (aside == 0)).ravel()
-    keys, which = np.unique(keys, return_inverse=True)
+    keys, gold_rows = np.unique(keys, return_inverse=True)
     row, shift = keys // (2 * span), keys % (2 * span) - span
     streams_of_rows = stream_of[row]
     first = np.maximum(golds.start[row], streams.start[streams_of_rows] - shift)
     last = np.minimum(golds.start[row + 1], streams.start[streams_of_rows + 1] - shift)
     diagonals = Diagonals(row, shift, first, np.maximum(last - first, 0))
-    return _bounded(diagonals, np.bincount(which, times, len(keys)).astype(np.int64))
+    return _bounded(diagonals, np.bincount(gold_rows, times, len(keys)).astype(np.int64))
 
 
 def _bounded(diagonals: Diagonals, seeds: Ints) -> Diagonals:

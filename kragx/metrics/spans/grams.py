@@ -37,19 +37,19 @@ class Grams:
         return self._hashes
 
 
-def joined(wanted: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
-    """Every pair of places (in `wanted`, in `hashes`) with the same hash."""
+def joined(needles: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
+    """Every pair of places (in `needles`, in `hashes`) with the same hash."""
     shift = np.uint64(64 - _SLOTS)
     table = np.zeros(1 << _SLOTS, bool)
     # The high bits of a product depend on every bit of its factors.
-    table[(wanted * _BASE) >> shift] = True
+    table[(needles * _BASE) >> shift] = True
     candidates = np.flatnonzero(table[(hashes * _BASE) >> shift] & usable)
-    seen = hashes[candidates]
-    order = np.argsort(wanted, kind="stable")
-    distinct, first, times = np.unique(wanted[order], return_index=True, return_counts=True)
-    slot = np.minimum(np.searchsorted(distinct, seen), len(distinct) - 1)
-    count = np.where(distinct[slot] == seen, times[slot], 0)
-    _thin_out(count, seen)
+    candidate_hashes = hashes[candidates]
+    order = np.argsort(needles, kind="stable")
+    distinct, first, times = np.unique(needles[order], return_index=True, return_counts=True)
+    slot = np.minimum(np.searchsorted(distinct, candidate_hashes), len(distinct) - 1)
+    count = np.where(distinct[slot] == candidate_hashes, times[slot], 0)
+    _thin_out(count, candidate_hashes)
     np.minimum(count, _PAIRS, out=count)
     return order[np.repeat(first[slot], count) + ranges(count)], np.repeat(candidates, count)
 

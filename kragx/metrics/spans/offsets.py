@@ -31,17 +31,17 @@ class Placed:
     words: tuple[tuple[int, int], ...]
 
 
-def placed(text: str | None, metadata: Mapping[str, Any], how: SpanOptions) -> Placed | None:
+def placed(text: str | None, metadata: Mapping[str, Any], options: SpanOptions) -> Placed | None:
     """The words of a text in its source; None if its metadata do not say where it stands.
 
     A wrapper around the text takes no place in the source. Text and places that do not fit one
     another in length say nothing.
     """
-    source, start = _at(metadata, how.source), _at(metadata, how.start)
+    source, start = _at(metadata, options.source), _at(metadata, options.start)
     if text is None or source is None or not _is_place(start):
         return None
-    inner = inside(text, wrappers=how.wrappers == "removed")
-    end = _at(metadata, how.end)
+    inner = inside(text, wrappers=options.wrappers == "removed")
+    end = _at(metadata, options.end)
     if _is_place(end) and end - start != len(inner):
         return None
     return Placed(str(source), tuple((start + a, start + b) for a, b in _words(inner)))
@@ -130,8 +130,8 @@ def _mark_repeats(pieces: Sequence[Piece], repeats: Ints) -> None:
         begin, end, place = piece
         touched = [piece for piece in known if piece[0] < end and begin < piece[1]]
         begins, ends, places = zip(piece, *touched)
-        *again, first = places
-        repeats[again] = place
+        *repeated, first = places
+        repeats[repeated] = place
         whole = (min(begins), max(ends), first)
         known = [*(piece for piece in known if piece not in touched), whole]
 

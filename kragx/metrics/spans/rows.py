@@ -117,11 +117,11 @@ class Least:
             inside = n <= lengths[:, None]
             # -1, where a text has no more tokens, takes the 0 at the end.
             place = np.where(inside, outermost[:, None] + step * (n - 1), -1)
-            held, said = (
+            n_held, n_syllables = (
                 np.append(weights, 0)[place].cumsum(axis=1) for weights in (weight, spoken)
             )
             # One token alone is never enough, however many syllables it has.
-            too_few = inside & (held < minimum[:, None]) & ((said < SYLLABLES) | (n == 1))
+            too_few = inside & (n_held < minimum[:, None]) & ((n_syllables < SYLLABLES) | (n == 1))
             extra: Ints = np.cumprod(too_few, axis=1).sum(axis=1)
             return np.minimum(1 + extra, lengths)
 

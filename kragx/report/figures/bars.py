@@ -47,7 +47,7 @@ def metrics_figure(values: Mapping[str, Mapping[str, float | None]], k: int | No
     with drawing("visualize_results"):
         from matplotlib.patches import Patch
 
-        figure, [axes] = panels(_title(k), 1, 1, 11, 4.3, shown=True)
+        figure, [axes] = panels(_title(k), 1, 1, 11, 4.3, is_interactive=True)
         heights: list[float | None] = []
         averages = []
         for position, of_metric in enumerate(values.values()):
@@ -104,7 +104,7 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
     with drawing("visualize_retrieval_at_K"):
         across = ceil(len(columns) / ceil(len(columns) / 5))
         height = 0.75 + 1.2 * rows_height(names)
-        figure, axes = panels(_title(k), len(columns), across, 3.1, height, shown=True)
+        figure, axes = panels(_title(k), len(columns), across, 3.1, height, is_interactive=True)
         for position, (panel, column) in enumerate(zip(axes, columns, strict=True)):
             heights = list(map(_known, df_mean[column].tolist()))
             panel.barh(range(len(names)), [height or 0 for height in heights], color="#0072B2")

@@ -240,13 +240,13 @@ def _seconds(of_names: Mapping[str, Times | None]) -> Figure | None:
     if not rows:
         return None
     figure, [axes] = panels(phrase("Time a query takes"), 1, 1, 8.0, 1.2 + 0.42 * len(rows))
-    for row, (_, own, timed) in enumerate(rows):
+    for row, (_, color, timed) in enumerate(rows):
         # On a logarithmic axis there is no 0.
         p5, p25, p50, p75, p95 = (
             max(seconds, 1e-6) for seconds in (timed.p5, timed.p25, timed.p50, timed.p75, timed.p95)
         )
-        axes.hlines(row, p5, p95, own, linewidth=2.5, alpha=0.5)
-        axes.barh(row, p75 - p25, 0.46, left=p25, color=own, alpha=0.6)
+        axes.hlines(row, p5, p95, color, linewidth=2.5, alpha=0.5)
+        axes.barh(row, p75 - p25, 0.46, left=p25, color=color, alpha=0.6)
         axes.vlines(p50, row - 0.3, row + 0.3, INK, linewidth=2)
         write_beside(axes, row, _duration(timed.p50))
     axes.set_xscale("log")

@@ -35,9 +35,9 @@ class Texts:
         starts: the number of the first text of each block, once `blocks` has been gone through.
     """
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, limit: int | None = None) -> None:
         self._numbers: dict[str, int] = {}
-        self._most = most
+        self._most = limit
         self.starts: list[int] = []
 
     def number(self, text: str | None) -> int:
