@@ -34,7 +34,7 @@ Origin = Literal["graded 0", "gold of another query", "gold"]
 
 
 @dataclass(frozen=True)
-class Passage:
+class JudgedPassage:
     """A text that is known not to answer a query, or (of origin ``gold``) to answer it."""
 
     query: Query
@@ -124,7 +124,7 @@ def probe(
 
 def irrelevant(
     dataset: GoldDataset, count: int, seed: int, *, support: bool = False
-) -> list[Passage]:
+) -> list[JudgedPassage]:
     """Passages that do not answer their query, from as many queries as can be.
 
     Args:
@@ -140,11 +140,11 @@ def irrelevant(
     golds = [(query.id, text) for query in dataset for text in gold_texts(query) if text.strip()]
     queries = [query for query in dataset if query.text and (gold_texts(query) or not support)]
     rng.shuffle(queries)
-    by_query: list[list[Passage]] = []
+    by_query: list[list[JudgedPassage]] = []
     for query in queries:
         graded_0 = [gold.text for gold in query.gold if gold.grade <= 0 and gold.text]
         if graded_0:
-            by_query.append([Passage(query, text, "graded 0") for text in graded_0])
+            by_query.append([JudgedPassage(query, text, "graded 0") for text in graded_0])
             continue
         gold = list(map(normalise, gold_texts(query)))
         foreign = [
@@ -152,7 +152,9 @@ def irrelevant(
             for query_id, text in rng.sample(golds, min(len(golds), 50))
             if query_id != query.id and not _shares(normalise(text), gold)
         ]
-        by_query.append([Passage(query, text, "gold of another query") for text in foreign[:3]])
+        by_query.append(
+            [JudgedPassage(query, text, "gold of another query") for text in foreign[:3]]
+        )
     # The first of every query, then the second of every query that has one, and so on.
     passages = [passage for turn in zip_longest(*by_query) for passage in turn if passage]
     if not passages:
@@ -167,17 +169,17 @@ def _shares(text: str, golds: Sequence[str]) -> bool:
     return any(text in gold or gold in text for gold in golds)
 
 
-def own_golds(queries: Iterable[Query]) -> list[Passage]:
+def own_golds(queries: Iterable[Query]) -> list[JudgedPassage]:
     """Of each query that has one the first of its best graded gold texts."""
     distinct = {query.id: query for query in queries}.values()
     return [
-        Passage(query, max(golds, key=lambda gold: gold.grade).text or "", "gold")
+        JudgedPassage(query, max(golds, key=lambda gold: gold.grade).text or "", "gold")
         for query in distinct
         if (golds := [gold for gold in query.gold if gold.grade > 0 and (gold.text or "").strip()])
     ]
 
 
-def _question(judge: Grader, passage: Passage, asks: Asks) -> Question:
+def _question(judge: Grader, passage: JudgedPassage, asks: Asks) -> Question:
     """What is asked of a passage.
 
     It has no ids: human labels stay out of it, and exports do not show what nobody retrieved.

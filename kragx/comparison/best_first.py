@@ -7,7 +7,7 @@ from math import inf
 
 from typing_extensions import Unpack
 
-from kragx.comparison.compare_retrievers import Draft, Options, settled
+from kragx.comparison.compare_retrievers import ComparisonDraft, Options, settled
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.errors import UsageError
@@ -48,7 +48,7 @@ def best_first(
         group = _ordered([score for score in scores if score.match == match])
         if len(group) > 1:
             options["baseline"] = group[0].name
-            drafts.append(Draft.of(group, settings, **options))
+            drafts.append(ComparisonDraft.of(group, settings, **options))
     if not drafts:
         raise UsageError("no matcher is in several results; run them with the same 'matchers'")
     return settled(drafts)

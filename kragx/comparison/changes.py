@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import Unpack
 
 from kragx.comparison.columns import taken
-from kragx.comparison.compare_retrievers import Draft, Options, settled
+from kragx.comparison.compare_retrievers import ComparisonDraft, Options, settled
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
@@ -243,7 +243,7 @@ def changes(
     """
     names: list[str] = []
     pairs: list[list[RetrieverScores]] = []
-    drafts: list[Draft] = []
+    drafts: list[ComparisonDraft] = []
     options["dataset"] = new.dataset
     options["diffs"] = {}  # the same two sets for every retriever
     for before, after in _pairs(old, new, retrievers):
@@ -254,7 +254,7 @@ def changes(
         ]
         options["baseline"] = labels[0]
         try:
-            drafts.append(Draft.of(pair, settings, **options))
+            drafts.append(ComparisonDraft.of(pair, settings, **options))
         except UsageError as error:
             raise error.within(path=after.name) from None
         names.append(after.name)

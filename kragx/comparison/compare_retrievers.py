@@ -117,11 +117,11 @@ def compare_scores(
     scores: Sequence[RetrieverScores], settings: Settings, **options: Unpack[Options]
 ) -> Comparison:
     """`compare` for scores that may come from an earlier report."""
-    return settled([Draft.of(scores, settings, **options)])[0]
+    return settled([ComparisonDraft.of(scores, settings, **options)])[0]
 
 
 @dataclass(frozen=True)
-class Draft:
+class ComparisonDraft:
     """A comparison before its tests are held against those of the whole report."""
 
     scores: Sequence[RetrieverScores]
@@ -144,7 +144,7 @@ class Draft:
         dataset: GoldDataset | None = None,
         anyway: bool = False,
         diffs: dict[tuple[str, str], GoldDiff] | None = None,
-    ) -> Draft:
+    ) -> ComparisonDraft:
         """As for `compare_scores`, by the names of `Options`."""
         names = [score.name for score in scores]
         repeated = next((name for name in names if names.count(name) > 1), None)
@@ -220,7 +220,7 @@ class Draft:
         return replace(comparison, recommendations=(first_advice, *advice))
 
 
-def settled(drafts: Sequence[Draft]) -> tuple[Comparison, ...]:
+def settled(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...]:
     """The comparisons of a report; each matcher's verdict is a question of its own.
 
     All else is looked at together, under whichever matcher.
@@ -247,7 +247,7 @@ def compare_by_matcher(
     of_match: dict[str, list[RetrieverScores]] = {}
     for score in scores:
         of_match.setdefault(score.match, []).append(score)
-    return settled([Draft.of(group, settings, **options) for group in of_match.values()])
+    return settled([ComparisonDraft.of(group, settings, **options) for group in of_match.values()])
 
 
 def _versions(

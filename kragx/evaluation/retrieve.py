@@ -22,7 +22,7 @@ from kragx.printing import phrase, progress_bar, visible
 from kragx.warned import outside
 
 if TYPE_CHECKING:
-    from kragx.evaluation.stage_trace import Trace
+    from kragx.evaluation.stage_trace import StageTrace
 
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""
@@ -349,7 +349,7 @@ class _Interview:
     def _retrieved(
         self,
         seconds: float,
-        trace: "Trace | None",
+        trace: "StageTrace | None",
         mender: Mender,
         error: BaseException | None = None,
     ) -> Retrieved:
@@ -438,7 +438,7 @@ def _warned(run: Run) -> Run:
     return run
 
 
-def _listening() -> AbstractContextManager["Trace"]:
+def _listening() -> AbstractContextManager["StageTrace"]:
     from kragx.evaluation.stage_trace import listening
 
     return listening()

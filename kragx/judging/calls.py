@@ -11,7 +11,7 @@ from kragx.judging.breaker import SERVICE, Breaker
 from kragx.judging.budget import at_most, counted
 from kragx.judging.client import Answer, Failure, Request, Usage, words_of
 from kragx.judging.expected import expected_grade
-from kragx.judging.limits import Limits, Place, believed, wait_before
+from kragx.judging.limits import Admission, Limits, believed, wait_before
 from kragx.judging.pending import PendingQuestions
 from kragx.judging.prompt import read_answer, request_for
 from kragx.judging.question import Judgement, Question
@@ -138,7 +138,7 @@ class Caller:
         )
         say(wait)
 
-    async def _call(self, request: Request, place: Place) -> _Reply:
+    async def _call(self, request: Request, place: Admission) -> _Reply:
         settings, limits, task = self._settings, self._limits, asyncio.current_task()
         usage: Usage | None = at_most(place.room)  # whatever ends the call, it was made
         began = time.perf_counter()

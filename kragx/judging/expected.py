@@ -10,14 +10,16 @@ Source: Y. Liu et al., G-Eval: NLG evaluation using GPT-4 with better human alig
 from collections.abc import Sequence
 
 from kragx.judging.client import Failure, Token
-from kragx.judging.forms import Reading
+from kragx.judging.forms import AnswerReading
 from kragx.judging.prompt import read_answer
 from kragx.judging.question import Question
 
 _LEAST = 0.5  # of all probability; where less of it is on grades, they say too little
 
 
-def expected_grade(reading: Reading, tokens: Sequence[Token], question: Question) -> float | None:
+def expected_grade(
+    reading: AnswerReading, tokens: Sequence[Token], question: Question
+) -> float | None:
     """The mean of a rubric's grades by their probabilities at the place of the grade.
 
     None without probabilities; where they are not of this answer, or less than half of them is on
@@ -56,7 +58,7 @@ def expected_grade(reading: Reading, tokens: Sequence[Token], question: Question
 
 
 def _grade(
-    place: tuple[bytes, bytes], token: bytes, reading: Reading, question: Question
+    place: tuple[bytes, bytes], token: bytes, reading: AnswerReading, question: Question
 ) -> float | None:
     """The grade of the answer with a token at this place, if only the grade is another one."""
     answer = read_answer(token.join(place).decode("utf-8", "replace"), question)

@@ -56,7 +56,7 @@ def wait_before(number: int, floor: float) -> float:
 
 
 @dataclass(frozen=True)
-class Place:
+class Admission:
     """A call that may begin.
 
     Attributes:
@@ -187,7 +187,7 @@ class Limits:
         limited = [name for name in names if getattr(self._total, name) is not None]
         return [self._total.says(name, used, self._currency) for name in limited]
 
-    async def enter(self, request: Request, store: Store | None) -> Place | None:
+    async def enter(self, request: Request, store: Store | None) -> Admission | None:
         """Wait for one's turn; `leave` must follow.
 
         Args:
@@ -226,7 +226,7 @@ class Limits:
         except BaseException:
             self.leave(room, None)
             raise
-        return Place(room, self._clock())
+        return Admission(room, self._clock())
 
     def leave(self, room: Spent, usage: Usage | None) -> Spent:
         """Replace what was reserved by what was used, which is returned; whoever waits looks."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.judging.client import Failure, Message, Request
-from kragx.judging.forms import FORMS, Reading
+from kragx.judging.forms import FORMS, AnswerReading
 from kragx.judging.keys import digest_of_example, key_of
 from kragx.judging.neutralise import neutralise
 from kragx.judging.question import Example, Question
@@ -89,7 +89,7 @@ def fenced(name: str, text: str, token: str) -> str:
     return f"<<<{name} {token}>>>\n{neutralise(text, token)}\n<<<end {token}>>>"
 
 
-def read_answer(text: str, question: Question) -> Reading | Failure:
+def read_answer(text: str, question: Question) -> AnswerReading | Failure:
     """What an answer says that is the JSON object asked for, and nothing else."""
     form = FORMS[question.rubric.asks]
     answer = answer_object(text, form.schema(question)["required"])

@@ -44,7 +44,7 @@ class Judged:
     tally: Tally
 
 
-class Run:
+class JudgingRun:
     """Judges questions."""
 
     def __init__(self, settings: JudgeSettings, questions: PendingQuestions) -> None:

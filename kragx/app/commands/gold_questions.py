@@ -99,8 +99,8 @@ def questions(
     model: written by the config's judge, and dropped where they are good for nothing; interrupted,
     it goes on where it was.
     """
-    from kragx.app.commands.gold_written import Asking
-    from kragx.workshop.questions import Questions, make_questions, read_templates
+    from kragx.app.commands.gold_written import QuestionMaterial
+    from kragx.workshop.questions import QuestionSet, make_questions, read_templates
     from kragx.workshop.questions.written import WrittenQuestions
 
     of_model = opt.given(rubric=rubric, unanswerable=unanswerable, several=several, tries=tries)
@@ -114,7 +114,7 @@ def questions(
     for name in unread:
         option = name.replace("_", "-").replace("calls", "max-calls").replace("cost", "budget")
         raise UsageError(f"--{option}: of no use with --from {origin}")
-    asking = Asking.of(config, settings or (), corpus, existing, judge=origin == "model")
+    asking = QuestionMaterial.of(config, settings or (), corpus, existing, judge=origin == "model")
     if not (dry_run or submit):
         _check_new(out, dropped)
     common: dict[str, Any] = {
@@ -124,7 +124,7 @@ def questions(
         "most_leak": most_leak,
         "seed": seed,
     }
-    result: Questions | None
+    result: QuestionSet | None
     if origin == "model":
         result = asking.write(n, limits, dry_run=dry_run, submit=submit, **of_model, **common)
     else:

@@ -24,7 +24,7 @@ _LACKING = {"dataset": {"path": _NO_GOLD_SET}, "retrievers": {"none": {"run": _N
 
 
 @dataclass(frozen=True)
-class Asking:
+class QuestionMaterial:
     """What questions are made of.
 
     Attributes:

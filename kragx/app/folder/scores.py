@@ -42,7 +42,7 @@ from kragx.matchers import (
     standing_in,
 )
 from kragx.matchers.gold_siblings import GoldSiblings
-from kragx.matchers.recorded import Answer, Contract, Key, key_of
+from kragx.matchers.recorded import Contract, Key, RecordedAnswer, key_of
 from kragx.metrics import Floats, Profile
 from kragx.plugins import from_options
 from kragx.secrets import Secrets
@@ -229,7 +229,7 @@ class _Member:
 
     contracts: dict[bool, Contract] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
-    answers: dict[tuple[str, Key], Answer] = field(default_factory=dict)
+    answers: dict[tuple[str, Key], RecordedAnswer] = field(default_factory=dict)
     pool: Mapping[str, Any] | None = None
     judged: dict[str, dict[str, Judgement]] = field(default_factory=dict)
 
@@ -339,7 +339,7 @@ class RecordedScores:
                 np.array(vote, np.float64).reshape(scores.shape) for vote in record["votes"]
             )
             votes = low, high
-        member.answers[str(record["run"]), key_of(item)] = Answer(scores, texts, votes)
+        member.answers[str(record["run"]), key_of(item)] = RecordedAnswer(scores, texts, votes)
 
 
 def _votes(judgement: Judgement) -> list[int | None]:

@@ -38,14 +38,14 @@ FOR_PEOPLE = (".html", ".md", ".csv", ".parquet")
 """How files end that kragx writes and never reads: a page may be drawn anew, a note be added."""
 
 
-class Entry(NamedTuple):
+class ManifestEntry(NamedTuple):
     """What a manifest says of a file."""
 
     size: int
     sha256: str
 
 
-Manifest = Mapping[str, Entry]
+Manifest = Mapping[str, ManifestEntry]
 """The files of a folder by their names, in which ``/`` parts folders."""
 
 
@@ -181,7 +181,7 @@ def manifest_of(folder: Path) -> Manifest | None:
         if value["written_by"] != "kragx":
             raise ValueError("kragx did not write it")
         files = {
-            name: Entry(int(entry["size"]), str(entry["sha256"]))
+            name: ManifestEntry(int(entry["size"]), str(entry["sha256"]))
             for name, entry in value["files"].items()
         }
     except FileNotFoundError:
@@ -328,12 +328,12 @@ def _where(folder: Path, name: str) -> Path:
     return pending if pending.exists() else folder / name
 
 
-def _entry(path: Path) -> Entry:
+def _entry(path: Path) -> ManifestEntry:
     with path.open("rb") as file:
-        return Entry(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+        return ManifestEntry(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def _fits(path: Path, entry: Entry) -> bool:
+def _fits(path: Path, entry: ManifestEntry) -> bool:
     """Whether a file is what a manifest says; git may have ended its lines as Windows does."""
     if path.stat().st_size == entry.size:
         return _entry(path) == entry
@@ -343,7 +343,7 @@ def _fits(path: Path, entry: Entry) -> bool:
             line = raw[:-2] + b"\n" if raw.endswith(b"\r\n") else raw
             size += len(line)
             digest.update(line)
-    return Entry(size, digest.hexdigest()) == entry
+    return ManifestEntry(size, digest.hexdigest()) == entry
 
 
 def _flush_folders(*folders: Path) -> None:

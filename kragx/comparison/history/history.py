@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from kragx.comparison.families import family_of
 from kragx.comparison.history.runs import PastRun, PastScore
-from kragx.comparison.history.steps import Step, tested
+from kragx.comparison.history.steps import HistoryStep, tested
 from kragx.data.gold_diff import gold_name
 from kragx.errors import UsageError, nearest
 from kragx.printing import (
@@ -47,7 +47,7 @@ class Series:
     retriever: str
     match: str
     points: tuple[PastScore | None, ...]
-    steps: tuple[Step | None, ...]
+    steps: tuple[HistoryStep | None, ...]
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def _history(
         for earlier, later in pairwise(measured):
             before, after = of_series[earlier], of_series[later]
             if before is not None and after is not None:
-                step = Step.of(runs[earlier].name, before, after)
+                step = HistoryStep.of(runs[earlier].name, before, after)
                 steps[row, later] = step, before, after
     step_of, families = tested(steps, metrics, better)
     series = tuple(
@@ -234,7 +234,7 @@ def _history(
     )
 
 
-def _said(point: PastScore | None, step: Step | None) -> Iterator[str]:
+def _said(point: PastScore | None, step: HistoryStep | None) -> Iterator[str]:
     """What a run has to say of a retriever besides its numbers."""
     if point is not None and point.failed:
         yield phrase("not comparable: it {failed}", failed=point.failed)

@@ -53,7 +53,7 @@ class StepTest:
 
 
 @dataclass(frozen=True)
-class Step:
+class HistoryStep:
     """From one run of a retriever to the next.
 
     Attributes:
@@ -69,7 +69,7 @@ class Step:
     tests: Mapping[str, StepTest] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, since: str, before: PastScore, after: PastScore) -> Step:
+    def of(cls, since: str, before: PastScore, after: PastScore) -> HistoryStep:
         """What changed between two runs; nothing is tested yet."""
         breaks = settings_that_differ(before.settings, after.settings)
         return cls(since, breaks, tuple(_changes(before.settings, after.settings)))
@@ -112,10 +112,10 @@ Place = tuple[int, int]
 
 
 def tested(
-    steps: Mapping[Place, tuple[Step, PastScore, PastScore]],
+    steps: Mapping[Place, tuple[HistoryStep, PastScore, PastScore]],
     metrics: Sequence[str],
     better: Mapping[str, Direction],
-) -> tuple[dict[Place, Step], Families]:
+) -> tuple[dict[Place, HistoryStep], Families]:
     """Steps with the paired test of each metric, whose errors are bounded as a report's.
 
     Args:

@@ -24,7 +24,7 @@ from kragx.judging.keys import output_limit, question_of
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import as_asked
 from kragx.judging.store import Address, NoStoreError, Store
-from kragx.judging.store.batches import Batch
+from kragx.judging.store.batches import SubmittedBatch
 from kragx.judging.tally import Spent, Tally
 from kragx.printing import phrase
 from kragx.secrets import Secrets
@@ -95,7 +95,7 @@ class _Look:
     """
 
     store: Store
-    batch: Batch
+    batch: SubmittedBatch
     questions: Mapping[str, tuple[str, int]]
     service: BatchService
     secrets: Secrets
@@ -229,12 +229,12 @@ def _entry(record: Mapping[str, Any]) -> tuple[int, Any] | None:
 @asynccontextmanager
 async def _services(
     clients: Sequence[Any], secrets: Secrets
-) -> AsyncIterator[Callable[[Batch], BatchService]]:
+) -> AsyncIterator[Callable[[SubmittedBatch], BatchService]]:
     """What reaches the provider of a batch, or raises a `JudgingError`."""
     by_address = {_address(secrets.masked(dict(client.settings))): client for client in clients}
     services: dict[str, BatchService] = {}
 
-    def service_of(batch: Batch) -> BatchService:
+    def service_of(batch: SubmittedBatch) -> BatchService:
         address = _address(batch.about["client"])
         if address not in by_address:
             if not _is_reached_by_default(batch.about.get("reach")):

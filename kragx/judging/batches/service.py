@@ -27,11 +27,11 @@ _REMEDIES = {
 }
 
 
-class RefusedError(JudgingError):
+class BatchRefusedError(JudgingError):
     """The provider has said no: what was asked for was surely not done."""
 
 
-class GoneError(RefusedError):
+class GoneError(BatchRefusedError):
     """The provider has not got it, or not any more."""
 
 
@@ -185,7 +185,7 @@ class BatchService:
             content: bytes = (await call).http_response.content
         except openai.APIStatusError as error:
             status = error.status_code
-            kind: type[JudgingError] = GoneError if status == 404 else RefusedError
+            kind: type[JudgingError] = GoneError if status == 404 else BatchRefusedError
             if status in (408, 409) or status >= 500:  # it may have been done all the same
                 kind = JudgingError
             problem = f"judge: {action} failed: {self._mask(str(error))}"

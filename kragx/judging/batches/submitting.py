@@ -12,7 +12,7 @@ from typing import Any
 
 from kragx.errors import JudgingError, UsageError
 from kragx.judging.batches.reports import Submitted
-from kragx.judging.batches.service import BatchService, RefusedError
+from kragx.judging.batches.service import BatchRefusedError, BatchService
 from kragx.judging.budget import (
     Price,
     Used,
@@ -24,7 +24,7 @@ from kragx.judging.keys import digest
 from kragx.judging.outbox import Parcel
 from kragx.judging.prompt import messages
 from kragx.judging.store import NoStoreError, Store
-from kragx.judging.store.batches import Batch, Register
+from kragx.judging.store.batches import Register, SubmittedBatch
 from kragx.judging.tally import Spent
 
 MOST_REQUESTS = 50_000
@@ -182,7 +182,7 @@ async def _send(
         state = "uploaded"
         remote = await service.create(name, client.batch_endpoint, uid)
     except JudgingError as error:
-        if state == "planned" or isinstance(error, RefusedError):  # nothing can run
+        if state == "planned" or isinstance(error, BatchRefusedError):  # nothing can run
             register.move(uid, state, "given up", problems=[error.problem])
         raise
     if not register.move(uid, "uploaded", "submitted", id=remote.id):
@@ -192,8 +192,8 @@ async def _send(
 
 
 async def find_again(
-    register: Register, batch: Batch, service_of: Callable[[Batch], BatchService]
-) -> Batch:
+    register: Register, batch: SubmittedBatch, service_of: Callable[[SubmittedBatch], BatchService]
+) -> SubmittedBatch:
     """Find out whether a submit that was interrupted, if it was, has made its batch.
 
     Should it be at work yet and have uploaded nothing, it notices, and makes none.

@@ -91,7 +91,7 @@ def grades(
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedQuestion:
     """The grade of one question, be it of one judge or of a panel.
 
     Attributes:
@@ -114,7 +114,7 @@ def graded_once(
     *,
     human: bool = True,
     expected: bool = False,
-) -> list[Graded]:
+) -> list[GradedQuestion]:
     """Each question of a kind with one grade: of its repeats the first, of a panel what it decides.
 
     What the votes in the store leave undecided has no grade, as in a run. Arguments as of `grades`.
@@ -138,7 +138,7 @@ def graded_once(
         if answer_of[record["key"]].grade is not None:
             votes.setdefault(texts, {}).setdefault(judge, record)
     judges = None if panel is None else panel.judges(records.values())
-    graded: list[Graded] = []
+    graded: list[GradedQuestion] = []
     for by_judge in votes.values():
         records_of = by_judge if judges is None else {name: by_judge.get(name) for name in judges}
         given_records = [record for record in records_of.values() if record is not None]
@@ -158,7 +158,9 @@ def graded_once(
             pairs = [
                 (query, document) for record in given_records for query, document in record["pairs"]
             ]
-            graded.append(Graded(given_records[0]["question"], [*dict.fromkeys(pairs)], grade))
+            graded.append(
+                GradedQuestion(given_records[0]["question"], [*dict.fromkeys(pairs)], grade)
+            )
     return graded
 
 

@@ -32,7 +32,7 @@ from kragx.data.phrases import SHORT, are_short, places
 from kragx.data.tokens import Tokens
 from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.diagonals import Diagonals, diagonals
-from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, Rows, ranges, weights
+from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, TokenRows, ranges, weights
 
 SEED = 3
 """Tokens in a row that a bridged run has somewhere."""
@@ -70,8 +70,8 @@ class Cells:
 
 
 def align(
-    golds: Rows,
-    streams: Rows,
+    golds: TokenRows,
+    streams: TokenRows,
     stream_of: Ints,
     corpus: TokenCorpus,
     *,
@@ -102,15 +102,15 @@ def align(
     phrases = Cells.of_phrases(
         zip(golds.start[row], stream_starts[row] + place, golds.lengths[row])
     )
-    long = Rows.of([texts[row] for row in np.flatnonzero(is_long)])
+    long = TokenRows.of([texts[row] for row in np.flatnonzero(is_long)])
     runs = _runs(long, streams, stream_of[is_long], corpus, run, bridge, apart)
     place = np.flatnonzero(is_long[golds.row])
     return Cells(place[runs.gold], runs.stream, runs.known).joined(phrases)
 
 
 def _runs(
-    golds: Rows,
-    streams: Rows,
+    golds: TokenRows,
+    streams: TokenRows,
     stream_of: Ints,
     corpus: TokenCorpus,
     run: int,
@@ -178,7 +178,7 @@ class _Parts:
         return cls(*map(np.concatenate, zip(*columns)))
 
 
-def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Parts:
+def _parts(golds: TokenRows, streams: TokenRows, diagonals: Diagonals, bridge: int) -> _Parts:
     row, shift, length = diagonals.row, diagonals.shift, diagonals.length
     diagonal = np.repeat(np.arange(len(row)), length)
     gold = diagonals.first[diagonal] + ranges(length)
@@ -210,7 +210,12 @@ def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Pa
 
 
 def _with_cut_words(
-    parts: _Parts, golds: Rows, streams: Rows, stream_of: Ints, words: Sequence[str], seed: int
+    parts: _Parts,
+    golds: TokenRows,
+    streams: TokenRows,
+    stream_of: Ints,
+    words: Sequence[str],
+    seed: int,
 ) -> _Parts:
     """Lengthen parts by the gold text's first or last token where the stream has it in a word.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kragx.metrics.match_table import Ints
 from kragx.metrics.spans.grams import Grams, joined
-from kragx.metrics.spans.rows import Least, Rows
+from kragx.metrics.spans.rows import Least, TokenRows
 
 CELLS = 1 << 22
 """Tokens that are compared for a gold text at most, and at once."""
@@ -42,7 +42,12 @@ class Diagonals:
 
 
 def diagonals(
-    golds: Rows, streams: Rows, stream_of: Ints, minimum_size: Least, seed: int, beside: int = 0
+    golds: TokenRows,
+    streams: TokenRows,
+    stream_of: Ints,
+    minimum_size: Least,
+    seed: int,
+    beside: int = 0,
 ) -> Diagonals:
     """Where gold texts and their streams may have a run that counts.
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from kragx.data import TokenCorpus
 from kragx.data.phrases import UNSPACED_FOR_ONE
 from kragx.metrics.match_table import Bools, Ints
-from kragx.metrics.spans.rows import NEVER, Rows, ranges, weights
+from kragx.metrics.spans.rows import NEVER, TokenRows, ranges, weights
 from kragx.metrics.table_view import order_within
 
 Hashes = NDArray[np.uint64]
@@ -20,7 +20,7 @@ _SLOTS = 22  # bits; the table that most n-grams of the streams are dismissed by
 class Grams:
     """Hashes of n tokens in a row, made longer token by token."""
 
-    def __init__(self, texts: Rows, stream_of: Ints) -> None:
+    def __init__(self, texts: TokenRows, stream_of: Ints) -> None:
         self.texts = texts
         self._n = 0
         # Equal tokens of different streams have different hashes.
@@ -66,7 +66,7 @@ def _thin_out(count: Ints, hashes: Hashes) -> None:
     count[often[number > np.maximum(_PAIRS // count[often], 1)]] = 0
 
 
-def repetitions(streams: Rows, run: int, corpus: TokenCorpus) -> Ints:
+def repetitions(streams: TokenRows, run: int, corpus: TokenCorpus) -> Ints:
     """For each token of a stream the place up to which one has to read to know it said before.
 
     A token is said before if it stands in `run` tokens in a row that stand earlier in the stream;
@@ -84,7 +84,7 @@ def repetitions(streams: Rows, run: int, corpus: TokenCorpus) -> Ints:
     return known_from
 
 
-def twins(golds: Rows, stream_of: Ints, run: int, corpus: TokenCorpus) -> Ints:
+def twins(golds: TokenRows, stream_of: Ints, run: int, corpus: TokenCorpus) -> Ints:
     """For each token of gold the first of the same stream's gold texts that says the same.
 
     Tokens say the same in `run` tokens in a row, or in a whole gold text that is shorter, that both
@@ -110,7 +110,7 @@ def twins(golds: Rows, stream_of: Ints, run: int, corpus: TokenCorpus) -> Ints:
     return twin
 
 
-def _long(texts: Rows, run: int, corpus: TokenCorpus) -> dict[int, Bools]:
+def _long(texts: TokenRows, run: int, corpus: TokenCorpus) -> dict[int, Bools]:
     """How many tokens in a row are as long as `run` words, and from which places on.
 
     `run`, or three times as many where one of them is a character of a script that writes without

@@ -28,14 +28,14 @@ SEPARATOR = -1
 
 
 @dataclass(frozen=True)
-class Rows:
+class TokenRows:
     """Texts as one array of tokens; row i is ``tokens[start[i]:start[i + 1]]``."""
 
     tokens: Tokens
     start: Ints
 
     @classmethod
-    def of(cls, texts: Sequence[Tokens]) -> Rows:
+    def of(cls, texts: Sequence[Tokens]) -> TokenRows:
         """Join texts."""
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         tokens = np.concatenate(texts) if len(texts) else np.empty(0, np.int32)
@@ -104,7 +104,7 @@ class Least:
     at_end: Ints
 
     @classmethod
-    def of(cls, golds: Rows, corpus: TokenCorpus, run: int) -> Least:
+    def of(cls, golds: TokenRows, corpus: TokenCorpus, run: int) -> Least:
         """What the gold texts need, by their length and their first and last words."""
         lengths = golds.lengths
         weight = weights(golds.tokens, corpus)

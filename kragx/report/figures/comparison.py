@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from kragx.comparison import Comparison
 from kragx.data import GoldDataset, Run, file_names
-from kragx.evaluation.curves import Curve, Histogram, Times, curves, histogram, times
+from kragx.evaluation.curves import CutoffCurve, Histogram, Times, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import lists_behind
 from kragx.metrics import metric as metric_named
@@ -153,7 +153,7 @@ def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
     return figure
 
 
-def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[Curve]]) -> Figure | None:
+def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]) -> Figure | None:
     by_name = [{curve.metric: curve for curve in of_name} for of_name in of_names]
     metrics = [
         metric

@@ -14,7 +14,7 @@ from kragx.comparison import check_comparable
 from kragx.comparison.near_misses import Origins, most_alike
 from kragx.data import Doc, Gold, GoldDataset, Run
 from kragx.errors import UsageError, check_whole
-from kragx.evaluation.curves import Curve, curves, histogram, times
+from kragx.evaluation.curves import CutoffCurve, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import (
     budget_ranks,
@@ -34,7 +34,7 @@ Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
 
 
 @dataclass(frozen=True)
-class Sample:
+class QuestionSample:
     """Which questions the page holds, where it cannot hold all.
 
     Those on which retrievers differ, one finding gold and another none, come first, by lot where
@@ -80,7 +80,7 @@ class Sources:
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class RunCell:
     """One retriever under one matcher, with the texts behind it.
 
     Attributes:
@@ -94,7 +94,7 @@ class Cell:
     evaluation: Evaluation
     lists: Sequence[RankedList] | None
     golds: Sequence[Sequence[Gold]]
-    curves: Sequence[Curve]
+    curves: Sequence[CutoffCurve]
     rows: Sequence[int | None]
 
     @property
@@ -121,11 +121,11 @@ class Grid:
         sample: how they were picked; None where they are all.
     """
 
-    cells: Mapping[str, Mapping[str, Cell]]
+    cells: Mapping[str, Mapping[str, RunCell]]
     query_ids: Sequence[str]
-    sample: Sample | None = None
+    sample: QuestionSample | None = None
 
-    def __iter__(self) -> Iterator[Cell]:
+    def __iter__(self) -> Iterator[RunCell]:
         """Every cell."""
         return (cell for of_match in self.cells.values() for cell in of_match.values())
 
@@ -144,12 +144,12 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
     if not evaluations:
         raise UsageError("evaluations: the list is empty; pass at least one")
     query_ids, sample = _held(evaluations)
-    cells: dict[str, dict[str, Cell]] = {}
+    cells: dict[str, dict[str, RunCell]] = {}
     for evaluation, of_metric in zip(evaluations, curves(evaluations), strict=True):
         lists = lists_behind(evaluation, sources.dataset, sources.runs)
         golds = _golds(evaluation, lists, sources.dataset)
         row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
-        cell = Cell(evaluation, lists, golds, of_metric, list(map(row_of.get, query_ids)))
+        cell = RunCell(evaluation, lists, golds, of_metric, list(map(row_of.get, query_ids)))
         if (
             cells.setdefault(evaluation.match_name, {}).setdefault(evaluation.name, cell)
             is not cell
@@ -169,7 +169,7 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
     return Grid(cells, query_ids, sample)
 
 
-def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], Sample | None]:
+def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], QuestionSample | None]:
     """The queries that the page holds."""
     query_ids = list(dict.fromkeys(chain(*(evaluation.query_ids for evaluation in evaluations))))
     n = len(query_ids)
@@ -190,7 +190,7 @@ def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], Sample | None]:
     differing = np.asarray((is_found & missed).any(axis=0))
     order = np.random.default_rng(SEED).permutation(n)
     kept_rows = np.sort(order[np.argsort(~differing[order], kind="stable")][:MOST_QUESTIONS])
-    sample = Sample(n, int(differing.sum()), int(differing[kept_rows].sum()))
+    sample = QuestionSample(n, int(differing.sum()), int(differing[kept_rows].sum()))
     return [query_ids[row] for row in kept_rows.tolist()], sample
 
 
@@ -206,7 +206,7 @@ def _golds(
     return [()] * len(evaluation.query_ids)
 
 
-def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[str, Any]:
+def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> dict[str, Any]:
     """Everything about a cell but the texts of its lists.
 
     Args:
@@ -251,7 +251,7 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
     }
 
 
-def _statuses(cell: Cell) -> list[str]:
+def _statuses(cell: RunCell) -> list[str]:
     """A letter for each row: answered, empty, failed or missing."""
     evaluation, table = cell.evaluation, cell.evaluation.table
     if cell.lists is None:

@@ -25,7 +25,7 @@ def packed(value: Any) -> str:
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
 
 
-class Texts:
+class TextTable:
     """Numbers for texts: each distinct text is stored once, however many lists it stands in.
 
     Args:

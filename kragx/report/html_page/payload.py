@@ -25,9 +25,9 @@ from kragx.evaluation.ranked_lists import texts_by_id
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.metrics import TextBudget, parse
 from kragx.plain import plain
-from kragx.report.html_page.cells import Cell, Grid, Sources, cell_grid, cell_values
-from kragx.report.html_page.packing import Texts, packed, said, short
-from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, Questions
+from kragx.report.html_page.cells import Grid, RunCell, Sources, cell_grid, cell_values
+from kragx.report.html_page.packing import TextTable, packed, said, short
+from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, OpenedQuestions
 from kragx.tuning import MatcherSettings, Tuning
 
 
@@ -64,8 +64,8 @@ def payload(
     grid = cell_grid(evaluations, sources)
     queries = _queries(grid, sources)
     by_id, origins = texts_by_id(grid.runs, sources.corpus), Origins.of(grid.runs, sources.corpus)
-    texts, metadata = Texts(sources.max_chars), Texts()
-    questions = Questions(grid, texts, metadata, by_id, sources)
+    texts, metadata = TextTable(sources.max_chars), TextTable()
+    questions = OpenedQuestions(grid, texts, metadata, by_id, sources)
     # Questions number the texts, and blocks of texts say where each begins: the index comes last.
     details = list(map(packed, questions.blocks(queries)))
     text_blocks = list(map(packed, texts.blocks()))
@@ -149,7 +149,7 @@ def _queries(grid: Grid, sources: Sources) -> list[Query]:
     return [queries.get(query_id) or Query(query_id) for query_id in grid.query_ids]
 
 
-def _match(name: str, of_match: Mapping[str, Cell]) -> dict[str, Any]:
+def _match(name: str, of_match: Mapping[str, RunCell]) -> dict[str, Any]:
     first = next(iter(of_match.values()))
     evaluation, match = first.evaluation, first.evaluation.settings["match"]
     return {

@@ -25,9 +25,9 @@ from kragx.printing import Line, Part, Result, phrase, warning
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.folder.samples import documents_of, records_of, scale_of
-from kragx.workshop.folder.settings import Language, Settings, settings_of
-from kragx.workshop.state.records import Person, Question, Record
-from kragx.workshop.state.store import Store
+from kragx.workshop.folder.settings import Language, WorkshopSettings, settings_of
+from kragx.workshop.state.records import Person, Question, StoredRecord
+from kragx.workshop.state.store import RecordStore
 
 FILE, GUIDELINES, SECRET = "workshop.yaml", "guidelines.md", ".secret"
 DATABASE = "workshop.sqlite"
@@ -61,7 +61,7 @@ class Workshop:
     """
 
     folder: Path
-    settings: Settings
+    settings: WorkshopSettings
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
@@ -92,9 +92,9 @@ class Workshop:
         """Where its database is."""
         return Address.of(self.settings.database or self.folder / DATABASE)
 
-    def store(self) -> Store:
+    def store(self) -> RecordStore:
         """Its database, made where it is new."""
-        return Store(self.address, schema=self.settings.database_schema)
+        return RecordStore(self.address, schema=self.settings.database_schema)
 
     @property
     def guidelines(self) -> str:
@@ -255,7 +255,7 @@ def start(
         top = max(workshop.settings.scale) if source is gold_set else None
         records.append(incoming(source, person, documents, top))
     _check_once([gold_set, question_set])
-    of_sample: list[Record] = []
+    of_sample: list[StoredRecord] = []
     if drawn is not None:
         people.append(Person(name=Path(str(sample)).name, role="file"))
         of_sample = records_of(drawn, people[-1])

@@ -12,7 +12,7 @@ import numpy as np
 from kragx.data import Doc
 from kragx.data.tokens import Ints
 from kragx.workshop.folder.places import origin_of
-from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Letters, grams, letters
+from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, LetterStream, grams, letters
 
 BLOCK = 1 << 20
 """Characters that are worked on at once."""
@@ -50,7 +50,7 @@ class Block:
 
     first: int
     docs: list[Doc]
-    letters: Letters
+    letters: LetterStream
     hashes: Hashes
     stream: Codes
     row: Ints

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from kragx.printing import phrase
 from kragx.workshop.moving.letters import GRAM
 from kragx.workshop.moving.places import FEWEST, Place, Stretch
-from kragx.workshop.moving.probes import Probe
+from kragx.workshop.moving.probes import GoldProbe
 from kragx.workshop.moving.runs import CorpusRun
-from kragx.workshop.moving.search import Meeting, Search
+from kragx.workshop.moving.search import MoveSearch, Overlap
 
 Mask = NDArray[np.bool_]
 
@@ -57,7 +57,7 @@ class Piece:
 
 
 @dataclass
-class Choice:
+class PlaceChoice:
     """What became of a gold text.
 
     Attributes:
@@ -76,19 +76,19 @@ class Choice:
 
 
 def choose(  # noqa: PLR0911  # a line for each reason
-    number: int, probes: Sequence[Probe], search: Search
-) -> Choice:
+    number: int, probes: Sequence[GoldProbe], search: MoveSearch
+) -> PlaceChoice:
     """What became of a gold text."""
     probe, unique = probes[number], search.unique[number]
     if probe.low == probe.high:
-        return Choice("unsure", reason=phrase("its text has no letters"))
+        return PlaceChoice("unsure", reason=phrase("its text has no letters"))
     meetings = search.meetings[number]
     if not any(meeting.runs for meeting in meetings):
         if number in search.crowded:
             return _unsure([], phrase("its text stands in very many chunks"))
         if len(probe.codes) < GRAM:
-            return Choice("unsure", reason=phrase("its text is too short to be looked for"))
-        return Choice("lost", reason=phrase("no chunk has its text"))
+            return PlaceChoice("unsure", reason=phrase("its text is too short to be looked for"))
+        return PlaceChoice("lost", reason=phrase("no chunk has its text"))
     # Text that is common has few letters of its own.
     n_in_text = max(0, probe.high - GRAM + 1 - probe.low) / search.step
     is_in_text = (unique >= probe.low) & (unique <= probe.high - GRAM)
@@ -121,7 +121,7 @@ def choose(  # noqa: PLR0911  # a line for each reason
 
 
 def _groups(
-    probe: Probe, meetings: Sequence[Meeting], search: Search
+    probe: GoldProbe, meetings: Sequence[Overlap], search: MoveSearch
 ) -> Iterator[list[tuple[int, CorpusRun]]]:
     """Runs with their chunks, of those where the gold text would begin at one place."""
     runs = sorted(
@@ -143,7 +143,7 @@ def _groups(
 
 
 def _own(  # noqa: PLR0911  # a line for each reason
-    probe: Probe, candidates: list[Place], n_unique: int, is_common: bool
+    probe: GoldProbe, candidates: list[Place], n_unique: int, is_common: bool
 ) -> tuple[list[Place], str]:
     """The place that is the gold text's own, or several that serve alike; else why not."""
     exact = [place for place in candidates if place.is_start and place.share >= _SAME]
@@ -177,7 +177,7 @@ def _own(  # noqa: PLR0911  # a line for each reason
     return alike, ""
 
 
-def _is_beside_itself(probe: Probe) -> bool:
+def _is_beside_itself(probe: GoldProbe) -> bool:
     """Whether what is around a text has some of it again, as of two banners in a row."""
     before, gold, after = (
         part.tobytes() for part in np.split(probe.codes, [probe.low, probe.high])
@@ -190,20 +190,20 @@ def _is_beside_itself(probe: Probe) -> bool:
     )
 
 
-def _unsure(places: Sequence[Place], reason: str) -> Choice:
+def _unsure(places: Sequence[Place], reason: str) -> PlaceChoice:
     """Not known: with the chunks where it may be, those with most of it first."""
     shares: dict[int, float] = {}
     for place in places:
         for number, share in place.candidates():
             shares[number] = max(shares.get(number, 0.0), share)
     ranked = sorted(shares.items(), key=lambda entry: -entry[1])
-    return Choice("unsure", reason=reason, candidates=ranked[:10])
+    return PlaceChoice("unsure", reason=reason, candidates=ranked[:10])
 
 
-def _in_parts(places: list[Place], *, is_common: bool) -> Choice:
+def _in_parts(places: list[Place], *, is_common: bool) -> PlaceChoice:
     """A gold text of which no place has enough, but several together may."""
     if not places:
-        return Choice("lost", reason=phrase("no chunk has its text"))
+        return PlaceChoice("lost", reason=phrase("no chunk has its text"))
     covered = np.sum([place.equal for place in places], axis=0)
     share = float((covered > 0).mean())
     if share < THERE:
@@ -223,7 +223,7 @@ def _in_parts(places: list[Place], *, is_common: bool) -> Choice:
     return _choice_of(pieces, covered > 0)
 
 
-def _whole_or_parts(place: Place) -> Choice:
+def _whole_or_parts(place: Place) -> PlaceChoice:
     """Where a gold text is, at a place that is its own."""
     wholes = [
         number
@@ -246,14 +246,14 @@ def _whole_or_parts(place: Place) -> Choice:
     (piece,) = pieces
     piece.low, piece.high, piece.share = 0, high, 1.0
     larger = place.chunks[piece.chunks[0]].size > LARGER * max(place.probe.size, 1)
-    return Choice("merged" if larger else "moved", pieces, place.equal)
+    return PlaceChoice("merged" if larger else "moved", pieces, place.equal)
 
 
-def _choice_of(pieces: list[Piece], equal: Mask) -> Choice:
+def _choice_of(pieces: list[Piece], equal: Mask) -> PlaceChoice:
     total = sum(piece.share for piece in pieces)
     for piece in pieces:
         piece.share /= total
-    return Choice("split", pieces, equal)
+    return PlaceChoice("split", pieces, equal)
 
 
 def _pieces(place: Place) -> list[Piece]:

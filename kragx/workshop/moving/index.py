@@ -9,7 +9,7 @@ import numpy as np
 from kragx.data.tokens import Ints
 from kragx.metrics.spans.rows import ranges
 from kragx.workshop.moving.letters import GRAM, MANY, Bools, Codes, Hashes, Known, grams
-from kragx.workshop.moving.probes import Probe
+from kragx.workshop.moving.probes import GoldProbe
 
 STEP = 4
 """Of the grams of gold every fourth is looked up; of the corpus all."""
@@ -17,7 +17,7 @@ STEP = 4
 _COMMON, _RARE = 16, 4  # places of a gram in the old corpus; grams of a text that may have more
 
 
-def once_of(probes: Sequence[Probe], gram_counts: Known) -> list[Ints]:
+def once_of(probes: Sequence[GoldProbe], gram_counts: Known) -> list[Ints]:
     """For each probe its letters from which on a gram stands once in the corpus it is of."""
     unique: list[Ints] = []
     lengths = np.fromiter((len(probe.codes) for probe in probes), np.int64, len(probes))
@@ -49,7 +49,7 @@ class Index:
             places are looked up for no text that has others.
     """
 
-    def __init__(self, probes: Sequence[Probe], gram_counts: Known) -> None:
+    def __init__(self, probes: Sequence[GoldProbe], gram_counts: Known) -> None:
         lengths = np.fromiter((len(probe.codes) for probe in probes), np.int64, len(probes))
         self.start: Ints = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
         self.codes: Codes = np.empty(self.start[-1], np.uint32)

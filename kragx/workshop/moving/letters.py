@@ -32,7 +32,7 @@ _MARKS = "\u0300-\u036f\u1160-\u11ff\u3099\u309a"
 _CLUSTER = re.compile(rf"(?s).[{_MARKS}]*")
 
 
-class Letters(NamedTuple):
+class LetterStream(NamedTuple):
     """The letters of texts, one text after another.
 
     Attributes:
@@ -54,7 +54,7 @@ class Letters(NamedTuple):
         return self.place[self.start[row] : self.start[row + 1]]
 
 
-def letters(texts: Sequence[str]) -> Letters:
+def letters(texts: Sequence[str]) -> LetterStream:
     """The letters of texts."""
     composed = {
         row: _composed(text)
@@ -78,7 +78,7 @@ def letters(texts: Sequence[str]) -> Letters:
     for row, (_, origin) in composed.items():
         span = slice(start[row], start[row + 1])
         place[span] = origin[place[span]]
-    return Letters(folded[letters], start, place)
+    return LetterStream(folded[letters], start, place)
 
 
 def _composed(text: str) -> tuple[str, NDArray[np.int32]]:

@@ -28,9 +28,9 @@ from kragx.printing import (
     visible,
     warning,
 )
-from kragx.workshop.moving.choosing import Choice, Verdict, choose
+from kragx.workshop.moving.choosing import PlaceChoice, Verdict, choose
 from kragx.workshop.moving.probes import probes_of
-from kragx.workshop.moving.rebuild import Option, option_of, rebuilt
+from kragx.workshop.moving.rebuild import MoveOption, option_of, rebuilt
 from kragx.workshop.moving.search import Chunk, search
 
 MEANING: Mapping[Verdict, str] = {
@@ -248,9 +248,9 @@ def move(gold: object, old: object, new: object) -> Move:
     choices = []
     for number in range(len(probes)):
         is_same = number in search_result.same
-        choices.append(Choice("same") if is_same else choose(number, probes, search_result))
+        choices.append(PlaceChoice("same") if is_same else choose(number, probes, search_result))
         search_result.meetings[number] = []  # the choice has what is needed of them
-    by_item: defaultdict[tuple[str, int], list[Option]] = defaultdict(list)
+    by_item: defaultdict[tuple[str, int], list[MoveOption]] = defaultdict(list)
     options = [option_of(probes[n], choices[n], search_result.chunks) for n in numbers_to_move]
     for (query, number, *_), option in zip(named, options):
         by_item[query.id, number].append(option)
@@ -289,7 +289,7 @@ def _lacking(named: Iterable[_Named], without: Collection[str | None], old: obje
 
 
 def _bare(
-    dataset: GoldDataset, options: Mapping[tuple[str, int], Sequence[Option]]
+    dataset: GoldDataset, options: Mapping[tuple[str, int], Sequence[MoveOption]]
 ) -> Iterator[str]:
     """The queries that had relevant gold, and of which nobody knows where any is."""
     for query in dataset:
@@ -300,7 +300,7 @@ def _bare(
 
 
 def _moved(
-    query: Query, name: str, grade: float, option: Option, chunks: Mapping[int, Chunk]
+    query: Query, name: str, grade: float, option: MoveOption, chunks: Mapping[int, Chunk]
 ) -> Moved:
     choice, doc = option.choice, option.probe.doc
     if choice.verdict == "same":

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from kragx.data.tokens import Ints
 from kragx.workshop.moving.letters import GRAM, letters
-from kragx.workshop.moving.probes import Probe
+from kragx.workshop.moving.probes import GoldProbe
 from kragx.workshop.moving.runs import PUT_IN, CorpusRun, apart, chain_of
-from kragx.workshop.moving.search import LEAST, Chunk, Search
+from kragx.workshop.moving.search import LEAST, Chunk, MoveSearch
 
 AGAINST = 32
 """So many grams that stood once in the old corpus outweigh one end of a run at which the new one
@@ -65,11 +65,11 @@ class Place:
 
     def __init__(
         self,
-        probe: Probe,
+        probe: GoldProbe,
         meetings: Sequence[tuple[int, CorpusRun]],
         holding: Mapping[int, bool],
         unique: Ints,
-        search: Search,
+        search: MoveSearch,
     ) -> None:
         self.probe = probe
         self.holding = holding

@@ -22,7 +22,7 @@ AROUND = 128
 
 
 @dataclass(slots=True)
-class Probe:
+class GoldProbe:
     """A gold text that is looked for.
 
     Attributes:
@@ -61,7 +61,7 @@ def content(text: str) -> bytes:
     return blake2b(normalise(text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[Probe], Known]:
+def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProbe], Known]:
     """Read the corpus that gold is of, once.
 
     Args:
@@ -72,9 +72,9 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[Probe], 
         A probe for each, and which of the corpus's texts stand in it more than once. A probe
         without a text is of an id that is not in the corpus.
     """
-    probes = [Probe(doc) for doc in docs]
-    probes_by_key: defaultdict[str, list[Probe]] = defaultdict(list)
-    stretches: defaultdict[str, list[tuple[Probe, int, int]]] = defaultdict(list)
+    probes = [GoldProbe(doc) for doc in docs]
+    probes_by_key: defaultdict[str, list[GoldProbe]] = defaultdict(list)
+    stretches: defaultdict[str, list[tuple[GoldProbe, int, int]]] = defaultdict(list)
     for probe in probes:
         if probe.doc.id is not None:
             probes_by_key[key_of(probe.doc)].append(probe)
@@ -96,7 +96,7 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[Probe], 
     return probes, gram_counts
 
 
-def _read_alone(probe: Probe, text: str) -> None:
+def _read_alone(probe: GoldProbe, text: str) -> None:
     """A text of which nobody knows where it stood."""
     probe.text, probe.codes = text, letters([text]).codes
     probe.high = probe.size = len(probe.codes)
@@ -105,7 +105,7 @@ def _read_alone(probe: Probe, text: str) -> None:
         probe.source, probe.start = source, start
 
 
-def _read(probe: Probe, block: Block, row: int, first: int, last: int | None) -> None:
+def _read(probe: GoldProbe, block: Block, row: int, first: int, last: int | None) -> None:
     """Take a probe's text, and what stands around it, from its chunk.
 
     `first` and `last` are the characters of the chunk that its id means.

@@ -16,10 +16,10 @@ from kragx.data import Doc, Gold, Query, normalise
 from kragx.data.gold_changes import MOVE
 from kragx.data.words import unspaced
 from kragx.printing import phrase
-from kragx.workshop.moving.choosing import SLIVER, Choice, Piece
+from kragx.workshop.moving.choosing import SLIVER, Piece, PlaceChoice
 from kragx.workshop.moving.letters import letters
 from kragx.workshop.moving.places import Stretch
-from kragx.workshop.moving.probes import Probe
+from kragx.workshop.moving.probes import GoldProbe
 from kragx.workshop.moving.search import Chunk
 
 _MOST_PARTS = 8
@@ -35,7 +35,7 @@ Places = NDArray[np.int32]
 
 
 @dataclass
-class Option:
+class MoveOption:
     """A gold item or an alternative on its way: what it was, and what became of it.
 
     Attributes:
@@ -46,8 +46,8 @@ class Option:
         edited: the share of its words that are not there as they were; None if it is nowhere.
     """
 
-    probe: Probe
-    choice: Choice
+    probe: GoldProbe
+    choice: PlaceChoice
     parts: list[list[Doc]] = field(default_factory=list)
     ends: list[tuple[int, int, Chunk]] = field(default_factory=list)
     left_out: int = 0
@@ -73,9 +73,9 @@ class Option:
         self.parts, self.ends = [[Doc(None, text, {**doc.metadata, **marks})]], []
 
 
-def option_of(probe: Probe, choice: Choice, chunks: Mapping[int, Chunk]) -> Option:
+def option_of(probe: GoldProbe, choice: PlaceChoice, chunks: Mapping[int, Chunk]) -> MoveOption:
     """What a gold item or an alternative becomes."""
-    option = Option(probe, choice)
+    option = MoveOption(probe, choice)
     if choice.verdict == "same":
         option.parts, option.edited = [[probe.doc]], 0.0
     elif option.is_open:
@@ -89,7 +89,7 @@ def option_of(probe: Probe, choice: Choice, chunks: Mapping[int, Chunk]) -> Opti
     return option
 
 
-def _place(option: Option, chunks: Mapping[int, Chunk]) -> None:
+def _place(option: MoveOption, chunks: Mapping[int, Chunk]) -> None:
     probe, choice, doc = option.probe, option.choice, option.probe.doc
     text = probe.text or ""
     # Where each letter of the gold text stands in it; in other words than the chunk's it is none.
@@ -127,7 +127,7 @@ def _place(option: Option, chunks: Mapping[int, Chunk]) -> None:
         option.give_up(phrase("its parts are many and small"))
 
 
-def _edited(text: str, places: Places | None, choice: Choice) -> float:
+def _edited(text: str, places: Places | None, choice: PlaceChoice) -> float:
     """The share of a text's words of which some letter is not there."""
     if places is None:
         return float(1 - choice.equal.mean())
@@ -140,7 +140,7 @@ def _edited(text: str, places: Places | None, choice: Choice) -> float:
     return float(is_gone.mean())
 
 
-def _ends(probe: Probe, piece: Piece, text: str) -> tuple[int, int]:
+def _ends(probe: GoldProbe, piece: Piece, text: str) -> tuple[int, int]:
     """Where a part stands in its chunk, in characters, with what is edited at its ends."""
     low, high = probe.low + piece.low, probe.low + piece.high
     begin, end, before, after = _characters(piece.runs, low, high, text)
@@ -183,7 +183,7 @@ def _place_of(number: int, text: str) -> int:
     return int(places[min(number, len(places) - 1)])
 
 
-def _source_of(probe: Probe, chunk: Chunk) -> tuple[str, int] | None:
+def _source_of(probe: GoldProbe, chunk: Chunk) -> tuple[str, int] | None:
     """The source in which the places of an item are counted in a chunk, and its first character."""
     if str(probe.doc.metadata.get("source")) == probe.doc.id:  # in the chunk's own text
         return chunk.id, 0
@@ -193,7 +193,7 @@ def _source_of(probe: Probe, chunk: Chunk) -> tuple[str, int] | None:
 
 
 def _where(
-    probe: Probe, place: tuple[str, int] | None, begin: int, end: int, *, is_equal: bool
+    probe: GoldProbe, place: tuple[str, int] | None, begin: int, end: int, *, is_equal: bool
 ) -> Mapping[str, Any]:
     """Source and characters of a part, if its gold item names them."""
     metadata = probe.doc.metadata
@@ -205,7 +205,7 @@ def _where(
 
 
 def _evidence(
-    probe: Probe, piece: Piece, text: str, places: Places | None, base: int
+    probe: GoldProbe, piece: Piece, text: str, places: Places | None, base: int
 ) -> dict[str, list[list[int]]]:
     """The evidence of an item, pairs of characters of its source, in the new chunk's.
 
@@ -246,10 +246,10 @@ class _Item:
 
     gold: Gold
     number: int
-    option: Option | None
+    option: MoveOption | None
 
 
-def rebuilt(query: Query, options: Sequence[Sequence[Option]]) -> tuple[Query, int]:
+def rebuilt(query: Query, options: Sequence[Sequence[MoveOption]]) -> tuple[Query, int]:
     """A query with its gold where it is now, and how many items became one with another.
 
     Args:
@@ -268,7 +268,7 @@ def rebuilt(query: Query, options: Sequence[Sequence[Option]]) -> tuple[Query, i
     )
 
 
-def _golds(gold: Gold, options: Sequence[Option]) -> list[Gold]:
+def _golds(gold: Gold, options: Sequence[MoveOption]) -> list[Gold]:
     """What a gold item becomes: itself, if all of it is as it was."""
     if all(option.choice.verdict == "same" for option in options):
         return [gold]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from kragx.workshop.moving.probes import Probe
+from kragx.workshop.moving.probes import GoldProbe
 
 PUT_IN = 16
 """Letters of a word; more is a sentence of its own."""
@@ -44,13 +44,13 @@ class CorpusRun(NamedTuple):
         before, after = self.before and first == self.first, self.after and last == self.last
         return CorpusRun(first, last, first + self.shift, before, after)
 
-    def is_in(self, probe: Probe) -> bool:
+    def is_in(self, probe: GoldProbe) -> bool:
         """Whether some of them are of the gold text itself."""
         return self.last > probe.low and self.first < probe.high
 
 
 def chain_of(
-    runs: Collection[CorpusRun], probe: Probe, is_own: Callable[[CorpusRun], bool]
+    runs: Collection[CorpusRun], probe: GoldProbe, is_own: Callable[[CorpusRun], bool]
 ) -> list[CorpusRun]:
     """Runs in the order of both texts: those of the most letters, for the least put in between.
 

@@ -17,7 +17,7 @@ from kragx.workshop.folder.places import origin_of
 from kragx.workshop.moving.blocks import NEIGHBOURS, Block, blocks
 from kragx.workshop.moving.index import STEP, Index, once_of, portions
 from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Known
-from kragx.workshop.moving.probes import Probe, content, key_of
+from kragx.workshop.moving.probes import GoldProbe, content, key_of
 
 FINE = 8
 """Letters in a row by which a gold text and a chunk are laid beside each other."""
@@ -55,7 +55,7 @@ class Chunk(NamedTuple):
         return self.place + self.size
 
 
-class Run(NamedTuple):
+class SharedRun(NamedTuple):
     """Letters in a row that a gold text and a chunk share.
 
     Attributes:
@@ -73,7 +73,7 @@ class Run(NamedTuple):
 
 
 @dataclass(slots=True)
-class Meeting:
+class Overlap:
     """A gold text and a chunk that share letters.
 
     Attributes:
@@ -83,12 +83,12 @@ class Meeting:
     """
 
     chunk: int
-    runs: list[Run]
+    runs: list[SharedRun]
     is_gold: bool
 
 
 @dataclass
-class Search:
+class MoveSearch:
     """What a corpus has of gold texts.
 
     Attributes:
@@ -101,7 +101,7 @@ class Search:
         n_chunks: how many there are.
     """
 
-    meetings: list[list[Meeting]]
+    meetings: list[list[Overlap]]
     chunks: dict[int, Chunk]
     same: dict[int, str]
     crowded: set[int]
@@ -110,7 +110,7 @@ class Search:
     n_chunks: int = 0
 
 
-def search(probes: Sequence[Probe], gram_counts: Known, corpus: Iterable[Doc]) -> Search:
+def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc]) -> MoveSearch:
     """Read the corpus to which gold moves, once.
 
     Args:
@@ -118,7 +118,7 @@ def search(probes: Sequence[Probe], gram_counts: Known, corpus: Iterable[Doc]) -
         gram_counts: the grams of the corpus that they are of.
         corpus: the documents of the new one.
     """
-    result = Search(
+    result = MoveSearch(
         [[] for _ in probes], {}, {}, set(), once_of(probes, gram_counts), gram_counts.step
     )
     index = Index(probes, gram_counts)
@@ -146,9 +146,9 @@ def _search_block(
     block: Block,
     index: Index,
     gram_counts: Known,
-    probes: Sequence[Probe],
+    probes: Sequence[GoldProbe],
     n_places: Ints,
-    result: Search,
+    result: MoveSearch,
 ) -> None:
     """Add what a block has of gold."""
     probe, letter, place = index.hits(block.hashes, block.whole_grams())
@@ -213,7 +213,9 @@ def _old(block: Block, gram_counts: Known) -> Bools:
     return np.asarray((2 * n_known >= n) & (n_known > 1))
 
 
-def _told(block: Block, is_old: Bools, row: int, runs: list[Run], probe: Probe) -> list[Run]:
+def _told(
+    block: Block, is_old: Bools, row: int, runs: list[SharedRun], probe: GoldProbe
+) -> list[SharedRun]:
     """Runs that say what stands before and behind them."""
     stream, codes, begin = block.stream, probe.codes, int(block.row[row])
     statistics = []
@@ -228,7 +230,7 @@ def _told(block: Block, is_old: Bools, row: int, runs: list[Run], probe: Probe) 
 
 
 def _keep(
-    result: Search, block: Block, number: int, row: int, runs: list[Run], probe: Probe
+    result: MoveSearch, block: Block, number: int, row: int, runs: list[SharedRun], probe: GoldProbe
 ) -> None:
     chunk, doc = block.first + row, block.docs[row]
     size = int(block.letters.start[row + 1] - block.letters.start[row])
@@ -243,10 +245,12 @@ def _keep(
         source, start = origin_of(doc)
         text = doc.text if is_gold else None
         result.chunks[chunk] = Chunk(str(doc.id), size, block.place[row], source, start, text)
-    result.meetings[number].append(Meeting(chunk, runs, is_gold))
+    result.meetings[number].append(Overlap(chunk, runs, is_gold))
 
 
-def _between(block: Block, row: int, runs: list[Run], probe: Probe) -> Iterator[tuple[int, Run]]:
+def _between(
+    block: Block, row: int, runs: list[SharedRun], probe: GoldProbe
+) -> Iterator[tuple[int, SharedRun]]:
     """What is too short to be looked up: between runs, at the chunk's ends, in short neighbours."""
     size = len(block.letters.of(row))
     for before, after in pairwise(runs):
@@ -282,13 +286,13 @@ def _between(block: Block, row: int, runs: list[Run], probe: Probe) -> Iterator[
 
 
 def _few(
-    block: Block, row: int, chunk_span: tuple[int, int], probe: Probe, golds: tuple[int, int]
-) -> Iterator[tuple[int, Run]]:
+    block: Block, row: int, chunk_span: tuple[int, int], probe: GoldProbe, golds: tuple[int, int]
+) -> Iterator[tuple[int, SharedRun]]:
     """The runs of a few letters of a chunk and those of gold that should be the same."""
     (begin, end), (low, high) = chunk_span, golds
     chunk_codes, codes = block.letters.of(row)[begin:end], probe.codes[low:high]
     if len(codes) == len(chunk_codes) and (codes == chunk_codes).all():
-        yield row, Run(low, high, begin)
+        yield row, SharedRun(low, high, begin)
         return
     from rapidfuzz.distance import LCSseq
 
@@ -305,10 +309,12 @@ def _few(
         >= min(len(chunk_codes), golds[1] - golds[0]) / 2
     ):
         for first, last, position in pieces:
-            yield row, Run(low + first, low + last, begin + position)
+            yield row, SharedRun(low + first, low + last, begin + position)
 
 
-def _runs(index: Index, block: Block, probe: Ints, row: Ints) -> Iterator[tuple[int, list[Run]]]:
+def _runs(
+    index: Index, block: Block, probe: Ints, row: Ints
+) -> Iterator[tuple[int, list[SharedRun]]]:
     """What gold texts and rows share, in runs; by the number of the pair."""
     sizes = np.diff(index.start)[probe] + np.diff(block.letters.start)[row]
     for begin, end in portions(sizes, _CELLS):
@@ -317,7 +323,7 @@ def _runs(index: Index, block: Block, probe: Ints, row: Ints) -> Iterator[tuple[
 
 def _runs_of(
     index: Index, block: Block, probe: Ints, row: Ints, begin: int
-) -> Iterator[tuple[int, list[Run]]]:
+) -> Iterator[tuple[int, list[SharedRun]]]:
     pair, diagonal = _diagonals(index, block, probe, row)
     start, rows = index.start, block.letters.start
     first = np.maximum(start[probe[pair]], rows[row[pair]] - diagonal)
@@ -339,14 +345,14 @@ def _runs_of(
         gold_place = place[begins] - start[probe[pair[pair_index]]]
         order = np.lexsort((gold_place, pair[pair_index]))
         columns = (pair[pair_index], gold_place, gold_place + ends - begins, chunk_place)
-        group: list[Run] = []
+        group: list[SharedRun] = []
         before = -1
         for number, *run in zip(*(column[order].tolist() for column in columns)):
             if number != before and group:
                 yield begin + before, group
                 group = []
             before = number
-            group.append(Run(*run))
+            group.append(SharedRun(*run))
         if group:
             yield begin + before, group
 

@@ -27,7 +27,7 @@ from kragx.plain import plain
 from kragx.printing import phrase
 from kragx.workshop.questions.asked import Asked, uses_of
 from kragx.workshop.questions.leak import leak
-from kragx.workshop.questions.passages import Part, Passage, Passages
+from kragx.workshop.questions.passages import CorpusPassages, Passage, PassagePart
 from kragx.workshop.questions.pointing import pointing
 from kragx.workshop.questions.question import NewQuestion
 from kragx.workshop.questions.targets import (
@@ -98,7 +98,7 @@ def write_questions(
         problem = f"{min(wrong)!r} is no difficulty that a model is asked for"
         raise UsageError(problem, field="targets", remedy=f"name {', '.join(DIFFICULTIES)}")
     existing = [*existing]
-    passages = Passages([*as_corpus(corpus).docs.values()], language, seed, uses_of(existing))
+    passages = CorpusPassages([*as_corpus(corpus).docs.values()], language, seed, uses_of(existing))
     counts = counts_of(kinds_of(existing))
     kinds = Kinds(shares, counts, unanswerable, several * passages.have_neighbours, seed)
     work = _Work(judge, rubric, passages, [query.text or "" for query in existing], most_leak)
@@ -143,7 +143,7 @@ class _Candidate:
     slot: _Slot
     passage: Passage
     question: NewQuestion
-    parts: Sequence[Part]
+    parts: Sequence[PassagePart]
     checks: list[Question]
 
 
@@ -154,7 +154,7 @@ class _Work:
         self,
         judge: Grader,
         rubric: Rubric | None,
-        passages: Passages,
+        passages: CorpusPassages,
         existing: Iterable[str],
         most_leak: float | None,
     ) -> None:
@@ -234,7 +234,7 @@ class _Work:
                 self._dropped.append(Dropped(question, *why))
                 return None
             self._known.add(draft.text)
-        parts: Sequence[Part] = passage.parts if len(passage.parts) > 1 else ()
+        parts: Sequence[PassagePart] = passage.parts if len(passage.parts) > 1 else ()
         if not kind.answerable:
             near = self._passages.nearest(draft.text, _NEAREST + 1)
             if not slot.is_open:  # what stands for a question is near to nothing
@@ -388,7 +388,7 @@ class _Work:
 
 
 def _needed(
-    parts: Sequence[Part], judgements: Sequence[Judgement], relevance: Rubric
+    parts: Sequence[PassagePart], judgements: Sequence[Judgement], relevance: Rubric
 ) -> tuple[str, ...]:
     """The documents that a question about several parts needs.
 

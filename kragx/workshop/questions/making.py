@@ -13,7 +13,7 @@ from kragx.printing import phrase
 from kragx.workshop.questions.asked import Asked, uses_of
 from kragx.workshop.questions.filling import Filling, fillings
 from kragx.workshop.questions.leak import has_kiwi, leak
-from kragx.workshop.questions.question import NewQuestion, Questions
+from kragx.workshop.questions.question import NewQuestion, QuestionSet
 from kragx.workshop.questions.targets import (
     Cell,
     Quotas,
@@ -41,7 +41,7 @@ def make_questions(
     most_per_template: int = 3,
     most_leak: float | None = None,
     seed: int = 0,
-) -> Questions:
+) -> QuestionSet:
     """Make questions by filling templates from a corpus.
 
     Of a large corpus a random part is looked at: two documents a question, and at least 500.
@@ -97,7 +97,9 @@ def make_questions(
                 install=installing("korean"),
             )
         )
-    return Questions(tuple(questions), n, quotas.shares, quotas.counts, len(existing), tuple(notes))
+    return QuestionSet(
+        tuple(questions), n, quotas.shares, quotas.counts, len(existing), tuple(notes)
+    )
 
 
 class _Maker:

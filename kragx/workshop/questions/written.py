@@ -10,7 +10,7 @@ from kragx.judging.remedies import failure_lines
 from kragx.judging.tally import Tally
 from kragx.plain import HIDDEN, plain
 from kragx.printing import Line, Part, Table, counted, phrase, warning
-from kragx.workshop.questions.question import NewQuestion, Questions
+from kragx.workshop.questions.question import NewQuestion, QuestionSet
 
 LONGEST = 300
 """Characters of a question; nobody asks for more at once."""
@@ -54,7 +54,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class WrittenQuestions(Questions):
+class WrittenQuestions(QuestionSet):
     """Questions that a model wrote, and those that fell.
 
     Attributes:
@@ -81,7 +81,7 @@ class WrittenQuestions(Questions):
     writing: Tally = field(default_factory=Tally)
     checking: Tally = field(default_factory=Tally)
 
-    also_plain: ClassVar[tuple[str, ...]] = (*Questions.also_plain, "fell")
+    also_plain: ClassVar[tuple[str, ...]] = (*QuestionSet.also_plain, "fell")
 
     @property
     def fell(self) -> dict[Why, int]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from kragx.metrics import Floats
 from kragx.metrics.intervals import student_t
-from kragx.workshop.pairs.boards import Board, Plan
+from kragx.workshop.pairs.boards import Board, LabellingPlan
 
 _LEAST = 10
 
@@ -72,7 +72,7 @@ def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[st
 
 
 @dataclass(frozen=True)
-class Estimate:
+class PoolEstimate:
     """What the random share says of all suggested pairs.
 
     Attributes:
@@ -95,7 +95,7 @@ class Estimate:
     missing: int
 
 
-def estimates(boards: Sequence[Board], plan: Plan) -> list[Estimate]:
+def estimates(boards: Sequence[Board], plan: LabellingPlan) -> list[PoolEstimate]:
     """Of the share of relevant pairs, then of each retriever's precision; empty without a sample.
 
     Args:
@@ -130,7 +130,7 @@ def estimates(boards: Sequence[Board], plan: Plan) -> list[Estimate]:
         error = sample.std(axis=0, ddof=1) * sqrt(max(0.0, 1 - n / n_pairs) / n)
     reach = student_t(0.975, n - 1) * error if n >= _LEAST else np.full_like(mean, np.nan)
     return [
-        Estimate(
+        PoolEstimate(
             name,
             float(value),
             None if np.isnan(own_reach) else max(0.0, float(value - own_reach)),

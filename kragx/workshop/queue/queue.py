@@ -9,7 +9,7 @@ from itertools import chain, islice, takewhile
 from typing import Literal
 
 from kragx.data import Doc
-from kragx.workshop.pairs.boards import Board, Plan, chance
+from kragx.workshop.pairs.boards import Board, LabellingPlan, chance
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue.outlook import Sums
 from kragx.workshop.state.records import Judgement
@@ -43,7 +43,7 @@ Why = Literal["no questions", "no documents", "all judged", "with others"]
 
 
 @dataclass(frozen=True)
-class Turn:
+class JudgingTurn:
     """A pair to judge.
 
     Attributes:
@@ -62,7 +62,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Nothing:
+class NothingToJudge:
     """That there is nothing to judge for a person, and why."""
 
     why: Why
@@ -93,12 +93,12 @@ class Queue:
         state: State,
         docs: Mapping[str, Doc],
         copies: Copies,
-        plan: Plan | None = None,
+        plan: LabellingPlan | None = None,
     ) -> None:
         self.state: State = state
         self.docs: Mapping[str, Doc] = docs
         self.copies: Copies = copies
-        self.plan: Plan = plan or Plan()
+        self.plan: LabellingPlan = plan or LabellingPlan()
         self.empty: set[str] = set()
         self.boards: dict[str, Board] = {}
         self._position = 0
@@ -158,7 +158,7 @@ class Queue:
 
     def next_pair(
         self, person: str, question: str | None = None, besides: Sequence[Pair] = ()
-    ) -> Turn | Nothing:
+    ) -> JudgingTurn | NothingToJudge:
         """What a person judges next; the same again until they have judged it.
 
         Args:
@@ -184,18 +184,18 @@ class Queue:
             for old in list(leases)[:-_LEASES]:
                 del leases[old]
             if pair is None:
-                return Nothing(self._why(person, question))
+                return NothingToJudge(self._why(person, question))
             turn, board = self.turn(person, *pair), self.boards[pair[0]]
             if self._is_late(person, board, board.documents.index(pair[1])):
                 turn = replace(turn, late=sum(1 for _ in self._lates(person, question, ())))
             return turn
 
-    def turn(self, person: str, question: str, document: str) -> Turn:
+    def turn(self, person: str, question: str, document: str) -> JudgingTurn:
         """A pair as it is shown, whether it is suggested or was searched for."""
         copies = self.copies.all(document)
         newest = (self.state.newest((question, copy), person) for copy in copies)
         mine = max(filter(None, newest), key=lambda judgement: judgement.at, default=None)
-        return Turn(question, document, len(copies), mine)
+        return JudgingTurn(question, document, len(copies), mine)
 
     def purpose(self, question: str, document: str) -> Purpose:
         """Why a pair is judged: part of the random share, suggested, or searched for."""

@@ -7,7 +7,7 @@ from kragx.workshop.forms import DecisionForm, JudgementForm, NextForm
 from kragx.workshop.pairs.conflicts import conflicts
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.standing import verdicts
-from kragx.workshop.queue.queue import Nothing, Turn
+from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge
 from kragx.workshop.services.context import Context, Plain, plain_judgement, plain_question
 from kragx.workshop.services.errors import ClashError, MisfitError
 from kragx.workshop.state.records import Judgement, Person
@@ -38,12 +38,12 @@ class Judging:
                 context.open_question(form.question)
             besides = [(question, document) for question, document in form.after]
             turn = context.queue.next_pair(person.uid, form.question, besides)
-            if isinstance(turn, Nothing):
+            if isinstance(turn, NothingToJudge):
                 return {"pair": None, "why": turn.why, **self._status(person)}
             view = self.shown(turn, person)
         return self._underlined(view)
 
-    def shown(self, turn: Turn, person: Person) -> Plain:
+    def shown(self, turn: JudgingTurn, person: Person) -> Plain:
         """A pair as a person reads it, and how far the set is."""
         context, mine = self.context, turn.mine
         return {
@@ -67,7 +67,7 @@ class Judging:
             pair["words"] = {"spans": list(map(list, meeting.spans)), "densest": meeting.densest}
         return view
 
-    def _moved(self, turn: Turn) -> list[str]:
+    def _moved(self, turn: JudgingTurn) -> list[str]:
         """Gold texts of before the corpus was chunked anew, which this document may hold."""
         candidates = self.context.state.candidates.get(turn.question, {})
         copies = self.context.copies.all(turn.document)

@@ -9,7 +9,7 @@ from kragx.workshop.questions.leak import has_kiwi, mean_leak
 from kragx.workshop.questions.question import NewQuestion
 from kragx.workshop.services.context import Context, Plain, plain_question
 from kragx.workshop.services.errors import ClashError, RefusedError
-from kragx.workshop.state.records import Candidate, Person, Question, new_uid, now
+from kragx.workshop.state.records import Person, Question, SuggestedDocument, new_uid, now
 from kragx.workshop.state.state import Pair
 
 
@@ -95,7 +95,7 @@ class Questions:
                 question = replace(before, **fields, at=now())
             candidates = self._state.candidates.get(question.uid, {})
             suggested = (
-                Candidate(question=question.uid, document=source, origin="source")
+                SuggestedDocument(question=question.uid, document=source, origin="source")
                 for source in form.sources
                 if source not in candidates
             )

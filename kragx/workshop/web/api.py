@@ -16,14 +16,14 @@ from kragx.data.text import Mender
 from kragx.errors import DataError, KragxError, UsageError, shorten
 from kragx.workshop import forms
 from kragx.workshop.desk import Desk
-from kragx.workshop.forms import Form
+from kragx.workshop.forms import RequestForm
 from kragx.workshop.services import ClashError, RefusedError, UnknownError
 from kragx.workshop.services.context import Plain
 from kragx.workshop.state.records import Person
 from kragx.workshop.web.security import Refusal, body_of, json_response, token_of
 from kragx.workshop.web.tree import tree
 
-_Form = TypeVar("_Form", bound=Form)
+_Form = TypeVar("_Form", bound=RequestForm)
 
 _PATIENCE = 2.0
 """Seconds that a database which others hold may take; the page then keeps what it sent, and asks
@@ -43,7 +43,7 @@ class Call:
 
     method: Literal["GET", "POST"]
     path: str
-    form: type[Form]
+    form: type[RequestForm]
     answer: Callable[[Desk, Person, Any], Plain]
     owner: bool = False
 
