@@ -86,7 +86,7 @@ class KragxError(Exception):
         return f"{text[:half]} [...] {text[-half:]}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.args, self.__dict__)  # for another process
+        return _restore_error, (type(self), self.args, self.__dict__)  # for another process
 
     def within(self, field: str = "", *, path: str = "") -> Self:
         """The same error seen from further outside: its field stands inside `field`, in `path`.
@@ -95,7 +95,7 @@ class KragxError(Exception):
             >>> str(UsageError("must be above 0", field="threshold").within("match"))
             'match.threshold: must be above 0'
         """
-        outer = _restored(type(self), self.args, self.__dict__)
+        outer = _restore_error(type(self), self.args, self.__dict__)
         outer.field = ".".join(filter(None, (field, self.field))).replace(".[", "[")
         outer.path = path or self.path
         return outer
@@ -104,7 +104,9 @@ class KragxError(Exception):
 _Error = TypeVar("_Error", bound=KragxError)
 
 
-def _restored(kind: type[_Error], args: tuple[Any, ...], attributes: Mapping[str, Any]) -> _Error:
+def _restore_error(
+    kind: type[_Error], args: tuple[Any, ...], attributes: Mapping[str, Any]
+) -> _Error:
     error = kind.__new__(kind, *args)  # subclasses take other arguments
     error.__dict__.update(attributes)
     return error

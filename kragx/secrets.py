@@ -99,12 +99,12 @@ class Secrets:
                 is_within = any(f"${{{variable}}}" in part for part in passwords)
                 if is_within or named_secret(name) or _AT_RANDOM.search(value):
                     marks[value] = f"${{{variable}}}"
-        return cls(_kept(marks), tuple(literal))
+        return cls(_kept_marks(marks), tuple(literal))
 
     def also(self, values: Iterable[str]) -> Secrets:
         """These and others, of which no variable is known."""
         new = [value for value in values if value and value not in self.marks]
-        return replace(self, marks=_kept({**dict.fromkeys(new, LITERAL), **self.marks}))
+        return replace(self, marks=_kept_marks({**dict.fromkeys(new, LITERAL), **self.marks}))
 
     def mask(self, text: str) -> str:
         """A text with the name of its variable in place of each secret.
@@ -249,7 +249,7 @@ class Secrets:
         return re.compile(_any_of(forms).pattern, re.I)
 
 
-def _kept(marks: Mapping[str, str]) -> dict[str, str]:
+def _kept_marks(marks: Mapping[str, str]) -> dict[str, str]:
     return {value: mark for value, mark in marks.items() if value.lower() not in _NO_SECRETS}
 
 

@@ -95,10 +95,10 @@ def read_traces(
         name: {query_id: [*traces.values()][-1] for query_id, traces in by_question.items()}
         for name, by_question in searches.items()
     }
-    _say(path, searches, last, unknown)
+    _warn_of_searches(path, searches, last, unknown)
     return {
         name: Run(
-            {query_id: _together(several) for query_id, several in by_question.items()},
+            {query_id: _merge_searches(several) for query_id, several in by_question.items()},
             name=name,
             settings={
                 "traces": Path(path).name,
@@ -155,7 +155,7 @@ def _searches(
     return len(spans), searches, unknown
 
 
-def _together(searches: Sequence[Retrieved]) -> Retrieved:
+def _merge_searches(searches: Sequence[Retrieved]) -> Retrieved:
     """What a question got whose searches these are."""
     if len(searches) == 1:
         return searches[0]
@@ -174,7 +174,7 @@ def _n_several(by_question: Mapping[str, Sequence[Retrieved]]) -> int:
     return sum(len(several) > 1 for several in by_question.values())
 
 
-def _say(
+def _warn_of_searches(
     path: str | Path,
     searches: Mapping[str, Mapping[str, Mapping[str, Sequence[Retrieved]]]],
     last: Mapping[str, Mapping[str, Sequence[Retrieved]]],

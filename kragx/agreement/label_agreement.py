@@ -389,6 +389,7 @@ class _Sides:
         )
         size = len(self.scale.labels)
         counts = np.zeros((len(rows), size, size))
+        # `counts[cells] += 1` would count a cell that stands there several times once.
         np.add.at(counts, cells, 1)
         return counts
 

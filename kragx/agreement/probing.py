@@ -12,7 +12,7 @@ import numpy as np
 from kragx.agreement.coefficients import defined, ratio
 from kragx.agreement.gullibility import Baseline, Lift, Probe
 from kragx.agreement.labels import gold_texts
-from kragx.agreement.variants import VARIANTS, chosen
+from kragx.agreement.variants import VARIANTS, variant_names
 from kragx.comparison.statistics import (
     CONFIDENCE,
     MOST_RESAMPLES,
@@ -77,7 +77,7 @@ def probe(
     check_whole("resamples", resamples, highest=MOST_RESAMPLES)  # before anything is asked
     check_whole("seed", seed, lowest=0)
     asks = asks or judge.asks or "relevance"
-    names = chosen(variants)
+    names = variant_names(variants)
     drawn = irrelevant(dataset, passages, seed, support=asks == "support")
     n_irrelevant = len(drawn)
     drawn += own_golds(passage.query for passage in drawn)
@@ -250,6 +250,7 @@ class _Graded:
             column[: len(changed)][graded] for column in (self.plain, self.query, self.cuts)
         )
         after, query = changed[graded], np.unique(query, return_inverse=True)[1]
+        # Sums by query, as whole queries are drawn again: passages of one go up and down together.
         terms = np.array([np.bincount(query, after - before), np.bincount(query)], float).T
         intervals = expanded_intervals(
             terms, lambda sums: {"lift": ratio(sums[:, 0], sums[:, 1])}, **self.draws
@@ -281,5 +282,6 @@ class _Graded:
 def _auc(sums: Floats) -> dict[str, Floats]:
     """Of (b, 2, l) counts of grades, irrelevant and gold: the area under the ROC curve, (b)."""
     irrelevant, gold = sums[:, 0], sums[:, 1]
+    # Of equal grades half are below: the area under the curve counts a tie as a half.
     below = np.cumsum(irrelevant, -1) - irrelevant / 2
     return {"auc": ratio((gold * below).sum(-1), gold.sum(-1) * irrelevant.sum(-1))}

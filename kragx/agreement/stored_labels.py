@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
-from kragx.agreement.label_files import Label, Pair, Side, recognised
+from kragx.agreement.label_files import Label, Pair, Side, label_format
 from kragx.errors import DataError, UsageError, nearest
 from kragx.judging import Store
 from kragx.judging.rubric import read_rubric
@@ -140,7 +140,7 @@ def examples_shown(source: object, choice: Choice) -> set[str]:
     """The names of the examples with which a store's judge graded; none of any other source."""
     if not isinstance(source, (str, Path)):
         return set()
-    if not is_url(source) and recognised(Path(source)) != "store":
+    if not is_url(source) and label_format(Path(source)) != "store":
         return set()
     with Store(source, make=False) as store:
         return examples_in(store, choice)

@@ -214,7 +214,7 @@ def _evaluated(
     if compares(run):
         if not any(map(is_retriever, run.values())):
             _refuse(asking)
-        return _together(dataset, run, options, partial(retrieve, **asking))
+        return _evaluate_alike(dataset, run, options, partial(retrieve, **asking))
     if not is_retriever(run):
         _refuse(asking)
     name, corpus, workers = (options.pop(key, None) for key in ("name", "corpus", "workers"))  # type: ignore[misc]
@@ -304,7 +304,7 @@ def _kind(value: object) -> str:
     return "a Run" if isinstance(value, Run) else f"{kind} ({type(value).__name__})"
 
 
-def _together(
+def _evaluate_alike(
     dataset: object,
     sources: Mapping[str, Any],
     options: EvaluateOptions,

@@ -59,7 +59,7 @@ def match_pairs(
     engine = engine_of(workers, matcher)
     if matcher.needs_vocabulary:
         matcher = matcher.knowing(vocabulary_of(source, keep=engine is None))
-    plan = Plan(matcher, resolved, keep=partial(_shown, texts=texts))
+    plan = Plan(matcher, resolved, keep=partial(_describe_pair, texts=texts))
     table = match_all(source, plan, matchers.Notes(), engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, (ids, of_texts) in enumerate(source.passed.kept or ()):
@@ -73,7 +73,9 @@ def match_pairs(
         }
 
 
-def _shown(item: matchers.MatchItem, *, texts: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def _describe_pair(
+    item: matchers.MatchItem, *, texts: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The ids of a query, and what a person reads who decides on its pairs."""
     golds = item.query.gold
     ids = {

@@ -63,9 +63,13 @@ class Compared(Result):
             *(
                 (change.retriever, failure)
                 for change in self.changes
-                for failure in _lost(change.comparison)
+                for failure in _serious_failures(change.comparison)
             ),
-            *(("", failure) for comparison in self.comparisons for failure in _lost(comparison)),
+            *(
+                ("", failure)
+                for comparison in self.comparisons
+                for failure in _serious_failures(comparison)
+            ),
         ]
         return {
             f"{side} {failure.retriever}"
@@ -89,7 +93,7 @@ class Compared(Result):
             yield from comparison.describe()
 
 
-def _lost(comparison: Comparison) -> list[Failures]:
+def _serious_failures(comparison: Comparison) -> list[Failures]:
     return [failure for failure in comparison.failures if failure.failed]
 
 

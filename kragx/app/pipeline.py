@@ -141,7 +141,7 @@ def run(
     written = [*config.stores, *([] if folder is None else [folder])]
     path = config.file
     git = None if path is None else checkout(path.parent, *written, config=path.name)
-    keeping = None if folder is None else _keeping(config, folder, written, fresh, say)
+    keeping = None if folder is None else _make_keeping(config, folder, written, fresh, say)
     engine = engine_of(config.sharing)
     with engine.connected() if isinstance(engine, Ray) else nullcontext():
         runs, kept_answers = ask_settings(config, dataset, progress=progress, keeping=keeping)
@@ -387,7 +387,7 @@ def _left_in(folder: Path, *values: object, trust: bool) -> Iterator[Content]:
             yield content
 
 
-def _keeping(
+def _make_keeping(
     config: RunConfig,
     folder: Path,
     written: Sequence[Path],

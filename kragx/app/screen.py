@@ -62,7 +62,7 @@ def screen(
     for tuning in tunings[:1]:
         yield from tuning.describe(SHOWN)
     for tuning in tunings[1:]:
-        yield from _elsewhere(tuning)
+        yield from _other_matchers(tuning)
     if tunings:
         yield from verdict.caution_lines()
     else:
@@ -108,7 +108,7 @@ def screen(
     yield from map(warning, _first([*remarks, *_remarks(evaluations)]))
 
 
-def _elsewhere(tuning: Tuning) -> Iterator[Line]:
+def _other_matchers(tuning: Tuning) -> Iterator[Line]:
     """Which setting to take under another matcher than the first."""
     yield Line(phrase("under {match}: {said}", match=visible(tuning.match), said=tuning.sentence))
 

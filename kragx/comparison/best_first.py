@@ -7,7 +7,7 @@ from math import inf
 
 from typing_extensions import Unpack
 
-from kragx.comparison.compare_retrievers import ComparisonDraft, Options, settled
+from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.errors import UsageError
@@ -51,7 +51,7 @@ def best_first(
             drafts.append(ComparisonDraft.of(group, settings, **options))
     if not drafts:
         raise UsageError("no matcher is in several results; run them with the same 'matchers'")
-    return settled(drafts)
+    return correct_together(drafts)
 
 
 def _named(results: Sequence[Results], retrievers: Sequence[str]) -> list[RetrieverScores]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from typing_extensions import Unpack
 
-from kragx.comparison.columns import taken
-from kragx.comparison.compare_retrievers import ComparisonDraft, Options, settled
+from kragx.comparison.columns import ids_at
+from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
@@ -261,8 +261,8 @@ def changes(
         pairs.append(pair)
     texts = [result.dataset for result in (old, new) if result.dataset is not None]
     return tuple(
-        Change(name, comparison, **_turned(pair, comparison, texts))
-        for name, pair, comparison in zip(names, pairs, settled(drafts))
+        Change(name, comparison, **_turned_queries(pair, comparison, texts))
+        for name, pair, comparison in zip(names, pairs, correct_together(drafts))
     )
 
 
@@ -301,7 +301,7 @@ def _pairs(
     return pairs
 
 
-def _turned(
+def _turned_queries(
     pair: Sequence[RetrieverScores], comparison: Comparison, datasets: Sequence[GoldDataset]
 ) -> dict[str, Any]:
     """How many queries got better and worse, and those that changed most, as `Change` has them."""
@@ -315,13 +315,15 @@ def _turned(
     first, overall = np.zeros((2, len(ids)))
     moved: dict[str, Bools] = {}
     for metric in metrics:
-        before, after = _both(pair, ids, metric)
+        before, after = _paired_values(pair, ids, metric)
         sign = -1.0 if better[metric] == "lower" else 1.0
         gains = np.nan_to_num(after - before) * sign
+        # A value that came or went has no gain, and is a change all the same.
         moved[metric] = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
         overall += gains / len(metrics)
         if metric == metrics[0]:
             first = gains
+    # The first metric decides which way a query went, the mean of all where that one stands still.
     ways = np.where(np.abs(first) > TOLERANCE, first, overall)
     ways[~np.logical_or.reduce([*moved.values()])] = 0.0
     turned: dict[str, Any] = {}
@@ -331,7 +333,7 @@ def _turned(
         turned_rows = rows[np.lexsort((-sign * overall[rows], -sign * first[rows]))][:LISTED]
         sides: list[list[dict[str, float | None]]] = [[{} for _ in turned_rows] for _ in pair]
         for metric, has_moved in moved.items() if turned_rows.size else ():
-            for side, values in zip(sides, _both(pair, ids, metric)):
+            for side, values in zip(sides, _paired_values(pair, ids, metric)):
                 for place in np.flatnonzero(has_moved[turned_rows]).tolist():
                     side[place][metric] = plain(values[turned_rows[place]])
         turned[name] = tuple(
@@ -344,13 +346,13 @@ def _turned(
                 overall=float(overall[row]),
             )
             for row, query_id, before, after in zip(
-                turned_rows.tolist(), taken(ids, turned_rows), *sides
+                turned_rows.tolist(), ids_at(ids, turned_rows), *sides
             )
         )
     return turned
 
 
-def _both(
+def _paired_values(
     pair: Sequence[RetrieverScores], query_ids: Sequence[str], metric: str
 ) -> tuple[Floats, Floats]:
     """The values of a metric before and after, of the queries that are compared."""

@@ -41,6 +41,6 @@ def same_ids(ids: Sequence[str], other_ids: Sequence[str]) -> bool:
     return ids == other_ids or set(ids) == set(other_ids)
 
 
-def taken(ids: Sequence[str], rows: Rows) -> Sequence[str]:
+def ids_at(ids: Sequence[str], rows: Rows) -> Sequence[str]:
     """The ids of some rows."""
     return tuple(map(ids.__getitem__, rows.tolist()))

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import TypedDict, Unpack
 
 from kragx.comparison.cautions import cautions as could_turn
-from kragx.comparison.columns import taken
+from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.decidable import too_few_questions
 from kragx.comparison.failures import Failures, failed_names, failures_of
@@ -117,7 +117,7 @@ def compare_scores(
     scores: Sequence[RetrieverScores], settings: Settings, **options: Unpack[Options]
 ) -> Comparison:
     """`compare` for scores that may come from an earlier report."""
-    return settled([ComparisonDraft.of(scores, settings, **options)])[0]
+    return correct_together([ComparisonDraft.of(scores, settings, **options)])[0]
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class ComparisonDraft:
                     **vars(self.tests.slice(number, families)),
                     field=field,
                     value=value,
-                    query_ids=taken(aligned.query_ids, self.tests.slices[number]),
+                    query_ids=ids_at(aligned.query_ids, self.tests.slices[number]),
                     p_worse=p_worse[number],
                 )
                 for number, (field, value) in enumerate(self.parts)
@@ -220,7 +220,7 @@ class ComparisonDraft:
         return replace(comparison, recommendations=(first_advice, *advice))
 
 
-def settled(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...]:
+def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...]:
     """The comparisons of a report; each matcher's verdict is a question of its own.
 
     All else is looked at together, under whichever matcher.
@@ -247,7 +247,9 @@ def compare_by_matcher(
     of_match: dict[str, list[RetrieverScores]] = {}
     for score in scores:
         of_match.setdefault(score.match, []).append(score)
-    return settled([ComparisonDraft.of(group, settings, **options) for group in of_match.values()])
+    return correct_together(
+        [ComparisonDraft.of(group, settings, **options) for group in of_match.values()]
+    )
 
 
 def _versions(

@@ -253,7 +253,7 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
         if (change.retriever, comparison.match) == (name, match):
             if gate.metric not in comparison.metrics:
                 return _no(phrase("the earlier results lack {metric}", metric=gate.metric))
-            if failed := _lost(comparison).get(change.before):
+            if failed := _failure_texts(comparison).get(change.before):
                 return _no(
                     phrase("not comparable: in the earlier results it {failed}", failed=failed)
                 )
@@ -266,7 +266,7 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
 
 def _not_comparable(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
     """What becomes of a gate where a retriever, or the one it is set against, is no result."""
-    failed_of = _lost(comparison)
+    failed_of = _failure_texts(comparison)
     if name in failed_of:
         return _no(phrase("not comparable: it {failed}", failed=failed_of[name]))
     if gate.than == "baseline" and comparison.baseline in failed_of:
@@ -275,7 +275,7 @@ def _not_comparable(gate: Gate, name: str, comparison: Comparison) -> Outcome | 
     return None
 
 
-def _lost(comparison: Comparison) -> dict[str, str]:
+def _failure_texts(comparison: Comparison) -> dict[str, str]:
     """On how many questions those failed that are not comparable."""
     return {
         failure.retriever: failure.text for failure in comparison.failures if not failure.tolerated

@@ -174,6 +174,8 @@ def _order(
 ) -> Order:
     place, leads = thresholds.index(threshold), leads_of(rows, is_higher=is_higher)
     alike = (leads == leads[..., place, None]).all(axis=(0, 1))
+    # `argmin` finds the first place where the order is another; the False that is appended ends a
+    # range that reaches the last threshold.
     low = place - int(np.argmin(np.append(alike[place::-1], False))) + 1
     high = place + int(np.argmin(np.append(alike[place:], False))) - 1
     # The thresholds nearest to the chosen one, itself before all.
@@ -183,6 +185,7 @@ def _order(
         np.nan_to_num((rows if is_higher else -rows)[:, nearest], nan=-np.inf),
     )
     leaders = has_value.argmax(axis=0).tolist()
+    # Where several lead together nobody is said to lead instead of one of them.
     is_single = (has_value[:, 0] == has_value[:, 0].max()).sum() == 1
     led_by: dict[str, float] = {}
     for column, leader in enumerate(leaders if is_single else ()):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.columns import taken
+from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.speed import SPEED, equal_groups, slower
@@ -69,7 +69,7 @@ class _Case:
 
     def ids(self, rows: Bools) -> list[str]:
         """The first queries of some."""
-        return list(taken(self.comparison.query_ids, np.flatnonzero(rows)[:_NAMED]))
+        return list(ids_at(self.comparison.query_ids, np.flatnonzero(rows)[:_NAMED]))
 
 
 def recommend(

@@ -10,7 +10,7 @@ from math import isclose
 
 import numpy as np
 
-from kragx.comparison.columns import joined, taken
+from kragx.comparison.columns import ids_at, joined
 from kragx.comparison.comparison import Settings
 from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.scores import RetrieverScores
@@ -137,7 +137,7 @@ class Aligned:
         """The same for some of the queries."""
         return replace(
             self,
-            query_ids=taken(self.query_ids, rows),
+            query_ids=ids_at(self.query_ids, rows),
             columns={key: values[rows] for key, values in self.columns.items()},
         )
 

@@ -151,7 +151,7 @@ class Difference:
             retriever=self.retriever,
             against=self.against,
             difference=self.text,
-            verdict=_said(self),
+            verdict=_difference_text(self),
         )
 
 
@@ -165,7 +165,7 @@ def _is_of_finding(metric: str) -> bool:
     )
 
 
-def _said(difference: Difference) -> str:
+def _difference_text(difference: Difference) -> str:
     """What a difference says; nothing more would decide between two that are the same."""
     return phrase("the same") if difference.never_differs else VERDICTS[difference.verdict]
 
@@ -444,7 +444,7 @@ def difference_cell(difference: Difference | None) -> Cell:
 
 
 def _difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
-    verdict = joined(" ", [_MARKS[difference.verdict], _said(difference)])
+    verdict = joined(" ", [_MARKS[difference.verdict], _difference_text(difference)])
     return (
         signed(difference.value),
         difference.ends or "-",

@@ -79,7 +79,7 @@ class FieldChange:
         if self.what in ("gold added", "gold dropped"):
             grade = self.after if self.before is None else self.before
             return phrase("{what} (grade {grade:g})", what=name, grade=grade)
-        before, after = _shown(self.before), _shown(self.after)
+        before, after = _value_text(self.before), _value_text(self.after)
         return phrase("{what}: {before} → {after}", what=name, before=before, after=after)
 
     def __str__(self) -> str:
@@ -218,7 +218,7 @@ def _letters(text: str | None) -> str:
 
 
 _SAME: Sequence[tuple[Callable[[Gold], object], Callable[[Gold], object]]] = (
-    (lambda gold: _canonical(_meaning(gold)), lambda gold: _canonical(_meaning(gold))),
+    (lambda gold: _canonical(_compared_form(gold)), lambda gold: _canonical(_compared_form(gold))),
     (_ids, _origin),
     *(
         (key, key)
@@ -232,7 +232,7 @@ _SAME: Sequence[tuple[Callable[[Gold], object], Callable[[Gold], object]]] = (
 """What tells that two gold items, of the earlier and the later set, are one, the surest first."""
 
 
-def _meaning(gold: Gold) -> object:
+def _compared_form(gold: Gold) -> object:
     alternatives = sorted(_canonical(_alternative(doc)) for doc in gold.alternatives)
     return [gold.id, gold.text, gold.grade, alternatives, gold.metadata]
 
@@ -286,7 +286,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     match value:
         case None | []:
             return phrase("none")

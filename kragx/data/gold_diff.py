@@ -202,7 +202,7 @@ def diff_gold(old: GoldDataset, new: GoldDataset) -> GoldDiff:
         old: the earlier one.
         new: the later one.
     """
-    lacking = tuple(_lacking(old, new))
+    lacking = tuple(_missing_fields(old, new))
     earlier, later = ({normalise(query.id): query for query in data} for data in (old, new))
     questions = []
     for key, query in earlier.items():
@@ -241,7 +241,7 @@ def diff_files(old: str | Path, new: str | Path) -> GoldDiff:
     return replace(diff_gold(*sides), cautions=tuple(cautions))
 
 
-def _lacking(old: GoldDataset, new: GoldDataset) -> Iterator[str]:
+def _missing_fields(old: GoldDataset, new: GoldDataset) -> Iterator[str]:
     """What one of two gold sets does not hold at all, though the other does."""
     have_texts = [any(query.text is not None for query in data) for data in (old, new)]
     if have_texts[0] != have_texts[1]:

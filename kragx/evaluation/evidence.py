@@ -60,6 +60,8 @@ class DocumentSizes:
 
         With `begun` how many are read: the one in which the budget ends too.
         """
+        # A document that fills the budget to the last fits whole, so nothing of the next one is
+        # read.
         side: Literal["left", "right"] = "left" if begun else "right"
         return np.array(
             [

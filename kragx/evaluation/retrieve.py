@@ -124,7 +124,7 @@ def retrieve(
     """
     interview = _interview(retriever, dataset, name, {"concurrency": 1, **asking})
     corpus_texts = as_corpus(corpus)  # refused before anything is asked
-    return corpus_texts.run(_warned(interview.done(lambda: interview.run(dataset, progress))))
+    return corpus_texts.run(_warn_of_run(interview.done(lambda: interview.run(dataset, progress))))
 
 
 async def aretrieve(
@@ -152,7 +152,7 @@ async def aretrieve(
     """
     interview = _interview(retriever, dataset, name, {"concurrency": 8, **asking}, awaits=True)
     corpus_texts = as_corpus(corpus)
-    return corpus_texts.run(_warned(await interview.run(dataset, progress)))
+    return corpus_texts.run(_warn_of_run(await interview.run(dataset, progress)))
 
 
 _Result = TypeVar("_Result")
@@ -268,7 +268,7 @@ class _Interview:
             trace = None
             try:
                 with _listening() if self.asking.stages else nullcontext() as trace:
-                    answer, took = await self._put(query)
+                    answer, took = await self._ask(query)
             except MissingExtraError:
                 raise  # no single query's failure: the retriever cannot work at all
             # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
@@ -288,7 +288,7 @@ class _Interview:
             return replace(self._retrieved(seconds, trace, mender), documents=documents)
         return retrieved
 
-    async def _put(self, query: Query) -> tuple[Any, float]:
+    async def _ask(self, query: Query) -> tuple[Any, float]:
         """What the retriever answers to a question, put as it takes it, and in how many seconds.
 
         Raises:
@@ -432,7 +432,7 @@ def _interview(
     )
 
 
-def _warned(run: Run) -> Run:
+def _warn_of_run(run: Run) -> Run:
     """The same, warned of in the caller's thread, whose line is told."""
     warn_of_copies(run.name, run.results)
     return run

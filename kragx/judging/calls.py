@@ -11,7 +11,7 @@ from kragx.judging.breaker import SERVICE, Breaker
 from kragx.judging.budget import at_most, counted
 from kragx.judging.client import Answer, Failure, Request, Usage, words_of
 from kragx.judging.expected import expected_grade
-from kragx.judging.limits import Admission, Limits, believed, wait_before
+from kragx.judging.limits import Admission, Limits, credible_pause, wait_before
 from kragx.judging.pending import PendingQuestions
 from kragx.judging.prompt import read_answer, request_for
 from kragx.judging.question import Judgement, Question
@@ -123,7 +123,7 @@ class Caller:
             await settings.sleep(self._wait(number, answer))
 
     def _wait(self, number: int, failure: Failure) -> float:
-        return wait_before(number, believed(failure.retry_after, self._settings.patience))
+        return wait_before(number, credible_pause(failure.retry_after, self._settings.patience))
 
     def _say_wait(self, detail: str | None) -> None:
         if self._is_wait_said:
@@ -172,7 +172,7 @@ class Caller:
         if not failure.again:
             return False
         if failure.kind == "rate_limit":
-            limits.refusal(started, believed(failure.retry_after, self._settings.patience))
+            limits.refusal(started, credible_pause(failure.retry_after, self._settings.patience))
         elif failure.away and (limits.answered is None or limits.answered <= started):
             # While it answers others it is there, and what is away is something behind a gateway.
             limits.refusal(started)

@@ -15,7 +15,7 @@ from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import LISTED
 from kragx.judging.run import Judged
 from kragx.judging.tally import Tallies, Tally
-from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled
+from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled_grade
 from kragx.plain import plain
 from kragx.plugins import check_options
 
@@ -214,11 +214,11 @@ class Panel(Grader):
         """The grade that votes come to, None if it is open; of lists that of each thing, too."""
         top, n_open = question.rubric.top, len(self.judges) - len(_grades(answered))
         if question.rubric.asks not in LISTED:
-            return settled(_grades(answered), n_open, self.decide, top), None
+            return settled_grade(_grades(answered), n_open, self.decide, top), None
         votes = [vote.entries for vote in answered if vote.grade is not None]
         entries = []
         for things in zip(*votes, strict=True):
-            grade = settled([int(grade) for grade, _ in things], n_open, self.decide, top)
+            grade = settled_grade([int(grade) for grade, _ in things], n_open, self.decide, top)
             if grade is None:
                 return None, None
             entries.append((grade, min(things, key=lambda thing: abs(thing[0] - grade))[1]))

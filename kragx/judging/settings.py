@@ -140,9 +140,9 @@ class JudgeSettings:
                 f"judge.{name}: {subject} asks for {self.asks}, and here {asks} is judged; use "
                 f"another {name}, or mode {self.asks!r}"
             )
-        return self._put(built_in(asks, text, self.language) if rubric is None else rubric)
+        return self._with_prompt(built_in(asks, text, self.language) if rubric is None else rubric)
 
-    def _put(self, rubric: Rubric) -> Rubric:
+    def _with_prompt(self, rubric: Rubric) -> Rubric:
         """A rubric as it is put: by the judge's prompt, if it has one."""
         if self.prompt is not None and rubric.id not in self._under_prompt:
             self._under_prompt[rubric.id] = rubric.with_prompt(self.prompt)
@@ -159,7 +159,7 @@ class JudgeSettings:
             asked_type = asks_of(self.prompt)
         built_ins = (rubric for rubric in RUBRICS.values() if rubric.asks == asked_type)
         for rubric in built_ins if self.rubric is None else [self.rubric]:
-            self._put(rubric)
+            self._with_prompt(rubric)
 
     @property
     def asks(self) -> Asks | None:

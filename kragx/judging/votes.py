@@ -35,7 +35,7 @@ def decided(grades: Sequence[float], rule: Decide) -> float:
     return ordered[(len(ordered) - 1) // 2]
 
 
-def settled(grades: Sequence[float], n_open: int, rule: Decide, top: int) -> float | None:
+def settled_grade(grades: Sequence[float], n_open: int, rule: Decide, top: int) -> float | None:
     """What grades come to whatever further ones will be; None if these can change it.
 
     Args:

@@ -159,7 +159,7 @@ class CombinedMatcher(BaseMatcher):
         decision = _Decision(self, wanted)
         for step in self.steps:
             if step.matcher.judges and not step.matcher.members:
-                notes.judging.n_calls_saved += _spared(batch, wanted, decision.open)
+                notes.judging.n_calls_saved += _n_spared(batch, wanted, decision.open)
             decision.take(step, step.matcher.trace(batch, notes, decision.open))
         return decision.trace()
 
@@ -222,7 +222,7 @@ class _Decision:
         )
 
 
-def _spared(batch: Batch, mask: Bools, open_: Bools) -> int:
+def _n_spared(batch: Batch, mask: Bools, open_: Bools) -> int:
     """Distinct pairs of texts that a judge need not be asked for, as they are decided already."""
     docs, targets = batch.docs.texts, Targets.of(batch.golds).entries.texts
     doc, target = of_pairs(docs.n_texts, targets.n_texts)

@@ -190,7 +190,7 @@ class IdMatcher(IdsMatcher):
         texts = batch.docs.texts
         paths = _OWN if self.id_key is None else (self.id_key,)
         ids = _ids(batch.docs, paths, is_compared, lambda row: _place(batch, texts, row, "rank"))
-        for row in _lacking(ids, is_compared[texts.of_text]):
+        for row in _rows_without_id(ids, is_compared[texts.of_text]):
             names = _names((batch.docs.metadata and batch.docs.metadata[row]) or {})
             raise DataError(
                 phrase(
@@ -270,7 +270,7 @@ def _by_query(values: Sequence[Any], lengths: Ints) -> Iterator[list[Any]]:
     return ([*islice(stream, n)] for n in lengths.tolist())
 
 
-def _lacking(ids: Sequence[str | None], is_needed: Bools) -> Iterator[int]:
+def _rows_without_id(ids: Sequence[str | None], is_needed: Bools) -> Iterator[int]:
     """The rows of those that need an id and have none."""
     if None in ids:
         for row, (doc_id, needs) in enumerate(zip(ids, is_needed.tolist())):

@@ -241,11 +241,11 @@ class _Pair:
         doc, gold = doc[::step][:_AT_END], gold[::step][:_AT_END]  # the next ones first
         gold = _in_sentence(gold, edge, self._texts[1], step)
         # Sentences of the document, which is long, are looked at where it matters.
-        if self._beside(doc, gold, step) is None:
+        if self._neighbour_difference(doc, gold, step) is None:
             return None
-        return self._beside(_in_sentence(doc, edge, self._texts[0], step), gold, step)
+        return self._neighbour_difference(_in_sentence(doc, edge, self._texts[0], step), gold, step)
 
-    def _beside(
+    def _neighbour_difference(
         self, doc: Sequence[str], gold: Sequence[str], step: Literal[-1, 1]
     ) -> SiblingDifference | None:
         n = min(len(doc), len(gold))

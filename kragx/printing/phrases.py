@@ -85,7 +85,7 @@ def in_language(value: Any, named: str | None = None) -> Any:
     """A text in a language, None for the one results are shown in; what is no phrase as it is."""
     if language(named) == "en":
         return str(value) if isinstance(value, Phrase) else value
-    return _said(value, catalogue(language(named)))
+    return _translate(value, catalogue(language(named)))
 
 
 @cache
@@ -99,12 +99,12 @@ def catalogue(named: str) -> Mapping[str, str]:
     return sentences
 
 
-def _said(value: Any, sentences: Mapping[str, str]) -> Any:
+def _translate(value: Any, sentences: Mapping[str, str]) -> Any:
     if not isinstance(value, Phrase):
         return value
     if value.pieces:
-        return value.separator.join(_said(piece, sentences) for piece in value.pieces)
-    values = {name: _said(entry, sentences) for name, entry in value.values.items()}
+        return value.separator.join(_translate(piece, sentences) for piece in value.pieces)
+    values = {name: _translate(entry, sentences) for name, entry in value.values.items()}
     # What somebody has added to the source, and to no catalogue, is English.
     return sentences.get(value.template, value.template).format_map(values)
 

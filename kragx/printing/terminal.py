@@ -38,7 +38,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def put(text: str) -> None:
     """Write a text to standard output, a phrase in the language of results; it steers nothing."""
-    sys.stdout.write(inert(_said(text)))
+    sys.stdout.write(inert(_shown_text(text)))
     sys.stdout.flush()
 
 
@@ -48,11 +48,11 @@ def say(text: str) -> None:
     It steers no terminal, and whatever it quotes, only kragx itself begins a line. A phrase is said
     in the language that results are shown in.
     """
-    sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(_said(text))) + "\n")
+    sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(_shown_text(text))) + "\n")
     sys.stderr.flush()
 
 
-def _said(text: str) -> str:
+def _shown_text(text: str) -> str:
     return in_language(text) if isinstance(text, Phrase) else text
 
 

@@ -167,6 +167,8 @@ def _held_out(
         return None, False
     lead = rules.sign * (values[:, choice] - values[:, best])
     (p,) = sign_flip_p(lead[:, None], rules.resamples, rules.seed).tolist()
+    # The half that had no part in choosing says that the simpler one is worse: then the best is
+    # taken after all.
     is_refuted = bool(lead.mean() < 0 and p <= rules.alpha)
     column = values[:, [best if is_refuted else choice]]
     ((mean, low, high),) = rules.means(column)
@@ -209,6 +211,7 @@ def _costs(compared: Sequence[Tried]) -> list[tuple[list[float], float]]:
 def _simplest(alike: Sequence[int], compared: Sequence[Tried], means: Floats) -> int:
     """Which of some settings is the simplest; of what is equal in all, the better one."""
     places = list(alike)
+    # Each cost narrows the choice further; what is larger by no more than `_ALIKE` stays.
     for sizes, slack in _costs([compared[place] for place in alike]):
         size_of = dict(zip(alike, sizes))
         smallest = min(size_of[place] for place in places)
@@ -228,5 +231,6 @@ def _front(quality: Floats, compared: Sequence[Tried]) -> list[bool]:
     ]
     leads = np.stack([values[:, None] - values for values, _ in goods])
     slack = np.array([slack for _, slack in goods])[:, None, None]
+    # Not worse in anything by more than what makes no difference, and better in something by more.
     dominates = np.all(leads >= -slack, axis=0) & np.any(leads > slack, axis=0)
     return list(map(bool, ~np.any(dominates, axis=0)))

@@ -40,6 +40,7 @@ def curves_of(compared: Sequence[Setting], values: Floats, rules: Rules) -> Iter
             [values[:, [columns[label] for columns in matched]].mean(axis=1) for label in labels],
             axis=1,
         )
+        # Several axes are looked at: each is tested at its part of the level (Bonferroni).
         significant = rules.behind(means).p <= (1 - rules.confidence) / len(several)
         points = (
             Point(label, mean, low, high, len(matched), bool(differs))

@@ -40,12 +40,16 @@ def excess(values: Floats, lead: Floats, confidence: float, *, kept: bool) -> fl
         return 0.0
     line = student_t((1 + confidence) / 2, n - 1)
     observed = float(lead.mean()) / spread
-    likeliest = _kept(max(observed, -line), line) if kept else _gone(min(observed, -line), line)
+    likeliest = (
+        _likeliest_if_kept(max(observed, -line), line)
+        if kept
+        else _likeliest_if_dropped(min(observed, -line), line)
+    )
     slope = float(np.cov(values, lead)[0, 1]) / (n * spread**2)
     return round(max(0.0, slope * spread * (observed - likeliest)), _DECIMALS)
 
 
-def _kept(observed: float, line: float) -> float:
+def _likeliest_if_kept(observed: float, line: float) -> float:
     """The likeliest true lead where leads below -line do not stay; no further below than that."""
     low, high = -line, observed
     for _ in range(60):
@@ -55,7 +59,7 @@ def _kept(observed: float, line: float) -> float:
     return low
 
 
-def _gone(observed: float, line: float) -> float:
+def _likeliest_if_dropped(observed: float, line: float) -> float:
     """The likeliest true lead where those above -line stay; none, as the other one was best."""
     low, high = observed, 0.0
     for _ in range(60):

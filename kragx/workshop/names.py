@@ -80,11 +80,12 @@ def people_called(name: str, people: Iterable[Person]) -> list[Person]:
 
 
 def _folded(name: str) -> str:
-    text = _seen(unicodedata.normalize("NFKC", name).casefold())
+    # Once more, as small letters and letters without what is not drawn may compose anew.
+    text = _visible_form(unicodedata.normalize("NFKC", name).casefold())
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
-def _seen(text: str) -> str:
+def _visible_form(text: str) -> str:
     return "".join(
         letter for letter in _UNSEEN.sub("", text) if unicodedata.category(letter) != "Cf"
     )
@@ -92,6 +93,6 @@ def _seen(text: str) -> str:
 
 def _looks(name: str) -> Iterator[str]:
     """What a name looks like: as it is written, in small letters, and in capitals."""
-    written = " ".join(_seen(unicodedata.normalize("NFKC", name)).split())
+    written = " ".join(_visible_form(unicodedata.normalize("NFKC", name)).split())
     for text in (written, _folded(name), written.upper()):
         yield text.translate(_LATIN).replace("rn", "m").replace("vv", "w")

@@ -61,7 +61,7 @@ def ending() -> Iterator[None]:
         _fail(phrase("the memory is used up; try a part of the data"), UsageError.exit_code)
     except OSError as error:
         if error.errno not in _OF_THE_MACHINE:
-            _fail(*_unexpected(error))
+            _fail(*_describe_unexpected(error))
         # Files say their names where they are written and read; standard output has none.
         output = error.filename or "standard output"
         _let_go()
@@ -69,7 +69,7 @@ def ending() -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.partition(".")[0] in ("typer", "click"):
             raise  # so they say what is wrong with arguments
-        _fail(*_unexpected(error))
+        _fail(*_describe_unexpected(error))
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -103,7 +103,7 @@ def _is_full(error: BaseException) -> bool:
 # -- what nobody expects ----------------------------------------------------------------------
 
 
-def _unexpected(error: Exception) -> tuple[str, int]:
+def _describe_unexpected(error: Exception) -> tuple[str, int]:
     """What to say of an error that has no type of kragx's, and its exit code.
 
     It belongs to whose code is the innermost in its traceback, packages of others aside: to a
@@ -124,15 +124,15 @@ def _unexpected(error: Exception) -> tuple[str, int]:
         if not _is_kragxs(file):
             origin, code = "raised by code that is not kragx's", UsageError.exit_code
         elif isinstance(error, (TypeError, AttributeError, RecursionError)) and (
-            user := next(filter(None, map(_users, _held(frame))), "")
+            user := next(filter(None, map(_users, _frame_values(frame))), "")
         ):
             origin, code = f"raised with {user}, which is not kragx's", UsageError.exit_code
         break
     text = _without_secrets("".join(traceback.format_exception(error)))
-    return f"{location}{description}; {origin}; the traceback is in {_kept(text)}", code
+    return f"{location}{description}; {origin}; the traceback is in {_save_traceback(text)}", code
 
 
-def _held(frame: FrameType) -> Iterator[object]:
+def _frame_values(frame: FrameType) -> Iterator[object]:
     """What stands in the variables of a frame, and in attributes of kragx's own objects there."""
     for value in frame.f_locals.values():
         yield value
@@ -160,7 +160,7 @@ def _is_installed(file: Path) -> bool:
     return not _is_kragxs(file) and (is_pythons or not file.is_absolute())
 
 
-def _kept(text: str) -> str:
+def _save_traceback(text: str) -> str:
     """Write a traceback where it can be found, and say where."""
     try:
         with tempfile.NamedTemporaryFile(

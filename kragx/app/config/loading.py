@@ -178,13 +178,14 @@ def _examples(options: Any, dataset: Any, folder: Path) -> Any:
         options = {name: path for name, path in texts.items() if path is not None} | options
     paths = {"labels", "results", "dataset", "corpus"}
     return {
-        key: _within(folder, value) if key in paths else value for key, value in options.items()
+        key: _anchor_paths(folder, value) if key in paths else value
+        for key, value in options.items()
     }
 
 
-def _within(folder: Path, value: Any) -> Any:
+def _anchor_paths(folder: Path, value: Any) -> Any:
     if isinstance(value, list):
-        return [_within(folder, entry) for entry in value]
+        return [_anchor_paths(folder, entry) for entry in value]
     return str(anchored(value, folder)) if isinstance(value, str) else value
 
 

@@ -157,11 +157,13 @@ class Recording:
                     ]
                     yield {**key, "query_id": query_id, "judged": documents}
             elif matcher.judges:
-                items = (self._asked(query, run) for run in runs.values() for query in self.dataset)
+                items = (self._item(query, run) for run in runs.values() for query in self.dataset)
                 texts_of[name, place, of_facts] = matcher.said(items)
         for row in self._rows:
             words = texts_of.get((row.matcher, row.member, row.facts))
-            texts_field = {} if words is None else {"said": self._said(row, runs[row.run], words)}
+            texts_field = (
+                {} if words is None else {"said": self._judgement_lines(row, runs[row.run], words)}
+            )
             votes = {"votes": [*map(_nulls, row.votes)]} if row.votes else {}
             values = {name: value for name, value in vars(row).items() if name != "votes"}
             yield {**values, "scores": _nulls(row.scores), **votes, **texts_field}
@@ -176,13 +178,13 @@ class Recording:
             gold = next(iter(of_runs.values())).record()
             yield {"matcher": name, "gold": gold, "misread": misread}
 
-    def _said(
+    def _judgement_lines(
         self, row: _Row, run: Run, words: Mapping[tuple[str, str, str], tuple[float | None, str]]
     ) -> list[list[Any]]:
         """Document, target, grade and reason of each pair of which something was said."""
         if row.facts:
             return []
-        item = self._asked(self.dataset[row.query_id], run)
+        item = self._item(self.dataset[row.query_id], run)
         return [
             [number, column, *entry]
             for number, doc in enumerate(item.docs)
@@ -190,7 +192,7 @@ class Recording:
             if (entry := words.get((row.query_id, doc.text or "", target.text or ""))) is not None
         ]
 
-    def _asked(self, query: Query, run: Run) -> MatchItem:
+    def _item(self, query: Query, run: Run) -> MatchItem:
         return arranged(match_item(query, run.results.get(query.id)), self.profile)
 
 
@@ -331,7 +333,7 @@ class RecordedScores:
             raise DataError(f"scores of shape {scores.shape} for {len(item.targets)} targets")
         texts = {
             (int(row), int(column)): (_grade(grade), str(text))
-            for row, column, grade, text in _within(record.get("said", ()), scores.shape)
+            for row, column, grade, text in _read_words(record.get("said", ()), scores.shape)
         }
         votes = None
         if "votes" in record:
@@ -365,7 +367,7 @@ def _grade(value: Any) -> float | None:
     return None if value is None else value
 
 
-def _within(texts: Iterable[Any], shape: tuple[int, ...]) -> Iterator[Any]:
+def _read_words(texts: Iterable[Any], shape: tuple[int, ...]) -> Iterator[Any]:
     for words in texts:
         if not (0 <= words[0] < shape[0] and 0 <= words[1] < shape[1]):
             raise DataError(f"nothing stands at {words[:2]}")

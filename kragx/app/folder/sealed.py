@@ -335,6 +335,8 @@ def _entry(path: Path) -> ManifestEntry:
 
 def _fits(path: Path, entry: ManifestEntry) -> bool:
     """Whether a file is what a manifest says; git may have ended its lines as Windows does."""
+    # The size first: a file as large as the manifest says is hashed as it is, any other only
+    # without the CR that git may have added.
     if path.stat().st_size == entry.size:
         return _entry(path) == entry
     size, digest = 0, hashlib.sha256()
@@ -350,6 +352,7 @@ def _flush_folders(*folders: Path) -> None:
     """See to it that names of files are on the disk, where a folder can be opened for that."""
     for folder in folders:
         with suppress(OSError):
+            # A file's own fsync does not write its name, which stands in the folder.
             number = os.open(folder, os.O_RDONLY)
             try:
                 os.fsync(number)

@@ -71,7 +71,7 @@ class Fingerprints:
     """Makes the fingerprints of the retrievers of one config.
 
     Args:
-        here: the folder of the config; None for one that is none.
+        folder: that of the config; None for one that is none.
         written: files and folders that a run writes, or reads for itself alone: where they lie in
             a folder that a retriever is given, they are no part of it.
     """

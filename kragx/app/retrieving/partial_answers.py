@@ -89,6 +89,7 @@ def partial_answers(
         with refused(path, "removed"):
             path.unlink(missing_ok=True)
     answers_kept, counts, unused, n_broken = _read(path, fingerprint, dataset)
+    # Retrievers are asked by several threads, and a line must not stand within another.
     lock = threading.Lock()
     as_read: dict[str, Retrieved] = {}
     make_folder(path.parent)
@@ -108,6 +109,8 @@ def partial_answers(
             if query.history:
                 question["history"] = [turn.to_dict() for turn in query.history]
             line = write({"of": [answers, times], **question, **answer_record(retrieved)})
+            # What a later run would read of it: if that is not what was answered, this run goes on
+            # with what the file has, so that both have the same results.
             answer_again = _answer(json.loads(line))
             with suppress(Exception):  # whatever foreign values raise when they are compared
                 if answer_again == retrieved:

@@ -106,7 +106,7 @@ def retrieve_all(
     for file, (name, config) in zip(file_names(retrievers), retrievers.items()):
         if name in makers:
             try:
-                runs[name], of_name = _asked(
+                runs[name], of_name = _ask_retriever(
                     name, config, makers[name], dataset, progress, keeping, file
                 )
             except (ImportError, KragxError) as error:
@@ -157,7 +157,7 @@ def asker(
     return ask
 
 
-def _asked(
+def _ask_retriever(
     name: str,
     config: RetrieverConfig,
     makers: Sequence[Callable[[], Any]],

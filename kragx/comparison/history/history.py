@@ -145,7 +145,7 @@ class History(Result):
             texts: dict[str, list[str]] = defaultdict(list)
             for series in self.series:
                 under = "" if self.is_one_match else f" ({series.match})"
-                for text in _said(series.points[place], series.steps[place]):
+                for text in _step_remarks(series.points[place], series.steps[place]):
                     texts[text].append(visible(f"{series.retriever}{under}"))
             for text, names in texts.items():
                 retriever_names = "" if len(names) == len(self.series) > 1 else ", ".join(names)
@@ -234,7 +234,7 @@ def _history(
     )
 
 
-def _said(point: PastScore | None, step: HistoryStep | None) -> Iterator[str]:
+def _step_remarks(point: PastScore | None, step: HistoryStep | None) -> Iterator[str]:
     """What a run has to say of a retriever besides its numbers."""
     if point is not None and point.failed:
         yield phrase("not comparable: it {failed}", failed=point.failed)

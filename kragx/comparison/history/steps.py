@@ -32,7 +32,7 @@ class Entry:
     after: Any
 
     def __str__(self) -> str:
-        return f"{self.name} {_shown(self.before)} → {_shown(self.after)}"
+        return f"{self.name} {_shorten_value(self.before)} → {_shorten_value(self.after)}"
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _flat(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{name}", entry
 
 
-def _shown(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, str) and value.isprintable() and " " not in value:
@@ -146,6 +146,8 @@ def tested(
     every = Families.joined(families for *_, families in groups)
     tests: dict[Place, dict[str, StepTest]] = defaultdict(dict)
     for group, family_numbers, flipped, _ in groups:
+        # Against the maxima of all groups, not of its own alone: errors are bounded over the whole
+        # history.
         adjusted = every.adjusted(family_numbers, flipped.p, flipped.z)
         for (place, metric, column), *ps in zip(group, flipped.p.tolist(), adjusted.tolist()):
             differences = column[~np.isnan(column)]

@@ -86,6 +86,7 @@ def sure_bounds(
         values[:, signed], low[signed], high[signed], confidence
     )
     for candidates in (ends, gain_bounds):
+        # The wider one counts; `fmin` and `fmax` pass over NaN, where a bound does not apply.
         bounds = np.stack([np.fmin(bounds[0], candidates[0]), np.fmax(bounds[1], candidates[1])])
     ways = np.isclose(values, low, rtol=0, atol=_ROUNDING)
     ways |= np.isclose(values, high, rtol=0, atol=_ROUNDING)
@@ -143,6 +144,7 @@ def exact_limits(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[flo
     from scipy.special import betaincinv
 
     tail = (1 - confidence) / 2
+    # The quantiles of a beta distribution; without hits, or with nothing else, one has no end.
     low = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1, tail))
     high = 1.0 if hits == n else float(betaincinv(hits + 1, n - hits, 1 - tail))
     return low, high

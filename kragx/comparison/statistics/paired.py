@@ -100,11 +100,11 @@ def difference_interval(
 
     def work(size: int, child: np.random.SeedSequence) -> Floats:
         drawn = np.random.default_rng(child).integers(0, n, (size, n))
-        return np.array([_apart(complete[rows], number) for rows in drawn])
+        return np.array([_number_difference(complete[rows], number) for rows in drawn])
 
     sampled = np.concatenate(list(blocks(n, count, seed, work)))
     if n > MANY:
-        value = _apart(complete, number)
+        value = _number_difference(complete, number)
         reach = student_t((1 + confidence) / 2, count - 1) * float(sampled.std(ddof=1))
         return value - reach, value + reach
     tail = (1 - expanded(confidence, n)) / 2
@@ -112,6 +112,6 @@ def difference_interval(
     return low, high
 
 
-def _apart(pairs: Floats, number: Callable[[Floats], float]) -> float:
+def _number_difference(pairs: Floats, number: Callable[[Floats], float]) -> float:
     """A run's number of the first column minus that of the second."""
     return number(pairs[:, 0]) - number(pairs[:, 1])

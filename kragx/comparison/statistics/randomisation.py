@@ -174,6 +174,7 @@ def tested(
         largest = [test.largest(flips, len(n_tests)) for test in tests]
         return np.asarray(np.max(largest, axis=0, initial=0.0))
 
+    # Where nothing differs no flip is drawn: no statistic is above 0.
     maxima = np.zeros((count, len(n_tests)))
     if any(test.live.size for test in tests):
         maxima = np.concatenate(list(blocks(n, count, seed, work)))
@@ -245,6 +246,7 @@ class PartTests:
         is_rare = differing <= int(np.log2(count + 1))
         for column in np.flatnonzero(is_rare & (differing > 0)):
             self.p[column] = _exact_p(grid[grid[:, column] != 0, column], slack[column])
+        # A column without a difference has p = 1 whatever is flipped, and is in no product.
         self.live: NDArray[np.intp] = np.flatnonzero(differing)
         self.many: NDArray[np.intp] = np.flatnonzero(~is_rare[self.live])
         self.terms: Floats = grid[:, self.live]
@@ -265,6 +267,8 @@ class PartTests:
         maxima = np.zeros((len(flips), n_families))
         if not self.live.size:
             return maxima
+        # Ones and zeros instead of signs: a sum with signs is twice that of the ones less the
+        # whole.
         part_flips = flips[:, self.rows]
         step = max(1, CELLS // self.live.size)
         for start in range(0, len(flips), step):
@@ -292,6 +296,7 @@ def _exact_p(grid: Floats, slack: float) -> float:
 
 def _coins(n: int, size: int, seed: np.random.SeedSequence) -> Floats:
     """(size, n) zeros and ones."""
+    # A random byte is eight coins: to draw each by itself would take far longer.
     width = -(-n // 8)
     drawn = np.frombuffer(np.random.default_rng(seed).bytes(size * width), np.uint8)
     return np.unpackbits(drawn.reshape(size, width), axis=1)[:, :n].astype(np.float64)

@@ -81,10 +81,12 @@ def worse_parts(
             rows = np.broadcast_to(points, (size, n))
             return below(np.random.default_rng(child).permuted(rows, axis=1) @ member)
 
+        # A shuffle takes as long as there are rows: of many rows there are fewer.
         shuffles = min(count, max(_LEAST_SHUFFLES, 5 * CELLS // n))
         drawn = np.concatenate(list(blocks(n, shuffles, seed, work)))
     extreme = (drawn >= observed * (1 - ROUNDING)).sum(axis=0)
     p = np.where(testable, (extreme + 1) / (len(drawn) + 1), np.nan)
+    # Other families have one maximum a flip; fewer shuffles are repeated up to as many.
     maxima = np.resize(drawn.max(axis=1) - handicap, count)
     return Flipped(p, np.maximum(observed - handicap, 0.0)), Family(maxima, int(testable.sum()))
 

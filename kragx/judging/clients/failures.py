@@ -126,7 +126,7 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
         body: what it says: an object with ``error``, the error itself, or a text.
     """
     if 300 <= status < 400:
-        return Failure("api_error", f"{status}: {_elsewhere(headers.get('location'))}")
+        return Failure("api_error", f"{status}: {_redirect_text(headers.get('location'))}")
     words, message = _words(body), _message(body)
     # Gateways pass an error on with status 200, and its own status as its code.
     inner = [int(word) for word in words if word.isascii() and word.isdigit() and len(word) == 3]
@@ -158,7 +158,7 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
     return next((failure for applies, failure in kinds if applies), otherwise)
 
 
-def _elsewhere(location: str | None) -> str:
+def _redirect_text(location: str | None) -> str:
     """What a redirect says. None is followed: texts and key are for the server that was named."""
     with suppress(ValueError):
         url = urlsplit(location or "")

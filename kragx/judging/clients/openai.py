@@ -232,7 +232,9 @@ class OpenAIClient:
         import openai
 
         hooks = {"response": [as_utf_8]}
-        return self._made(openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks))
+        return self._make_client(
+            openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks)
+        )
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -262,11 +264,11 @@ class OpenAIClient:
             from openai import DefaultAsyncHttpxClient
 
             http_client = DefaultAsyncHttpxClient(verify=trusted(DefaultAsyncHttpxClient))
-            self._open[loop] = self._made(bounded(http_client))
+            self._open[loop] = self._make_client(bounded(http_client))
         client: AsyncOpenAI = self._open[loop]
         return client
 
-    def _made(self, http_client: Any) -> AsyncOpenAI:
+    def _make_client(self, http_client: Any) -> AsyncOpenAI:
         from openai import AsyncAzureOpenAI, AsyncOpenAI
 
         basic = self.base_url.basic if isinstance(self.base_url, BareUrl) else None

@@ -12,7 +12,7 @@ from kragx.errors import DataError, UsageError, nearest
 from kragx.judging.keys import canonical_json
 from kragx.judging.store.store import Store
 from kragx.judging.store.wordings import is_named, named, names_of, wording_of
-from kragx.judging.votes import Decide, settled as settled_by
+from kragx.judging.votes import Decide, settled_grade as settled_by
 
 NO_EXAMPLES = "none"
 """What names the grades that were given without examples."""

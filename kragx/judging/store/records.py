@@ -39,12 +39,12 @@ def storable(attempt: Judgement) -> Judgement:
     changed = {
         name: cleaned
         for name, value in zip(COLUMNS, VALUES(attempt))
-        if value is not None and (cleaned := _kept(name, value)) is not value
+        if value is not None and (cleaned := _clean_value(name, value)) is not value
     }
     return replace(attempt, **changed) if changed else attempt
 
 
-def _kept(name: str, value: Any) -> Any:
+def _clean_value(name: str, value: Any) -> Any:
     if name == "grade":  # the rubric's scale was checked
         return value
     if str in _KINDS[name]:

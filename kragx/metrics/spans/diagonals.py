@@ -69,6 +69,8 @@ def diagonals(
             begins = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
             begins[place[length == n]] = True
     in_gold, in_streams = Grams(golds, stream_of), Grams(streams, np.arange(len(streams.start)))
+    # No shift is as large as this, so that row and shift fit into one whole number, and one sort
+    # orders both.
     span = len(streams.tokens) + len(golds.tokens) + 1
     counts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for n in sorted(seeds):
@@ -81,6 +83,8 @@ def diagonals(
         counts.append((key[new], np.diff(np.append(new, len(key)))))
     keys, times = map(np.concatenate, zip(*counts))
     if beside:
+        # Diagonals aside count no seeds of their own: they are compared, and rank last where there
+        # are too many.
         aside = np.arange(-beside, beside + 1)
         keys, times = (keys[:, None] + aside).ravel(), (times[:, None] * (aside == 0)).ravel()
     keys, gold_rows = np.unique(keys, return_inverse=True)
@@ -100,5 +104,6 @@ def _bounded(diagonals: Diagonals, seeds: Ints) -> Diagonals:
     order = np.lexsort((-length, -seeds, row))
     total = np.cumsum(length[order])
     begins = np.flatnonzero(np.diff(row[order], prepend=-1))
+    # What the gold texts before a diagonal's own take up of the total.
     before = np.repeat((total - length[order])[begins], np.diff(np.append(begins, len(row))))
     return diagonals.take(np.sort(order[(total - length[order]) - before < CELLS]))

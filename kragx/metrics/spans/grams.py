@@ -105,6 +105,7 @@ def twins(golds: TokenRows, stream_of: Ints, run: int, corpus: TokenCorpus) -> I
         repeats, first = repeats[same], first[same]
         for step in range(n):
             twin[repeats + step] = np.minimum(twin[repeats + step], first + step)
+    # A twin may have an earlier twin: each round halves the way to the first of them.
     while ((root := twin[twin]) != twin).any():
         twin = root
     return twin
@@ -130,6 +131,7 @@ def repeated(grams: Grams, n: int) -> tuple[Ints, Ints]:
     """Where n tokens stand that stand earlier in the same stream, and the first place there."""
     hashes, usable = grams.of(n), grams.texts.fit(n)
     bits = min(_SLOTS, len(hashes).bit_length() + 2)
+    # Nearly all n-grams stand once: a count by slot dismisses them, and few are left to be sorted.
     slots = ((hashes * _BASE) >> np.uint64(64 - bits)).astype(np.int64)
     often = np.bincount(slots[usable], minlength=1 << bits) > 1
     places = np.flatnonzero(often[slots] & usable)

@@ -143,7 +143,7 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
     """
     if not evaluations:
         raise UsageError("evaluations: the list is empty; pass at least one")
-    query_ids, sample = _held(evaluations)
+    query_ids, sample = _sample_queries(evaluations)
     cells: dict[str, dict[str, RunCell]] = {}
     for evaluation, of_metric in zip(evaluations, curves(evaluations), strict=True):
         lists = lists_behind(evaluation, sources.dataset, sources.runs)
@@ -169,7 +169,7 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
     return Grid(cells, query_ids, sample)
 
 
-def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], QuestionSample | None]:
+def _sample_queries(evaluations: Sequence[Evaluation]) -> tuple[list[str], QuestionSample | None]:
     """The queries that the page holds."""
     query_ids = list(dict.fromkeys(chain(*(evaluation.query_ids for evaluation in evaluations))))
     n = len(query_ids)
@@ -189,6 +189,8 @@ def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], QuestionSample 
         is_found[match, places[~is_lost]] = True
     differing = np.asarray((is_found & missed).any(axis=0))
     order = np.random.default_rng(SEED).permutation(n)
+    # A stable sort of a random order: all questions in which retrievers differ come first, and both
+    # groups stay in an order by chance.
     kept_rows = np.sort(order[np.argsort(~differing[order], kind="stable")][:MOST_QUESTIONS])
     sample = QuestionSample(n, int(differing.sum()), int(differing[kept_rows].sum()))
     return [query_ids[row] for row in kept_rows.tolist()], sample

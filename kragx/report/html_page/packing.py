@@ -29,7 +29,7 @@ class TextTable:
     """Numbers for texts: each distinct text is stored once, however many lists it stands in.
 
     Args:
-        most: how many characters of a text are kept; None for all.
+        limit: how many characters of a text are kept; None for all.
 
     Attributes:
         starts: the number of the first text of each block, once `blocks` has been gone through.

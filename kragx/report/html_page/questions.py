@@ -51,7 +51,7 @@ class OpenedQuestions:
             for match, matcher in sources.matchers.items()
             if match in grid.cells and matcher.members
         }
-        self._held = {id(cell): _held(cell) for cell in grid}
+        self._held = {id(cell): _held_facts(cell) for cell in grid}
         self._decided = {
             id(cell): self._decided_rows(decisions, cell)
             for match, decisions in self._decisions.items()
@@ -154,6 +154,7 @@ class OpenedQuestions:
         table = cell.evaluation.table
         first = table.doc_start[row]
         last = min(table.doc_start[row + 1], first + self._sources.max_docs)
+        # Pairs stand by document, so those of some documents in a row are one slice.
         pairs = slice(*np.searchsorted(table.pair_doc, (first, last)))
         docs = (table.pair_doc[pairs] - first).tolist()
         golds = (table.pair_gold[pairs] - table.gold_start[row]).tolist()
@@ -206,7 +207,7 @@ def shown_metadata(metadata: Mapping[str, Any]) -> str:
     return to_json({"entries": entries, "more": max(0, len(metadata) - MOST_FIELDS)})
 
 
-def _held(cell: RunCell) -> Mapping[int, list[float | None]]:
+def _held_facts(cell: RunCell) -> Mapping[int, list[float | None]]:
     """By row how far a retriever's documents hold each fact; nothing where no metric asked."""
     evidence = cell.evaluation.evidence
     facts = None if evidence is None else evidence.matched_facts

@@ -188,7 +188,7 @@ class Merge:
         if uid is None and not self._is_new(record):
             self.n_unchanged += 1
             return
-        self._put(record)
+        self._store(record)
 
     def _is_new(self, record: Judgement) -> bool:
         """Whether a row without uid says something else than its person says of the pair.
@@ -235,9 +235,9 @@ class Merge:
             )
         self.n_changed += 1
         fields = {name: getattr(record, name) for name in (*_CONTENT, *_PAIR)}
-        self._put(Judgement(**fields, purpose="import"))
+        self._store(Judgement(**fields, purpose="import"))
 
-    def _put(self, record: Judgement) -> None:
+    def _store(self, record: Judgement) -> None:
         self._said[_values(record, _PAIR)] = record
         self._uids.setdefault(record.uid, []).append(record)
         self.added.append(record)

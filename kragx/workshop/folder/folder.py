@@ -112,6 +112,8 @@ class Workshop:
         """What its links are made with; made when it is first asked for."""
         file = self.folder / SECRET
         try:
+            # Of several processes that begin at once one makes the file, and all read what it
+            # wrote; nobody else may read it.
             number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             pass

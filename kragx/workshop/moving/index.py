@@ -45,8 +45,8 @@ class Index:
 
     Args:
         probes: the gold texts.
-        known: how often their grams stand in the corpus that they are of. Those that stand in many
-            places are looked up for no text that has others.
+        gram_counts: how often their grams stand in the corpus that they are of. Those that stand in
+            many places are looked up for no text that has others.
     """
 
     def __init__(self, probes: Sequence[GoldProbe], gram_counts: Known) -> None:
@@ -72,6 +72,7 @@ class Index:
         self.hashes: Hashes = every_hash[order]
         self._places = every_place[order]
         del every_hash, every_place, order
+        # Eight slots a gram or more: most grams of the corpus are dismissed without a search.
         bits = min(27, max(12, (8 * len(self.hashes)).bit_length()))
         self._shift = np.uint64(64 - bits)
         self._some = np.zeros(1 << bits, bool)
@@ -108,6 +109,7 @@ def _looked_up(hashes: Hashes, lengths: Ints, gram_counts: Known) -> Ints:
     is_rare = np.bincount(text[is_counted], minlength=len(lengths)) < _RARE
     places = np.flatnonzero(is_counted | (spaced & is_rare[text]))
     times = gram_counts.of(hashes[places])
+    # Text by text, and of one text the rarest grams first, the earlier of those that are as rare.
     places = places[order := np.lexsort((places, times, text[places]))]
     rank = ranges(np.bincount(text[places], minlength=len(lengths)))
     is_kept = (times[order] <= _COMMON) | ((times[order] < MANY) & (rank < _RARE))

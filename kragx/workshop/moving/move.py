@@ -198,7 +198,9 @@ class Move(Result):
         make_folder(path.parent)
         write_gold(self.dataset, path)
         queries = {query.id: query for query in self.dataset}
-        write_records((_left(item, queries[item.query]) for item in self.open), beside(path))
+        write_records(
+            (_undecided_line(item, queries[item.query]) for item in self.open), beside(path)
+        )
         return path, beside(path)
 
 
@@ -242,7 +244,7 @@ def move(gold: object, old: object, new: object) -> Move:
     probes, known_grams = probes_of(distinct, documents(old))
     without = {probe.doc.id for probe in probes if probe.text is None}
     if without:
-        raise _lacking(named, without, old)
+        raise _missing_text_error(named, without, old)
     search_result = search(probes, known_grams, documents(new))
     del known_grams
     choices = []
@@ -277,7 +279,9 @@ def move(gold: object, old: object, new: object) -> Move:
     )
 
 
-def _lacking(named: Iterable[_Named], without: Collection[str | None], old: object) -> DataError:
+def _missing_text_error(
+    named: Iterable[_Named], without: Collection[str | None], old: object
+) -> DataError:
     """The error for gold of which there is no text."""
     lacking = Lacking(as_corpus(old))
     for query, number, _, doc in named:
@@ -329,7 +333,7 @@ def _moved(
     )
 
 
-def _left(item: Moved, query: Query) -> dict[str, Any]:
+def _undecided_line(item: Moved, query: Query) -> dict[str, Any]:
     """An item that is left to a person, as a line of a file."""
     places = [{"id": place.id, "share": place.share} for place in item.places]
     gold = {"id": item.id, "text": item.text, "grade": item.grade}

@@ -76,6 +76,8 @@ class Place:
         self.chunks: dict[int, Chunk] = {number: search.chunks[number] for number, _ in meetings}
 
         def is_own(run: CorpusRun) -> bool:
+            # How many grams that stand once in the old corpus lie in the run; of a sample each
+            # stands for `step`.
             n = np.searchsorted(unique, run.last - GRAM + 1) - np.searchsorted(unique, run.first)
             return bool(search.step * n >= FEWEST)
 

@@ -222,6 +222,8 @@ def _evidence(
             in_source += probe.start - probe.begin
         moved[name] = []
         for pair in pairs:
+            # Characters to letters: marks and spaces between have none, so an end goes to the next
+            # letter.
             inside = np.clip(np.searchsorted(in_source, pair), piece.low, piece.high)
             low, high = (inside + probe.low).tolist()
             if any(max(run.first, low) < min(run.last, high) for run in piece.runs):
@@ -261,7 +263,7 @@ def rebuilt(query: Query, options: Sequence[Sequence[MoveOption]]) -> tuple[Quer
         for number, option in enumerate(options)
         for gold in _golds(query.gold[number], option)
     ]
-    _settle(items)
+    _leave_irrelevant(items)
     joined_items = _joined(items)
     return replace(query, gold=tuple(item.gold for item in joined_items)), len(items) - len(
         joined_items
@@ -310,7 +312,7 @@ def _by_chunk(items: Sequence[_Item]) -> list[list[_Item]]:
     ]
 
 
-def _settle(items: list[_Item]) -> None:
+def _leave_irrelevant(items: list[_Item]) -> None:
     """Leave to a person what was judged as not relevant and is in a chunk of relevant gold now."""
     relevant = {
         name: item

@@ -66,6 +66,7 @@ def chain_of(
         best = (part.last - part.first - penalty, -1, part.first)
         for number in range(end):
             before = parts[number]
+            # Not before the part ahead of it ends, neither in the gold text nor in the corpus.
             first = max(part.first, before.last, before.end - part.shift)
             if part.last - first < min(2, part.last - part.first):
                 continue
@@ -80,6 +81,7 @@ def chain_of(
                 best, (chains[number][0] + part.last - first - penalty - cost, number, first)
             )
         chains.append(best)
+    # From the end of the best chain back, by the part that each one goes on from.
     end = max(range(len(parts)), key=lambda number: chains[number][0], default=-1)
     chain: list[tuple[CorpusRun, bool]] = []
     while end >= 0:
@@ -106,6 +108,7 @@ def apart(runs: Collection[CorpusRun]) -> Iterator[CorpusRun]:
     are those of what is behind it.
     """
     runs_kept: list[CorpusRun] = []
+    # The longest first: others give way to those that are kept already.
     for run in sorted(runs, key=lambda run: (run.first - run.last, run)):
         begin, end = run.place, run.end
         for candidate in runs_kept:

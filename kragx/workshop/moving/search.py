@@ -177,6 +177,8 @@ def _search_block(
     for pair, runs in _runs(index, block, probe, row):
         number, chunk_row = int(probe[pair]), int(row[pair])
         wanted_probe = probes[number]
+        # Chunks between two that a gold text meets may hold what of it was edited, and are kept as
+        # well.
         if before[0] == number and chunk_row - before[1] <= NEIGHBOURS:
             for empty in range(before[1] + 1, chunk_row):
                 _keep(result, block, number, empty, [], wanted_probe)
@@ -186,7 +188,7 @@ def _search_block(
             block,
             number,
             chunk_row,
-            _told(block, is_old, chunk_row, runs, wanted_probe),
+            _with_edges(block, is_old, chunk_row, runs, wanted_probe),
             wanted_probe,
         )
         for neighbour, ends in _between(block, chunk_row, runs, wanted_probe):
@@ -195,7 +197,7 @@ def _search_block(
                 block,
                 number,
                 neighbour,
-                _told(block, is_old, neighbour, [ends], wanted_probe),
+                _with_edges(block, is_old, neighbour, [ends], wanted_probe),
                 wanted_probe,
             )
 
@@ -204,6 +206,7 @@ def _old(block: Block, gram_counts: Known) -> Bools:
     """At which letters of the stream what is before and behind stood together in the old corpus."""
     is_counted = block.is_text & gram_counts.sampled(block.stream_hashes)
     is_known = is_counted & gram_counts.has(block.stream_hashes)
+    # Sums up to each place, so that the grams over a place are counted by one subtraction.
     places = np.arange(len(is_counted) + 1)
     first, last = np.maximum(places - GRAM + _SIDE, 0), np.maximum(places - _SIDE + 1, 0)
     n, n_known = (
@@ -213,20 +216,20 @@ def _old(block: Block, gram_counts: Known) -> Bools:
     return np.asarray((2 * n_known >= n) & (n_known > 1))
 
 
-def _told(
+def _with_edges(
     block: Block, is_old: Bools, row: int, runs: list[SharedRun], probe: GoldProbe
 ) -> list[SharedRun]:
     """Runs that say what stands before and behind them."""
     stream, codes, begin = block.stream, probe.codes, int(block.row[row])
-    statistics = []
+    edged = []
     for run in runs:
         first, last = begin + run.other, begin + run.other + run.last - run.first
         before = run.first > 0 and first > 0 and stream[first - 1] != codes[run.first - 1]
         after = run.last < len(codes) and last < len(stream) and stream[last] != codes[run.last]
-        statistics.append(
+        edged.append(
             run._replace(before=bool(before and is_old[first]), after=bool(after and is_old[last]))
         )
-    return statistics
+    return edged
 
 
 def _keep(
@@ -366,11 +369,16 @@ def _diagonals(index: Index, block: Block, probe: Ints, row: Ints) -> tuple[Ints
     order = np.argsort(own_keys, kind="stable")
     gold_place, own_pair, own_keys = gold_place[order], own_pair[order], own_keys[order]
     first = np.searchsorted(own_keys, other_keys)
+    # Four places of one gram at most: text that repeats itself would give as many diagonals as
+    # pairs of places.
     times = np.minimum(np.searchsorted(own_keys, other_keys, side="right") - first, 4)
     hit = np.repeat(first, times) + ranges(times)
+    # Pair and diagonal in one whole number; a diagonal may be negative, so half of the lower 40
+    # bits is added to it.
     keys = own_pair[hit] << 40 | (np.repeat(chunk_place, times) - gold_place[hit] + (1 << 39))
     keys, support = np.unique(keys, return_counts=True)
     pair, diagonal = keys >> 40, (keys & ((1 << 40) - 1)) - (1 << 39)
+    # By pair, and of a pair those first that share the most grams.
     rank = np.lexsort((-support, pair))
     number = np.empty(len(rank), np.int64)
     number[rank] = ranges(np.bincount(pair, minlength=len(probe)))

@@ -169,7 +169,7 @@ class _Work:
 
     def round(self, slots: Sequence[_Slot], offset: int) -> None:
         """Write a question for each of these places, and check it."""
-        questions = [self._asked(slot, offset) for slot in slots]
+        questions = [self._request(slot, offset) for slot in slots]
         written, judged = drafts(self._judge, [question for _, question in questions])
         self._writing.add(judged.tally)
         self._check_missing(judged.judgements)
@@ -179,13 +179,13 @@ class _Work:
         ):
             new = draft if judgement.failure is None else self._unwritten(slot, judgement, question)
             if new is not None:
-                candidates += filter(None, [self._ruled(slot, passage, question, new)])
+                candidates += filter(None, [self._check_draft(slot, passage, question, new)])
             elif judgement.failure is None:
                 self._counts["without"] += 1
         if candidates:
             self._check(candidates)
 
-    def _asked(self, slot: _Slot, offset: int) -> tuple[Passage, Question]:
+    def _request(self, slot: _Slot, offset: int) -> tuple[Passage, Question]:
         """The question to the model for a place, about a passage that had none of this kind."""
         # Of three: half the times two, as a question seldom needs more.
         n = 2 + slot.place % 2 if slot.kind.several else 1
@@ -212,7 +212,7 @@ class _Work:
             self._counts["unknown"] += 1
         return None
 
-    def _ruled(
+    def _check_draft(
         self, slot: _Slot, passage: Passage, open_question: Question, draft: Draft
     ) -> _Candidate | None:
         """A draft with what the model is asked about it; None if a rule takes it out."""
@@ -286,9 +286,9 @@ class _Work:
         for candidate in candidates:
             of_candidate = [next(judgements) for _ in candidate.checks]
             if candidate.slot.is_open:
-                self._settle(candidate, of_candidate)
+                self._decide(candidate, of_candidate)
 
-    def _settle(self, candidate: _Candidate, judgements: Sequence[Judgement]) -> None:
+    def _decide(self, candidate: _Candidate, judgements: Sequence[Judgement]) -> None:
         """Keep a question or drop it, by what the model says."""
         question, slot = candidate.question, candidate.slot
         need, answers, *parts = judgements
@@ -321,7 +321,7 @@ class _Work:
         grades = {"need": need.grade, "relevance": answers.grade}
         sources = question.sources
         if slot.kind.answerable and parts:
-            sources = _needed(candidate.parts, parts, by_relevance)
+            sources = _needed_documents(candidate.parts, parts, by_relevance)
         made_by = {**question.made_by, "checks": grades}
         stretches = [
             {"source": part.id, "start": part.start, "end": part.end}
@@ -387,7 +387,7 @@ class _Work:
         )
 
 
-def _needed(
+def _needed_documents(
     parts: Sequence[PassagePart], judgements: Sequence[Judgement], relevance: Rubric
 ) -> tuple[str, ...]:
     """The documents that a question about several parts needs.

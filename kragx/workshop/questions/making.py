@@ -125,7 +125,7 @@ class _Maker:
         self._document_uses = uses_of(existing)
         self._done: set[str] = set()  # templates that make no more
         self._n_leaking = self._n_repeated = 0
-        self._fits = {template.id: self._fitting(template) for template in templates}
+        self._fits = {template.id: self._fitting_passages(template) for template in templates}
         self._filling = {name for name, numbers in self._fits.items() if numbers}
 
     @property
@@ -156,7 +156,7 @@ class _Maker:
             self._done.add(template.id)
         return None
 
-    def _fitting(self, template: Template) -> list[int]:
+    def _fitting_passages(self, template: Template) -> list[int]:
         return [
             number
             for number, filling in enumerate(self._filled)

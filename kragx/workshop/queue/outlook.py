@@ -91,6 +91,8 @@ class Sums:
                 "telling": int(open_pairs[board.first_columns].sum()),
             }
             lists = np.concatenate([board.ranks, board.counts], axis=1)
+            # Two retrievers differ in a question if any rank or count does: all pairs of them at
+            # once.
             self.differing += times * (lists[:, None] != lists[None]).any(axis=2)
         for name, count in counts.items():
             self.counts[name] += times * count

@@ -171,10 +171,10 @@ class Queue:
             now = time.monotonic()
             self._look_at_leases(now)
             request = (person, question, besides)
-            pair = self._leased(*request) or self._chosen(*request)
+            pair = self._leased(*request) or self._choose_pair(*request)
             if pair is None:  # others may just have left their page open
                 self._look_at_leases(now, LEASE - _IDLE)
-                pair = self._chosen(*request)
+                pair = self._choose_pair(*request)
                 self._look_at_leases(now)
             leased = [*besides, *filter(None, [pair])][:_HELD]
             leases = self._leases.setdefault(person, {}) if leased else {}
@@ -244,7 +244,9 @@ class Queue:
                     return pair
         return None
 
-    def _chosen(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
+    def _choose_pair(
+        self, person: str, question: str | None, besides: Sequence[Pair]
+    ) -> Pair | None:
         history = self.state.history.get(person, ())
         if question is None:
             if pair := self._doubted(person, None, besides):

@@ -157,6 +157,7 @@ class Suggester:
         """Store the answers to some questions; False if it cannot be asked at all."""
         dataset = GoldDataset(tuple(Query(question.uid, question.text) for question in questions))
         unanswered = {question.uid: question for question in questions}
+        # Answers may come from several threads at once.
         lock = threading.Lock()
 
         def hear(query: Query, answer: Retrieved) -> None:

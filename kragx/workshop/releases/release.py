@@ -224,11 +224,11 @@ def _write(
             if target != path:
                 (work / target.name).replace(target)
             else:
-                _put(work / target.name, target, dataset.content_hash)
+                _move_into_place(work / target.name, target, dataset.content_hash)
     return validation
 
 
-def _put(part: Path, target: Path, content_hash: str) -> None:
+def _move_into_place(part: Path, target: Path, content_hash: str) -> None:
     """Give a file its name, unless another has it; the same release may have been written twice."""
     try:
         os.link(part, target)
