@@ -12,7 +12,7 @@ from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
 from kragx.app.config.values import RELEVANCE
 from kragx.app.report_json import EvaluationJson, ReportJson
-from kragx.app.screen import by_matcher, dataset_line, screen
+from kragx.app.run_summary import by_matcher, dataset_line, screen
 from kragx.app.tunings import matcher_grids, tunings
 from kragx.comparison import (
     Change,

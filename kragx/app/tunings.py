@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kragx.app.config import RunConfig
-from kragx.app.screen import by_matcher
+from kragx.app.run_summary import by_matcher
 from kragx.comparison import Comparison, sliced
 from kragx.comparison.statistics import Rows
 from kragx.data import GoldDataset, Run

@@ -13,11 +13,11 @@ from typing_extensions import TypedDict, Unpack
 from kragx.comparison.cautions import cautions as could_turn
 from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.decidable import too_few_questions
 from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.families import Families
 from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
 from kragx.comparison.orders import orders_near, orders_warning
+from kragx.comparison.power import too_few_questions
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable

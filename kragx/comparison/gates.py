@@ -6,8 +6,8 @@ from itertools import product
 
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison
-from kragx.comparison.decidable import undecidable
 from kragx.comparison.gate_conditions import FAILURES, Gate
+from kragx.comparison.power import undecidable
 from kragx.comparison.scores import direction
 from kragx.comparison.view import Slice, View
 from kragx.errors import UsageError, nearest

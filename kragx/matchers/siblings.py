@@ -25,7 +25,7 @@ from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.tokenizers import without_hanja
 from kragx.data.words import unspaced, words
-from kragx.matchers.laid import Offsets, best_offsets
+from kragx.matchers.alignment import Offsets, best_offsets
 from kragx.matchers.misreadings import (
     RESPELT,
     RESPELT_IN_GOLD,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.workshop.folder.folder import Workshop
-from kragx.workshop.pairs.boards import CUT, LabellingPlan
+from kragx.workshop.pairs.candidates import CUT, LabellingPlan
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.questions.leak import content_words
 from kragx.workshop.questions.meeting import Meetings

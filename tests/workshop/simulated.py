@@ -7,7 +7,7 @@ from statistics import median
 import numpy as np
 
 from kragx.data import Doc
-from kragx.workshop.pairs.boards import LabellingPlan, asking_uid
+from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue.queue import JudgingTurn, Queue
 from kragx.workshop.state.records import Judgement, Question, StoredRecord, SuggestedDocument

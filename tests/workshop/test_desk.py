@@ -21,7 +21,7 @@ from kragx.workshop.forms import (
     TemplatesForm,
     UidsForm,
 )
-from kragx.workshop.queue.outlook import Outlook, Sums
+from kragx.workshop.queue.convergence import Outlook, Sums
 from kragx.workshop.queue.suggestions import SuggestionSource
 from kragx.workshop.services import ClashError, RefusedError, UnknownError
 from kragx.workshop.state.records import new_uid

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kragx.workshop.pairs.boards import LabellingPlan
+from kragx.workshop.pairs.candidates import LabellingPlan
 from kragx.workshop.queue.progress import estimates, shares, totals
 from kragx.workshop.state.records import Judgement, SuggestedDocument
 from tests.workshop.simulated import World, judged, needed

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import Doc
-from kragx.workshop.pairs.boards import LabellingPlan, asking_uid
+from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.outlook import Outlook, Sums
+from kragx.workshop.queue.convergence import Outlook, Sums
 from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge, Queue
 from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument, now
 from kragx.workshop.state.state import State

@@ -12,7 +12,7 @@ import pytest
 from kragx.app.retrieving.suggesting import sources
 from kragx.data import Doc, GoldDataset, Retrieved, Run
 from kragx.errors import UsageError
-from kragx.workshop.pairs.boards import LabellingPlan
+from kragx.workshop.pairs.candidates import LabellingPlan
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue import suggestions
 from kragx.workshop.queue.queue import Queue

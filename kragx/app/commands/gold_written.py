@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from kragx.app.commands import batches
 from kragx.app.config import RunConfig, filled, load, load_dataset_config
-from kragx.app.screen import judging_plan
+from kragx.app.run_summary import judging_plan
 from kragx.data import GoldDataset, read_dataset
 from kragx.errors import UsageError
 from kragx.judging import read_judge, read_rubric

@@ -13,7 +13,7 @@ from kragx.app.commands.label import label
 from kragx.app.commands.nuggets import nuggets
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
-from kragx.app.screen import judging_plan
+from kragx.app.run_summary import judging_plan
 from kragx.errors import UsageError
 from kragx.judging import read_judge
 from kragx.judging.reading import adjusted

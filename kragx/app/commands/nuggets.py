@@ -9,7 +9,7 @@ from kragx.app import pipeline
 from kragx.app.commands import batches, options as opt
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
-from kragx.app.screen import judging_plan
+from kragx.app.run_summary import judging_plan
 from kragx.data.formats.gold import write_gold
 from kragx.errors import UsageError
 from kragx.judging import read_judge

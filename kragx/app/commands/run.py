@@ -17,7 +17,7 @@ from kragx.app.folder.baseline import write_baseline
 from kragx.app.folder.sealed import MANIFEST, inside
 from kragx.app.folder.written import claimed
 from kragx.app.run_report import RunReport
-from kragx.app.screen import judging_plan
+from kragx.app.run_summary import judging_plan
 from kragx.comparison import Comparison, failed
 from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.evaluation import Evaluation

@@ -124,7 +124,7 @@ def _sources(
     opened: "Workshop", tell: Callable[[str], object]
 ) -> tuple[Sequence["SuggestionSource"], int]:
     """The retrievers of the workshop's config; without them people judge what they find."""
-    from kragx.workshop.pairs.boards import CUT
+    from kragx.workshop.pairs.candidates import CUT
 
     if opened.settings.config is None:
         return (), CUT

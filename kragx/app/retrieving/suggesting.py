@@ -6,7 +6,7 @@ from kragx.app.config import load
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.retrieve_all import asker
 from kragx.metrics.registry import split
-from kragx.workshop.pairs.boards import CUT
+from kragx.workshop.pairs.candidates import CUT
 from kragx.workshop.queue.suggestions import SuggestionSource
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from kragx.data.documents import Doc
 from kragx.errors import UsageError, nearest
 from kragx.printing import Line, Part, Result, counted, joined, phrase
-from kragx.workshop.exchange.doubts import read_doubts
 from kragx.workshop.exchange.lines import first_record, read_jsonl
 from kragx.workshop.exchange.merging import Merge
 from kragx.workshop.exchange.ratings import read_qrels
 from kragx.workshop.exchange.rows import FileRows
 from kragx.workshop.exchange.sheet import read_sheet
+from kragx.workshop.exchange.undecided import read_doubts
 from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument
 from kragx.workshop.state.state import State
 

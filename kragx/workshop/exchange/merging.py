@@ -12,8 +12,8 @@ from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.errors import DataError, nearest, shorten
-from kragx.workshop.exchange.doubts import check_place
 from kragx.workshop.exchange.rows import FileRows, Mistakes, Row, is_same, text_of
+from kragx.workshop.exchange.undecided import check_place
 from kragx.workshop.names import alike, people_called
 from kragx.workshop.pairs.moved import moved_candidate
 from kragx.workshop.state.records import (

@@ -10,7 +10,7 @@ from kragx.judging.votes import ordinal_alpha
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
 from kragx.workshop.pairs import standing
-from kragx.workshop.pairs.boards import Board
+from kragx.workshop.pairs.candidates import Board
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair, State
 

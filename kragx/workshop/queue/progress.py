@@ -23,7 +23,7 @@ import numpy as np
 
 from kragx.metrics import Floats
 from kragx.metrics.intervals import student_t
-from kragx.workshop.pairs.boards import Board, LabellingPlan
+from kragx.workshop.pairs.candidates import Board, LabellingPlan
 
 _LEAST = 10
 

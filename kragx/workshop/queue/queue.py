@@ -9,9 +9,9 @@ from itertools import chain, islice, takewhile
 from typing import Literal
 
 from kragx.data import Doc
-from kragx.workshop.pairs.boards import Board, LabellingPlan, chance
+from kragx.workshop.pairs.candidates import Board, LabellingPlan, chance
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.outlook import Sums
+from kragx.workshop.queue.convergence import Sums
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair, State
 

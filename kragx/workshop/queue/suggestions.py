@@ -13,7 +13,7 @@ from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
 from kragx.data.databases import StoreFailedError, answering
 from kragx.errors import KragxError
 from kragx.evaluation.retriever_adapters import start_daemon
-from kragx.workshop.pairs.boards import asking_uid
+from kragx.workshop.pairs.candidates import asking_uid
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.state.records import Question, SuggestedDocument
 

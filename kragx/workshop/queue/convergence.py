@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from kragx.metrics import Ints
-from kragx.workshop.pairs.boards import Board
+from kragx.workshop.pairs.candidates import Board
 
 QUESTIONS = 10
 PAIRS = 30
