@@ -139,13 +139,13 @@ class _Call(Generic[_Result]):
                 except BaseException as error:
                     future.set_exception(error)
                 else:
-                    self.task.add_done_callback(self._settle)
+                    self.task.add_done_callback(self._finish)
 
         self.thread = thread
         thread.loop.call_soon_threadsafe(begin)
         return begun
 
-    def _settle(self, task: "asyncio.Task[_Result]") -> None:
+    def _finish(self, task: "asyncio.Task[_Result]") -> None:
         try:
             self.future.set_result(task.result())
         except BaseException as error:

@@ -211,7 +211,7 @@ def _each(value: Any, name: str, read: Callable[[str, str], str | None]) -> Any:
     return {key: new for key, new in entries.items() if new is not None or value[key] is None}
 
 
-def given(value: object, names: Iterable[str]) -> dict[str, Any]:
+def plain_attributes(value: object, names: Iterable[str]) -> dict[str, Any]:
     """Attributes that hold a plain value; of a pydantic model only those that somebody gave it."""
     names_set = getattr(value, "model_fields_set", None)
     values = {

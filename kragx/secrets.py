@@ -217,7 +217,7 @@ class Secrets:
             raise
 
     @cached_property
-    def _telling(self) -> dict[str, str]:
+    def _certain_marks(self) -> dict[str, str]:
         """The values that stand in no text by chance."""
         return {
             value: mark
@@ -230,7 +230,7 @@ class Secrets:
         """What is shown for each form in which a secret may stand in a text."""
         return {
             form: mark
-            for value, mark in self._telling.items()
+            for value, mark in self._certain_marks.items()
             for form in _forms_of(value)
             if len(form) >= _LEAST
         }

@@ -314,7 +314,7 @@ def at_most(room: Spent) -> Usage:
     return Usage(room.prompt_tokens, room.completion_tokens, counting="most")
 
 
-def counted(answer: Answer | Failure, request: Request | int, room: Spent) -> Usage | None:
+def usage_of_answer(answer: Answer | Failure, request: Request | int, room: Spent) -> Usage | None:
     """What a call used: as the provider says, else estimated from the texts; None if it was none.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kragx.judging.breaker import SERVICE, Breaker
-from kragx.judging.budget import at_most, counted
+from kragx.judging.budget import at_most, usage_of_answer
 from kragx.judging.client import Answer, Failure, Request, Usage, words_of
 from kragx.judging.expected import expected_grade
 from kragx.judging.limits import Admission, Limits, credible_pause, wait_before
@@ -94,7 +94,7 @@ class Caller:
                 *(key, answer, usage, question, seconds, settings.output_limit, settings.model),
                 prefix=limits.name,
             )
-            attempt = shown(attempt, self._questions.secrets)
+            attempt = masked_judgement(attempt, self._questions.secrets)
             if not isinstance(answer, Failure) and attempt.failure is not None:
                 answer = Failure(attempt.failure, attempt.detail or "")
             if isinstance(answer, Failure) and reply.is_refused:  # no attempt: it waits
@@ -152,7 +152,7 @@ class Caller:
             finally:
                 self.calling.discard(task)
             seconds = time.perf_counter() - began
-            usage = counted(answer, request, place.room)
+            usage = usage_of_answer(answer, request, place.room)
             is_refused = False
             if isinstance(answer, Answer) or answer.kind not in SERVICE:
                 limits.answer()
@@ -239,7 +239,7 @@ def judged(
     )
 
 
-def shown(judgement: Judgement, secrets: Secrets) -> Judgement:
+def masked_judgement(judgement: Judgement, secrets: Secrets) -> Judgement:
     """A judgement without secrets: servers and gateways say keys again, models headers."""
     # Masked first: half a secret may not be known as one.
     texts: dict[str, Any] = {

@@ -297,7 +297,7 @@ def checkout(folder: Path, *written: Path, config: str | None = None) -> Checkou
 
 def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str]:
     """Of changed paths below `top` those from which a run is made, not what runs have left."""
-    results = {part for path in written for part in beside(path.resolve())}
+    results = {part for path in written for part in store_files(path.resolve())}
     is_result = cache(holds_results)
 
     def is_left(path: Path) -> bool:
@@ -311,7 +311,7 @@ def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str
     return [path for path in paths if not is_left(top / path)]
 
 
-def beside(store: Path) -> list[Path]:
+def store_files(store: Path) -> list[Path]:
     """A store, and the files that SQLite may have beside it."""
     return [store.with_name(store.name + ending) for ending in ("", "-wal", "-shm", "-journal")]
 

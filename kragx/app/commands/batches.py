@@ -61,7 +61,7 @@ def submit(
     """
     loaded = load(config, settings or ())
     limits = opt.limits(budget, max_calls, max_tokens, budget_per)
-    judging = opt.given(budget=limits or None, ask_pending=ask_pending or None)
+    judging = opt.given_options(budget=limits or None, ask_pending=ask_pending or None)
     outbox, folder = Outbox(), None if dry_run else loaded.output
     judges = _judges(loaded)
     for judge in judges:

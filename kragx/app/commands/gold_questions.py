@@ -103,12 +103,14 @@ def questions(
     from kragx.workshop.questions import QuestionSet, make_questions, read_templates
     from kragx.workshop.questions.written import WrittenQuestions
 
-    of_model = opt.given(rubric=rubric, unanswerable=unanswerable, several=several, tries=tries)
+    of_model = opt.given_options(
+        rubric=rubric, unanswerable=unanswerable, several=several, tries=tries
+    )
     limits = opt.limits(budget, max_calls)
-    of_templates = opt.given(templates=templates, most_per_template=most_per_template)
+    of_templates = opt.given_options(templates=templates, most_per_template=most_per_template)
     unread = {
-        "templates": of_model | limits | opt.given(dropped=dropped, dry_run=dry_run or None)
-        | opt.given(submit=submit or None),
+        "templates": of_model | limits | opt.given_options(dropped=dropped, dry_run=dry_run or None)
+        | opt.given_options(submit=submit or None),
         "model": of_templates,
     }[origin]  # fmt: skip
     for name in unread:
@@ -129,7 +131,7 @@ def questions(
         result = asking.write(n, limits, dry_run=dry_run, submit=submit, **of_model, **common)
     else:
         question_templates = None if templates is None else read_templates(templates)
-        most_of = opt.given(most_per_template=most_per_template)
+        most_of = opt.given_options(most_per_template=most_per_template)
         result = make_questions(asking.corpus, question_templates, n, **most_of, **common)
     if result is None:
         return

@@ -74,7 +74,7 @@ def ending() -> Iterator[None]:
 
 def _fail(message: str, code: int) -> NoReturn:
     with suppress(OSError, ValueError):  # standard error is closed, or full
-        _say(message)
+        _report(message)
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -221,10 +221,10 @@ def _let_go() -> None:
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Say a warning of Python's as kragx says all else: in one line, for `warnings`."""
     with suppress(OSError):
-        _say(joined(": ", [phrase("warning"), warned_text(message)]))
+        _report(joined(": ", [phrase("warning"), warned_text(message)]))
 
 
-def _say(message: str) -> None:
+def _report(message: str) -> None:
     with suppress(UsageError):  # the variable names no language
         message = in_language(message)
     say(f"kragx: {_without_secrets(message)}")

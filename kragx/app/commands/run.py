@@ -75,7 +75,7 @@ def run(
     Ends with 5 if a retriever failed, and else with 1 if a gate fails.
     """
     limits = opt.limits(budget, max_calls, max_tokens, budget_per)
-    judging = opt.given(
+    judging = opt.given_options(
         dry_run=dry_run or None,
         budget=limits or None,
         max_missing=max_missing,
@@ -174,7 +174,7 @@ def report(
 
     Ends as kragx run does.
     """
-    of_html = opt.given(**{"--out": out, "--max-docs": max_docs, "--max-chars": max_chars})
+    of_html = opt.given_options(**{"--out": out, "--max-docs": max_docs, "--max-chars": max_chars})
     if of_html and format != "html":
         raise UsageError(f"{next(iter(of_html))}: belongs to --format html")
     outcome = pipeline.recompute(

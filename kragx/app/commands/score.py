@@ -216,7 +216,7 @@ def match(
 
 def _spec(method: str | None, profile: str | None, **options: Any) -> object:
     """The match spec of a command line; None where nothing is said, for the profile's own."""
-    named = opt.given(**options)
+    named = opt.given_options(**options)
     if method is None:
         if not named:
             return None

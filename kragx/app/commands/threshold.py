@@ -181,7 +181,7 @@ def calibrate(
         folds=folds,
         more=[match_spec(candidate) for candidate in match or ()],
         corpus=corpus,
-        **opt.given(tokenizers=tokenizer),
+        **opt.given_options(tokenizers=tokenizer),
     )
     if out is not None:
         write_text(out, calibrated.to_yaml())

@@ -15,8 +15,8 @@ from kragx.errors import JudgingError
 from kragx.judging.batches.reports import BatchStatus, Overview
 from kragx.judging.batches.service import ENDED, BatchService, GoneError, Remote
 from kragx.judging.batches.submitting import find_again
-from kragx.judging.budget import counted, spent_of
-from kragx.judging.calls import judged, shown
+from kragx.judging.budget import spent_of, usage_of_answer
+from kragx.judging.calls import judged, masked_judgement
 from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import Dialect
 from kragx.judging.clients.openai import OpenAIClient
@@ -166,13 +166,15 @@ class _Look:
             question = question_of(materials.get(key, {}), rubrics[digest])
             answer = read_response(status, {}, json.dumps(body).encode(), has_tool=has_tool)
             answer = replace(answer, dialect=dialect or None)
-            usage = counted(answer, tokens, _NOTHING)
+            usage = usage_of_answer(answer, tokens, _NOTHING)
             tally.add(spent_of(usage))
             client = about["client"]
             limit, model = output_limit(client), str(client.get("model"))
             attempt = judged(key, answer, usage, question, None, limit, model)
             uid = hashlib.sha256(f"{self.batch.uid} {key} {status}".encode()).hexdigest()[:32]
-            attempts.append(shown(replace(attempt, uid=uid, source="batch"), self.secrets))
+            attempts.append(
+                masked_judgement(replace(attempt, uid=uid, source="batch"), self.secrets)
+            )
             open_questions.append(question)
         for start in range(0, len(attempts), _TOGETHER):
             self.store.add(attempts[start : start + _TOGETHER])

@@ -27,7 +27,7 @@ from kragx.matchers import BaseMatcher
 from kragx.metrics import RankedList
 from kragx.metrics.intervals import SEED
 from kragx.plain import plain
-from kragx.report.html_page.packing import rounded_score, said, short
+from kragx.report.html_page.packing import by_language, rounded_score, short
 
 Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
 """What a judge said: for (query id, document text, gold text) its grade and its reason."""
@@ -237,7 +237,7 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         "bounds": evaluation.bounds,
         "maximum": evaluation.maximum,
         "counts": evaluation.counts,
-        "remarks": list(map(said, evaluation.further_remarks)),
+        "remarks": list(map(by_language, evaluation.further_remarks)),
         "status": "".join(by_query(_statuses(cell), "-")),
         "seconds": None if lists is None else by_query(short([ranked.seconds for ranked in lists])),
         "cuts": {

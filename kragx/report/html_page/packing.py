@@ -70,7 +70,7 @@ class TextTable:
             yield block
 
 
-def said(sentence: str) -> dict[str, str]:
+def by_language(sentence: str) -> dict[str, str]:
     """A sentence by language; in English alone where it is not known in another."""
     spoken = {name: in_language(sentence, name) for name in LANGUAGES}
     return {name: text for name, text in spoken.items() if name == "en" or text != sentence}

@@ -199,12 +199,12 @@ class Move(Result):
         write_gold(self.dataset, path)
         queries = {query.id: query for query in self.dataset}
         write_records(
-            (_undecided_line(item, queries[item.query]) for item in self.open), beside(path)
+            (_undecided_line(item, queries[item.query]) for item in self.open), undecided_file(path)
         )
-        return path, beside(path)
+        return path, undecided_file(path)
 
 
-def beside(path: Path) -> Path:
+def undecided_file(path: Path) -> Path:
     """The file of what is left to a person, beside a moved gold set."""
     return path.with_name(f"{path.name.removesuffix('.jsonl')}.unsure.jsonl")
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kragx.data.tokens import Ints
 from kragx.workshop.moving.letters import GRAM, letters
 from kragx.workshop.moving.probes import GoldProbe
-from kragx.workshop.moving.runs import PUT_IN, CorpusRun, apart, chain_of
+from kragx.workshop.moving.runs import PUT_IN, CorpusRun, chain_of, without_overlaps
 from kragx.workshop.moving.search import LEAST, Chunk, MoveSearch
 
 AGAINST = 32
@@ -84,7 +84,7 @@ class Place:
         of_chunk: defaultdict[int, set[CorpusRun]] = defaultdict(set)
         for number, run in meetings:
             of_chunk[number].add(run)
-        runs = {run for stretches in of_chunk.values() for run in apart(stretches)}
+        runs = {run for stretches in of_chunk.values() for run in without_overlaps(stretches)}
         self.runs: list[CorpusRun] = chain_of(runs, probe, is_own)
         low, high = max(0, probe.low - LEAST), min(len(probe.codes), probe.high + LEAST)
         self.is_held: bool = any(

@@ -101,7 +101,7 @@ def chain_of(
     return _joined(kept or [run for run, _ in chain][:1])
 
 
-def apart(runs: Collection[CorpusRun]) -> Iterator[CorpusRun]:
+def without_overlaps(runs: Collection[CorpusRun]) -> Iterator[CorpusRun]:
     """The runs of a chunk, each without the letters that are in a longer one.
 
     A chunk is of one document: where the next one begins as the gold text ends, the letters there
