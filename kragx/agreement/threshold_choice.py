@@ -362,6 +362,8 @@ def _kinds(decided: Bools, truth: Bools) -> Floats:
 
 def _round_between(low: float, high: float) -> float:
     """The number of fewest decimals in (low, high], the nearest to the middle of those."""
+    # Of each number of decimals the nearest to the middle, then its neighbours, until one lies
+    # inside.
     middle = (low + high) / 2
     numbers = (
         round(round(middle, decimals) + step * 10.0**-decimals, decimals)

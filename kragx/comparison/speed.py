@@ -61,6 +61,8 @@ def slower(
         return {}
     metric = metric or _MEAN
     settings, n = comparison.statistics, len(comparison.retrievers)
+    # The slowest and the fastest are picked from all pairs, so the interval is as wide as for all
+    # of them (Bonferroni).
     looked_at = comb(n, 2) * (2 if comparison.n_tests_of_times else 1)
     ends = difference_interval(
         np.stack([tables[slowest], tables[fastest]], axis=1),

@@ -80,6 +80,7 @@ class Sweep(Result):
     def _table(self, retriever: str) -> Table:
         """Thresholds down, metrics across; of many thresholds some, and the chosen one."""
         n, values = len(self.thresholds), self.values[retriever]
+        # Evenly spaced, the first and the last one among them.
         thinned = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
         rows = []
         for position, threshold in enumerate(self.thresholds):

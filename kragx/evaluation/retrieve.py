@@ -213,6 +213,8 @@ class _Interview:
 
             async def work() -> None:
                 nonlocal n_replaced
+                # One iterator for all: each worker takes the next question once it is done with its
+                # last.
                 for query in waiting:
                     answers[query.id], n = await self.answer(query)
                     n_replaced += n
@@ -228,6 +230,7 @@ class _Interview:
                         for _ in range(min(asking.concurrency, len(questions))):
                             group.create_task(work())
             except BaseExceptionGroup as errors:
+                # The error itself, as where one question is asked at a time.
                 raise errors.exceptions[0] from None
             finally:
                 if self.threads is not None:

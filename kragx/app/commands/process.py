@@ -89,6 +89,7 @@ def _is_full(error: BaseException) -> bool:
     """
     cause: BaseException | None = error
     while cause is not None:
+        # An extended code of SQLite's has the plain one in its lowest byte.
         sqlite_code = getattr(cause, "sqlite_errorcode", None) or 0
         if (
             (isinstance(cause, OSError) and cause.errno in _FULL)
@@ -157,6 +158,7 @@ def _is_installed(file: Path) -> bool:
     """Whether a file belongs to Python or to another installed package, or is none at all."""
     packages = {"site-packages", "dist-packages"}.intersection(file.parts)
     is_pythons = bool(packages) or Path(os.__file__).parent in file.parents
+    # What is frozen into Python, or was typed in, has no path.
     return not _is_kragxs(file) and (is_pythons or not file.is_absolute())
 
 

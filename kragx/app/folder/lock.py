@@ -41,6 +41,8 @@ def locked(path: Path) -> Iterator[None]:
             with suppress(OSError):  # on Windows nobody can remove a file that is open
                 path.unlink()
         finally:
+            # Off the list first: a child that is forked later must not close what has the number by
+            # then.
             os.close(numbers.pop())
 
 

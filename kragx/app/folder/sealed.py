@@ -281,6 +281,7 @@ def finish(folder: Path) -> None:
         for name in (*new, MANIFEST):
             if name == MANIFEST:  # last: as long as it stands there, this begins anew
                 _flush_folders(folder, *{(folder / name).parent for name in new})
+            # After a crash what was moved before is not there any more.
             if (complete / name).exists():
                 _move(complete / name, folder / name, folder)
         _flush_folders(folder)

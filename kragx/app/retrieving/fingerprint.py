@@ -119,6 +119,7 @@ class Fingerprints:
     @cached_property
     def _packages(self) -> dict[str, str]:
         """The versions of all that is installed."""
+        # By names of folders alone: to read the metadata of all that is installed takes far longer.
         infos = (info.stem for place in sys.path for info in Path(place).glob("*.dist-info"))
         versions = (info.rpartition("-") for info in sorted(infos, reverse=True))
         return {f"package {name.replace('_', '-')}": version for name, _, version in versions}

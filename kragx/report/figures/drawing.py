@@ -214,6 +214,7 @@ def rows_height(names: Sequence[str]) -> float:
 
 def wrapped(name: str) -> str:
     """A name in lines of about the same width, whatever its script; never cut."""
+    # Letters of East Asia are nearly twice as wide, so fewer of them fill a line.
     return textwrap.fill(name, 14 if _width(name) > len(name) else 24) or " "
 
 
@@ -295,6 +296,7 @@ def _screen() -> str:
 
 
 def _shell() -> Any:
+    # Looked up and not imported: whoever is in a notebook has loaded it.
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython else None
 

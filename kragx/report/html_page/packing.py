@@ -98,5 +98,7 @@ def rounded_score(score: float, threshold: float) -> float | None:
     rounded = round(score, 4)
     is_match = matches(score, threshold)
     if matches(rounded, threshold) != is_match:
+        # Rounding led over the threshold: the page would show a match where there is none, or none
+        # where there is one.
         return threshold if is_match else floor(score * 10_000) / 10_000
     return rounded

@@ -154,8 +154,10 @@ def _shares(targets: Mapping[str, float], values: Sequence[str]) -> dict[str, fl
 def _largest_remainders(shares: Mapping[str, float], n: int) -> dict[str, int]:
     """Whole numbers near to `n` times each share, which add up to n if the shares do to 1."""
     exact = {value: share * n for value, share in shares.items()}
+    # A share times n may come out a little below the whole number that it is.
     quotas = {value: floor(number + 1e-9) for value, number in exact.items()}
     n_left = round(sum(exact.values())) - sum(quotas.values())
+    # The largest remainder first, of equal ones by name.
     for value in sorted(exact, key=lambda value: (quotas[value] - exact[value], value))[:n_left]:
         quotas[value] += 1
     return quotas

@@ -179,6 +179,8 @@ class Queue:
             leased = [*besides, *filter(None, [pair])][:_HELD]
             leases = self._leases.setdefault(person, {}) if leased else {}
             for lease in leased:
+                # Put behind the others, so that those that were shown longest ago come first, and
+                # go below.
                 leases.pop(lease, None)
                 leases[lease] = now + LEASE
             for old in list(leases)[:-_LEASES]:

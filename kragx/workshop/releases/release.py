@@ -231,6 +231,7 @@ def _write(
 def _move_into_place(part: Path, target: Path, content_hash: str) -> None:
     """Give a file its name, unless another has it; the same release may have been written twice."""
     try:
+        # A link fails where the name is taken, and at once; to rename would replace what is there.
         os.link(part, target)
     except FileExistsError:
         if read_dataset(target).content_hash != content_hash:
