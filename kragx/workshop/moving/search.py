@@ -183,23 +183,11 @@ def _search_block(
             for empty in range(before[1] + 1, chunk_row):
                 _keep(result, block, number, empty, [], wanted_probe)
         before = number, chunk_row
-        _keep(
-            result,
-            block,
-            number,
-            chunk_row,
-            _with_edges(block, is_old, chunk_row, runs, wanted_probe),
-            wanted_probe,
-        )
+        edged = _with_edges(block, is_old, chunk_row, runs, wanted_probe)
+        _keep(result, block, number, chunk_row, edged, wanted_probe)
         for neighbour, ends in _between(block, chunk_row, runs, wanted_probe):
-            _keep(
-                result,
-                block,
-                number,
-                neighbour,
-                _with_edges(block, is_old, neighbour, [ends], wanted_probe),
-                wanted_probe,
-            )
+            edged = _with_edges(block, is_old, neighbour, [ends], wanted_probe)
+            _keep(result, block, number, neighbour, edged, wanted_probe)
 
 
 def _old(block: Block, gram_counts: Known) -> Bools:

@@ -103,8 +103,6 @@ def write_questions(
     kinds = Kinds(shares, counts, unanswerable, several * passages.have_neighbours, seed)
     work = _Work(judge, rubric, passages, [query.text or "" for query in existing], most_leak)
     slots = [_Slot(place, kinds.next()) for place in range(n)]
-    # Each attempt begins in another part of the corpus: passages nearby may fail for the same
-    # reason.
     stride = max(1, len(passages) // tries)
     for attempt in range(tries):
         if open_slots := [slot for slot in slots if slot.is_open]:

@@ -171,17 +171,15 @@ class Queue:
             now = time.monotonic()
             self._look_at_leases(now)
             request = (person, question, besides)
-            pair = self._leased(*request) or self._choose_pair(*request)
+            pair = self._leased(*request) or self._choose(*request)
             if pair is None:  # others may just have left their page open
                 self._look_at_leases(now, LEASE - _IDLE)
-                pair = self._choose_pair(*request)
+                pair = self._choose(*request)
                 self._look_at_leases(now)
             leased = [*besides, *filter(None, [pair])][:_HELD]
             leases = self._leases.setdefault(person, {}) if leased else {}
             for lease in leased:
-                # Put behind the others, so that those that were shown longest ago come first, and
-                # go below.
-                leases.pop(lease, None)
+                leases.pop(lease, None)  # so that those shown longest ago stand first, and go below
                 leases[lease] = now + LEASE
             for old in list(leases)[:-_LEASES]:
                 del leases[old]
@@ -246,9 +244,7 @@ class Queue:
                     return pair
         return None
 
-    def _choose_pair(
-        self, person: str, question: str | None, besides: Sequence[Pair]
-    ) -> Pair | None:
+    def _choose(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
         history = self.state.history.get(person, ())
         if question is None:
             if pair := self._doubted(person, None, besides):
@@ -280,15 +276,11 @@ class Queue:
 
     def _lacks(self, person: str, board: Board, column: int, looking: Collection[str] = ()) -> bool:
         """Whether a pair lacks a judgement of this person, if those who look at it give theirs."""
-        pair_standing = board.standings[column]
-        if (
-            person in pair_standing.by
-            or pair_standing.is_decided
-            or pair_standing.state == "conflict"
-        ):
+        status = board.standings[column]
+        if person in status.by or status.is_decided or status.state == "conflict":
             return False
         # Of what is in doubt since a move, a file's grade is what is asked about.
-        people = frozenset[str]() if column in board.doubted_columns else pair_standing.by
+        people = frozenset[str]() if column in board.doubted_columns else status.by
         return len(people.union(looking)) < (2 if board.twice[column] else 1)
 
     def _is_late(self, person: str, board: Board, column: int) -> bool:
