@@ -77,15 +77,16 @@ class KragxError(Exception):
         super().__init__(problem)
 
     def __str__(self) -> str:
-        where = joined(": ", (self.path, self.field, self.problem))
-        text = joined("; ", (where, self.remedy))  # which the command can say in another language
+        location = joined(": ", (self.path, self.field, self.problem))
+        # a phrase, which the command can say in another language
+        text = joined("; ", (location, self.remedy))
         if len(text) <= _LONGEST_TEXT:
             return text
         half = _LONGEST_TEXT // 2  # what is wrong stands first, the remedy last
         return f"{text[:half]} [...] {text[-half:]}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.args, self.__dict__)  # for another process
+        return _restore_error, (type(self), self.args, self.__dict__)  # for another process
 
     def within(self, field: str = "", *, path: str = "") -> Self:
         """The same error seen from further outside: its field stands inside `field`, in `path`.
@@ -94,7 +95,7 @@ class KragxError(Exception):
             >>> str(UsageError("must be above 0", field="threshold").within("match"))
             'match.threshold: must be above 0'
         """
-        outer = _restored(type(self), self.args, self.__dict__)
+        outer = _restore_error(type(self), self.args, self.__dict__)
         outer.field = ".".join(filter(None, (field, self.field))).replace(".[", "[")
         outer.path = path or self.path
         return outer
@@ -103,7 +104,9 @@ class KragxError(Exception):
 _Error = TypeVar("_Error", bound=KragxError)
 
 
-def _restored(kind: type[_Error], args: tuple[Any, ...], attributes: Mapping[str, Any]) -> _Error:
+def _restore_error(
+    kind: type[_Error], args: tuple[Any, ...], attributes: Mapping[str, Any]
+) -> _Error:
     error = kind.__new__(kind, *args)  # subclasses take other arguments
     error.__dict__.update(attributes)
     return error
@@ -182,14 +185,14 @@ def installing(extra: str) -> str:
     """
     root = Path(__file__).resolve().parents[1]
     if (root / "pyproject.toml").is_file():  # else the folder of all packages
-        what = f'-e "{_from_here(root)}[{extra}]"'
+        requirement = f'-e "{_from_here(root)}[{extra}]"'
     else:
-        what = f'"kragx[{extra}]{_origin()}"'
+        requirement = f'"kragx[{extra}]{_origin()}"'
     python = "py" if sys.platform == "win32" else "python3"
     environment = _from_here(Path(sys.prefix))
     quoted = f'"{environment}"' if " " in environment else environment
-    where = "" if sys.prefix == sys.base_prefix else f" --python {quoted}"
-    return f"{python} -m pip{where} install {what}"
+    options = "" if sys.prefix == sys.base_prefix else f" --python {quoted}"
+    return f"{python} -m pip{options} install {requirement}"
 
 
 def _from_here(path: Path) -> str:
@@ -295,50 +298,50 @@ def nearest(value: str, valid: Iterable[str]) -> str:
     folded = {name.casefold(): name for name in names if len(name) <= _LONGEST_NAME}
     # The time that a search takes grows with the product of the lengths.
     if len(value) <= _LONGEST_NAME:
-        given = value.casefold()
-        for name in difflib.get_close_matches(given, folded, n=3, cutoff=0.6):
-            if _is_near(given, name) or _is_near(given, name.rpartition(".")[2]):
+        folded_value = value.casefold()
+        for name in difflib.get_close_matches(folded_value, folded, n=3, cutoff=0.6):
+            if _is_near(folded_value, name) or _is_near(folded_value, name.rpartition(".")[2]):
                 return phrase("perhaps you meant {name!r}?", name=folded[name])
     if not names:
         return phrase("it takes none")
-    shown, n_more = ", ".join(names[:_MOST_NAMES]), len(names) - _MOST_NAMES
+    listing, n_more = ", ".join(names[:_MOST_NAMES]), len(names) - _MOST_NAMES
     if n_more > 0:
-        return phrase("valid: {names}, and {n} more", names=shown, n=n_more)
-    return phrase("valid: {names}", names=shown)
+        return phrase("valid: {names}, and {n} more", names=listing, n=n_more)
+    return phrase("valid: {names}", names=listing)
 
 
-def _is_near(one: str, other: str) -> bool:
-    if one in other or other in one:
+def _is_near(first: str, second: str) -> bool:
+    if first in second or second in first:
         return True
     # The optimal string alignment distance: letters changed, left out, put in, or swapped with the
     # next one.
     before: list[int] = []
-    row: list[int] = [*range(len(other) + 1)]
-    for row_number, letter in enumerate(one, start=1):
+    row: list[int] = [*range(len(second) + 1)]
+    for row_number, letter in enumerate(first, start=1):
         before, last, row = row, before, [row_number]
-        for place, other_letter in enumerate(other, start=1):
+        for place, other_letter in enumerate(second, start=1):
             fewest = min(
                 before[place] + 1, row[-1] + 1, before[place - 1] + (letter != other_letter)
             )
             if (
                 row_number > 1
                 and place > 1
-                and one[row_number - 2 : row_number] == other[place - 2 : place][::-1]
+                and first[row_number - 2 : row_number] == second[place - 2 : place][::-1]
             ):
                 fewest = min(fewest, last[place - 2] + 1)
             row.append(fewest)
-    return row[-1] <= max(1, max(len(one), len(other)) // 3)
+    return row[-1] <= max(1, max(len(first), len(second)) // 3)
 
 
-def check_whole(field: str, value: object, least: int = 1, *, most: int | None = None) -> None:
-    """Raise a `UsageError` unless `value` is a whole number from `least` to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+def check_whole(field: str, value: object, lowest: int = 1, *, highest: int | None = None) -> None:
+    """Raise a `UsageError` unless `value` is a whole number from `lowest` to `highest`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
         problem = phrase(
-            "{value!r} is not a whole number of at least {least}", value=value, least=least
+            "{value!r} is not a whole number of at least {least}", value=value, least=lowest
         )
         raise UsageError(problem, field=field)
-    if most is not None and value > most:
-        raise UsageError(f"{value} is more than {most}", field=field)
+    if highest is not None and value > highest:
+        raise UsageError(f"{value} is more than {highest}", field=field)
 
 
 def shorten(value: object, width: int = 60) -> str:

@@ -120,8 +120,8 @@ class _Call(Generic[_Result]):
         What runs in a loop may call synchronous code that ends here, and blocks the loop till that
         is done: directly, or while it waits for a thread of its own. Hence further loops.
         """
-        here = threading.current_thread()
-        thread = here.further() if isinstance(here, _LoopThread) else _first()
+        current = threading.current_thread()
+        thread = current.further() if isinstance(current, _LoopThread) else _first()
         while not self.put(thread).wait(_BEGIN) and self.future.cancel():
             self._wish()
             thread = thread.further()
@@ -139,13 +139,13 @@ class _Call(Generic[_Result]):
                 except BaseException as error:
                     future.set_exception(error)
                 else:
-                    self.task.add_done_callback(self._settle)
+                    self.task.add_done_callback(self._finish)
 
         self.thread = thread
         thread.loop.call_soon_threadsafe(begin)
         return begun
 
-    def _settle(self, task: "asyncio.Task[_Result]") -> None:
+    def _finish(self, task: "asyncio.Task[_Result]") -> None:
         try:
             self.future.set_result(task.result())
         except BaseException as error:

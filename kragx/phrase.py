@@ -34,14 +34,14 @@ def phrase(template: str, /, **values: object) -> Phrase:
     The template is the key of the catalogues (``ko.json``): it stands in the source as
     a literal, and a test holds that each catalogue has it, with the same names in braces.
     """
-    said = Phrase(template.format_map(values))
-    said.template, said.values = template, values
-    return said
+    result = Phrase(template.format_map(values))
+    result.template, result.values = template, values
+    return result
 
 
 def joined(separator: str, pieces: Iterable[str]) -> Phrase:
     """Texts put together, empty ones left out; each stays what it is in another language."""
     texts = tuple(filter(None, pieces))
-    said = Phrase(separator.join(texts))
-    said.separator, said.pieces = separator, texts
-    return said
+    result = Phrase(separator.join(texts))
+    result.separator, result.pieces = separator, texts
+    return result

@@ -52,18 +52,18 @@ def looking_in(folder: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def data_alone(*own: object, trust: bool = False) -> Iterator[None]:
+def data_alone(*values: object, trust: bool = False) -> Iterator[None]:
     """Within this, import paths are refused: what others have written is read as data.
 
     Args:
-        own: what the user has written himself; import paths that stand in it are his own.
+        values: what the user has written himself; import paths that stand in it are his own.
         trust: refuse none after all.
     """
     outer = _importing.get()
     if trust or outer.paths is not None:
         yield  # what is around decides
         return
-    paths = frozenset(path for value in own for path in _IMPORT_PATH.findall(str(value)))
+    paths = frozenset(path for value in values for path in _IMPORT_PATH.findall(str(value)))
     token = _importing.set(replace(outer, paths=paths))
     try:
         yield
@@ -211,17 +211,17 @@ def _each(value: Any, name: str, read: Callable[[str, str], str | None]) -> Any:
     return {key: new for key, new in entries.items() if new is not None or value[key] is None}
 
 
-def given(value: object, names: Iterable[str]) -> dict[str, Any]:
+def plain_attributes(value: object, names: Iterable[str]) -> dict[str, Any]:
     """Attributes that hold a plain value; of a pydantic model only those that somebody gave it."""
     names_set = getattr(value, "model_fields_set", None)
     values = {
         name: getattr(value, name, None) for name in names if names_set is None or name in names_set
     }
-    plain = (str, int, float, dict, list)
+    kinds = (str, int, float, dict, list)
     return {
         name: entry
         for name, entry in values.items()
-        if isinstance(entry, plain) and entry not in ("", [], {})
+        if isinstance(entry, kinds) and entry not in ("", [], {})
     }
 
 
@@ -379,27 +379,27 @@ def options(value: object) -> dict[str, Any]:
     return {name: option for name, option in values.items() if option is not None}
 
 
-def check_arguments(factory: Any, args: Mapping[str, Any], where: str) -> None:
+def check_arguments(factory: Any, args: Mapping[str, Any], path: str) -> None:
     """Raise a `UsageError` if `factory(**args)` has unknown or missing arguments."""
     try:
         signature = inspect.signature(factory)
     except (TypeError, ValueError):  # some C classes have none; the call itself will tell
         return
     aliases = _aliases(factory)
-    known = [
+    parameters = [
         name
         for name, parameter in signature.parameters.items()
         if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     anything = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for name in args:
-        if aliases.get(name, name) not in known and not anything:
-            hint = nearest(name, [*known, *aliases])
-            raise UsageError(f"{where}: unknown argument {name!r}; {hint}")
+        if aliases.get(name, name) not in parameters and not anything:
+            hint = nearest(name, [*parameters, *aliases])
+            raise UsageError(f"{path}: unknown argument {name!r}; {hint}")
     try:
         signature.bind(**{aliases.get(name, name): value for name, value in args.items()})
     except TypeError as error:
-        raise UsageError(f"{where}: {error}") from None
+        raise UsageError(f"{path}: {error}") from None
 
 
 def _aliases(factory: Any) -> dict[str, str]:
@@ -444,12 +444,12 @@ def from_options(kind: Callable[..., Made], options: Mapping[Any, Any]) -> Made:
     Raises:
         UsageError: an option is unknown, missing or wrong; the error's field is its name.
     """
-    known = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
+    field_of = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
     for name in options:
-        if name not in known:
-            remedy = nearest(str(name), known)
+        if name not in field_of:
+            remedy = nearest(str(name), field_of)
             raise UsageError("unknown field", field=str(name), remedy=remedy)
-    for name, field in known.items():
+    for name, field in field_of.items():
         if field.default is MISSING and name not in options:
             raise UsageError("missing; it is required", field=name)
     return kind(**options)
@@ -507,15 +507,15 @@ def fitting(fits: Callable[[Any], bool], problem: str) -> Read:
     return read
 
 
-def whole(least: int, most: int | None = None) -> Read:
-    """Whole numbers from `least` on, or to `most`."""
-    range_text = f"of at least {least}" if most is None else f"from {least} to {most}"
+def whole(lowest: int, highest: int | None = None) -> Read:
+    """Whole numbers from `lowest` on, or to `highest`."""
+    range_text = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
     return fitting(
         lambda value: (
             isinstance(value, int)
             and not isinstance(value, bool)
-            and least <= value
-            and (most is None or value <= most)
+            and lowest <= value
+            and (highest is None or value <= highest)
         ),
         f"{{!r}} is not a whole number {range_text}",
     )

@@ -90,8 +90,8 @@ class Secrets:
                 # Of a name that may mean another thing the value has to look like a key.
                 if name.endswith("_env"):
                     marks[os.environ.get(text, "")] = f"${{{text}}}"
-                elif found := _written_out(name, text):
-                    marks |= dict.fromkeys(found, LITERAL)
+                elif spellings := _written_out(name, text):
+                    marks |= dict.fromkeys(spellings, LITERAL)
                     literal.append(path)
             for variable in names:
                 value = os.environ.get(variable, "")
@@ -99,12 +99,12 @@ class Secrets:
                 is_within = any(f"${{{variable}}}" in part for part in passwords)
                 if is_within or named_secret(name) or _AT_RANDOM.search(value):
                     marks[value] = f"${{{variable}}}"
-        return cls(_kept(marks), tuple(literal))
+        return cls(_kept_marks(marks), tuple(literal))
 
     def also(self, values: Iterable[str]) -> Secrets:
         """These and others, of which no variable is known."""
         new = [value for value in values if value and value not in self.marks]
-        return replace(self, marks=_kept({**dict.fromkeys(new, LITERAL), **self.marks}))
+        return replace(self, marks=_kept_marks({**dict.fromkeys(new, LITERAL), **self.marks}))
 
     def mask(self, text: str) -> str:
         """A text with the name of its variable in place of each secret.
@@ -186,15 +186,15 @@ class Secrets:
             record = before(*args, **options)
             with suppress(Exception):  # of a message whose arguments do not fit: logging says so
                 text = record.getMessage()
-                if (shown := self.mask(text)) != text:
-                    record.msg, record.args = shown, ()
+                if (masked := self.mask(text)) != text:
+                    record.msg, record.args = masked, ()
             if record.exc_info and record.exc_info[1]:
                 record.exc_text = self.mask("".join(traceback.format_exception(record.exc_info[1])))
             return record
 
         def masked_warning(message: Warning | str, *args: Any, **options: Any) -> None:
-            shown = self.mask(str(message))
-            show(message if shown == str(message) else shown, *args, **options)
+            masked = self.mask(str(message))
+            show(message if masked == str(message) else masked, *args, **options)
 
         logging.setLogRecordFactory(masked_record)
         warnings.showwarning = masked_warning
@@ -217,7 +217,7 @@ class Secrets:
             raise
 
     @cached_property
-    def _telling(self) -> dict[str, str]:
+    def _certain_marks(self) -> dict[str, str]:
         """The values that stand in no text by chance."""
         return {
             value: mark
@@ -230,7 +230,7 @@ class Secrets:
         """What is shown for each form in which a secret may stand in a text."""
         return {
             form: mark
-            for value, mark in self._telling.items()
+            for value, mark in self._certain_marks.items()
             for form in _forms_of(value)
             if len(form) >= _LEAST
         }
@@ -249,7 +249,7 @@ class Secrets:
         return re.compile(_any_of(forms).pattern, re.I)
 
 
-def _kept(marks: Mapping[str, str]) -> dict[str, str]:
+def _kept_marks(marks: Mapping[str, str]) -> dict[str, str]:
     return {value: mark for value, mark in marks.items() if value.lower() not in _NO_SECRETS}
 
 
@@ -415,11 +415,11 @@ def _connecting(text: str) -> Iterator[str]:
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """An error and those that it comes from."""
-    seen: list[BaseException] = []
+    causes: list[BaseException] = []
     waiting = [error]
     while waiting:
         cause = waiting.pop()
-        if cause is not None and cause not in seen:
-            seen.append(cause)
+        if cause is not None and cause not in causes:
+            causes.append(cause)
             waiting += [cause.__cause__, cause.__context__, *getattr(cause, "exceptions", ())]
-    yield from seen
+    yield from causes

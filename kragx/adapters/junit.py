@@ -37,17 +37,17 @@ def gates_xml(
     for match, group in groupby(sorted(gates, key=_match), _match):
         suite = ElementTree.SubElement(root, "testsuite", name=_text(f"kragx gates ({match})"))
         for gate in group:
-            where = f" ({gate.where})" if gate.where else ""
+            suffix = f" ({gate.where})" if gate.where else ""
             case = ElementTree.SubElement(
                 suite,
                 "testcase",
                 classname=_text(f"{match}.{gate.retriever}"),
-                name=_text(f"{gate.metric} {gate.condition}{where}"),
+                name=_text(f"{gate.metric} {gate.condition}{suffix}"),
             )
             if not gate.passed:
-                said = _text(f"{gate.retriever}: {gate.said}")
-                ElementTree.SubElement(case, "failure", type="gate", message=said).text = _text(
-                    f"{gate.path}: {gate.metric} {gate.condition}{where}: {said}"
+                text = _text(f"{gate.retriever}: {gate.said}")
+                ElementTree.SubElement(case, "failure", type="gate", message=text).text = _text(
+                    f"{gate.path}: {gate.metric} {gate.condition}{suffix}: {text}"
                 )
             else:
                 ElementTree.SubElement(case, "system-out").text = _text(gate.said)
@@ -57,8 +57,8 @@ def gates_xml(
             case = ElementTree.SubElement(
                 suite, "testcase", classname=_text(name), name="answers the questions"
             )
-            said = _text(failed.text)
-            ElementTree.SubElement(case, "error", type="retriever", message=said).text = said
+            text = _text(failed.text)
+            ElementTree.SubElement(case, "error", type="retriever", message=text).text = text
     for element in (root, *root):
         cases = list(element.iter("testcase"))
         element.set("tests", str(len(cases)))

@@ -54,7 +54,7 @@ def read_examples(
     """
     queries = []
     for example in _client(client).list_examples(dataset_name=dataset):
-        where = f"dataset {dataset!r}, example {example.id}"
+        location = f"dataset {dataset!r}, example {example.id}"
         inputs, outputs = example.inputs or {}, example.outputs or {}
         key = _key(inputs, question, _QUESTIONS)
         if key is None and question is None and len(inputs) == 1:
@@ -63,14 +63,14 @@ def read_examples(
         if not isinstance(text, str):
             raise DataError(
                 f"no question among its inputs ({', '.join(inputs) or 'none'})",
-                path=where,
+                path=location,
                 remedy="name its key: question='...'",
             )
         key = _key(outputs, gold, _GOLD)
         if key is None:
             raise DataError(
                 f"no gold among its outputs ({', '.join(outputs) or 'none'})",
-                path=where,
+                path=location,
                 remedy="name its key: gold='...'; an answer is no gold unless it is named",
             )
         items = outputs[key] if isinstance(outputs[key], list) else [outputs[key]]
@@ -78,7 +78,7 @@ def read_examples(
             Query(
                 str(example.id),
                 text,
-                gold=as_golds(items, Mender(), where),
+                gold=as_golds(items, Mender(), location),
                 reference=None if reference is None else outputs.get(reference),
                 metadata=dict(example.metadata or {}),
             )
@@ -176,8 +176,8 @@ def _client(client: Client | None) -> Client:
     return Made()
 
 
-def _key(values: Mapping[str, Any], named: str | None, known: Sequence[str]) -> str | None:
-    keys = known if named is None else (named,)
+def _key(values: Mapping[str, Any], named: str | None, candidates: Sequence[str]) -> str | None:
+    keys = candidates if named is None else (named,)
     return next((key for key in keys if values.get(key) is not None), None)
 
 

@@ -66,7 +66,9 @@ def log(
     metrics = _renamed(
         (f"{evaluation.name}/{name}" if several else name, value)
         for evaluation in evaluations
-        for name, value in _metrics(evaluation, lost=evaluation.name in comparison.not_comparable)
+        for name, value in _metrics(
+            evaluation, has_failed=evaluation.name in comparison.not_comparable
+        )
     )
     params = _renamed(
         (f"{evaluation.name}/{name}" if several else name, value)
@@ -92,11 +94,11 @@ def _parts(result: Evaluation | Evaluations) -> tuple[list[Evaluation], Comparis
     return list(several.values()), result.comparison  # type: ignore[union-attr]
 
 
-def _metrics(evaluation: Evaluation, *, lost: bool) -> Iterator[tuple[str, float]]:
+def _metrics(evaluation: Evaluation, *, has_failed: bool) -> Iterator[tuple[str, float]]:
     for name, value in evaluation.counts.items():
         if isinstance(value, int | float) and math.isfinite(value):
             yield name, value
-    for name, value in {} if lost else evaluation.mean.items():
+    for name, value in {} if has_failed else evaluation.mean.items():
         if value is not None:
             yield name, value
             ends = evaluation.intervals.get(name) or ()

@@ -92,13 +92,13 @@ def read_traces(
             else "spans need openinference.span.kind RETRIEVER, or gen_ai.operation.name retrieval",
         )
     last = {
-        name: {of: [*traces.values()][-1] for of, traces in by_question.items()}
+        name: {query_id: [*traces.values()][-1] for query_id, traces in by_question.items()}
         for name, by_question in searches.items()
     }
-    _say(path, searches, last, unknown)
+    _warn_of_searches(path, searches, last, unknown)
     return {
         name: Run(
-            {of: _together(several) for of, several in by_question.items()},
+            {query_id: _merge_searches(several) for query_id, several in by_question.items()},
             name=name,
             settings={
                 "traces": Path(path).name,
@@ -121,13 +121,13 @@ def _searches(
     spans: list[tuple[_Span, Retrieved, str | None]] = []
     of_trace: dict[str, set[str]] = defaultdict(set)
     for span in _spans(path):
-        said = normalise(span.question or "") if query_id is None else span.attributes.get(query_id)
+        key = normalise(span.question or "") if query_id is None else span.attributes.get(query_id)
         around[span.place] = span.around
-        if (known := ids.get(str(said))) is not None:
-            question_of_span[span.place] = known
-            of_trace[span.place[0]].add(known)
+        if (found_id := ids.get(str(key))) is not None:
+            question_of_span[span.place] = found_id
+            of_trace[span.place[0]].add(found_id)
         if span.retrieved is not None:
-            spans.append((span, span.retrieved, known))
+            spans.append((span, span.retrieved, found_id))
 
     def within(place: tuple[str, str]) -> str | None:
         """The question of the innermost span around that is of one."""
@@ -140,18 +140,22 @@ def _searches(
     searches: dict[str, dict[str, dict[str, list[Retrieved]]]] = {}
     unknown: list[str] = []
     # The start orders them: a file may hold the spans of several machines.
-    for span, retrieved, known in sorted(spans, key=lambda entry: entry[0].started):
-        only = of_trace[span.place[0]]
-        of = known or within(span.around) or (min(only) if len(only) == 1 else None)
-        if of is None:
+    for span, retrieved, found_id in sorted(spans, key=lambda entry: entry[0].started):
+        of_this_trace = of_trace[span.place[0]]
+        query = (
+            found_id
+            or within(span.around)
+            or (min(of_this_trace) if len(of_this_trace) == 1 else None)
+        )
+        if query is None:
             unknown.append(span.question or "")
             continue
-        traces = searches.setdefault(span.name, {}).setdefault(of, {})
+        traces = searches.setdefault(span.name, {}).setdefault(query, {})
         traces.setdefault(span.place[0], []).append(retrieved)
     return len(spans), searches, unknown
 
 
-def _together(searches: Sequence[Retrieved]) -> Retrieved:
+def _merge_searches(searches: Sequence[Retrieved]) -> Retrieved:
     """What a question got whose searches these are."""
     if len(searches) == 1:
         return searches[0]
@@ -170,17 +174,17 @@ def _n_several(by_question: Mapping[str, Sequence[Retrieved]]) -> int:
     return sum(len(several) > 1 for several in by_question.values())
 
 
-def _say(
+def _warn_of_searches(
     path: str | Path,
     searches: Mapping[str, Mapping[str, Mapping[str, Sequence[Retrieved]]]],
     last: Mapping[str, Mapping[str, Sequence[Retrieved]]],
     unknown: Sequence[str],
 ) -> None:
     """Warn of what is not one search a question."""
-    n_again = sum(len(traces) - 1 for own in searches.values() for traces in own.values())
-    lists = [several for own in last.values() for several in own.values()]
+    n_again = sum(len(traces) - 1 for search in searches.values() for traces in search.values())
+    lists = [several for traces_of in last.values() for several in traces_of.values()]
     n_failed = sum(len({search.error is None for search in several}) > 1 for several in lists)
-    said = (
+    remarks = (
         (
             len(unknown),
             phrase(
@@ -203,7 +207,7 @@ def _say(
             phrase("of {n} questions some searches failed, and the others count", n=n_failed),
         ),
     )
-    if parts := [text for n, text in said if n]:
+    if parts := [text for n, text in remarks if n]:
         warn(joined(": ", (str(path), joined("; ", parts))), DataWarning)
 
 
@@ -223,7 +227,7 @@ def _spans(path: str | Path) -> Iterator[_Span]:
     """The spans, in the order of the file."""
     mender, numbers = Mender(), count(1)
     for number, request in _requests(path):
-        where = f"{path}:{number}"
+        location = f"{path}:{number}"
         try:
             spans = [
                 span
@@ -234,11 +238,11 @@ def _spans(path: str | Path) -> Iterator[_Span]:
         except (KeyError, TypeError, AttributeError):
             raise DataError(
                 "no request of OTLP as JSON",
-                path=where,
+                path=location,
                 remedy='each has {"resourceSpans": [...]}, as a collector\'s file exporter writes',
             ) from None
         for child in spans:
-            with inside(path=where):
+            with inside(path=location):
                 try:
                     yield _span(child, mender, f"the {next(numbers)}th")
                 except (
@@ -366,11 +370,11 @@ def _value(value: Any) -> Any:
     """A value of OTLP as Python has it."""
     if not value:
         return None
-    ((kind, own),) = value.items()
+    ((kind, content),) = value.items()
     if kind == "intValue":
-        return int(own)
+        return int(content)
     if kind == "arrayValue":
-        return [_value(item) for item in own.get("values", ())]
+        return [_value(item) for item in content.get("values", ())]
     if kind == "kvlistValue":
-        return {item["key"]: _value(item.get("value")) for item in own.get("values", ())}
-    return own
+        return {item["key"]: _value(item.get("value")) for item in content.get("values", ())}
+    return content

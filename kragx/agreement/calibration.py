@@ -236,8 +236,8 @@ def calibrate(
     """
     if by not in get_args(By):
         raise UsageError(f"by: unknown value {by!r}; {nearest(str(by), get_args(By))}")
-    check_whole("folds", folds, least=2)
-    check_whole("seed", seed, least=0)
+    check_whole("folds", folds, lowest=2)
+    check_whole("seed", seed, lowest=0)
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
     is_placed = labels is None
@@ -266,8 +266,8 @@ def calibrate(
         raise DataError(f"labels: every pair is labelled {kind}; both kinds are needed")
     folds = min(folds, len(queries))
     tried = trials(items, specs, pairs)
-    tested, chosen, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
-    for message in tried[tested.index(chosen)].warned:
+    tested, choice, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
+    for message in tried[tested.index(choice)].warned:
         warnings.warn(message, stacklevel=2)
     # Of several the simplest, which comes first.
     closest = None if is_placed else min(tested, key=lambda candidate: candidate.mistakes)
@@ -276,7 +276,7 @@ def calibrate(
         honest = replace(honest, value=None, low=None, high=None)
     return Calibration(
         by=by,
-        chosen=chosen,
+        chosen=choice,
         honest=honest,
         candidates=tuple(
             sorted(
@@ -329,12 +329,12 @@ def _cautions(truth: Bools, query_of: Ints, closest: Candidate | None) -> Iterat
 
 
 def candidates(
-    tokenizers: Iterable[object] = TOKENIZERS, more: Iterable[object] = ()
+    tokenizers: Iterable[object] = TOKENIZERS, further: Iterable[object] = ()
 ) -> list[dict[str, Any]]:
     """What is tried, simplest and cheapest first.
 
     Matchers that decide yes or no; ROUGE with every measure, by tokenizer; other built-in matchers
-    with a threshold that ask no model; then `more`, whatever it is.
+    with a threshold that ask no model; then `further`, whatever it is.
     """
     specs: list[dict[str, Any]] = [{"method": "text"}, {"method": "contains"}]
     specs += [
@@ -352,7 +352,7 @@ def candidates(
         ):
             shares = [{"method": method, "of": share} for share in _SHARES if "of" in options]
             specs += [{"method": method}, *shares]
-    return specs + [as_mapping(spec) for spec in more]
+    return specs + [as_mapping(spec) for spec in further]
 
 
 _Place = tuple[int, int, int]  # query, document, gold item
@@ -398,10 +398,10 @@ def resolved(
             elif place != first and items[place[0]].docs[place[1]].id is None:
                 decisions.setdefault((place[0], doc, gold, match), (place, match))
             else:
-                again = f" (it repeats rank {first[1] + 1})" if place[1] != first[1] else ""
+                repetition = f" (it repeats rank {first[1] + 1})" if place[1] != first[1] else ""
                 raise DataError(
                     f"labels: query {label.query_id!r}, rank {place[1] + 1} is labelled "
-                    f"twice{again}, and the labels differ; keep one"
+                    f"twice{repetition}, and the labels differ; keep one"
                 )
         if not places:
             unused.append(label)

@@ -253,22 +253,22 @@ def agree(
         0.5
     """
     check_confidence(confidence)
-    check_whole("resamples", resamples, most=MOST_RESAMPLES)
-    check_whole("seed", seed, least=0)
+    check_whole("resamples", resamples, highest=MOST_RESAMPLES)
+    check_whole("seed", seed, lowest=0)
     names = examples_shown(judge, choice)
     if choice.get("examples") is None and len(names - {NO_EXAMPLES}) == 1:
         (choice["examples"],) = names - {NO_EXAMPLES}
-    shown = choice.get("examples")
-    shown = None if shown == NO_EXAMPLES else shown
+    example_set = choice.get("examples")
+    example_set = None if example_set == NO_EXAMPLES else example_set
     people, machine, labels = read_sides(human, judge, scale, **choice)
     earlier = None
     without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
     if before is not None:
         earlier = read_labels(before, "judge", **without)
-    elif shown is not None and NO_EXAMPLES in names:
+    elif example_set is not None and NO_EXAMPLES in names:
         earlier = read_labels(judge, "judge", **without)
         earlier = replace(earlier, name=f"{earlier.name} without examples")
-    is_halved = shown is not None if held_out is None else held_out
+    is_halved = example_set is not None if held_out is None else held_out
     if is_halved:
         people, machine = map(held_out_half, (people, machine))
     sides = _Sides(people, machine, labels)
@@ -308,7 +308,7 @@ def agree(
             **drawing,
             "unit": "query",
             "method": "expanded percentile bootstrap",
-            "examples": shown,
+            "examples": example_set,
             "held_out": is_halved,
         },
     )
@@ -389,6 +389,7 @@ class _Sides:
         )
         size = len(self.scale.labels)
         counts = np.zeros((len(rows), size, size))
+        # `counts[cells] += 1` would count a cell that stands there several times once.
         np.add.at(counts, cells, 1)
         return counts
 

@@ -73,7 +73,7 @@ class Label:
         return None
 
 
-def recognised(path: Path) -> str:
+def label_format(path: Path) -> str:
     """The format of a file of labels; one that is no other is a gold set.
 
     Raises:

@@ -14,9 +14,9 @@ from kragx.agreement.label_files import (
     Label,
     Pair,
     Side,
+    label_format,
     of_dataset,
     of_mapping,
-    recognised,
 )
 from kragx.agreement.stored_labels import Choice, check_choice, cut_of, of_store
 from kragx.data import GoldDataset, Query
@@ -194,7 +194,7 @@ def read_labels(
         case Mapping():
             labels = collected(of_mapping(source), "labels")
         case str() | Path():
-            kind = "store" if is_url(source) else recognised(Path(source))
+            kind = "store" if is_url(source) else label_format(Path(source))
             if kind == "store":
                 address = Address.of(source)
                 rows = of_store(address, side, choice, expected=expected)

@@ -87,6 +87,8 @@ def prediction_powered(
     weight = 0.0
     if spread > 0:
         covariance = float(((human - human.mean()) * (judge - judge.mean())).sum() / (n - 1))
+        # A negative weight would subtract a judge that ranks backwards, and one above 1 trust it
+        # more than people.
         weight = min(1.0, max(0.0, covariance / (spread * (1 + n / n_rest))))
         value = float(human.mean() + weight * (rest.mean() - judge.mean()))
     rectified = human - weight * judge

@@ -12,7 +12,7 @@ import numpy as np
 from kragx.agreement.coefficients import defined, ratio
 from kragx.agreement.gullibility import Baseline, Lift, Probe
 from kragx.agreement.labels import gold_texts
-from kragx.agreement.variants import VARIANTS, chosen
+from kragx.agreement.variants import VARIANTS, variant_names
 from kragx.comparison.statistics import (
     CONFIDENCE,
     MOST_RESAMPLES,
@@ -34,7 +34,7 @@ Origin = Literal["graded 0", "gold of another query", "gold"]
 
 
 @dataclass(frozen=True)
-class Passage:
+class JudgedPassage:
     """A text that is known not to answer a query, or (of origin ``gold``) to answer it."""
 
     query: Query
@@ -74,10 +74,10 @@ def probe(
     """
     check_confidence(confidence)
     check_whole("passages", passages)
-    check_whole("resamples", resamples, most=MOST_RESAMPLES)  # before anything is asked
-    check_whole("seed", seed, least=0)
+    check_whole("resamples", resamples, highest=MOST_RESAMPLES)  # before anything is asked
+    check_whole("seed", seed, lowest=0)
     asks = asks or judge.asks or "relevance"
-    names = chosen(variants)
+    names = variant_names(variants)
     drawn = irrelevant(dataset, passages, seed, support=asks == "support")
     n_irrelevant = len(drawn)
     drawn += own_golds(passage.query for passage in drawn)
@@ -124,7 +124,7 @@ def probe(
 
 def irrelevant(
     dataset: GoldDataset, count: int, seed: int, *, support: bool = False
-) -> list[Passage]:
+) -> list[JudgedPassage]:
     """Passages that do not answer their query, from as many queries as can be.
 
     Args:
@@ -140,11 +140,11 @@ def irrelevant(
     golds = [(query.id, text) for query in dataset for text in gold_texts(query) if text.strip()]
     queries = [query for query in dataset if query.text and (gold_texts(query) or not support)]
     rng.shuffle(queries)
-    by_query: list[list[Passage]] = []
+    by_query: list[list[JudgedPassage]] = []
     for query in queries:
         graded_0 = [gold.text for gold in query.gold if gold.grade <= 0 and gold.text]
         if graded_0:
-            by_query.append([Passage(query, text, "graded 0") for text in graded_0])
+            by_query.append([JudgedPassage(query, text, "graded 0") for text in graded_0])
             continue
         gold = list(map(normalise, gold_texts(query)))
         foreign = [
@@ -152,7 +152,9 @@ def irrelevant(
             for query_id, text in rng.sample(golds, min(len(golds), 50))
             if query_id != query.id and not _shares(normalise(text), gold)
         ]
-        by_query.append([Passage(query, text, "gold of another query") for text in foreign[:3]])
+        by_query.append(
+            [JudgedPassage(query, text, "gold of another query") for text in foreign[:3]]
+        )
     # The first of every query, then the second of every query that has one, and so on.
     passages = [passage for turn in zip_longest(*by_query) for passage in turn if passage]
     if not passages:
@@ -167,17 +169,17 @@ def _shares(text: str, golds: Sequence[str]) -> bool:
     return any(text in gold or gold in text for gold in golds)
 
 
-def own_golds(queries: Iterable[Query]) -> list[Passage]:
+def own_golds(queries: Iterable[Query]) -> list[JudgedPassage]:
     """Of each query that has one the first of its best graded gold texts."""
     distinct = {query.id: query for query in queries}.values()
     return [
-        Passage(query, max(golds, key=lambda gold: gold.grade).text or "", "gold")
+        JudgedPassage(query, max(golds, key=lambda gold: gold.grade).text or "", "gold")
         for query in distinct
         if (golds := [gold for gold in query.gold if gold.grade > 0 and (gold.text or "").strip()])
     ]
 
 
-def _question(judge: Grader, passage: Passage, asks: Asks) -> Question:
+def _question(judge: Grader, passage: JudgedPassage, asks: Asks) -> Question:
     """What is asked of a passage.
 
     It has no ids: human labels stay out of it, and exports do not show what nobody retrieved.
@@ -248,13 +250,14 @@ class _Graded:
             column[: len(changed)][graded] for column in (self.plain, self.query, self.cuts)
         )
         after, query = changed[graded], np.unique(query, return_inverse=True)[1]
+        # Sums by query, as whole queries are drawn again: passages of one go up and down together.
         terms = np.array([np.bincount(query, after - before), np.bincount(query)], float).T
         intervals = expanded_intervals(
             terms, lambda sums: {"lift": ratio(sums[:, 0], sums[:, 1])}, **self.draws
         )
         right = before < cuts
         n_right, n_fooled = int(right.sum()), int((right & (after >= cuts)).sum())
-        plain, with_it = (
+        without_change, with_it = (
             float(grades.mean()) if grades.size else None for grades in (before, after)
         )
         return Lift(
@@ -262,9 +265,9 @@ class _Graded:
             VARIANTS[variant].what,
             n=len(before),
             n_missing=int((~graded).sum()),
-            plain=plain,
+            plain=without_change,
             changed=with_it,
-            lift=None if plain is None or with_it is None else with_it - plain,
+            lift=None if without_change is None or with_it is None else with_it - without_change,
             interval=intervals["lift"],
             n_right=n_right,
             n_fooled=n_fooled,
@@ -279,5 +282,6 @@ class _Graded:
 def _auc(sums: Floats) -> dict[str, Floats]:
     """Of (b, 2, l) counts of grades, irrelevant and gold: the area under the ROC curve, (b)."""
     irrelevant, gold = sums[:, 0], sums[:, 1]
+    # Of equal grades half are below: the area under the curve counts a tie as a half.
     below = np.cumsum(irrelevant, -1) - irrelevant / 2
     return {"auc": ratio((gold * below).sum(-1), gold.sum(-1) * irrelevant.sum(-1))}

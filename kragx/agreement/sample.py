@@ -253,13 +253,13 @@ def from_store(address: str | Path | Address, **choice: Unpack[Choice]) -> list[
     documents: dict[Pair, str] = {}
     against: dict[Pair, dict[str, None]] = {}  # in order, each text once
     with Store(address, make=False) as store:
-        asks = choice.get("asks") or asked_in(store)
+        asked_type = choice.get("asks") or asked_in(store)
         graded = grades_by(store, choice)
         for record in store.records():
             question = record["question"]
-            if question is None or question["asks"] != asks:
+            if question is None or question["asks"] != asked_type:
                 continue
-            text = question["query"] if asks == "relevance" else question["gold"]
+            text = question["query"] if asked_type == "relevance" else question["gold"]
             for pair in map(tuple, record["pairs"]):
                 documents.setdefault(pair, question["document"])
                 against.setdefault(pair, {})[text or ""] = None

@@ -239,6 +239,7 @@ def rank_systems(
         np.round([_mean(evaluation) for evaluation in side], 12) for side in (by_people, by_judge)
     )
     size = max(2, min(10, ceil(len(runs) / 2)))
+    # Those that are as good as the last of the top are in it as well.
     in_top = human_means >= np.sort(human_means)[::-1][size - 1]
     order = np.argsort(-human_means, kind="stable")
     return SystemAgreement(

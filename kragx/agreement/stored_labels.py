@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
-from kragx.agreement.label_files import Label, Pair, Side, recognised
+from kragx.agreement.label_files import Label, Pair, Side, label_format
 from kragx.errors import DataError, UsageError, nearest
 from kragx.judging import Store
 from kragx.judging.rubric import read_rubric
@@ -32,10 +32,10 @@ class Choice(TypedDict, total=False):
 
 def check_choice(choice: Mapping[str, object]) -> None:
     """Raise a `TypeError` for an argument that no `Choice` has, as Python does of any other."""
-    known = Choice.__annotations__
+    names = Choice.__annotations__
     for name in choice:
-        if name not in known:
-            raise TypeError(f"unexpected keyword argument {name!r}; {nearest(name, known)}")
+        if name not in names:
+            raise TypeError(f"unexpected keyword argument {name!r}; {nearest(name, names)}")
 
 
 def of_store(
@@ -88,10 +88,10 @@ def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
 
 
 def _of_judge_and_people(store: Store, choice: Choice) -> Iterator[Label]:
-    asks = choice.get("asks")
-    which = (choice.get("model"), choice.get("rubric"), choice.get("examples"))
-    kinds = ("support", "relevance") if asks is None else (asks,)
-    graded = next(filter(None, (graded_once(store, kind, *which) for kind in kinds)), [])
+    asked_type = choice.get("asks")
+    selection = (choice.get("model"), choice.get("rubric"), choice.get("examples"))
+    kinds = ("support", "relevance") if asked_type is None else (asked_type,)
+    graded = next(filter(None, (graded_once(store, kind, *selection) for kind in kinds)), [])
     support = any(answer.question["asks"] == "support" for answer in graded)
     people = {} if support else store.labels()
     for answer in graded:
@@ -123,14 +123,14 @@ def asked_in(store: Store) -> str:
 
 def examples_in(store: Store, choice: Choice) -> set[str]:
     """The names of the examples that grades of a judge were given with; `NO_EXAMPLES` for none."""
-    asks, models = choice.get("asks") or asked_in(store), models_of(choice.get("model"))
+    asked_type, models = choice.get("asks") or asked_in(store), models_of(choice.get("model"))
     rubric = choice.get("rubric")
     rubric_name = None if rubric is None else named(rubric)
     return {
         examples_of(question)
         for record in _judged(store)
         if "grade" in record
-        and (question := record["question"])["asks"] == asks
+        and (question := record["question"])["asks"] == asked_type
         and (models is None or question["client"].get("model") in models)
         and (rubric_name is None or is_named(wording_of(question), rubric_name))
     }
@@ -140,7 +140,7 @@ def examples_shown(source: object, choice: Choice) -> set[str]:
     """The names of the examples with which a store's judge graded; none of any other source."""
     if not isinstance(source, (str, Path)):
         return set()
-    if not is_url(source) and recognised(Path(source)) != "store":
+    if not is_url(source) and label_format(Path(source)) != "store":
         return set()
     with Store(source, make=False) as store:
         return examples_in(store, choice)

@@ -90,8 +90,8 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MatchWarning)
             table = match_items(items, matcher.sharing(corpora), Notes())
-        warned = tuple(note.message for note in caught if isinstance(note.message, Warning))
-        tried.append(Trial(spec, _scores(items, table, pairs), fixed, warned))
+        messages = tuple(note.message for note in caught if isinstance(note.message, Warning))
+        tried.append(Trial(spec, _scores(items, table, pairs), fixed, messages))
     return tried
 
 
@@ -230,13 +230,16 @@ class Chooser:
         scores = scores[order]
         # Deciding for everything down to the last of several equal scores, at each such place.
         last = np.flatnonzero(np.append(scores[1:] < scores[:-1], True) & (scores > 0))
+        # Without a score above 0 nothing is found at any threshold.
         if not last.size:
             return 0.5
         decided = np.cumsum(np.stack([~truth, truth], axis=-1)[order], axis=0, dtype=np.float64)
         confusion = np.stack([decided[-1] - decided[last], decided[last]], axis=-1)
         values = np.nan_to_num(AGREEMENTS[self.by](confusion), nan=-np.inf)
         high = np.minimum(scores[last], 1.0)
+        # The next lower score, or 0 below the last: any threshold in between decides the same.
         low = np.append(scores, 0.0)[last + 1]
+        # Sums in another order differ in their last digits: that makes no threshold better.
         good = np.flatnonzero(values >= values.max() - 1e-12)
         place = good[np.argmax((high - low)[good])]
         return _round_between(float(low[place]), float(high[place]))
@@ -267,20 +270,24 @@ class Chooser:
                     mistakes=int(fitted[0, 1] + fitted[1, 0]),
                     precision=defined(ratio(confusion[1, 1], confusion[:, 1].sum())),
                     recall=defined(ratio(confusion[1, 1], confusion[1].sum())),
-                    behind=self._behind(values[best] - values[row], sampled[best] - sampled[row]),
+                    behind=self._difference_estimate(
+                        values[best] - values[row], sampled[best] - sampled[row]
+                    ),
                     tied=row in tied,
                 )
             )
         fold = self._fold(everything)
-        chosen = np.array([self.choose(fold != number) for number in range(self.folds)])
+        choices = np.array([self.choose(fold != number) for number in range(self.folds)])
         # Thresholds did not see the fold either, so the decisions are those made above.
-        whole = decided[chosen[fold], np.arange(len(fold))]
+        whole = decided[choices[fold], np.arange(len(fold))]
         honest = self._measured(whole[None], everything)
         return candidates, candidates[min(tied)], self._estimate(honest[0][0], honest[1][0], whole)
 
     def _fold(self, part: Bools) -> Ints:
         """The fold of each pair; those of one query are in one, and folds are of like size."""
         queries = np.unique(self.query_of[part])
+        # Whole queries go into a fold: pairs of one are alike, and would tell what to choose for
+        # themselves.
         shuffled = queries[np.random.default_rng(self.seed).permutation(len(queries))]
         fold = np.full(self.query_of.max() + 1, -1)
         fold[shuffled] = np.arange(len(queries)) % min(self.folds, len(queries))
@@ -317,7 +324,7 @@ class Chooser:
         ends = score_interval((float(value) - low) / width, variance, n, n_wrong)
         return Estimate(float(value), low + width * ends[0], low + width * ends[1], n)
 
-    def _behind(self, value: float, sampled: Floats) -> Estimate:
+    def _difference_estimate(self, value: float, sampled: Floats) -> Estimate:
         """A difference of two agreements on the same pairs."""
         n = len(np.unique(self.query_of))
         ends = percentile_interval(sampled, expanded(CONFIDENCE, n)) if n >= LEAST else None
@@ -355,6 +362,8 @@ def _kinds(decided: Bools, truth: Bools) -> Floats:
 
 def _round_between(low: float, high: float) -> float:
     """The number of fewest decimals in (low, high], the nearest to the middle of those."""
+    # Of each number of decimals the nearest to the middle, then its neighbours, until one lies
+    # inside.
     middle = (low + high) / 2
     numbers = (
         round(round(middle, decimals) + step * 10.0**-decimals, decimals)

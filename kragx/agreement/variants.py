@@ -116,7 +116,7 @@ VARIANTS: Mapping[str, Variant] = {
 """What `probe` tries to raise a grade with, by name."""
 
 
-def chosen(names: Iterable[str] | None) -> list[str]:
+def variant_names(names: Iterable[str] | None) -> list[str]:
     """The names of the variants to try, in their order; all for None.
 
     Raises:

@@ -42,7 +42,7 @@ Retriever = Invokable | Callable[..., Any] | Run | str | Path | list[list[Any]]
 of documents, one list a query in the order of the gold set."""
 
 
-class Options(TypedDict, total=False):
+class EvaluateOptions(TypedDict, total=False):
     """The options of `evaluate`, which says what they mean."""
 
     match: object
@@ -72,7 +72,7 @@ def _with_options(call: Call) -> Call:
     call_signature = signature(call)
     options = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=_ASKING.get(name), annotation=kind)
-        for name, kind in Options.__annotations__.items()
+        for name, kind in EvaluateOptions.__annotations__.items()
     ]
     parameters = [*list(call_signature.parameters.values())[:2], *options]
     call.__signature__ = call_signature.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -81,13 +81,15 @@ def _with_options(call: Call) -> Call:
 
 @overload
 def evaluate(  # type: ignore[overload-overlap]  # every other mapping is one by query id
-    dataset: object, run: Mapping[str, Retriever], **options: Unpack[Options]
+    dataset: object, run: Mapping[str, Retriever], **options: Unpack[EvaluateOptions]
 ) -> "Evaluations": ...
 @overload
-def evaluate(dataset: object, run: object = None, **options: Unpack[Options]) -> Evaluation: ...
+def evaluate(
+    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
+) -> Evaluation: ...
 @_with_options
 def evaluate(
-    dataset: object, run: object = None, **options: Unpack[Options]
+    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
 ) -> "Evaluation | Evaluations":
     """Match what was retrieved with the gold and compute the metrics; of several, compare them.
 
@@ -161,15 +163,15 @@ def evaluate(
 
 @overload
 async def aevaluate(  # type: ignore[overload-overlap]
-    dataset: object, run: Mapping[str, Retriever], **options: Unpack[Options]
+    dataset: object, run: Mapping[str, Retriever], **options: Unpack[EvaluateOptions]
 ) -> "Evaluations": ...
 @overload
 async def aevaluate(
-    dataset: object, run: object = None, **options: Unpack[Options]
+    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
 ) -> Evaluation: ...
 @_with_options
 async def aevaluate(
-    dataset: object, run: object = None, **options: Unpack[Options]
+    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
 ) -> "Evaluation | Evaluations":
     """`evaluate` for asynchronous code: retrievers are awaited, the rest runs in a thread.
 
@@ -204,7 +206,7 @@ async def aevaluate(
 
 
 def _evaluated(
-    dataset: object, run: object, options: Options, retrieve: Callable[..., Run]
+    dataset: object, run: object, options: EvaluateOptions, retrieve: Callable[..., Run]
 ) -> "Evaluation | Evaluations":
     """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
     check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
@@ -212,7 +214,7 @@ def _evaluated(
     if compares(run):
         if not any(map(is_retriever, run.values())):
             _refuse(asking)
-        return _together(dataset, run, options, partial(retrieve, **asking))
+        return _evaluate_alike(dataset, run, options, partial(retrieve, **asking))
     if not is_retriever(run):
         _refuse(asking)
     name, corpus, workers = (options.pop(key, None) for key in ("name", "corpus", "workers"))  # type: ignore[misc]
@@ -302,10 +304,10 @@ def _kind(value: object) -> str:
     return "a Run" if isinstance(value, Run) else f"{kind} ({type(value).__name__})"
 
 
-def _together(
+def _evaluate_alike(
     dataset: object,
     sources: Mapping[str, Any],
-    options: Options,
+    options: EvaluateOptions,
     retrieve: Callable[..., Run],
 ) -> "Evaluations":
     """Several retrievers evaluated alike and compared; each is asked once."""

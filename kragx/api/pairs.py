@@ -62,7 +62,7 @@ def match_pairs(
         matcher = matcher.knowing(vocabulary_of(source, keep=engine is None))
     # Whoever decides on pairs sees the questions without an answer as well.
     whole = replace(resolved, missing="empty")
-    plan = Plan(matcher, whole, keep=partial(_shown, texts=texts))
+    plan = Plan(matcher, whole, keep=partial(_describe_pair, texts=texts))
     table, _ = match_all(source, plan, matchers.Notes(), engine)
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, (ids, of_texts) in enumerate(source.passed.kept or ()):
@@ -76,7 +76,9 @@ def match_pairs(
         }
 
 
-def _shown(item: matchers.MatchItem, *, texts: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def _describe_pair(
+    item: matchers.MatchItem, *, texts: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The ids of a query, and what a person reads who decides on its pairs."""
     golds = item.query.gold
     ids = {

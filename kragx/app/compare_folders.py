@@ -61,15 +61,21 @@ class Compared(Result):
         """Who failed, now or before, so that nothing can be said of it."""
         named = [
             *(
-                (change.retriever, own)
+                (change.retriever, failure)
                 for change in self.changes
-                for own in _lost(change.comparison)
+                for failure in _serious_failures(change.comparison)
             ),
-            *(("", own) for comparison in self.comparisons for own in _lost(comparison)),
+            *(
+                ("", failure)
+                for comparison in self.comparisons
+                for failure in _serious_failures(comparison)
+            ),
         ]
         return {
-            f"{whose} {own.retriever}" if own.retriever in (EARLIER, NOW) else own.retriever: own
-            for whose, own in named
+            f"{side} {failure.retriever}"
+            if failure.retriever in (EARLIER, NOW)
+            else failure.retriever: failure
+            for side, failure in named
         }
 
     def describe(self) -> Iterator[Part]:
@@ -87,7 +93,7 @@ class Compared(Result):
             yield from comparison.describe()
 
 
-def _lost(comparison: Comparison) -> list[Failures]:
+def _serious_failures(comparison: Comparison) -> list[Failures]:
     return [failure for failure in comparison.failures if failure.failed]
 
 
@@ -141,11 +147,11 @@ def compare_folders(
         UsageError: nothing corresponds, or the results cannot be compared.
         UntrustedError: a gate needs code that may not run.
     """
-    if twice := named_twice(folders):
+    if repeated := named_twice(folders):
         if len(folders) > 2:
-            raise UsageError(f"{twice} is named twice; name each folder once")
+            raise UsageError(f"{repeated} is named twice; name each folder once")
         if len(retrievers) < 2:  # two retrievers of one folder may well differ
-            say(phrase("{folder} is named twice, so nothing has changed", folder=visible(twice)))
+            say(phrase("{folder} is named twice, so nothing has changed", folder=visible(repeated)))
     with data_alone(gates, trust=trust):
         sides = [_Side.read(folder, settings, trust=trust) for folder in folders]
         for side in sides if not anyway else ():
@@ -183,10 +189,10 @@ def _compared(
                 "0.02",
             )
         results = [side.results for side in sides]
-        together = best_first(
+        comparison = best_first(
             results, statistics, retrievers=retrievers, slices=slices, anyway=anyway
         )
-        return Compared((), check_gates(conditions, together), comparisons=together)
+        return Compared((), check_gates(conditions, comparison), comparisons=comparison)
     changed = changes(
         before, after, statistics, retrievers=retrievers, slices=slices, anyway=anyway
     )
@@ -204,7 +210,9 @@ def _compared(
     )
     looked_at = {change.retriever for change in changed} if retrievers else set(after.retrievers)
     outcomes = check_gates(conditions, comparisons, changed)
-    return Compared(changed, tuple(own for own in outcomes if own.retriever in looked_at))
+    return Compared(
+        changed, tuple(outcome for outcome in outcomes if outcome.retriever in looked_at)
+    )
 
 
 def _profile(side: _Side) -> Profile:

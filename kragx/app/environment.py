@@ -26,7 +26,7 @@ def load_env(folder: Path) -> None:
         os.environ.setdefault(name, value)
 
 
-def parse_env(text: str, where: str = ".env") -> dict[str, str]:
+def parse_env(text: str, path: str = ".env") -> dict[str, str]:
     """The variables of a `.env` file's text, as python-dotenv reads them, but letter by letter.
 
     Nothing is put in for ``${...}``, and a line that sets no variable is an error, whose message
@@ -41,7 +41,7 @@ def parse_env(text: str, where: str = ".env") -> dict[str, str]:
             # What was read begins with the empty lines before it.
             blank = len(binding.original.string) - len(binding.original.string.lstrip())
             line = binding.original.line + binding.original.string[:blank].count("\n")
-            raise DataError("not of the form NAME=value", path=f"{where}:{line}")
+            raise DataError("not of the form NAME=value", path=f"{path}:{line}")
         if binding.key is not None and binding.value is not None:
             variables[binding.key] = binding.value
     return variables

@@ -115,21 +115,21 @@ def run(
     # Matchers with a judge of their own ask nothing in a dry run either, and keep to limits; where
     # there is no other judge, all of it is theirs.
     of_all = named.keys() if config.judge is None else {"budget", "dry_run"}
-    bound = {name: own for name, own in named.items() if name in of_all}
-    matchers = {name: own.judging(**bound) for name, own in matchers.items()}
+    bound = {name: matcher for name, matcher in named.items() if name in of_all}
+    matchers = {name: matcher.judging(**bound) for name, matcher in matchers.items()}
     if outbox is not None:
         collecting = {"outbox": outbox, "dry_run": True, "progress": False}
-        matchers = {name: own.judging(**collecting) for name, own in matchers.items()}
+        matchers = {name: matcher.judging(**collecting) for name, matcher in matchers.items()}
     dataset = load_dataset(config)
     if dataset.version != config.dataset.version:  # the folder keeps what its release said
         named = {"name": dataset.name, "version": dataset.version}
-        own = config.dataset.model_copy(update=named)
-        config = config.model_copy(update={"dataset": own})
+        dataset_config = config.dataset.model_copy(update=named)
+        config = config.model_copy(update={"dataset": dataset_config})
     dataset = _with_texts(dataset, config, corpus, matchers)
     # Whatever can be wrong is found before the first question is asked.
     check_slices(config, dataset)
-    told = tuple(undecidable_with(config, dataset))
-    for problem in told:
+    undecidable = tuple(undecidable_with(config, dataset))
+    for problem in undecidable:
         say(problem)
     check_axes(config.retrievers)
     for line in plan(config.retrievers, len(dataset)):
@@ -139,33 +139,35 @@ def run(
         dataset, config.resolved_profile, _specs(config), matchers, config.secrets
     )
     written = [*config.stores, *([] if folder is None else [folder])]
-    at = config.file
-    git = None if at is None else checkout(at.parent, *written, config=at.name)
-    keeping = None if folder is None else _keeping(config, folder, written, fresh, say)
+    path = config.file
+    git = None if path is None else checkout(path.parent, *written, config=path.name)
+    keeping = None if folder is None else _make_keeping(config, folder, written, fresh, say)
     engine = engine_of(config.sharing)
     with engine.connected() if isinstance(engine, Ray) else nullcontext():
-        runs, kept = ask_settings(config, dataset, progress=progress, keeping=keeping)
+        runs, kept_answers = ask_settings(config, dataset, progress=progress, keeping=keeping)
         with _failures_first(runs, dataset, config.max_failed):
             report = _evaluated(config, dataset, runs, corpus, matchers, recording, workers=engine)
     records = list(recording.records(runs, report.evaluations))
     # Whoever looks at the report asks no code and no model once more.
     scores = RecordedScores(records, dataset)
-    said = _named_matchers(config, scores) if records else {}
+    recorded = _named_matchers(config, scores) if records else {}
     return replace(
         report,
         matchers={
-            name: said[name].knowing(known.vocabulary or Vocabulary())
+            name: recorded[name].knowing(matcher.vocabulary or Vocabulary())
             if name in scores.matchers
-            else known
-            for name, known in report.matchers.items()
+            else matcher
+            for name, matcher in report.matchers.items()
         },
         records=records,
-        told=told,
+        told=undecidable,
         earlier=earlier and earlier.results,
         earlier_record=earlier and earlier.record,
         anyway=anyway,
-        record=clock.record(config.file, git, kept),
-        plans=tuple({id(plan): plan for own in matchers.values() for plan in own.plans}.values()),
+        record=clock.record(config.file, git, kept_answers),
+        plans=tuple(
+            {id(plan): plan for matcher in matchers.values() for plan in matcher.plans}.values()
+        ),
     )
 
 
@@ -193,7 +195,7 @@ def judges(config: RunConfig) -> list[Judge]:
     members = [*_named_matchers(config).values()]
     for member in members:
         members += member.members
-    named = [judge for own in members for judge in own.graders]
+    named = [judge for member in members for judge in member.graders]
     return [judge for place, judge in enumerate(named) if judge not in named[:place]]
 
 
@@ -249,22 +251,27 @@ def recompute(
     with ExitStack() as within:
         within.enter_context(data_alone(trust=trust))
         with opened(folder, trust=trust) as content:
-            left = content.contents(settings)
-            config, record = left.config, content.record
+            content_left = content.contents(settings)
+            config, record = content_left.config, content.record
             before = content.earlier(config) if earlier is None else None
         within.enter_context(config.secrets.guarding())
         if not trust:
             configs.check_whole(config)
         if earlier is not None:
             config = configs.with_earlier(config, earlier)
-        before = earlier_results(config, left.dataset, folder, anyway=anyway, known=before)
-        matchers = _named_matchers(config, left.scores)
+        before = earlier_results(config, content_left.dataset, folder, anyway=anyway, known=before)
+        matchers = _named_matchers(config, content_left.scores)
         report = _evaluated(
-            config, left.dataset, left.runs, left.corpus, matchers, recorded=left.scores
+            config,
+            content_left.dataset,
+            content_left.runs,
+            content_left.corpus,
+            matchers,
+            recorded=content_left.scores,
         )
         return replace(
             report,
-            evaluations=content.as_read(report.evaluations, left.scores),
+            evaluations=content.as_read(report.evaluations, content_left.scores),
             earlier=before and before.results,
             earlier_record=before and before.record,
             anyway=anyway,
@@ -296,17 +303,17 @@ def evaluate_folder(
         DataError: the folder lacks a file, or one is broken.
         UntrustedError: a number needs code that may not run.
     """
-    with _left_in(folder, match, metrics, trust=trust) as left:
+    with _left_in(folder, match, metrics, trust=trust) as content:
         changed: dict[str, Any] = {} if match is None else {"match": match, "matchers": None}
         if metrics:
             changed["metrics"] = list(metrics)
-        config = left.config.model_copy(update=changed)
-        known = left.corpus if corpus is None else as_corpus(corpus)
-        matchers = _named_matchers(config, left.scores, own=match is not None)
-        dataset = _with_texts(left.dataset, config, known, matchers)
-        recorded = left.scores if match is None else None
+        config = content.config.model_copy(update=changed)
+        documents = content.corpus if corpus is None else as_corpus(corpus)
+        matchers = _named_matchers(config, content.scores, is_given=match is not None)
+        dataset = _with_texts(content.dataset, config, documents, matchers)
+        recorded = content.scores if match is None else None
         return _evaluated(
-            config, dataset, left.runs, known, matchers, recorded=recorded, workers=workers
+            config, dataset, content.runs, documents, matchers, recorded=recorded, workers=workers
         ).evaluations
 
 
@@ -335,8 +342,8 @@ def explain_folder(
         DataError: the folder lacks a file, or one is broken.
         UntrustedError: a score needs code that may not run.
     """
-    with _left_in(folder, match, trust=trust) as left:
-        config, runs = left.config, left.runs
+    with _left_in(folder, match, trust=trust) as content:
+        config, runs = content.config, content.runs
         if retriever is not None and retriever not in runs:
             hint = nearest(retriever, runs)
             raise UsageError(
@@ -344,27 +351,27 @@ def explain_folder(
                 field="--retriever",
                 remedy=hint,
             )
-        read = _match_reader(config, left.scores)
+        read = _match_reader(config, content.scores)
         named = {}
         for name, spec in config.named_matchers.items():
             with suppress(*(() if match is None else (UntrustedError,))):  # shown besides
                 named[name] = read(spec, name)
         deciding = next(iter(named.values())) if match is None else read(match, None)
         panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
-        known = left.corpus if corpus is None else as_corpus(corpus)
+        documents = content.corpus if corpus is None else as_corpus(corpus)
         if any(named.needs_vocabulary for named in (deciding, *panel.values())):
-            vocabulary = vocabulary_of_runs(left.dataset, runs.values(), known)
+            vocabulary = vocabulary_of_runs(content.dataset, runs.values(), documents)
             deciding = deciding.knowing(vocabulary)
             panel = {name: named.knowing(vocabulary) for name, named in panel.items()}
         return [
             explain(
-                left.dataset,
+                content.dataset,
                 run,
                 query_id=query_id,
                 match=deciding,
                 panel=panel,
                 profile=config.profile,
-                corpus=known,
+                corpus=documents,
             )
             for name, run in runs.items()
             if retriever in (None, name)
@@ -372,15 +379,15 @@ def explain_folder(
 
 
 @contextmanager
-def _left_in(folder: Path, *own: object, trust: bool) -> Iterator[Content]:
+def _left_in(folder: Path, *values: object, trust: bool) -> Iterator[Content]:
     """What a run left in a folder, as `data_alone`; no error or log says its config's secrets."""
-    with data_alone(*own, trust=trust):
-        left = read_folder(folder, trust=trust)
-        with left.config.secrets.guarding():
-            yield left
+    with data_alone(*values, trust=trust):
+        content = read_folder(folder, trust=trust)
+        with content.config.secrets.guarding():
+            yield content
 
 
-def _keeping(
+def _make_keeping(
     config: RunConfig,
     folder: Path,
     written: Sequence[Path],
@@ -388,25 +395,25 @@ def _keeping(
     say: Callable[[str], object],
 ) -> Keeping:
     """How the answers of a run are kept."""
-    here = None if config.file is None else config.file.parent
+    folder_of_config = None if config.file is None else config.file.parent
     # Of the config a retriever's own part counts alone, wherever the file lies.
-    own = [] if config.file is None else [config.file]
-    return Keeping(folder, Fingerprints(here, [*written, *own]), fresh, say)
+    files = [] if config.file is None else [config.file]
+    return Keeping(folder, Fingerprints(folder_of_config, [*written, *files]), fresh, say)
 
 
 def _named_matchers(
-    config: RunConfig, scores: RecordedScores | None = None, *, own: bool = False
+    config: RunConfig, scores: RecordedScores | None = None, *, is_given: bool = False
 ) -> dict[str, BaseMatcher]:
     """The matchers of a config by name; those of facts and of relevance, if any, under no word.
 
     Args:
         config: has the specs.
         scores: stand in for what would be asked; None to ask.
-        own: whether the user has named the matchers that decide.
+        is_given: whether the user has named the matchers that decide.
     """
     read = _match_reader(config, scores)
     matchers = {
-        name: read(spec, None if own and name.strip() else name)
+        name: read(spec, None if is_given and name.strip() else name)
         for name, spec in _specs(config).items()
     }
     if RELEVANCE in matchers:
@@ -434,9 +441,9 @@ def _specs(config: RunConfig) -> dict[str, object]:
 def _texts(config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]) -> list[Texts]:
     """The texts that each matcher of a config needs."""
     specs = parse_all(config.metrics, config.resolved_profile)
-    looks = any(spec.needs_evidence for spec in specs)
+    needs_evidence = any(spec.needs_evidence for spec in specs)
     decide = (named for name, named in matchers.items() if name.strip())
-    return [Texts.of(corpus, named, looks=looks) for named in decide]
+    return [Texts.of(corpus, named, looks=needs_evidence) for named in decide]
 
 
 def _with_texts(
@@ -476,8 +483,8 @@ def _evaluated(
         # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
         runs = {name: corpus.run(run) for name, run in runs.items()}
     evaluations: list[Evaluation] = []
-    known: dict[tuple[str, str], Evaluation] = {}
-    done: dict[str, BaseMatcher] = {}
+    evaluation_of: dict[tuple[str, str], Evaluation] = {}
+    scored_matchers: dict[str, BaseMatcher] = {}
     losses: list[StageLosses] = []
 
     def on_match_of(name: str, run: str) -> OnMatch | None:
@@ -503,13 +510,15 @@ def _evaluated(
         )
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         criteria = for_all(criteria, dataset, runs.values(), corpus)
-        scored = _scored_alike(named, done)
-        done[name] = named
+        scored = _scored_alike(named, scored_matchers)
+        scored_matchers[name] = named
         for run in runs.values():
             if scored is not None and not has_stages(run) and on_match_of(name, run.name) is None:
-                own = known[scored, run.name].at_threshold(named.threshold)
+                evaluation_at = evaluation_of[scored, run.name].at_threshold(named.threshold)
                 evaluations.append(
-                    known.setdefault((name, run.name), replace(own, match_name=name))
+                    evaluation_of.setdefault(
+                        (name, run.name), replace(evaluation_at, match_name=name)
+                    )
                 )
                 continue
             if recorded is not None:
@@ -531,7 +540,7 @@ def _evaluated(
                 raise error.within(f"retrievers.{run.name}") from None
             settings = config.secrets.masked(evaluation.settings)
             evaluation = replace(evaluation, match_name=name, settings=settings)
-            evaluations.append(known.setdefault((name, run.name), evaluation))
+            evaluations.append(evaluation_of.setdefault((name, run.name), evaluation))
             if has_stages(run):
                 losses.append(
                     losses_of(
@@ -544,31 +553,46 @@ def _evaluated(
                         on_match=partial(on_match_of, name),
                     )
                 )
-    shown = matchers if relevance is None else {**matchers, RELEVANCE: of_config[RELEVANCE]}
+    matchers_of_report = (
+        matchers if relevance is None else {**matchers, RELEVANCE: of_config[RELEVANCE]}
+    )
     return RunReport(
         config,
         dataset,
         runs,
         tuple(evaluations),
-        matchers=shown,
+        matchers=matchers_of_report,
         corpus=corpus,
         losses=tuple(losses),
     )
 
 
-def _scored_alike(named: BaseMatcher, done: Mapping[str, BaseMatcher]) -> str | None:
+def _scored_alike(named: BaseMatcher, scored_matchers: Mapping[str, BaseMatcher]) -> str | None:
     """The name of a matcher that has given the same scores, and decided at another threshold.
 
     Of somebody's own matcher, of a model and of combinations that is not known.
     """
 
-    def scoring(own: BaseMatcher) -> dict[str, Any] | None:
-        if own.inner is not None or own.members or own.asks or own.judges or own.yes_or_no:
+    def scoring(matcher: BaseMatcher) -> dict[str, Any] | None:
+        if (
+            matcher.inner is not None
+            or matcher.members
+            or matcher.asks
+            or matcher.judges
+            or matcher.yes_or_no
+        ):
             return None
-        return {name: value for name, value in own.settings.items() if name != "threshold"}
+        return {name: value for name, value in matcher.settings.items() if name != "threshold"}
 
-    wanted = scoring(named)
-    return next((name for name, own in done.items() if wanted and scoring(own) == wanted), None)
+    settings = scoring(named)
+    return next(
+        (
+            name
+            for name, matcher in scored_matchers.items()
+            if settings and scoring(matcher) == settings
+        ),
+        None,
+    )
 
 
 @contextmanager
@@ -584,12 +608,12 @@ def _failures_first(
             for name, run in runs.items()
             if (n_failed := sum(query_id in dataset for query_id in run.failures))
         ]
-        lost = [
+        failed = [
             f"{failure.retriever} {failure.text}" for failure in failures if not failure.tolerated
         ]
-        if not lost:
+        if not failed:
             raise
-        raise RetrieverError(f"{'; '.join(lost)}; and judging: {error}") from error
+        raise RetrieverError(f"{'; '.join(failed)}; and judging: {error}") from error
 
 
 def _match_reader(

@@ -74,11 +74,11 @@ def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
         except UsageError as error:
             problems.append(str(error))
     for gate in config.parsed_gates:
-        known = labels.get(gate.field or "")
-        if known is not None and gate.value not in known:
+        values = labels.get(gate.field or "")
+        if values is not None and gate.value not in values:
             problems.append(
                 f"{gate.path}: no query has the value {gate.value!r}; "
-                f"{nearest(gate.value or '', known)}"
+                f"{nearest(gate.value or '', values)}"
             )
     if problems:
         raise UsageError("\n".join(problems))
@@ -116,8 +116,8 @@ def earlier_results(
             f"earlier: {config.earlier} is the folder that this run writes; copy what it holds to "
             "another one first, or give another output"
         )
-    found = known or read_earlier(config.earlier)
-    earlier = found.results
+    source = known or read_earlier(config.earlier)
+    earlier = source.results
     if not set(earlier.retrievers) & set(config.asked):
         raise UsageError(
             phrase(
@@ -146,4 +146,4 @@ def earlier_results(
             ),
             field="earlier",
         )
-    return found
+    return source

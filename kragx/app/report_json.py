@@ -112,8 +112,8 @@ def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     """An object that has a class's plain fields and properties, and no others."""
     hints = get_type_hints(kind, include_extras=True)
     if is_dataclass(kind):
-        shown = [field.name for field in fields(kind) if field.metadata.get("plain", True)]
-        hints = {name: hints[name] for name in shown}
+        names = [field.name for field in fields(kind) if field.metadata.get("plain", True)]
+        hints = {name: hints[name] for name in names}
         for name in getattr(kind, "also_plain", ()):
             hints[name] = get_type_hints(getattr(kind, name).fget)["return"]
     optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}

@@ -12,7 +12,7 @@ from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
 from kragx.app.config.values import RELEVANCE
 from kragx.app.report_json import EvaluationJson, ReportJson
-from kragx.app.screen import by_matcher, dataset_line, screen
+from kragx.app.run_summary import by_matcher, dataset_line, screen
 from kragx.app.tunings import matcher_grids, tunings
 from kragx.comparison import (
     Change,
@@ -310,10 +310,10 @@ class RunReport(Result):
             name: matcher.of_relevance(depths[name]) if name in depths else matcher
             for name, matcher in self.matchers.items()
         }
-        said = {
+        reasons = {
             name: judged(judge, self.dataset, self.runs.values(), profile)
             for name, judge in judges.items()
         }
-        relevance = said.pop(RELEVANCE, {})
+        relevance = reasons.pop(RELEVANCE, {})
         names = [name for name in self.matchers if relevance and name != RELEVANCE]
-        return said | {name: {**relevance, **said.get(name, {})} for name in names}
+        return reasons | {name: {**relevance, **reasons.get(name, {})} for name in names}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kragx.app.config import RunConfig
-from kragx.app.screen import by_matcher
+from kragx.app.run_summary import by_matcher
 from kragx.comparison import Comparison, sliced
 from kragx.comparison.statistics import Rows
 from kragx.data import GoldDataset, Run
@@ -51,7 +51,11 @@ def tunings(
     sizes = Sizes(config.budget_tokenizer)
     costs = {name: sizes.costs(run) for name, run in runs.items()}
     for comparison, group in zip(comparisons, by_matcher(evaluations)):
-        lost = {own.retriever: own.text for own in comparison.failures if not own.tolerated}
+        failed = {
+            failure.retriever: failure.text
+            for failure in comparison.failures
+            if not failure.tolerated
+        }
         ids, metric = group[0].query_ids, _as_measured(named, group[0])
         tried = [
             Tried.of(
@@ -60,7 +64,7 @@ def tunings(
                 metric,
                 ids,
                 costs[evaluation.name],
-                lost.get(evaluation.name, ""),
+                failed.get(evaluation.name, ""),
             )
             for evaluation in group
         ]
@@ -87,11 +91,13 @@ def _halves(
     }
     lot = [value_of.get(row) for row in range(len(queries))]
     place = {query_id: row for row, query_id in enumerate(ids)}
-    choosing, held = (
-        np.array([place[own] for row in side if (own := queries[row].id) in place], np.intp)
+    choosing, validating = (
+        np.array(
+            [place[query_id] for row in side if (query_id := queries[row].id) in place], np.intp
+        )
         for side in halved(drawn(lot, config.statistics.seed), lot)
     )
-    return choosing, held
+    return choosing, validating
 
 
 def matcher_grids(
@@ -121,7 +127,7 @@ def matcher_grids(
         is_certain = leader is not None and leader.decided and len(means) > 1
         if setting.values:
             of_grid.setdefault(setting.of, []).append((setting, means, is_certain))
-    return tuple(matcher_settings(of, metric, under) for of, under in of_grid.items())
+    return tuple(matcher_settings(name, metric, under) for name, under in of_grid.items())
 
 
 def metric_of(config: RunConfig) -> str | None:

@@ -16,11 +16,6 @@ from kragx.comparison.comparison import (
     Recommendation,
     Settings,
 )
-from kragx.comparison.decidable import (
-    too_few_questions as too_few_questions,
-    undecidable as undecidable,
-    undecidable_differences as undecidable_differences,
-)
 from kragx.comparison.failures import Failures
 from kragx.comparison.gate_conditions import Gate, parse_gates
 from kragx.comparison.gates import (
@@ -34,6 +29,11 @@ from kragx.comparison.gates import (
 )
 from kragx.comparison.gold_versions import GoldVersions, gold_versions as gold_versions
 from kragx.comparison.orders import Order, orders_warning as orders_warning
+from kragx.comparison.power import (
+    too_few_questions as too_few_questions,
+    undecidable as undecidable,
+    undecidable_differences as undecidable_differences,
+)
 from kragx.comparison.scores import Results, RetrieverScores, direction as direction
 from kragx.comparison.side_by_side import (
     REMEDY as REMEDY,

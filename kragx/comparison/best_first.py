@@ -7,7 +7,7 @@ from math import inf
 
 from typing_extensions import Unpack
 
-from kragx.comparison.compare_retrievers import Draft, Options, settled
+from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.errors import UsageError
@@ -37,19 +37,21 @@ def best_first(
             cannot be compared.
     """
     scores = _named(results, retrievers)
-    if all(len({own.match for own in result.scores}) == 1 for result in results):
+    if all(len({score.match for score in result.scores}) == 1 for result in results):
         # Of one matcher each they correspond, whatever it is called.
-        scores = [replace(own, match=scores[0].match) for own in scores]
-    options["dataset"] = next((own.dataset for own in results if own.dataset is not None), None)
+        scores = [replace(score, match=scores[0].match) for score in scores]
+    options["dataset"] = next(
+        (result.dataset for result in results if result.dataset is not None), None
+    )
     drafts = []
-    for match in dict.fromkeys(own.match for own in scores):
+    for match in dict.fromkeys(score.match for score in scores):
         group = _ordered([score for score in scores if score.match == match])
         if len(group) > 1:
             options["baseline"] = group[0].name
-            drafts.append(Draft.of(group, settings, **options))
+            drafts.append(ComparisonDraft.of(group, settings, **options))
     if not drafts:
         raise UsageError("no matcher is in several results; run them with the same 'matchers'")
-    return settled(drafts)
+    return correct_together(drafts)
 
 
 def _named(results: Sequence[Results], retrievers: Sequence[str]) -> list[RetrieverScores]:
@@ -59,23 +61,23 @@ def _named(results: Sequence[Results], retrievers: Sequence[str]) -> list[Retrie
         if name not in times:
             results[0].of(name)  # which says what there is
     return [
-        own if times[own.name] == 1 else replace(own, name=f"{own.name} ({result.name})")
+        score if times[score.name] == 1 else replace(score, name=f"{score.name} ({result.name})")
         for result in results
-        for own in result.scores
-        if not retrievers or own.name in retrievers
+        for score in result.scores
+        if not retrievers or score.name in retrievers
     ]
 
 
 def _ordered(scores: list[RetrieverScores]) -> list[RetrieverScores]:
     """The best first, by the first metric that all have; whoever has no value last."""
-    shared = (name for name in scores[0].means if all(name in own.means for own in scores))
+    shared = (name for name in scores[0].means if all(name in score.means for score in scores))
     metric = next(shared, None)
     if metric is None or scores[0].better[metric] == "neither":
         return scores
     sign = -1.0 if scores[0].better[metric] == "higher" else 1.0
 
-    def place(own: RetrieverScores) -> float:
-        mean = own.means[metric]
+    def place(score: RetrieverScores) -> float:
+        mean = score.means[metric]
         return inf if mean is None else sign * mean
 
     return sorted(scores, key=place)

@@ -26,23 +26,23 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
     """
     metric = comparison.primary
     # The gold set and the matcher are everybody's; where texts are misread differs.
-    for own in scores:
-        if remarks := [*siblings_remarks(own.counts, own.match)]:
-            yield Caution("siblings", remarks[0], own.counts[SIBLINGS])
+    for score in scores:
+        if remarks := [*siblings_remarks(score.counts, score.match)]:
+            yield Caution("siblings", remarks[0], score.counts[SIBLINGS])
             break
     is_told = len(comparison.retrievers) < 2  # the verdict is about who failed
     if failures := [failure for failure in comparison.failures if failure.tolerated or not is_told]:
         texts = [
             phrase(
                 "{retriever} {failed}, which score as empty lists"
-                if own.tolerated
+                if failure.tolerated
                 else "{retriever} {failed}, so it is not comparable",
-                retriever=own.retriever,
-                failed=own.text,
+                retriever=failure.retriever,
+                failed=failure.text,
             )
-            for own in failures
+            for failure in failures
         ]
-        n_failed = {own.retriever: own.n_failed for own in failures}
+        n_failed = {failure.retriever: failure.n_failed for failure in failures}
         yield Caution("failed", joined("; ", texts), n_failed)
     bounds = {score.name: score.bounds[metric] for score in scores if metric in score.bounds}
     if bounds:
@@ -58,20 +58,20 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         yield Caution(
             "missing_judgements", text, {name: list(ends) for name, ends in bounds.items()}
         )
-    apart = {own.name: n for own in scores if (n := own.counts.get(APART))}
-    if apart:
+    n_apart = {score.name: n for score in scores if (n := score.counts.get(APART))}
+    if n_apart:
         yield Caution(
             "ids_apart",
             phrase(
                 "none of the ids that {names} retrieved is any gold id, so nothing can match by id",
-                names=listed(list(apart)),
+                names=listed(list(n_apart)),
             ),
-            apart,
+            n_apart,
         )
     turned = [
         order
         for order in comparison.orders
         if order.metric == metric and comparison.best in order.involved
     ]
-    if turned and comparison.leader is not None and (warned := orders_warning(comparison.orders)):
-        yield Caution("threshold", warned, {"metric": metric, "led_by": turned[0].led_by})
+    if turned and comparison.leader is not None and (warning := orders_warning(comparison.orders)):
+        yield Caution("threshold", warning, {"metric": metric, "led_by": turned[0].led_by})

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from typing_extensions import Unpack
 
-from kragx.comparison.columns import taken
-from kragx.comparison.compare_retrievers import Draft, Options, settled
+from kragx.comparison.columns import ids_at
+from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
@@ -202,13 +202,13 @@ def unchanged(changes: Iterable[Change]) -> Iterator[Line]:
 def gold_lines(changes: Sequence[Change]) -> Iterator[Line]:
     """What is not the same in two gold sets; of which matcher, where they read gold differently."""
     several = list(gold_of(changes))
-    for own in several:
+    for gold_change in several:
         names = dict.fromkeys(
             change.comparison.match
             for change in changes
-            if own.text in (other.text for other in change.comparison.gold)
+            if gold_change.text in (gold.text for gold in change.comparison.gold)
         )
-        for line in own.describe():
+        for line in gold_change.describe():
             under = phrase("match {names}: {line}", names=", ".join(names), line=line.text)
             yield replace(line, text=under) if len(several) > 1 else line
 
@@ -243,7 +243,7 @@ def changes(
     """
     names: list[str] = []
     pairs: list[list[RetrieverScores]] = []
-    drafts: list[Draft] = []
+    drafts: list[ComparisonDraft] = []
     options["dataset"] = new.dataset
     options["diffs"] = {}  # the same two sets for every retriever
     for before, after in _pairs(old, new, retrievers):
@@ -254,15 +254,15 @@ def changes(
         ]
         options["baseline"] = labels[0]
         try:
-            drafts.append(Draft.of(pair, settings, **options))
+            drafts.append(ComparisonDraft.of(pair, settings, **options))
         except UsageError as error:
             raise error.within(path=after.name) from None
         names.append(after.name)
         pairs.append(pair)
-    texts = [own.dataset for own in (old, new) if own.dataset is not None]
+    texts = [result.dataset for result in (old, new) if result.dataset is not None]
     return tuple(
-        Change(name, comparison, **_turned(pair, comparison, texts))
-        for name, pair, comparison in zip(names, pairs, settled(drafts))
+        Change(name, comparison, **_turned_queries(pair, comparison, texts))
+        for name, pair, comparison in zip(names, pairs, correct_together(drafts))
     )
 
 
@@ -277,10 +277,11 @@ def _pairs(
             "one folder is named: name another, or two of its retrievers: --retriever "
             + " --retriever ".join(old.retrievers[:2])
         )
-    both = [(name, name) for name in new.retrievers if name in old.retrievers]
-    if not both and len(old.retrievers) == len(new.retrievers) == 1 and new.dataset is None:
-        both = [(old.retrievers[0], new.retrievers[0])]  # files that were scored have any name
-    names = [(retrievers[0], retrievers[-1])] if retrievers else both
+    shared = [(name, name) for name in new.retrievers if name in old.retrievers]
+    if not shared and len(old.retrievers) == len(new.retrievers) == 1 and new.dataset is None:
+        # files that were scored have any name
+        shared = [(old.retrievers[0], new.retrievers[0])]
+    names = [(retrievers[0], retrievers[-1])] if retrievers else shared
     if not names:
         raise UsageError(
             f"no retriever is in both: {old.name} has {', '.join(old.retrievers)}; {new.name} has "
@@ -300,7 +301,7 @@ def _pairs(
     return pairs
 
 
-def _turned(
+def _turned_queries(
     pair: Sequence[RetrieverScores], comparison: Comparison, datasets: Sequence[GoldDataset]
 ) -> dict[str, Any]:
     """How many queries got better and worse, and those that changed most, as `Change` has them."""
@@ -314,25 +315,27 @@ def _turned(
     first, overall = np.zeros((2, len(ids)))
     moved: dict[str, Bools] = {}
     for metric in metrics:
-        before, after = _both(pair, ids, metric)
+        before, after = _paired_values(pair, ids, metric)
         sign = -1.0 if better[metric] == "lower" else 1.0
         gains = np.nan_to_num(after - before) * sign
+        # A value that came or went has no gain, and is a change all the same.
         moved[metric] = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
         overall += gains / len(metrics)
         if metric == metrics[0]:
             first = gains
+    # The first metric decides which way a query went, the mean of all where that one stands still.
     ways = np.where(np.abs(first) > TOLERANCE, first, overall)
     ways[~np.logical_or.reduce([*moved.values()])] = 0.0
     turned: dict[str, Any] = {}
     for name, sign in (("better", 1), ("worse", -1)):
         rows = np.flatnonzero(sign * ways > 0)
         turned[f"n_{name}"] = len(rows)
-        most = rows[np.lexsort((-sign * overall[rows], -sign * first[rows]))][:LISTED]
-        sides: list[list[dict[str, float | None]]] = [[{} for _ in most] for _ in pair]
-        for metric, has_moved in moved.items() if most.size else ():
-            for side, values in zip(sides, _both(pair, ids, metric)):
-                for place in np.flatnonzero(has_moved[most]).tolist():
-                    side[place][metric] = plain(values[most[place]])
+        turned_rows = rows[np.lexsort((-sign * overall[rows], -sign * first[rows]))][:LISTED]
+        sides: list[list[dict[str, float | None]]] = [[{} for _ in turned_rows] for _ in pair]
+        for metric, has_moved in moved.items() if turned_rows.size else ():
+            for side, values in zip(sides, _paired_values(pair, ids, metric)):
+                for place in np.flatnonzero(has_moved[turned_rows]).tolist():
+                    side[place][metric] = plain(values[turned_rows[place]])
         turned[name] = tuple(
             QueryChange(
                 query_id,
@@ -342,12 +345,14 @@ def _turned(
                 by=float(first[row]),
                 overall=float(overall[row]),
             )
-            for row, query_id, before, after in zip(most.tolist(), taken(ids, most), *sides)
+            for row, query_id, before, after in zip(
+                turned_rows.tolist(), ids_at(ids, turned_rows), *sides
+            )
         )
     return turned
 
 
-def _both(
+def _paired_values(
     pair: Sequence[RetrieverScores], query_ids: Sequence[str], metric: str
 ) -> tuple[Floats, Floats]:
     """The values of a metric before and after, of the queries that are compared."""

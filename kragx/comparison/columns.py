@@ -21,26 +21,26 @@ def joined(
     Returns:
         The ids, and for each retriever their rows; None where they are its own as they are.
     """
-    first, *others = ids
-    if out or not all(first == column for column in others):
-        shared = set(first).intersection(*others).difference(out)
+    first, *columns = ids
+    if out or not all(first == column for column in columns):
+        shared = set(first).intersection(*columns).difference(out)
         first = tuple(query_id for query_id in first if query_id in shared)
     return first, [rows_of(first, column) for column in ids]
 
 
-def rows_of(ids: Sequence[str], others: Sequence[str]) -> Rows | None:
+def rows_of(ids: Sequence[str], target: Sequence[str]) -> Rows | None:
     """Where some ids stand among others, each of which does; None where they are these."""
-    if ids == others:
+    if ids == target:
         return None
-    row_of = {query_id: row for row, query_id in enumerate(others)}
+    row_of = {query_id: row for row, query_id in enumerate(target)}
     return np.array([row_of[query_id] for query_id in ids], np.intp)
 
 
-def same_ids(ids: Sequence[str], others: Sequence[str]) -> bool:
+def same_ids(ids: Sequence[str], other_ids: Sequence[str]) -> bool:
     """Whether two have the same ids, in whatever order."""
-    return ids == others or set(ids) == set(others)
+    return ids == other_ids or set(ids) == set(other_ids)
 
 
-def taken(ids: Sequence[str], rows: Rows) -> Sequence[str]:
+def ids_at(ids: Sequence[str], rows: Rows) -> Sequence[str]:
     """The ids of some rows."""
     return tuple(map(ids.__getitem__, rows.tolist()))

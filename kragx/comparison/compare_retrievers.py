@@ -11,13 +11,13 @@ import numpy as np
 from typing_extensions import TypedDict, Unpack
 
 from kragx.comparison.cautions import cautions as could_turn
-from kragx.comparison.columns import taken
+from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.decidable import too_few_questions
 from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.families import Families
 from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
 from kragx.comparison.orders import orders_near, orders_warning
+from kragx.comparison.power import too_few_questions
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
@@ -117,11 +117,11 @@ def compare_scores(
     scores: Sequence[RetrieverScores], settings: Settings, **options: Unpack[Options]
 ) -> Comparison:
     """`compare` for scores that may come from an earlier report."""
-    return settled([Draft.of(scores, settings, **options)])[0]
+    return correct_together([ComparisonDraft.of(scores, settings, **options)])[0]
 
 
 @dataclass(frozen=True)
-class Draft:
+class ComparisonDraft:
     """A comparison before its tests are held against those of the whole report."""
 
     scores: Sequence[RetrieverScores]
@@ -144,7 +144,7 @@ class Draft:
         dataset: GoldDataset | None = None,
         anyway: bool = False,
         diffs: dict[tuple[str, str], GoldDiff] | None = None,
-    ) -> Draft:
+    ) -> ComparisonDraft:
         """As for `compare_scores`, by the names of `Options`."""
         names = [score.name for score in scores]
         repeated = next((name for name in names if names.count(name) > 1), None)
@@ -159,12 +159,12 @@ class Draft:
         cautions = check_comparable(scores, anyway=anyway, versions=gold)
         out = left_out(gold.values())
         failures = failures_of(scores, settings.max_failed)
-        lost = failed_names(failures)
+        failed = failed_names(failures)
         # Where nobody can be compared, metrics and questions are still those of all.
-        scores = [score for score in scores if score.name not in lost] or scores
+        scores = [score for score in scores if score.name not in failed] or scores
         baseline = scores[0].name if baseline is None else baseline
         aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings, out)
-        aligned = aligned.without(lost)
+        aligned = aligned.without(failed)
         n = len(aligned.query_ids)
         # Over the queries that all have, so that differences are those of the means.
         whole = {score.name: score.means for score in scores if len(score.query_ids) == n}
@@ -202,7 +202,7 @@ class Draft:
                     **vars(self.tests.slice(number, families)),
                     field=field,
                     value=value,
-                    query_ids=taken(aligned.query_ids, self.tests.slices[number]),
+                    query_ids=ids_at(aligned.query_ids, self.tests.slices[number]),
                     p_worse=p_worse[number],
                 )
                 for number, (field, value) in enumerate(self.parts)
@@ -215,12 +215,12 @@ class Draft:
         )
         cautions = tuple(_cautions(comparison, scores, every_metric=self.every_metric))
         comparison = replace(comparison, cautions=self.cautions + cautions)
-        told, *advice = recommend(comparison, scores)
-        told = replace(told, cautions=tuple(could_turn(comparison, scores)))
-        return replace(comparison, recommendations=(told, *advice))
+        first_advice, *advice = recommend(comparison, scores)
+        first_advice = replace(first_advice, cautions=tuple(could_turn(comparison, scores)))
+        return replace(comparison, recommendations=(first_advice, *advice))
 
 
-def settled(drafts: Sequence[Draft]) -> tuple[Comparison, ...]:
+def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...]:
     """The comparisons of a report; each matcher's verdict is a question of its own.
 
     All else is looked at together, under whichever matcher.
@@ -247,7 +247,9 @@ def compare_by_matcher(
     of_match: dict[str, list[RetrieverScores]] = {}
     for score in scores:
         of_match.setdefault(score.match, []).append(score)
-    return settled([Draft.of(group, settings, **options) for group in of_match.values()])
+    return correct_together(
+        [ComparisonDraft.of(group, settings, **options) for group in of_match.values()]
+    )
 
 
 def _versions(
@@ -257,23 +259,27 @@ def _versions(
     anyway: bool,
 ) -> dict[str, GoldVersions]:
     """By the retriever's name what is not the same in its gold set and the first one's."""
-    first, known = scores[0], dict[str, GoldVersions | None]()
-    for own in scores[1:]:
-        gold, other = first.settings["dataset"], own.settings["dataset"]
-        if (key := str(other["hash"])) not in known:
-            datasets = (first.dataset, own.dataset)
+    first, versions_of = scores[0], dict[str, GoldVersions | None]()
+    for score in scores[1:]:
+        gold, dataset = first.settings["dataset"], score.settings["dataset"]
+        if (key := str(dataset["hash"])) not in versions_of:
+            datasets = (first.dataset, score.dataset)
             match = first.settings["match"]
-            known[key] = gold_versions(gold, other, datasets, match, anyway=anyway, diffs=diffs)
-    named = ((score.name, known[str(score.settings["dataset"]["hash"])]) for score in scores[1:])
+            versions_of[key] = gold_versions(
+                gold, dataset, datasets, match, anyway=anyway, diffs=diffs
+            )
+    named = (
+        (score.name, versions_of[str(score.settings["dataset"]["hash"])]) for score in scores[1:]
+    )
     return {name: versions for name, versions in named if versions is not None}
 
 
 def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> list[str]:
     """The metrics to compare: those that were named, else those that all have."""
-    for metric, own in product(named or (), scores):
-        if metric not in own.means:
-            hint = nearest(metric, own.means)
-            raise UsageError(f"metric {metric!r} was not computed for {own.name!r}; {hint}")
+    for metric, score in product(named or (), scores):
+        if metric not in score.means:
+            hint = nearest(metric, score.means)
+            raise UsageError(f"metric {metric!r} was not computed for {score.name!r}; {hint}")
     if named is not None:
         return list(dict.fromkeys(named))
     shared = [
@@ -292,17 +298,17 @@ def _cautions(
 ) -> Iterator[str]:
     """What is not compared though some have it, and what makes the rest less sure."""
     metrics = dict.fromkeys(metric for score in scores for metric in score.means)
-    others = [metric for metric in metrics if metric not in comparison.metrics]
-    if every_metric and others:
-        yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(others))
+    not_compared = [metric for metric in metrics if metric not in comparison.metrics]
+    if every_metric and not_compared:
+        yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(not_compared))
     out = left_out(comparison.gold)
-    most = max(
+    n_all = max(
         len(score.query_ids)
         if not out
         else sum(query_id not in out for query_id in score.query_ids)
         for score in scores
     )
-    if n_queries := most - comparison.n_queries:
+    if n_queries := n_all - comparison.n_queries:
         yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
     if comparison.n_queries > MANY:
         yield phrase(

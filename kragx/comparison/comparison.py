@@ -77,9 +77,9 @@ class Settings:
     max_failed: float = 0.0
 
     def __post_init__(self) -> None:
-        check_confidence(self.confidence, least=0.5)
-        check_whole("resamples", self.resamples, least=100, most=MOST_RESAMPLES)
-        check_whole("seed", self.seed, least=0)
+        check_confidence(self.confidence, lowest=0.5)
+        check_whole("resamples", self.resamples, lowest=100, highest=MOST_RESAMPLES)
+        check_whole("seed", self.seed, lowest=0)
         if self.correction not in CORRECTIONS:
             hint = nearest(str(self.correction), CORRECTIONS)
             raise UsageError(f"correction: unknown value {self.correction!r}; {hint}")
@@ -249,8 +249,8 @@ class Comparison(Result):
     @property
     def further_cautions(self) -> tuple[str, ...]:
         """The cautions that do not stand in the verdict."""
-        told = {caution.text for advice in self.recommendations for caution in advice.cautions}
-        return tuple(caution for caution in self.cautions if caution not in told)
+        texts = {caution.text for advice in self.recommendations for caution in advice.cautions}
+        return tuple(caution for caution in self.cautions if caution not in texts)
 
     @property
     def leader(self) -> Leader | None:

@@ -133,14 +133,14 @@ def failed_names(failures: Iterable[Failures]) -> tuple[str, ...]:
 
 def marked(failures: Iterable[Failures]) -> str:
     """What the mark of those says that are not comparable; empty where there are none."""
-    lost = [failure for failure in failures if not failure.tolerated]
-    if not lost:
+    serious = [failure for failure in failures if not failure.tolerated]
+    if not serious:
         return ""
     return phrase(
         "✗ not comparable, as it returned nothing"
-        if all(failure.nothing for failure in lost)
+        if all(failure.nothing for failure in serious)
         else "✗ not comparable, as it failed or returned nothing"
-        if any(failure.nothing for failure in lost)
+        if any(failure.nothing for failure in serious)
         else "✗ not comparable, as it failed"
     )
 
@@ -155,16 +155,16 @@ def with_failures(table: Table, failures: Sequence[Failures], names: Collection[
     counts = {failure.retriever: failure.count for failure in failures}
     if not names:  # micro averages of a failure are none, either
         table = replace(table, columns=table.columns[:1], rows=[row[:1] for row in table.rows])
-    lost = failed_names(failures)
+    failed = failed_names(failures)
     end = 1 + len(names)  # the micro averages of a single retriever stand behind
     head: list[str | Cell] = [
         phrase("failed questions"),
         *(counts.get(name, "0") for name in names),
     ]
-    head += [Cell(joined(" ", [counts[name], "✗"]), "bold red") for name in lost]
-    dashes = ["-"] * len(lost)
+    head += [Cell(joined(" ", [counts[name], "✗"]), "bold red") for name in failed]
+    dashes = ["-"] * len(failed)
     return Table(
-        [*table.columns[:end], *lost, *table.columns[end:]],
+        [*table.columns[:end], *failed, *table.columns[end:]],
         [
             [*head, *[""] * (len(table.columns) - end)],
             *([*row[:end], *dashes, *row[end:]] for row in table.rows),

@@ -42,7 +42,7 @@ def correction_text(n_tests: Mapping[int, int], first: str, *, slices: bool) -> 
         first: the first metric.
         slices: whether there are slices, too.
     """
-    said = {
+    sentences = {
         FIRST: phrase("{metric} over {n:,}", metric=first, n=n_tests.get(FIRST, 0)),
         OTHERS: phrase(
             "other metrics and slices over {n:,}" if slices else "other metrics over {n:,}",
@@ -50,7 +50,7 @@ def correction_text(n_tests: Mapping[int, int], first: str, *, slices: bool) -> 
         ),
         TIMES: phrase("times over {n:,}", n=n_tests.get(TIMES, 0)),
     }
-    return joined(", ", [said[family] for family in sorted(n_tests)])
+    return joined(", ", [sentences[family] for family in sorted(n_tests)])
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,18 @@ class Families:
     @classmethod
     def joined(cls, several: Iterable[Families]) -> Families:
         """The tests of several."""
-        own = list(several)
+        parts = list(several)
         return cls(
-            Family.of(each.first for each in own),
-            Family.of(each.others for each in own),
-            Family.of(each.times for each in own),
+            Family.of(part.first for part in parts),
+            Family.of(part.others for part in parts),
+            Family.of(part.times for part in parts),
         )
 
-    def adjusted(self, of: Ints, p: Floats, z: Floats) -> Floats:
+    def adjusted(self, family_of: Ints, p: Floats, z: Floats) -> Floats:
         """The p of tests, each corrected over its family: `FIRST`, `OTHERS` or `TIMES`."""
         adjusted = p.copy()
         for number, family in enumerate((self.first, self.others, self.times)):
-            adjusted[of == number] = family.adjusted(p[of == number], z[of == number])
+            adjusted[family_of == number] = family.adjusted(
+                p[family_of == number], z[family_of == number]
+            )
         return adjusted

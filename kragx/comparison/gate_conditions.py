@@ -149,9 +149,9 @@ class _Block:
         values.
         """
         if not isinstance(block, Mapping):
-            what = _KEYS[levels[0]] if levels else "metric to condition"
+            content = _KEYS[levels[0]] if levels else "metric to condition"
             self.problems.append(
-                f"{self.path}: a mapping from {what} is expected, not {shorten(block)}"
+                f"{self.path}: a mapping from {content} is expected, not {shorten(block)}"
             )
             return
         for key, value in block.items():
@@ -205,8 +205,8 @@ class _Block:
         bound = float(amount or 0)
         if not isfinite(bound) or (than and bound < 0):
             return None
-        by = f" by {amount}" if amount else ""
-        condition = f"no worse than {than}{by}" if than else f"{match['sign']} {amount}"
+        margin = f" by {amount}" if amount else ""
+        condition = f"no worse than {than}{margin}" if than else f"{match['sign']} {amount}"
         return Gate(
             self.path,
             metric,

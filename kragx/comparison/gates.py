@@ -6,8 +6,8 @@ from itertools import product
 
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison
-from kragx.comparison.decidable import undecidable
 from kragx.comparison.gate_conditions import FAILURES, Gate
+from kragx.comparison.power import undecidable
 from kragx.comparison.scores import direction
 from kragx.comparison.view import Slice, View
 from kragx.errors import UsageError, nearest
@@ -88,16 +88,16 @@ class GateResult(Result):
 def gates_table(results: Sequence[GateResult]) -> Table:
     """Gates, whom they concern, and what was found."""
     match = len({result.match for result in results}) > 1
-    where = any(result.where for result in results)
+    has_slices = any(result.where for result in results)
     heads = [phrase("gate"), phrase("retriever"), *[phrase("match")] * match]
-    columns = ["", *heads, *[phrase("slice")] * where, phrase("found")]
+    columns = ["", *heads, *[phrase("slice")] * has_slices, phrase("found")]
     rows = [
         [
             "✅" if result.passed else "❌",
             f"{result.metric} {result.condition}",
             result.retriever,
             *[result.match] * match,
-            *[visible(result.where)] * where,
+            *[visible(result.where)] * has_slices,
             result.said,
         ]
         for result in results
@@ -120,7 +120,7 @@ def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
             if len(points) > 1
             else "{conditions} looks at a point estimate, which chance moves; 'surely' before it "
             "asks for evidence",
-            conditions=listed([*map(repr, sorted(points))], most=len(points)),
+            conditions=listed([*map(repr, sorted(points))], limit=len(points)),
         )
         yield Line(text, "dim")
 
@@ -145,32 +145,32 @@ def gate_problems(
         baseline: the retriever that was named as such.
     """
     for gate in gates:
-        where = f"{gate.path}:"
+        path = f"{gate.path}:"
         if gate.metric in FAILURES:
             pass
         elif gate.metric not in metrics:
             hint = nearest(gate.metric, metrics)
-            yield f"{where} {gate.metric} is not computed; add it to 'metrics'; {hint}"
+            yield f"{path} {gate.metric} is not computed; add it to 'metrics'; {hint}"
         elif gate.than is not None and direction(gate.metric) == "neither":
-            yield f"{where} {gate.metric} has no direction, so nothing is worse"
-        for what, name, names in (
+            yield f"{path} {gate.metric} has no direction, so nothing is worse"
+        for kind, name, names in (
             ("retriever", gate.retriever, retrievers),
             ("matcher", gate.match, matchers),
         ):
             if name is not None and name not in names:
-                yield f"{where} no {what} {name!r}; {nearest(name, names)}"
+                yield f"{path} no {kind} {name!r}; {nearest(name, names)}"
         if gate.field is not None and gate.field not in slices:
             hint = f"; {nearest(gate.field, slices)}" if slices else ""
-            yield f"{where} {gate.field!r} is not among the slices; add it to 'slices'{hint}"
+            yield f"{path} {gate.field!r} is not among the slices; add it to 'slices'{hint}"
         if gate.than != "baseline":
             continue
         if baseline is None:
             name = next(iter(retrievers), "NAME")
-            yield f"{where} 'no worse than baseline' needs one; name a retriever: baseline: {name}"
+            yield f"{path} 'no worse than baseline' needs one; name a retriever: baseline: {name}"
         elif {gate.retriever or baseline, *retrievers} == {baseline}:
-            yield f"{where} there is no retriever besides the baseline {baseline!r}"
+            yield f"{path} there is no retriever besides the baseline {baseline!r}"
         elif gate.retriever == baseline:
-            yield f"{where} {baseline!r} is the baseline, which is not held to itself"
+            yield f"{path} {baseline!r} is the baseline, which is not held to itself"
 
 
 def check_gates(
@@ -215,8 +215,8 @@ def _results(
         raise UsageError(problem)
     part = None if gate.field is None else {"field": gate.field, "value": gate.value}
     for name in comparison.every_retriever:
-        itself = gate.than == "baseline" and name == comparison.baseline
-        if gate.retriever in (None, name) and not itself:
+        is_baseline = gate.than == "baseline" and name == comparison.baseline
+        if gate.retriever in (None, name) and not is_baseline:
             outcome = (
                 _failures(gate, name, comparison)
                 or _not_comparable(gate, name, comparison)
@@ -234,17 +234,17 @@ def _results(
 def _without_rel(metric: str) -> str:
     """The metric that was asked for: a pool says from which grade on a document is relevant."""
     name, _, options = metric.removesuffix(")").partition("(")
-    others = [option for option in options.split(", ") if option and not option.startswith("rel=")]
-    return f"{name}({', '.join(others)})" if others else name
+    rest = [option for option in options.split(", ") if option and not option.startswith("rel=")]
+    return f"{name}({', '.join(rest)})" if rest else name
 
 
 Outcome = tuple[float | None, bool, str]
 """What was looked at, whether it passes, and what to say of it."""
 
 
-def _no(said: str) -> Outcome:
+def _no(reason: str) -> Outcome:
     """What does not pass, as there is no value."""
-    return None, False, said
+    return None, False, reason
 
 
 def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change]) -> Outcome:
@@ -253,7 +253,7 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
         if (change.retriever, comparison.match) == (name, match):
             if gate.metric not in comparison.metrics:
                 return _no(phrase("the earlier results lack {metric}", metric=gate.metric))
-            if failed := _lost(comparison).get(change.before):
+            if failed := _failure_texts(comparison).get(change.before):
                 return _no(
                     phrase("not comparable: in the earlier results it {failed}", failed=failed)
                 )
@@ -266,16 +266,16 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
 
 def _not_comparable(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
     """What becomes of a gate where a retriever, or the one it is set against, is no result."""
-    lost = _lost(comparison)
-    if name in lost:
-        return _no(phrase("not comparable: it {failed}", failed=lost[name]))
-    if gate.than == "baseline" and comparison.baseline in lost:
-        failed = lost[comparison.baseline]
+    failed_of = _failure_texts(comparison)
+    if name in failed_of:
+        return _no(phrase("not comparable: it {failed}", failed=failed_of[name]))
+    if gate.than == "baseline" and comparison.baseline in failed_of:
+        failed = failed_of[comparison.baseline]
         return _no(phrase("not comparable: the baseline {failed}", failed=failed))
     return None
 
 
-def _lost(comparison: Comparison) -> dict[str, str]:
+def _failure_texts(comparison: Comparison) -> dict[str, str]:
     """On how many questions those failed that are not comparable."""
     return {
         failure.retriever: failure.text for failure in comparison.failures if not failure.tolerated
@@ -290,15 +290,15 @@ def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
     if isinstance(view, str):
         return _no(view)
     query_ids = view.query_ids if isinstance(view, Slice) else None
-    own = next((failure for failure in comparison.failures if failure.retriever == name), None)
+    failure = next((failure for failure in comparison.failures if failure.retriever == name), None)
     n, n_failed = view.n, 0
-    if own is not None and query_ids is None:
-        n, n_failed = own.n_queries, own.n_failed
-    elif own is not None:
-        n_failed = len(own.query_ids.intersection(query_ids or ()))
+    if failure is not None and query_ids is None:
+        n, n_failed = failure.n_queries, failure.n_failed
+    elif failure is not None:
+        n_failed = len(failure.query_ids.intersection(query_ids or ()))
     value = n_failed if gate.metric == "n_failed" else n_failed / max(n, 1)
-    said = phrase("{n} of {of} questions failed", n=n_failed, of=n)
-    return value, gate.limit("lower").holds(value), said
+    text = phrase("{n} of {of} questions failed", n=n_failed, of=n)
+    return value, gate.limit("lower").holds(value), text
 
 
 def _view(gate: Gate, comparison: Comparison) -> View | str:
@@ -323,7 +323,7 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
         return _no(phrase("no value: it could not be computed for any query here"))
     limit = gate.limit(comparison.better[gate.metric])
     value = measured.value
-    shown = (
+    text = (
         number(value)
         if gate.than is None
         else phrase(
@@ -331,22 +331,22 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
         )
     )
     if not gate.surely:
-        by_point = phrase("{value} ({reason})", value=shown, reason=_POINT)
-        return value, limit.holds(value), shown if gate.than is None else by_point
-    sure = measured.sure_low if limit.upwards else measured.sure_high
-    if sure is None:
-        return _no(joined("; ", [shown, _NO_EVIDENCE]))
+        by_point = phrase("{value} ({reason})", value=text, reason=_POINT)
+        return value, limit.holds(value), text if gate.than is None else by_point
+    bound = measured.sure_low if limit.upwards else measured.sure_high
+    if bound is None:
+        return _no(joined("; ", [text, _NO_EVIDENCE]))
     form = number if gate.than is None else signed
     surely = phrase(
-        "surely at least {value}" if limit.upwards else "surely at most {value}", value=form(sure)
+        "surely at least {value}" if limit.upwards else "surely at most {value}", value=form(bound)
     )
-    shown = phrase("{value}, {surely} (n = {n})", value=shown, surely=surely, n=measured.n)
-    passed = limit.holds(sure)
+    text = phrase("{value}, {surely} (n = {n})", value=text, surely=surely, n=measured.n)
+    passed = limit.holds(bound)
     is_worse = gate.than is not None and not limit.holds(value)  # more questions do not help it
     if passed or is_worse:
-        return sure, passed, shown
+        return bound, passed, text
     why = undecidable(gate, limit, measured.n, comparison.statistics.confidence)
-    return sure, passed, shown if why is None else joined("; ", [shown, why])
+    return bound, passed, text if why is None else joined("; ", [text, why])
 
 
 def failed(results: Iterable[GateResult]) -> tuple[GateResult, ...]:

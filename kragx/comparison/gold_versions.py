@@ -86,7 +86,7 @@ class GoldVersions(Result):
             if self.only_earlier
             else "",
         )
-        which = phrase(
+        kinds = phrase(
             "1 question is not the same ({counts}: {questions})"
             if n == 1
             else "{n} questions are not the same ({counts}: {questions})",
@@ -102,11 +102,11 @@ class GoldVersions(Result):
             else "{which}, left out here; 1 is the same, and compared"
             if self.n_same == 1
             else "{which}, left out here; {n} are the same, and compared",
-            which=which,
+            which=kinds,
             n=self.n_same,
         )
         if n and self.n_same and not self.left_out:
-            outcome = which
+            outcome = kinds
         moved = phrase(
             "the gold of {n} of them is the same text, moved to other chunks"
             if n and self.left_out
@@ -160,14 +160,14 @@ def gold_versions(
         anyway: compare whatever both have.
         diffs: of hashes that were set side by side already; that of these is added.
     """
-    hashes, (one, other) = (earlier["hash"], later["hash"]), datasets
-    if hashes[0] == hashes[1] or None in hashes or one is None or other is None:
+    hashes, (before, after) = (earlier["hash"], later["hash"]), datasets
+    if hashes[0] == hashes[1] or None in hashes or before is None or after is None:
         return None
-    if hashes != (one.content_hash, other.content_hash):  # others than results were made with
+    if hashes != (before.content_hash, after.content_hash):  # others than results were made with
         return None
     diffs = {} if diffs is None else diffs
     if hashes not in diffs:
-        diffs[hashes] = diff_gold(one, other)
+        diffs[hashes] = diff_gold(before, after)
     diff = replace(diffs[hashes], old=dict(earlier), new=dict(later))
     return GoldVersions.of(diff, left_out=not anyway, compares_ids=_compares_ids(match))
 

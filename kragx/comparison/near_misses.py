@@ -55,7 +55,7 @@ class Origins:
 
     def kin(self, golds: Sequence[Gold], docs: Sequence[Doc]) -> tuple[int, ...]:
         """The ranks of documents from a document that gold is from, or that gold names."""
-        wanted = {
+        origins = {
             (key, value)
             for form in _forms(golds)
             for key, value in (
@@ -65,7 +65,7 @@ class Origins:
             )
             if key in self.keys
         }
-        return tuple(rank for rank, doc in enumerate(docs, 1) if wanted & _origin(doc.metadata))
+        return tuple(rank for rank, doc in enumerate(docs, 1) if origins & _origin(doc.metadata))
 
 
 def most_alike(misses: Misses, texts: Mapping[str, str]) -> dict[int, tuple[int, float]]:
@@ -106,9 +106,9 @@ def _forms(golds: Iterable[Gold]) -> Iterator[Gold | Doc]:
 
 
 def _origin(metadata: Mapping[str, object]) -> Origin:
-    known = ((key, metadata.get(key)) for key in SOURCE_KEYS)
+    values = ((key, metadata.get(key)) for key in SOURCE_KEYS)
     return frozenset(
         (key, str(value))
-        for key, value in known
+        for key, value in values
         if isinstance(value, (str, int)) and not isinstance(value, bool) and value != ""
     )

@@ -57,7 +57,7 @@ class Order(Result):
         if not self.swapped:
             return None
         better, worse, threshold = min(self.swapped, key=lambda pair: abs(pair[2] - self.chosen))
-        more = len(self.swapped) - 1
+        n_more = len(self.swapped) - 1
         turned = phrase(
             "the order depends on the threshold: at {chosen:g} {better!r} is ahead of {worse!r} in "
             "{metric}, at {threshold:g} behind; see kragx threshold sweep",
@@ -67,15 +67,15 @@ class Order(Result):
             metric=self.metric,
             threshold=threshold,
         )
-        others = phrase("(and 1 other pair)" if more == 1 else "(and {n} other pairs)", n=more)
-        return joined(" ", [turned, others if more else ""])
+        rest = phrase("(and 1 other pair)" if n_more == 1 else "(and {n} other pairs)", n=n_more)
+        return joined(" ", [turned, rest if n_more else ""])
 
     def describe(self) -> Iterator[Line]:
         """The order, from where to where it holds, and what ends it."""
         order = " > ".join(" = ".join(names) for names in self.tiers[:_NAMED])
-        more = sum(map(len, self.tiers[_NAMED:]))
-        names = phrase("{order} > {n} more", order=order, n=more) if more else order
-        where = phrase(
+        n_more = sum(map(len, self.tiers[_NAMED:]))
+        names = phrase("{order} > {n} more", order=order, n=n_more) if n_more else order
+        range_text = phrase(
             "at the chosen threshold {chosen:g} alone"
             if self.low == self.high
             else "from threshold {low:.4g} to {high:.4g}, around the chosen {chosen:g}",
@@ -90,7 +90,7 @@ class Order(Result):
                 else "{metric}: no order: all are equal {where}",
                 metric=self.metric,
                 order=names,
-                where=where,
+                where=range_text,
             )
         )
 
@@ -121,15 +121,15 @@ def orders_warning(orders: Iterable[Order]) -> str | None:
     warning = reversed_orders[0].warning()
     if len(reversed_orders) == 1:
         return warning
-    others = ", ".join(order.metric for order in reversed_orders[1:])
-    return phrase("{warning} (also in {metrics})", warning=warning, metrics=others)
+    rest_names = ", ".join(order.metric for order in reversed_orders[1:])
+    return phrase("{warning} (also in {metrics})", warning=warning, metrics=rest_names)
 
 
 def orders_of(
     values: Mapping[str, Values],
     better: Mapping[str, Direction],
     thresholds: Sequence[float],
-    chosen: float,
+    threshold: float,
 ) -> dict[str, Order]:
     """The order of several retrievers in each metric that all have and that has a direction.
 
@@ -137,12 +137,12 @@ def orders_of(
         values: of each retriever.
         better: the metrics' directions.
         thresholds: (t) where the values are, ascending.
-        chosen: that of the evaluations; nothing follows where it is none of these.
+        threshold: that of the evaluations; nothing follows where it is none of these.
     """
-    if len(values) < 2 or chosen not in thresholds:
+    if len(values) < 2 or threshold not in thresholds:
         return {}
     return {
-        metric: _order(metric, list(values), rows, way == "higher", thresholds, chosen)
+        metric: _order(metric, list(values), rows, way == "higher", thresholds, threshold)
         for metric, way in better.items()
         if way != "neither" and all(metric in means for means in values.values())
         for rows in [np.array([means[metric] for means in values.values()], np.float64)]
@@ -170,36 +170,39 @@ def _order(
     rows: Floats,  # (r, t), NaN for none
     is_higher: bool,
     thresholds: Sequence[float],
-    chosen: float,
+    threshold: float,
 ) -> Order:
-    place, leads = thresholds.index(chosen), leads_of(rows, is_higher=is_higher)
+    place, leads = thresholds.index(threshold), leads_of(rows, is_higher=is_higher)
     alike = (leads == leads[..., place, None]).all(axis=(0, 1))
+    # `argmin` finds the first place where the order is another; the False that is appended ends a
+    # range that reaches the last threshold.
     low = place - int(np.argmin(np.append(alike[place::-1], False))) + 1
     high = place + int(np.argmin(np.append(alike[place:], False))) - 1
     # The thresholds nearest to the chosen one, itself before all.
-    nearest = sorted(range(len(thresholds)), key=lambda at: abs(thresholds[at] - chosen))
-    ahead, known = (
+    nearest = sorted(range(len(thresholds)), key=lambda place: abs(thresholds[place] - threshold))
+    leads_by, has_value = (
         leads[..., nearest],
         np.nan_to_num((rows if is_higher else -rows)[:, nearest], nan=-np.inf),
     )
-    leaders = known.argmax(axis=0).tolist()
-    is_single = (known[:, 0] == known[:, 0].max()).sum() == 1
+    leaders = has_value.argmax(axis=0).tolist()
+    # Where several lead together nobody is said to lead instead of one of them.
+    is_single = (has_value[:, 0] == has_value[:, 0].max()).sum() == 1
     led_by: dict[str, float] = {}
     for column, leader in enumerate(leaders if is_single else ()):
-        if ahead[leader, leaders[0], column]:
+        if leads_by[leader, leaders[0], column]:
             led_by.setdefault(names[leader], thresholds[nearest[column]])
-    behind = ahead.swapaxes(0, 1)
-    reversed_pairs = np.argwhere(ahead[..., 0] & behind.any(axis=2)).tolist()
+    trails_by = leads_by.swapaxes(0, 1)
+    reversed_pairs = np.argwhere(leads_by[..., 0] & trails_by.any(axis=2)).tolist()
     return Order(
         metric=metric,
-        chosen=chosen,
+        chosen=threshold,
         low=thresholds[low],
         high=thresholds[high],
         tiers=tiers_of(names, leads[..., place]),
         leader=names[leaders[0]] if is_single else None,
         led_by=led_by,
         swapped=tuple(
-            (names[better], names[worse], thresholds[nearest[behind[better, worse].argmax()]])
+            (names[better], names[worse], thresholds[nearest[trails_by[better, worse].argmax()]])
             for better, worse in sorted(reversed_pairs, key=sorted)
         ),
     )

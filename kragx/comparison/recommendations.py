@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.columns import taken
+from kragx.comparison.columns import ids_at
 from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.speed import SPEED, equal_groups, slower
@@ -69,7 +69,7 @@ class _Case:
 
     def ids(self, rows: Bools) -> list[str]:
         """The first queries of some."""
-        return list(taken(self.comparison.query_ids, np.flatnonzero(rows)[:_NAMED]))
+        return list(ids_at(self.comparison.query_ids, np.flatnonzero(rows)[:_NAMED]))
 
 
 def recommend(
@@ -81,16 +81,16 @@ def recommend(
         comparison: of the retrievers.
         scores: the same retrievers, for what single queries show.
     """
-    told = verdict(comparison)
+    answer = verdict(comparison)
     if not comparison.retrievers:
-        return (told,)
+        return (answer,)
     case = _Case(comparison, scores)
     return (
-        told,
+        answer,
         *(
             Recommendation(kind, text, kind not in _UNSUPPORTED, values)
             for kind, rule in RULES.items()
-            if kind != "reranking" or not told.values.get("found_in")
+            if kind != "reranking" or not answer.values.get("found_in")
             for text, values in rule(case)
         ),
     )
@@ -113,7 +113,7 @@ def _equal(case: _Case) -> Advice:
     if not case.equal:
         return
     times = [slower for names in case.equal if (slower := case.slower(names, names))]
-    told = (
+    notes = (
         phrase(
             "{slow} takes {ratio:.1f} times as long as {fast}: {slow_seconds} s against "
             "{fast_seconds} s ({metric}).",
@@ -121,12 +121,12 @@ def _equal(case: _Case) -> Advice:
         )
         for values in times
     )
-    said = phrase(
+    text = phrase(
         "The same for every query in all metrics but times: {groups}. Whichever is used, as much "
         "is found; if they were meant to differ, look at their settings.",
         groups=joined("; ", map(listed, case.equal)),
     )
-    yield joined(" ", [said, *told]), {"groups": case.equal, "slower": times}
+    yield joined(" ", [text, *notes]), {"groups": case.equal, "slower": times}
 
 
 def _cost(case: _Case) -> Advice:
@@ -250,9 +250,9 @@ def _saturated(case: _Case) -> Advice:
     full = [
         metric
         for metric in comparison.metrics
-        if (known := known_metric(metric)) is not None
-        and known.is_share
-        and known.of != "unanswerable"
+        if (definition := known_metric(metric)) is not None
+        and definition.is_share
+        and definition.of != "unanswerable"
         and all((means[metric].value or 0) >= _FULL for means in comparison.overall.means.values())
     ]
     if full and len(comparison.retrievers) > 1:
@@ -269,8 +269,8 @@ def _saturated(case: _Case) -> Advice:
 
 def _unfound(case: _Case) -> Advice:
     """The queries for which nobody finds anything."""
-    metric, hits, known = case.hits
-    nowhere = known & ~hits.any(axis=1)
+    metric, hits, answerable = case.hits
+    nowhere = answerable & ~hits.any(axis=1)
     if n := int(nowhere.sum()):
         ids = case.ids(nowhere)
         text = phrase(
@@ -280,23 +280,23 @@ def _unfound(case: _Case) -> Advice:
             else "{n} of {of} queries have {metric} = 0 for {every} ({queries}): look at their "
             "gold and at the corpus before tuning a retriever.",
             n=n,
-            of=int(known.sum()),
+            of=int(answerable.sum()),
             metric=metric,
             every=every(case.comparison) if len(case.scores) > 1 else phrase("the retriever"),
             queries=listed(ids, 5, n),
         )
-        yield text, {"metric": metric, "n": n, "of": int(known.sum()), "query_ids": ids}
+        yield text, {"metric": metric, "n": n, "of": int(is_known.sum()), "query_ids": ids}
 
 
 def _combination(case: _Case) -> Advice:
     """The queries for which all but the best find something."""
-    comparison, (metric, hits, known) = case.comparison, case.hits
+    comparison, (metric, hits, answerable) = case.comparison, case.hits
     if not metric or comparison.leader is None:
         return
-    missed = known & ~hits[:, comparison.retrievers.index(comparison.best)]
+    missed = answerable & ~hits[:, comparison.retrievers.index(comparison.best)]
     gained = missed & hits.any(axis=1)
     n_missed, n_gained = int(missed.sum()), int(gained.sum())
-    if n_gained and n_gained >= int(known.sum()) / 50:
+    if n_gained and n_gained >= int(answerable.sum()) / 50:
         text = phrase(
             "Of the 1 query with {metric} = 0 for {best} another retriever finds something for "
             "{n_gained}; a combination could gain those at most."
@@ -350,19 +350,19 @@ _UNSUPPORTED = ("no_routing", "small_slices")
 
 def beside_earlier(comparison: Comparison) -> Comparison:
     """The same where earlier results are at hand: one retriever is set against those."""
-    before, *others = comparison.recommendations
+    before, *rest = comparison.recommendations
     if before.kind != "one_retriever" or comparison.not_comparable:
         return comparison
     text = phrase(
         "There is one retriever: what became of it since the earlier results stands below."
     )
     values = {"failed": [], "earlier": True}
-    told = Recommendation("one_retriever", text, False, values, before.cautions)
-    return replace(comparison, recommendations=(told, *others))
+    advice = Recommendation("one_retriever", text, False, values, before.cautions)
+    return replace(comparison, recommendations=(advice, *rest))
 
 
 def beside_setting(
-    comparison: Comparison, said: str, take: str | None, *, sure: bool
+    comparison: Comparison, sentence: str, take: str | None, *, supported: bool
 ) -> Comparison:
     """The same where a grid says which setting to take: that is the only verdict.
 
@@ -370,16 +370,16 @@ def beside_setting(
 
     Args:
         comparison: of the settings, over all questions.
-        said: which to take, as the grid says it.
+        sentence: which to take, as the grid says it.
         take: the setting; None where nothing can be said.
-        sure: whether the data carries it.
+        supported: whether the data carries it.
     """
-    before, *others = comparison.recommendations
+    before, *rest = comparison.recommendations
     metric, best = comparison.primary, comparison.best
     values = {"metric": metric, "take": take}
-    told = [Recommendation("setting", said, sure, values, before.cautions)]
+    advices = [Recommendation("setting", sentence, supported, values, before.cautions)]
     if before.values.get("nothing_found") or before.values.get("found_in"):
-        told.append(replace(before, supported=True, cautions=()))
+        advices.append(replace(before, supported=True, cautions=()))
     elif comparison.leader is not None and take != best:
         text = phrase(
             "Over all questions, those that chose among them, {best} has the best {metric}. What "
@@ -387,6 +387,6 @@ def beside_setting(
             best=best,
             metric=metric,
         )
-        told.append(Recommendation("over_all", text, True, {**values, "best": best}))
-    kept = (advice for advice in others if advice.kind != "cost")
-    return replace(comparison, recommendations=(*told, *kept))
+        advices.append(Recommendation("over_all", text, True, {**values, "best": best}))
+    unpriced = (advice for advice in rest if advice.kind != "cost")
+    return replace(comparison, recommendations=(*advices, *unpriced))

@@ -60,45 +60,45 @@ def check_comparable(
 
 
 def gold_differs(
-    gold: Mapping[str, Any], others: Mapping[str, Any], versions: GoldVersions | None = None
+    gold: Mapping[str, Any], other_gold: Mapping[str, Any], versions: GoldVersions | None = None
 ) -> str | None:
     """Why results of two gold sets cannot be compared; None if they can.
 
     Args:
         gold: what results record of the one.
-        others: of the other.
+        other_gold: of the other.
         versions: which questions are not the same, where that is known.
     """
-    if gold["hash"] == others["hash"] or None in (gold["hash"], others["hash"]):
+    if gold["hash"] == other_gold["hash"] or None in (gold["hash"], other_gold["hash"]):
         return None
     if versions is None:
-        return gold_pair(gold, others)
+        return gold_pair(gold, other_gold)
     is_told = versions.n_same and versions.left_out  # and what differs is left out
     return None if is_told or not versions.differing else versions.text
 
 
-def _differing(one: Result, other: Result, versions: GoldVersions | None) -> Iterator[str]:
-    hashes = [result.settings["dataset"]["hash"] for result in (one, other)]
-    if None in hashes and not same_ids(one.query_ids, other.query_ids):
+def _differing(first: Result, second: Result, versions: GoldVersions | None) -> Iterator[str]:
+    hashes = [result.settings["dataset"]["hash"] for result in (first, second)]
+    if None in hashes and not same_ids(first.query_ids, second.query_ids):
         yield phrase(
             "the gold sets have different queries ({n} and {others})",
-            n=len(one.query_ids),
-            others=len(other.query_ids),
+            n=len(first.query_ids),
+            others=len(second.query_ids),
         )
-    yield from settings_that_differ(one.settings, other.settings, versions).values()
+    yield from settings_that_differ(first.settings, second.settings, versions).values()
 
 
 def settings_that_differ(
-    one: Mapping[str, Any], other: Mapping[str, Any], versions: GoldVersions | None = None
+    first: Mapping[str, Any], second: Mapping[str, Any], versions: GoldVersions | None = None
 ) -> dict[Kind, str]:
     """Why numbers of two settings do not mean the same, in a sentence for each kind of reason.
 
     Args:
-        one: settings of an `Evaluation`.
-        other: of another.
+        first: settings of an `Evaluation`.
+        second: of another.
         versions: which questions of their gold sets are not the same, where that is known.
     """
-    return dict(_reasons((one, other), versions))
+    return dict(_reasons((first, second), versions))
 
 
 def _reasons(
@@ -112,9 +112,9 @@ def _reasons(
         ("profile", phrase("the profiles differ"), profiles),
         ("match", phrase("the matchers differ"), [entry["match"] for entry in settings]),
     )
-    for kind, what, pair in described:
+    for kind, kind_text, pair in described:
         if entries := _entries_that_differ(*pair):
-            yield kind, phrase("{what} ({entries})", what=what, entries=entries)
+            yield kind, phrase("{what} ({entries})", what=kind_text, entries=entries)
     pools = [(entry.get("pool") or {"hash": "gold"})["hash"] for entry in settings]
     # A document's grade does not depend on what else was judged, as gold of a pool does.
     relevance = [{**(entry.get("relevance") or {}), "pool": None} for entry in settings]
@@ -126,23 +126,23 @@ def _reasons(
     )
     no_gold = phrase("queries without gold are treated differently (no_gold)")
     facts = phrase("facts are matched differently (facts_match)")
-    others: tuple[tuple[Kind, str, list[Any]], ...] = (
+    plain_kinds: tuple[tuple[Kind, str, list[Any]], ...] = (
         ("no_gold", no_gold, [entry["deviations"].get("no_gold") for entry in settings]),
         ("facts_match", facts, [entry.get("facts_match") for entry in settings]),
         ("relevance", phrase("relevance was judged differently (relevance_match)"), relevance),
         ("pool", other_pools, pools),
     )
-    for kind, text, values in others:
+    for kind, text, values in plain_kinds:
         if values[0] != values[1]:
             yield kind, text
 
 
-def _unsure(one: Result, other: Result) -> Iterator[str]:
-    if None in (one.settings["dataset"]["hash"], other.settings["dataset"]["hash"]):
+def _unsure(first: Result, second: Result) -> Iterator[str]:
+    if None in (first.settings["dataset"]["hash"], second.settings["dataset"]["hash"]):
         yield phrase(
             "the gold set has no content hash; it is taken to be the same, as the queries are"
         )
-    versions = [result.settings["versions"].get("kragx") for result in (one, other)]
+    versions = [result.settings["versions"].get("kragx") for result in (first, second)]
     if versions[0] != versions[1]:
         yield phrase(
             "computed by different versions of kragx ({one} and {other})",
@@ -151,20 +151,20 @@ def _unsure(one: Result, other: Result) -> Iterator[str]:
         )
 
 
-def _entries_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """The entries that differ, at most three of them, in the order of their names; or nothing."""
-    names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
-    shown: list[str] = [
+    names = [name for name in sorted({*first, *second}) if first.get(name) != second.get(name)]
+    entries: list[str] = [
         phrase(
             "{name} {one} and {other}",
             name=name,
-            one=shorten(one.get(name)),
-            other=shorten(other.get(name)),
+            one=shorten(first.get(name)),
+            other=shorten(second.get(name)),
         )
         for name in names
     ]
     n_more = len(names) - 3
-    return joined(", ", [*shown[:3], *([phrase("and {n} more", n=n_more)] if n_more > 0 else [])])
+    return joined(", ", [*entries[:3], *([phrase("and {n} more", n=n_more)] if n_more > 0 else [])])
 
 
 def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> Iterator[Line]:

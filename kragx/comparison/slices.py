@@ -64,9 +64,9 @@ def ordered(
         yield field, value, groups[value]
 
 
-def no_value(field: str, known: Iterable[str]) -> UsageError:
+def no_value(field: str, names: Iterable[str]) -> UsageError:
     """The error of a field that no query has a value of."""
-    fields = list(known)
+    fields = list(names)
     hint = nearest(field, fields) if fields else "they have no field to slice by"
     return UsageError(f"slices: no query has a value of {field!r}; {hint}")
 
@@ -95,7 +95,7 @@ def _as_text(value: Any, field: str) -> str | None:
 
 def _present(queries: Sequence[Query]) -> list[str]:
     """The fields that some query has a value of, the most frequent first."""
-    counted = Counter(
+    counts = Counter(
         name
         for query in queries
         for name in (
@@ -107,7 +107,7 @@ def _present(queries: Sequence[Query]) -> list[str]:
             *(f"metadata.{name}" for name in query.metadata),
         )
     )
-    return [name for name, _ in counted.most_common()]
+    return [name for name, _ in counts.most_common()]
 
 
 def fields_worth_slicing(dataset: GoldDataset | None) -> tuple[str, ...]:

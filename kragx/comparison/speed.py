@@ -61,6 +61,8 @@ def slower(
         return {}
     metric = metric or _MEAN
     settings, n = comparison.statistics, len(comparison.retrievers)
+    # The slowest and the fastest are picked from all pairs, so the interval is as wide as for all
+    # of them (Bonferroni).
     looked_at = comb(n, 2) * (2 if comparison.n_tests_of_times else 1)
     ends = difference_interval(
         np.stack([tables[slowest], tables[fastest]], axis=1),
@@ -82,8 +84,8 @@ def slower(
 
 def _mean(seconds: Floats) -> float | None:
     """The mean of those that are known."""
-    known = seconds[~np.isnan(seconds)]
-    return float(known.mean()) if known.size else None
+    measured = seconds[~np.isnan(seconds)]
+    return float(measured.mean()) if measured.size else None
 
 
 def equal_groups(comparison: Comparison, scores: Sequence[RetrieverScores]) -> list[list[str]]:
@@ -96,27 +98,34 @@ def equal_groups(comparison: Comparison, scores: Sequence[RetrieverScores]) -> l
         return []
     metrics = [metric for metric in comparison.metrics if metric not in SPEED]
     groups: list[list[RetrieverScores]] = []
-    for own in scores:
-        group = next((of for of in groups if _find_the_same(of[0], own, comparison, metrics)), None)
+    for score in scores:
+        group = next(
+            (
+                members
+                for members in groups
+                if _find_the_same(members[0], score, comparison, metrics)
+            ),
+            None,
+        )
         if group is None:
-            groups.append([own])
+            groups.append([score])
         else:
-            group.append(own)
-    return [[own.name for own in group] for group in groups if len(group) > 1]
+            group.append(score)
+    return [[member.name for member in group] for group in groups if len(group) > 1]
 
 
 def _find_the_same(
-    one: RetrieverScores, other: RetrieverScores, comparison: Comparison, metrics: Sequence[str]
+    first: RetrieverScores, second: RetrieverScores, comparison: Comparison, metrics: Sequence[str]
 ) -> bool:
     """Whether two retrievers have the same numbers in some metrics, of which one varies."""
     varies = False
     for metric in metrics:
-        values, others = (
-            np.append(own.table([metric], comparison.query_ids), np.float64(own.means[metric]))
-            for own in (one, other)
+        values, right_values = (
+            np.append(score.table([metric], comparison.query_ids), np.float64(score.means[metric]))
+            for score in (first, second)
         )
-        if not np.allclose(values, others, rtol=0, atol=TOLERANCE, equal_nan=True):
+        if not np.allclose(values, right_values, rtol=0, atol=TOLERANCE, equal_nan=True):
             return False
-        known = values[:-1][~np.isnan(values[:-1])]
-        varies = varies or bool(known.size and np.ptp(known) > TOLERANCE)
+        measured = values[:-1][~np.isnan(values[:-1])]
+        varies = varies or bool(measured.size and np.ptp(measured) > TOLERANCE)
     return varies

@@ -67,9 +67,9 @@ class Tables:
         rows, names = rows_of(query_ids, self.query_ids), self._whole.column_names
         for name in dict.fromkeys(fields):
             groups: dict[str | None, list[int]] = {}
-            known = [column for column in (name, f"metadata.{name}") if column in names]
-            if known:
-                column = self._whole[known[0]]
+            candidates = [column for column in (name, f"metadata.{name}") if column in names]
+            if candidates:
+                column = self._whole[candidates[0]]
                 entries = (column if rows is None else column.take(rows)).to_pylist()
                 groups = grouped(map(_texts, entries))
             if set(groups) <= {None}:

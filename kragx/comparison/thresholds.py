@@ -80,6 +80,7 @@ class Sweep(Result):
     def _table(self, retriever: str) -> Table:
         """Thresholds down, metrics across; of many thresholds some, and the chosen one."""
         n, values = len(self.thresholds), self.values[retriever]
+        # Evenly spaced, the first and the last one among them.
         thinned = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
         rows = []
         for position, threshold in enumerate(self.thresholds):
@@ -143,7 +144,7 @@ def sweep(
     several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     if not several:
         raise UsageError("evaluations: there is none; pass at least one")
-    chosen = float(several[0].check_threshold(several[0].table.threshold))
+    threshold = float(several[0].check_threshold(several[0].table.threshold))
     match, names = several[0].settings["match"], [evaluation.name for evaluation in several]
     if any(evaluation.settings["match"] != match for evaluation in several):
         raise UsageError("evaluations: they are of several matchers; sweep each on its own")
@@ -152,21 +153,23 @@ def sweep(
     if metrics is not None:
         listed = [metrics] if isinstance(metrics, str) else [*metrics]
         several = [evaluation.with_metrics(listed) for evaluation in several]
-    looked_at = _thresholds(several, thresholds, chosen)
+    looked_at = _thresholds(several, thresholds, threshold)
     n_matches, values = {}, {}
-    for own in several:
-        counts, means = zip(*own.means_at(looked_at), strict=True)
-        n_matches[own.name] = counts
-        values[own.name] = {name: tuple(row[name] for row in means) for name in own.mean}
+    for evaluation in several:
+        counts, means = zip(*evaluation.means_at(looked_at), strict=True)
+        n_matches[evaluation.name] = counts
+        values[evaluation.name] = {
+            name: tuple(row[name] for row in means) for name in evaluation.mean
+        }
     better = {name: direction(name) for name in several[0].mean}
     return Sweep(
         match=dict(match),
         match_name=several[0].match_name,
-        chosen=chosen,
+        chosen=threshold,
         thresholds=tuple(looked_at),
         n_matches=n_matches,
         values=values,
-        orders=orders_of(values, better, looked_at, chosen),
+        orders=orders_of(values, better, looked_at, threshold),
         notes={
             evaluation.name: notes
             for evaluation in several
@@ -192,12 +195,12 @@ def _notes(evaluation: Evaluation, n_matches: Sequence[int]) -> Iterator[str]:
         )
 
 
-def _thresholds(several: Sequence[Evaluation], thresholds: object, chosen: float) -> list[float]:
+def _thresholds(several: Sequence[Evaluation], thresholds: object, threshold: float) -> list[float]:
     """Where to look, the same for all, so that their order can be seen."""
     top = several[0].settings["match"].get("top")
     if thresholds is None:
         grid = range(1, top + 1) if top else (step / 100 for step in range(1, 101))
-        return sorted({*map(float, grid), chosen})
+        return sorted({*map(float, grid), threshold})
     if isinstance(thresholds, str):
         if thresholds == "near" and several[0].nearby is not None:
             return list(several[0].nearby.thresholds)
@@ -205,7 +208,7 @@ def _thresholds(several: Sequence[Evaluation], thresholds: object, chosen: float
             raise UsageError(f"thresholds: {thresholds!r} is neither numbers, 'scores' nor 'near'")
         # A score equal to the threshold is a match, so a metric changes just above a score.
         scores = np.concatenate([evaluation.table.pair_score for evaluation in several])
-        return [float(score) for score in np.unique([*scores[scores > 0], chosen])]
+        return [float(score) for score in np.unique([*scores[scores > 0], threshold])]
     listed = thresholds if isinstance(thresholds, Iterable) else ()
     checked = {float(several[0].check_threshold(threshold)) for threshold in listed}
     if not checked:

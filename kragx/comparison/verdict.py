@@ -39,34 +39,34 @@ def verdict(comparison: Comparison) -> Recommendation:
 
 def _nobody(comparison: Comparison) -> Recommendation:
     """Nobody can be compared."""
-    lost = comparison.not_comparable
+    failed = comparison.not_comparable
     text = phrase(
         "Every retriever failed or returned nothing, so there is nothing to compare."
         if any(failure.nothing for failure in comparison.failures)
         else "Every retriever failed, so there is nothing to compare."
-        if len(lost) > 1
+        if len(failed) > 1
         else "The retriever {name} failed, so there is nothing to compare.",
-        name=lost[0],
+        name=failed[0],
     )
     return Recommendation(
-        "no_winner", text, False, {"metric": comparison.primary, "failed": list(lost)}
+        "no_winner", text, False, {"metric": comparison.primary, "failed": list(failed)}
     )
 
 
 def _single(comparison: Comparison) -> Recommendation:
     """There is nobody else to compare with."""
-    lost = comparison.not_comparable
+    failed = comparison.not_comparable
     text = phrase(
         "There is one retriever, and so nothing to choose between; add another, or earlier "
         "results (--earlier), to compare."
-        if not lost
+        if not failed
         else "Only {best} can be compared, as {lost} failed or returned nothing."
         if any(failure.nothing for failure in comparison.failures)
         else "Only {best} can be compared, as {lost} failed.",
         best=comparison.best,
-        lost=listed(lost) if lost else "",
+        lost=listed(failed) if failed else "",
     )
-    return Recommendation("one_retriever", text, False, {"failed": list(lost)})
+    return Recommendation("one_retriever", text, False, {"failed": list(failed)})
 
 
 def _between(comparison: Comparison, leader: Leader) -> Recommendation:
@@ -88,9 +88,9 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
     if not leader.decided:
         text = joined(" ", [_undecided(leader, rival, best.text), *_beaten(leader)])
         if leader.tested:
-            needed, many_more = needed_queries(comparison, rival)
-            text = joined(" ", [text, needed_text(needed, rival.n, many_more=many_more)])
-            values["queries_needed"], values["queries_needed_at_most"] = needed
+            n_needed, many_more = needed_queries(comparison, rival)
+            text = joined(" ", [text, needed_text(n_needed, rival.n, many_more=many_more)])
+            values["queries_needed"], values["queries_needed_at_most"] = n_needed
             values["many_more"] = many_more
         return Recommendation("no_winner", text, False, values)
     use = phrase(
@@ -110,7 +110,7 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
         {"metrics": metrics, "retriever": rival.retriever, **_values_of(rival)}
         for metrics, rival in opposite
     ]
-    text = joined(" ", [use, *(_opposed(metrics, other) for metrics, other in opposite)])
+    text = joined(" ", [use, *(_opposed(metrics, difference) for metrics, difference in opposite)])
     return Recommendation("winner", text, True, values)
 
 
@@ -141,8 +141,8 @@ def _nothing_found(comparison: Comparison) -> Recommendation:
     """The first metric is 0 for all; what another one says is found, if one does."""
     metric, means = comparison.primary, comparison.overall.means
     by_any = {metric for name in means for metric in comparison.overall.finds(name)}
-    seen = [metric for metric in comparison.metrics if metric in by_any]
-    if not seen:
+    successful = [metric for metric in comparison.metrics if metric in by_any]
+    if not successful:
         text = phrase(
             "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
             "gold and the matcher first; kragx explain shows how near each document came.",
@@ -150,10 +150,14 @@ def _nothing_found(comparison: Comparison) -> Recommendation:
             every=every(comparison),
         )
         return Recommendation("no_winner", text, False, {"metric": metric, "nothing_found": True})
-    deepest = [other for *_, other in by_depth(comparison, "recall", "hit_rate") if other in seen]
-    far = deepest[-1] if deepest else seen[0]
+    deepest = [
+        metric_name
+        for *_, metric_name in by_depth(comparison, "recall", "hit_rate")
+        if metric_name in successful
+    ]
+    far = deepest[-1] if deepest else successful[0]
     name = max(means, key=lambda name: means[name][far].value or 0)
-    found, deeper = means[name][far].value, _depth(far) > _depth(metric)
+    value, deeper = means[name][far].value, _depth(far) > _depth(metric)
     text = phrase(
         "{metric} is 0 for {every}, and so none is better in it; but gold stands further down: "
         "{far} is {value} for {name}. Reranking could bring it up."
@@ -163,11 +167,11 @@ def _nothing_found(comparison: Comparison) -> Recommendation:
         metric=metric,
         every=every(comparison),
         far=far,
-        value=number(found),
+        value=number(value),
         name=name,
     )
-    where = {"found_in": far, "found_by": name, "found": found, "deeper": deeper}
-    return Recommendation("no_winner", text, False, {"metric": metric, **where})
+    alternative = {"found_in": far, "found_by": name, "found": value, "deeper": deeper}
+    return Recommendation("no_winner", text, False, {"metric": metric, **alternative})
 
 
 def by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, str]]:
@@ -194,14 +198,14 @@ def _opposite(comparison: Comparison, leader: Leader) -> Iterator[tuple[list[str
 
     Times and what is made of them are another matter.
     """
-    found: dict[str, list[Difference]] = {}
-    for metric, other in comparison.overall.leaders.items():
-        known = known_metric(metric)
-        if metric != leader.metric and (known is None or "second" not in known.unit):
-            for difference in other.differences:
+    by_best: dict[str, list[Difference]] = {}
+    for metric, leader_of_metric in comparison.overall.leaders.items():
+        definition = known_metric(metric)
+        if metric != leader.metric and (definition is None or "second" not in definition.unit):
+            for difference in leader_of_metric.differences:
                 if difference.against == leader.best and difference.decided:
-                    found.setdefault(other.best, []).append(difference)
-    for differences in found.values():
+                    by_best.setdefault(leader_of_metric.best, []).append(difference)
+    for differences in by_best.values():
         yield [difference.metric for difference in differences], differences[0]
 
 
@@ -277,33 +281,33 @@ def needed_queries(
         return (None, None), n < TELLING and not rival.never_differs
     settings = comparison.statistics
     fewest = max(n + 1, deciding(settings.alpha, settings.resamples) or 0)
-    few, most = (
-        None if needed is None or needed > MANY * n else _two_digits(max(needed, fewest))
-        for needed in (
+    fewest_needed, most_needed = (
+        None if n_needed is None or n_needed > MANY * n else _two_digits(max(n_needed, fewest))
+        for n_needed in (
             queries_needed(abs(rival.effect) + way * error, comparison.least) for way in (1, -1)
         )
     )
-    return (few, most), most is None
+    return (fewest_needed, most_needed), most_needed is None
 
 
-def needed_text(needed: tuple[int | None, int | None], n: int, *, many_more: bool) -> str:
+def needed_text(n_needed: tuple[int | None, int | None], n: int, *, many_more: bool) -> str:
     """The same in a sentence, of `n` queries that there are; nothing where nothing differs."""
-    few, most = needed
-    if few is None and not many_more:
+    fewest, largest = n_needed
+    if fewest is None and not many_more:
         return ""
     return phrase(
         "So few queries ({n}) do not say how many would decide; some fifty are a start."
         if n < TELLING
         else "Many more queries would be needed to decide (there are {n:,})."
-        if few is None
+        if fewest is None
         else "It would take about {few:,} queries at the least, perhaps many more (there are "
         "{n:,})."
-        if most is None
+        if largest is None
         else "About {few:,} queries would decide (there are {n:,})."
-        if few == most
+        if fewest == largest
         else "About {few:,} to {most:,} queries would decide (there are {n:,}).",
-        few=few,
-        most=most,
+        few=fewest,
+        most=largest,
         n=n,
     )
 
@@ -318,9 +322,9 @@ def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
     """The leader against the one that comes next: tied ones first, but for those that are equal."""
     means, metric = comparison.overall.means, leader.metric
     top = min if comparison.better[metric] == "lower" else max
-    others = [tie for tie in leader.ties if not tie.never_differs]
+    rivals = [tie for tie in leader.ties if not tie.never_differs]
     # A leader is only compared with those that have a value.
     return top(
-        others or leader.ties or leader.differences,
+        rivals or leader.ties or leader.differences,
         key=lambda difference: means[difference.against][metric].value or 0.0,
     )

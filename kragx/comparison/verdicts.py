@@ -10,7 +10,7 @@ from math import isclose
 
 import numpy as np
 
-from kragx.comparison.columns import joined, taken
+from kragx.comparison.columns import ids_at, joined
 from kragx.comparison.comparison import Settings
 from kragx.comparison.families import N_FAMILIES, Families, family_of
 from kragx.comparison.scores import RetrieverScores
@@ -105,20 +105,22 @@ class Aligned:
             raise UsageError("the evaluations have no query in common; queries join by id")
         return cls(
             query_ids,
-            tuple(own.name for own in scores),
+            tuple(score.name for score in scores),
             tuple(metrics),
             {
-                (metric, own.name): own.values[metric]
+                (metric, score.name): score.values[metric]
                 if own_rows is None
-                else own.values[metric][own_rows]
-                for own, own_rows in zip(scores, rows)
+                else score.values[metric][own_rows]
+                for score, own_rows in zip(scores, rows)
                 for metric in metrics
             },
-            frozenset(metric for metric in metrics if all(own.is_mean(metric) for own in scores)),
+            frozenset(
+                metric for metric in metrics if all(score.is_mean(metric) for score in scores)
+            ),
             {metric: scores[0].better[metric] for metric in metrics},
             baseline,
             settings,
-            {(metric, own.name): own.doubt(metric) for own in scores for metric in metrics},
+            {(metric, score.name): score.doubt(metric) for score in scores for metric in metrics},
         )
 
     def without(self, retrievers: Collection[str]) -> Aligned:
@@ -135,7 +137,7 @@ class Aligned:
         """The same for some of the queries."""
         return replace(
             self,
-            query_ids=taken(self.query_ids, rows),
+            query_ids=ids_at(self.query_ids, rows),
             columns={key: values[rows] for key, values in self.columns.items()},
         )
 
@@ -149,21 +151,21 @@ class Aligned:
         }
 
     def _number(self, metric: str, values: Floats) -> float | None:
-        known_as, known = known_metric(metric), values[~np.isnan(values)]
-        if not known.size:
+        known_as, present = known_metric(metric), values[~np.isnan(values)]
+        if not present.size:
             return None
         if metric in self.tested:
-            return float(known.mean())
-        return None if known_as is None or known_as.is_mean else known_as.number(known)
+            return float(present.mean())
+        return None if known_as is None or known_as.is_mean else known_as.number(present)
 
     def best(self, means: Means) -> dict[str, str]:
         """For each metric the first retriever with the best value."""
         best: dict[str, str] = {}
         for metric in self.metrics:
-            known = [name for name in self.retrievers if means[name][metric] is not None]
-            if len(known) > 1 and self.better[metric] != "neither":
+            measured = [name for name in self.retrievers if means[name][metric] is not None]
+            if len(measured) > 1 and self.better[metric] != "neither":
                 top = max if self.better[metric] == "higher" else min
-                best[metric] = top(known, key=lambda name: means[name][metric] or 0.0)
+                best[metric] = top(measured, key=lambda name: means[name][metric] or 0.0)
         return best
 
     def estimates(
@@ -171,10 +173,10 @@ class Aligned:
     ) -> Iterator[Estimate]:
         """The means of (q, len(columns)) values, with the intervals of these."""
         n = (~np.isnan(values)).sum(axis=0).tolist()
-        sure = self._sure([(metric, (name,)) for metric, name in columns], values, ends)
+        sure_bounds_of = self._sure([(metric, (name,)) for metric, name in columns], values, ends)
         # Where the queries' values do not make a metric's number, their interval is none of it.
         is_mean = [metric in self.tested for metric, _ in columns]
-        bounds = plain(np.where(is_mean, np.concatenate([ends, sure]), np.nan).T)
+        bounds = plain(np.where(is_mean, np.concatenate([ends, sure_bounds_of]), np.nan).T)
         for (metric, name), own_n, (low, high, *own_sure), own_is in zip(
             columns, n, bounds, is_mean
         ):
@@ -188,19 +190,19 @@ class Aligned:
         doubts = np.zeros((2, len(columns)))  # how far missing judgements may put the sum
         for column, (metric, names) in enumerate(columns):
             known_as = known_metric(metric)
-            least, greatest = (None, None) if known_as is None else known_as.range
-            width = np.inf if least is None or greatest is None else greatest - least
-            sides[:, column] = least or 0, np.inf if greatest is None else greatest
+            lowest, greatest = (None, None) if known_as is None else known_as.range
+            width = np.inf if lowest is None or greatest is None else greatest - lowest
+            sides[:, column] = lowest or 0, np.inf if greatest is None else greatest
             below, above = self.doubts[metric, names[0]]
             if len(names) > 1:
                 sides[:, column] = -width, width
                 other_below, other_above = self.doubts[metric, names[1]]
                 below, above = below + other_above, above + other_below
             doubts[:, column] = -below, above
-        sure = sure_bounds(values, ends, sides[0], sides[1], self.settings.confidence)
+        bounds = sure_bounds(values, ends, sides[0], sides[1], self.settings.confidence)
         n: Ints = np.maximum((~np.isnan(values)).sum(axis=0), 1)
-        sure += doubts / n
-        return sure
+        bounds += doubts / n
+        return bounds
 
     def differences(
         self, pairs: Sequence[Pair], columns: Floats, ends: Floats, p: Floats
@@ -209,12 +211,14 @@ class Aligned:
         above, ties, below = tally(columns)
         lower = np.array([self.better[metric] == "lower" for metric, _, _ in pairs], bool)
         n = above + ties + below
-        sure = self._sure([(metric, (one, other)) for metric, one, other in pairs], columns, ends)
+        bounds = self._sure(
+            [(metric, (first, second)) for metric, first, second in pairs], columns, ends
+        )
         numbers = {
             "low": _zeroed(ends[0]),
             "high": _zeroed(ends[1]),
-            "sure_low": sure[0],
-            "sure_high": sure[1],
+            "sure_low": bounds[0],
+            "sure_high": bounds[1],
             "n": n,
             "p": np.where(n, p, np.nan),
             "effect": effect_sizes(columns),
@@ -259,9 +263,9 @@ class PairTests:
         """Each two retrievers in each metric that can be tested."""
         metrics = [metric for metric in self.aligned.metrics if metric in self.aligned.tested]
         return tuple(
-            (metric, one, other)
+            (metric, first, second)
             for metric in metrics
-            for one, other in combinations(self.aligned.retrievers, 2)
+            for first, second in combinations(self.aligned.retrievers, 2)
         )
 
     @cached_property
@@ -278,7 +282,7 @@ class PairTests:
                 for number in range(len(parts))
             ]
         )
-        tests, own = paired_tests(
+        tests, flipped_families = paired_tests(
             map(self.aligned.column, self.pairs),
             n,
             parts,
@@ -288,7 +292,7 @@ class PairTests:
             family_of=families,
             n_families=N_FAMILIES,
         )
-        return tests, Families(*own)
+        return tests, Families(*flipped_families)
 
     def family(self, metric: str, *, whole: bool) -> int:
         """Which family the tests of a metric belong to, over all queries or in a slice."""
@@ -308,8 +312,8 @@ class PairTests:
             return p, z, NO_FAMILY
         name = aligned.best(self.whole).get(metric, aligned.retrievers[0])
         values = aligned.columns[metric, name]
-        known = ~np.isnan(values)
-        large = [number for number, rows in enumerate(self.slices) if known[rows].sum() >= FEW]
+        present = ~np.isnan(values)
+        large = [number for number, rows in enumerate(self.slices) if present[rows].sum() >= FEW]
         if not large:
             return p, z, NO_FAMILY
         sign = -1.0 if aligned.better[metric] == "lower" else 1.0
@@ -326,20 +330,20 @@ class PairTests:
     @property
     def families(self) -> Families:
         """All of these tests."""
-        own = [NO_FAMILY] * N_FAMILIES
-        own[self.family(self.aligned.metrics[0], whole=False)] = self.weaker[2]
-        return Families.joined([self.flipped[1], Families(*own)])
+        slice_families = [NO_FAMILY] * N_FAMILIES
+        slice_families[self.family(self.aligned.metrics[0], whole=False)] = self.weaker[2]
+        return Families.joined([self.flipped[1], Families(*slice_families)])
 
-    def corrected(self, of: Ints, p: Floats, z: Floats, families: Families) -> Floats:
+    def corrected(self, family_of: Ints, p: Floats, z: Floats, families: Families) -> Floats:
         """The p of some tests of these families as the settings want it."""
         is_corrected = self.aligned.settings.correction == "family"
-        return families.adjusted(of, p, z) if is_corrected else p
+        return families.adjusted(family_of, p, z) if is_corrected else p
 
     def p_worse(self, families: Families) -> list[float | None]:
         """For each slice the corrected p of `weaker`."""
         p, z, _ = self.weaker
-        of = np.full(len(p), self.family(self.aligned.metrics[0], whole=False))
-        return [plain(value) for value in self.corrected(of, p, z, families)]
+        family_of = np.full(len(p), self.family(self.aligned.metrics[0], whole=False))
+        return [plain(value) for value in self.corrected(family_of, p, z, families)]
 
     def overall(self, families: Families) -> View:
         """All queries, each test as one of a family."""
@@ -370,30 +374,33 @@ class PairTests:
         pairs = list(dict.fromkeys(to_baseline + to_best))
         tested = [pair for pair in pairs if pair[0] in part.tested]
         number_of = {pair: number for number, pair in enumerate(self.pairs)}
-        number_of |= {(metric, other, one): of for (metric, one, other), of in number_of.items()}
+        number_of |= {
+            (metric, second, first): number for (metric, first, second), number in number_of.items()
+        }
         estimates: dict[str, dict[str, Estimate]] = {name: {} for name in part.retrievers}
         compared: dict[Pair, Difference] = {}
         columns: list[Column | Pair] = [*part.columns, *tested]
         # Whatever stands in a block, means and differences see the same resamples.
         step = max(1, _CELLS // max(len(part.query_ids), 1))
         for block in (columns[start : start + step] for start in range(0, len(columns), step)):
-            own = [column for column in block if len(column) == 2]
+            singles = [column for column in block if len(column) == 2]
             set_against = [pair for pair in block if len(pair) == 3]
             # Row by row in memory, as sums of columns depend on it in their last bits.
             table = np.ascontiguousarray(
                 np.stack(
-                    [*map(part.columns.__getitem__, own), *map(part.column, set_against)], axis=1
+                    [*map(part.columns.__getitem__, singles), *map(part.column, set_against)],
+                    axis=1,
                 )
             )
-            known = (known_metric(metric) for metric, _ in own)
-            ranges = [None if metric is None else metric.limits for metric in known]
+            definitions = (known_metric(metric) for metric, _ in singles)
+            ranges = [None if metric is None else metric.limits for metric in definitions]
             ranges += [None] * len(set_against)
             ends = mean_intervals(
                 table, ranges, settings.confidence, settings.resamples, settings.seed
             )
-            split = len(own)
+            split = len(singles)
             for (metric, name), estimate in zip(
-                own, part.estimates(own, table[:, :split], means, ends[:, :split])
+                singles, part.estimates(singles, table[:, :split], means, ends[:, :split])
             ):
                 estimates[name][metric] = estimate
             numbers = [number_of[pair] for pair in set_against]
@@ -463,6 +470,6 @@ def _untested(
     metric: str, retriever: str, against: str, estimates: Mapping[str, Mapping[str, Estimate]]
 ) -> Difference:
     """Two numbers of runs, which are compared as they stand."""
-    one, other = estimates[retriever][metric], estimates[against][metric]
-    value = None if one.value is None or other.value is None else one.value - other.value
-    return Difference(metric, retriever, against, _difference(value), n=min(one.n, other.n))
+    estimate, rival = estimates[retriever][metric], estimates[against][metric]
+    value = None if estimate.value is None or rival.value is None else estimate.value - rival.value
+    return Difference(metric, retriever, against, _difference(value), n=min(estimate.n, rival.n))

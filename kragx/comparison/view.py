@@ -151,28 +151,32 @@ class Difference:
             retriever=self.retriever,
             against=self.against,
             difference=self.text,
-            verdict=_said(self),
+            verdict=_difference_text(self),
         )
 
 
 def _is_of_finding(metric: str) -> bool:
     """Whether a metric is above 0 where gold is found, and there alone."""
-    known = known_metric(metric)
-    return known is not None and known.from_matches is not None and known.better == "higher"
+    definition = known_metric(metric)
+    return (
+        definition is not None
+        and definition.from_matches is not None
+        and definition.better == "higher"
+    )
 
 
-def _said(difference: Difference) -> str:
+def _difference_text(difference: Difference) -> str:
     """What a difference says; nothing more would decide between two that are the same."""
     return phrase("the same") if difference.never_differs else VERDICTS[difference.verdict]
 
 
-def _in_text(shown: str, ends: str) -> str:
+def _in_text(value: str, ends: str) -> str:
     """A number with its interval, or why there is none, in a sentence."""
     if not ends:
-        return shown
+        return value
     if ends.startswith("["):
-        return f"{shown} {ends}"
-    return phrase("{value} ({reason})", value=shown, reason=ends)
+        return f"{value} {ends}"
+    return phrase("{value} ({reason})", value=value, reason=ends)
 
 
 NO_VALUE = "(no value)"
@@ -333,9 +337,9 @@ class View(Result):
         def cell(metric: str, retriever: str) -> Cell:
             mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
             evaluation = evaluated.get(retriever)
-            shown = number(mean.value) if evaluation is None else evaluation.mean_cell(metric)
+            value = number(mean.value) if evaluation is None else evaluation.mean_cell(metric)
             style = {"★": "bold green", "=": "bold"}.get(mark, "")
-            return Cell(joined(" ", [shown, mark]), style, mean.ends)
+            return Cell(joined(" ", [value, mark]), style, mean.ends)
 
         columns = [phrase("metric"), *self.means, *([phrase("micro")] if micro else [])]
         rows = [
@@ -440,7 +444,7 @@ def difference_cell(difference: Difference | None) -> Cell:
 
 
 def _difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
-    verdict = joined(" ", [_MARKS[difference.verdict], _said(difference)])
+    verdict = joined(" ", [_MARKS[difference.verdict], _difference_text(difference)])
     return (
         signed(difference.value),
         difference.ends or "-",

@@ -515,7 +515,7 @@ class _Gathered:
 # -- a stream that is looked at before it passes ---------------------------------------------------
 
 
-class Kept:
+class BufferedRows:
     """A stream of which somebody looks at the beginning before it passes: that is kept.
 
     Args:

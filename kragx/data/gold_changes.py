@@ -73,13 +73,13 @@ class FieldChange:
     @property
     def text(self) -> str:
         """What changed, in a few words."""
-        what = WORDS.get(self.what, self.what)
+        label = WORDS.get(self.what, self.what)
         is_named = self.what not in (self.field, "moved")
-        name = joined(" ", [what, visible(self.field)]) if is_named else what
+        name = joined(" ", [label, visible(self.field)]) if is_named else label
         if self.what in ("gold added", "gold dropped"):
             grade = self.after if self.before is None else self.before
             return phrase("{what} (grade {grade:g})", what=name, grade=grade)
-        before, after = _shown(self.before), _shown(self.after)
+        before, after = _value_text(self.before), _value_text(self.after)
         return phrase("{what}: {before} → {after}", what=name, before=before, after=after)
 
     def __str__(self) -> str:
@@ -103,9 +103,9 @@ def _labels(query: Query) -> dict[str, Any]:
 
 def _fields(query: Query, lacking: Sequence[str]) -> dict[str, Any]:
     """What metrics read of a question besides its gold."""
-    asked = {"question": query.text, "history": [turn.to_dict() for turn in query.history]}
+    asked_fields = {"question": query.text, "history": [turn.to_dict() for turn in query.history]}
     return {
-        **({} if "questions" in lacking else asked),
+        **({} if "questions" in lacking else asked_fields),
         "answerable": query.answerable is not False,
         "reference": query.reference,
         "facts": query.metadata.get("facts"),
@@ -117,10 +117,10 @@ def _unlike(
     before: Mapping[str, Any], after: Mapping[str, Any], name: str | None = None
 ) -> Iterator[FieldChange]:
     """The values that differ, by their keys; `name` is of what they are."""
-    for what in dict.fromkeys([*before, *after]):
-        pair = before.get(what), after.get(what)
+    for name_of_field in dict.fromkeys([*before, *after]):
+        pair = before.get(name_of_field), after.get(name_of_field)
         if _canonical(pair[0]) != _canonical(pair[1]):
-            yield FieldChange(what, name or what, *pair)
+            yield FieldChange(name_of_field, name or name_of_field, *pair)
 
 
 def _gold_changes(
@@ -218,7 +218,7 @@ def _letters(text: str | None) -> str:
 
 
 _SAME: Sequence[tuple[Callable[[Gold], object], Callable[[Gold], object]]] = (
-    (lambda gold: _canonical(_meaning(gold)), lambda gold: _canonical(_meaning(gold))),
+    (lambda gold: _canonical(_compared_form(gold)), lambda gold: _canonical(_compared_form(gold))),
     (_ids, _origin),
     *(
         (key, key)
@@ -232,9 +232,9 @@ _SAME: Sequence[tuple[Callable[[Gold], object], Callable[[Gold], object]]] = (
 """What tells that two gold items, of the earlier and the later set, are one, the surest first."""
 
 
-def _meaning(gold: Gold) -> object:
-    others = sorted(_canonical(_alternative(doc)) for doc in gold.alternatives)
-    return [gold.id, gold.text, gold.grade, others, gold.metadata]
+def _compared_form(gold: Gold) -> object:
+    alternatives = sorted(_canonical(_alternative(doc)) for doc in gold.alternatives)
+    return [gold.id, gold.text, gold.grade, alternatives, gold.metadata]
 
 
 def _paired(olds: Sequence[Gold], news: Sequence[Gold]) -> dict[int, int]:
@@ -286,7 +286,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     match value:
         case None | []:
             return phrase("none")

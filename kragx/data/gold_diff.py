@@ -118,8 +118,8 @@ class GoldDiff(Result):
         yield from map(warning, self.remarks)
         if self.counts:
             numbers = (
-                phrase("{name}: {n}", name=WORDS.get(what, what), n=n)
-                for what, n in self.counts.items()
+                phrase("{name}: {n}", name=WORDS.get(kind, kind), n=n)
+                for kind, n in self.counts.items()
             )
             yield Line(joined("; ", numbers))
         rows = [
@@ -128,11 +128,11 @@ class GoldDiff(Result):
             for text in [change.text for change in question.changes] or [WORDS[question.state]]
         ]
         if rows:
-            shown = rows if full else rows[:SHOWN]
-            more = len(rows) - len(shown)
-            note = phrase("and {n} more: --full, or --format json", n=more) if more else ""
+            visible_rows = rows if full else rows[:SHOWN]
+            n_more = len(rows) - len(visible_rows)
+            note = phrase("and {n} more: --full, or --format json", n=n_more) if n_more else ""
             heads = [phrase("id"), phrase("question"), phrase("what changed")]
-            yield Table(heads, shown, words=3, note=note)
+            yield Table(heads, visible_rows, words=3, note=note)
 
     @property
     def summary(self) -> str:
@@ -202,7 +202,7 @@ def diff_gold(old: GoldDataset, new: GoldDataset) -> GoldDiff:
         old: the earlier one.
         new: the later one.
     """
-    lacking = tuple(_lacking(old, new))
+    lacking = tuple(_missing_fields(old, new))
     earlier, later = ({normalise(query.id): query for query in data} for data in (old, new))
     questions = []
     for key, query in earlier.items():
@@ -241,10 +241,10 @@ def diff_files(old: str | Path, new: str | Path) -> GoldDiff:
     return replace(diff_gold(*sides), cautions=tuple(cautions))
 
 
-def _lacking(old: GoldDataset, new: GoldDataset) -> Iterator[str]:
+def _missing_fields(old: GoldDataset, new: GoldDataset) -> Iterator[str]:
     """What one of two gold sets does not hold at all, though the other does."""
-    asked = [any(query.text is not None for query in data) for data in (old, new)]
-    if asked[0] != asked[1]:
+    have_texts = [any(query.text is not None for query in data) for data in (old, new)]
+    if have_texts[0] != have_texts[1]:
         yield "questions"
     docs = [
         [doc for query in data for gold in query.gold for doc in forms(gold)] for data in (old, new)

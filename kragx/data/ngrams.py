@@ -123,7 +123,7 @@ class _Side:
 
 def _add_common_counts(doc: _Side, gold: _Side, pair_of_first: Ints, shared: Ints) -> None:
     """Add what each pair shares; a document and a gold text are pair `pair_of_first` + gold."""
-    doc_at, grams, gold_at, gold_grams = _met(doc, gold)
+    doc_at, grams, gold_at, gold_grams = _shared_ngrams(doc, gold)
     if not doc_at.size:
         return
     v, n_golds = gold.size, len(gold.queries)
@@ -144,7 +144,7 @@ def _add_common_counts(doc: _Side, gold: _Side, pair_of_first: Ints, shared: Int
         shared += np.bincount(pairs, common, len(shared)).astype(np.int64)
 
 
-def _met(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:
+def _shared_ngrams(doc: _Side, gold: _Side) -> tuple[Ints, Ints, Ints, Ints]:
     """The n-grams of documents that gold of the same query has, and all those of gold.
 
     Behind each of the two which n-grams they are: one of gold that is the same.

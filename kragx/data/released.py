@@ -20,7 +20,7 @@ ENDING = ".release.json"
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseInfo:
     """What is known of a released gold file.
 
     Attributes:
@@ -38,7 +38,7 @@ class Release:
     path: Path
 
     @classmethod
-    def read(cls, path: Path) -> Release:
+    def read(cls, path: Path) -> ReleaseInfo:
         """Of the file beside a release; a `DataError` says what is wrong with it."""
         record: Mapping[str, Any] = read_object(path, "release")
         values = {name: record.get(name) for name in ("file", "name", "version", "hash")}
@@ -82,7 +82,7 @@ class Release:
         return replace(dataset, name=self.name, version=self.version)
 
 
-def release_of(source: object) -> Release | None:
+def release_of(source: object) -> ReleaseInfo | None:
     """What stands beside a gold file that is a release; None beside any other, and of no file."""
     if not isinstance(source, (str, Path)):
         return None
@@ -90,5 +90,5 @@ def release_of(source: object) -> Release | None:
     beside = path.with_name(f"{file_name(path)}{ENDING}") if path.name else path
     if not path.name or not beside.is_file():
         return None
-    release = Release.read(beside)
+    release = ReleaseInfo.read(beside)
     return release if release.file == path.name else None

@@ -188,7 +188,7 @@ class Reading:
     def _of_records(self, rows: _Rows) -> Iterator[Batch]:
         """What records of one format say."""
         if self.format is None:
-            rows = self._recognised(rows)
+            rows = self._with_format(rows)
         records, objects = Records(mended=self._is_json), list[Row]()
         # Whoever wants all problems wants them in their order: nothing is read ahead.
         of_records, of_objects = (_PLAIN, _OBJECTS) if self.problems.strict else (1, 1)
@@ -226,7 +226,7 @@ class Reading:
         """The error of a file without any query."""
         return DataError(phrase("the file holds no query"), path=self.problems.file)
 
-    def _recognised(self, rows: _Rows) -> _Rows:
+    def _with_format(self, rows: _Rows) -> _Rows:
         """All of the records; the first that has a format's own fields says which format it is.
 
         The first of all may have none: a question without gold may be no more than an id and text.

@@ -47,7 +47,7 @@ def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
         if isinstance(value, Turn):
             return value
         if isinstance(value, str):
-            return Turn("user", _said(value, mender))
+            return Turn("user", _turn_text(value, mender))
         if not isinstance(value, Mapping):
             raise DataError(f"must be a text, or have role and content, not {shorten(value)}")
         if unknown := value.keys() - _FIELDS.keys():
@@ -60,12 +60,12 @@ def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
         if value.get("content") is None:
             raise DataError("missing; it is what was said", field="content")
         with inside("content"):
-            return Turn(_ROLES.get(role, role), _said(value["content"], mender))
+            return Turn(_ROLES.get(role, role), _turn_text(value["content"], mender))
 
     return clean_each(values, turn)
 
 
-def _said(value: object, mender: Mender) -> str:
+def _turn_text(value: object, mender: Mender) -> str:
     text = clean_text(value, mender)
     if not text.strip():
         raise DataError("nothing was said", remedy="leave the turn out")

@@ -374,7 +374,7 @@ def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Proble
             if before_line is None
             else phrase("{id} on line {line}", id=before.id, line=before_line)
         )
-        same_gold = _meaning(before.gold) == _meaning(query.gold)
+        same_gold = _gold_contents(before.gold) == _gold_contents(query.gold)
         problems.add(
             line,
             "query",
@@ -389,7 +389,7 @@ def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Proble
         )
 
 
-def _meaning(golds: Sequence[Gold]) -> set[tuple[object, ...]]:
+def _gold_contents(golds: Sequence[Gold]) -> set[tuple[object, ...]]:
     def plain(item: Gold | Doc) -> tuple[str | None, str | None]:
         return item.id, None if item.text is None else normalise(item.text)
 

@@ -73,7 +73,7 @@ class Vectors:
             new = [text for text in new if text not in self.known]
         for start in range(0, len(new), self._batch_size):
             batch = new[start : start + self._batch_size]
-            vectors = self._asked(batch)
+            vectors = self._compute(batch)
             self._remember(batch, vectors)  # which refuses what must not be kept either
             if self._cache is not None:
                 blobs = (vector.astype("<f8").tobytes() for vector in vectors)
@@ -87,7 +87,7 @@ class Vectors:
         key_text = json.dumps([self._model, text])
         return hashlib.sha256(key_text.encode()).hexdigest()
 
-    def _asked(self, batch: list[str]) -> Vector:
+    def _compute(self, batch: list[str]) -> Vector:
         try:
             answer = self._embed(batch)
         except KragxError:

@@ -64,13 +64,13 @@ def words(text: str, *, casefold: bool = True, is_split: bool = True) -> list[st
             runs whole.
     """
     if text.isascii():
-        return _keeping(text).translate(ASCII_FOLDED if casefold else ASCII).split()
+        return _keep_marks(text).translate(ASCII_FOLDED if casefold else ASCII).split()
     if "\u066b" in text or "\u066c" in text:
         text = text.translate(_ARABIC)
     folded = unicodedata.normalize("NFKC", text)
     if casefold:
         folded = folded.casefold()
-    marked = _keeping(folded)
+    marked = _keep_marks(folded)
     if BEYOND.search(marked):
         tokens = _of_every_script(marked, is_split)
     elif marked is folded:
@@ -87,7 +87,7 @@ def unspaced(token: str) -> bool:
     return _ANY_UNSPACED.match(token) is not None
 
 
-def _keeping(text: str) -> str:
+def _keep_marks(text: str) -> str:
     """The text with what stays within words in place of what would cut them; itself, if nothing."""
     return marked(whole_numbers(text) if COMMA.search(text) else text)
 

@@ -48,6 +48,8 @@ def directions(batch: Batch) -> Counter[str]:
     """Down how many lists scores rise, as distances do, or not; under "" where all are one."""
     query = batch.docs.texts.of_text
     scores = batch.docs.values
+    # Neighbours in the flat columns are compared, unless they are the end of one list and the
+    # beginning of the next.
     goes_on = (query[1:] == query[:-1]) & ~(np.isnan(scores[1:]) | np.isnan(scores[:-1]))
     changes, falls = (
         np.bincount(query[1:][goes_on & is_meant], minlength=len(batch)) > 0

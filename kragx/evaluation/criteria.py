@@ -13,9 +13,9 @@ from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import check_depth
 from kragx.evaluation.evidence import (
+    DocumentSizes,
     Facts,
     GatheredEvidence,
-    Sizes,
     facts_matcher,
     judged_relevance,
     relevance_matcher,
@@ -286,7 +286,7 @@ class Criteria:
             on_relevance: the same of the judge of relevance.
         """
         facts = relevance = None
-        specs, sizes, follows = self.specs, Sizes(self.tokenizer), self.facts_follow
+        specs, sizes, follows = self.specs, DocumentSizes(self.tokenizer), self.facts_follow
         if self.facts_by is not None:
             facts = Facts.matched(
                 lists, specs, self.facts_by, sizes, follows=follows, on_match=on_match

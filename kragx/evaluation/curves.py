@@ -17,7 +17,7 @@ _BINS = 20
 
 
 @dataclass(frozen=True)
-class Curve:
+class CutoffCurve:
     """One metric at growing cut-offs.
 
     Attributes:
@@ -65,7 +65,7 @@ class Times:
     most: float
 
 
-def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:
+def curves(evaluations: Sequence[Evaluation]) -> list[list[CutoffCurve]]:
     """For each evaluation the curve of each of its metrics that is made of matches alone.
 
     The longest list of all of them says how far curves reach, and a pool's depth.
@@ -77,13 +77,13 @@ def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:
     return [_curves(evaluation, tuple(ks)) if ks else [] for evaluation in evaluations]
 
 
-def _curves(evaluation: Evaluation, ks: tuple[int, ...]) -> list[Curve]:
+def _curves(evaluation: Evaluation, ks: tuple[int, ...]) -> list[CutoffCurve]:
     of_matches = [spec for spec in evaluation.specs if spec.metric.from_matches is not None]
     bare = list(dict.fromkeys(replace(spec, k=None) for spec in of_matches))
     specs = [replace(spec, k=k) for spec in bare for k in ks]
     scores = compute(evaluation.table, specs, evaluation.profile)
     means = iter([score.mean for score in scores])
-    return [Curve(str(spec), ks, tuple(islice(means, len(ks)))) for spec in bare]
+    return [CutoffCurve(str(spec), ks, tuple(islice(means, len(ks)))) for spec in bare]
 
 
 def histogram(evaluation: Evaluation) -> Histogram | None:

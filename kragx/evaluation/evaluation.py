@@ -180,7 +180,7 @@ class Evaluation(Result):
     @cached_property
     def maximum(self) -> dict[str, float]:
         """The greatest value that a metric could have reached, where the data decide it."""
-        return self._known("maximum")
+        return self._fields_of("maximum")
 
     @cached_property
     def micro(self) -> dict[str, float | None]:
@@ -193,19 +193,19 @@ class Evaluation(Result):
     @cached_property
     def bounds(self) -> dict[str, tuple[float, float]]:
         """[low, high] of each mean that missing judgements leave open; empty if none is missing."""
-        return self._known("bounds")
+        return self._fields_of("bounds")
 
     @cached_property
     def micro_bounds(self) -> dict[str, tuple[float, float]]:
         """The same for the micro averages."""
-        return self._known("micro_bounds")
+        return self._fields_of("micro_bounds")
 
     @cached_property
     def vote_bounds(self) -> dict[str, tuple[float, float]]:
         """[low, high] of each mean by several judges' votes; empty of one judge."""
-        return self._known("vote_bounds")
+        return self._fields_of("vote_bounds")
 
-    def _known(self, name: str) -> dict[str, Any]:
+    def _fields_of(self, name: str) -> dict[str, Any]:
         """What is known of each metric's scores under a name of `MetricScores`."""
         values = ((str(scores.spec), getattr(scores, name)) for scores in self.scores)
         return {metric: value for metric, value in values if value is not None}

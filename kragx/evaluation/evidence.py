@@ -37,7 +37,7 @@ FACTS_HAVE_NO_IDS = (
 
 
 @dataclass
-class Sizes:
+class DocumentSizes:
     """The lengths of the documents of an evaluation, measured once for each unit.
 
     A document is measured as it is read for spans, without wrappers and white space around it.
@@ -60,6 +60,8 @@ class Sizes:
 
         With `begun` how many are read: the one in which the budget ends too.
         """
+        # A document that fills the budget to the last fits whole, so nothing of the next one is
+        # read.
         side: Literal["left", "right"] = "left" if begun else "right"
         return np.array(
             [
@@ -171,7 +173,7 @@ class Facts:
         lists: Sequence[RankedList],
         specs: Sequence[MetricSpec],
         matcher: matchers.BaseMatcher,
-        sizes: Sizes,
+        sizes: DocumentSizes,
         *,
         follows: bool,
         on_match: matchers.OnMatch | None = None,
@@ -338,7 +340,7 @@ def _contexts(ranked: RankedList, ends: Sequence[int], method: str) -> tuple[Doc
     return tuple(Doc(f"first {end}", text) for end, text in zip(ends, contexts))
 
 
-def _depths(lists: Sequence[RankedList], k: Cut, sizes: Sizes) -> Ints:
+def _depths(lists: Sequence[RankedList], k: Cut, sizes: DocumentSizes) -> Ints:
     """(q) how many documents of each list a cut-off holds."""
     if isinstance(k, TextBudget):
         return sizes.depths(lists, k)
@@ -392,7 +394,7 @@ class GatheredEvidence:
     table: MatchTable
     concurrency: int = 1
     matched_facts: Facts | None = None
-    sizes: Sizes = field(default_factory=Sizes, repr=False, compare=False)
+    sizes: DocumentSizes = field(default_factory=DocumentSizes, repr=False, compare=False)
     relevance: Relevance | None = None
     passages: Passages | None = None
     # Read once for each way of reading, for every metric and k.
@@ -410,7 +412,7 @@ class GatheredEvidence:
                 for ranked, depth in zip(self.lists, depths)
             ],
             table=self.table.first(depths),
-            sizes=Sizes(self.sizes.tokenizer),
+            sizes=DocumentSizes(self.sizes.tokenizer),
             relevance=judged and replace(judged, table=judged.table.first(depths[judged.rows])),
             _spreads={},
         )

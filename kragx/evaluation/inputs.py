@@ -30,7 +30,7 @@ from kragx.data import (
     read_run,
     told_apart,
 )
-from kragx.data.batch import Batch, Kept, Row, Scored, batches_of
+from kragx.data.batch import Batch, BufferedRows, Row, Scored, batches_of
 from kragx.data.stretches import distinct
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.arranging import arranged_batch, directions
@@ -314,7 +314,7 @@ class Source:
             yield from batches_of(self.rows)
             return
         if keep or self.reading.is_read_once:
-            self.rows = kept = Kept(self.reading.batches())
+            self.rows = kept = BufferedRows(self.reading.batches())
             is_read_once = self.reading.is_read_once
             yield from kept.ahead(*((np.inf, np.inf) if is_read_once else (n_whole, _ROOM)))
             n_whole = 0

@@ -22,7 +22,7 @@ from kragx.printing import phrase, progress_bar, visible
 from kragx.warned import outside
 
 if TYPE_CHECKING:
-    from kragx.evaluation.stage_trace import Trace
+    from kragx.evaluation.stage_trace import StageTrace
 
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""
@@ -124,7 +124,7 @@ def retrieve(
     """
     interview = _interview(retriever, dataset, name, {"concurrency": 1, **asking})
     corpus_texts = as_corpus(corpus)  # refused before anything is asked
-    return corpus_texts.run(_warned(interview.done(lambda: interview.run(dataset, progress))))
+    return corpus_texts.run(_warn_of_run(interview.done(lambda: interview.run(dataset, progress))))
 
 
 async def aretrieve(
@@ -152,7 +152,7 @@ async def aretrieve(
     """
     interview = _interview(retriever, dataset, name, {"concurrency": 8, **asking}, awaits=True)
     corpus_texts = as_corpus(corpus)
-    return corpus_texts.run(_warned(await interview.run(dataset, progress)))
+    return corpus_texts.run(_warn_of_run(await interview.run(dataset, progress)))
 
 
 _Result = TypeVar("_Result")
@@ -213,6 +213,8 @@ class _Interview:
 
             async def work() -> None:
                 nonlocal n_replaced
+                # One iterator for all: each worker takes the next question once it is done with its
+                # last.
                 for query in waiting:
                     answers[query.id], n = await self.answer(query)
                     n_replaced += n
@@ -228,6 +230,7 @@ class _Interview:
                         for _ in range(min(asking.concurrency, len(questions))):
                             group.create_task(work())
             except BaseExceptionGroup as errors:
+                # The error itself, as where one question is asked at a time.
                 raise errors.exceptions[0] from None
             finally:
                 if self.threads is not None:
@@ -268,7 +271,7 @@ class _Interview:
             trace = None
             try:
                 with _listening() if self.asking.stages else nullcontext() as trace:
-                    answer, took = await self._put(query)
+                    answer, took = await self._ask(query)
             except MissingExtraError:
                 raise  # no single query's failure: the retriever cannot work at all
             # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
@@ -288,7 +291,7 @@ class _Interview:
             return replace(self._retrieved(seconds, trace, mender), documents=documents)
         return retrieved
 
-    async def _put(self, query: Query) -> tuple[Any, float]:
+    async def _ask(self, query: Query) -> tuple[Any, float]:
         """What the retriever answers to a question, put as it takes it, and in how many seconds.
 
         Raises:
@@ -349,7 +352,7 @@ class _Interview:
     def _retrieved(
         self,
         seconds: float,
-        trace: "Trace | None",
+        trace: "StageTrace | None",
         mender: Mender,
         error: BaseException | None = None,
     ) -> Retrieved:
@@ -432,13 +435,13 @@ def _interview(
     )
 
 
-def _warned(run: Run) -> Run:
+def _warn_of_run(run: Run) -> Run:
     """The same, warned of in the caller's thread, whose line is told."""
     warn_of_copies(run.name, run.results)
     return run
 
 
-def _listening() -> AbstractContextManager["Trace"]:
+def _listening() -> AbstractContextManager["StageTrace"]:
     from kragx.evaluation.stage_trace import listening
 
     return listening()

@@ -17,9 +17,9 @@ from kragx.metrics import Ints, MatchTable, RankedList
 from kragx.metrics.spans.align import Cells, align
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.grams import repetitions, twins
-from kragx.metrics.spans.offsets import Placed, locate, placed
+from kragx.metrics.spans.offsets import PlacedText, locate, placed
 from kragx.metrics.spans.reading import SpanOptions, reading
-from kragx.metrics.spans.rows import Rows
+from kragx.metrics.spans.rows import TokenRows
 from kragx.printing import phrase
 from kragx.warned import warn
 
@@ -146,13 +146,13 @@ class Reader:
 
     def _placed(
         self, ranked: RankedList, golds: Sequence[Gold | Doc]
-    ) -> tuple[list[Placed], list[Placed]] | None:
+    ) -> tuple[list[PlacedText], list[PlacedText]] | None:
         """The places of all texts of a query; None if they are to be compared instead."""
         options = self.options
         if options.offsets == "off":
             return None
 
-        def place(text: Gold | Doc) -> Placed | None:
+        def place(text: Gold | Doc) -> PlacedText | None:
             return placed(text.text, text.metadata, options)
 
         of_gold, of_docs = list(map(place, golds)), list(map(place, ranked.docs))
@@ -186,7 +186,7 @@ class Reader:
         corpus.add(chain(golds, *docs))
         gold_tokens, doc_tokens = corpus.of(golds), [corpus.of(texts) for texts in docs]
         self.without |= {text: None for text, tokens in zip(golds, gold_tokens) if not len(tokens)}
-        gold_rows, streams = Rows.of(gold_tokens), _streams(doc_tokens)
+        gold_rows, streams = TokenRows.of(gold_tokens), _streams(doc_tokens)
         stream_of = item_query[text_item]
         cells = align(
             gold_rows,
@@ -223,7 +223,7 @@ class Reader:
         )
 
     def _located(
-        self, golds: GoldTexts, of_gold: Sequence[Placed], docs: Sequence[Placed]
+        self, golds: GoldTexts, of_gold: Sequence[PlacedText], docs: Sequence[PlacedText]
     ) -> Spread:
         # Repeated documents need no care: the same place counts once, another is another.
         self.gold_sources.update((text.source, None) for text in of_gold)
@@ -236,9 +236,9 @@ class Reader:
         return Spread.of(*located, gold_lengths, text_item, item_query, [lengths])
 
 
-def _streams(texts: Sequence[Sequence[Tokens]]) -> Rows:
+def _streams(texts: Sequence[Sequence[Tokens]]) -> TokenRows:
     """A stream for each query: the tokens of its documents, one after another."""
-    return Rows.of([np.concatenate((np.empty(0, np.int32), *text)) for text in texts])
+    return TokenRows.of([np.concatenate((np.empty(0, np.int32), *text)) for text in texts])
 
 
 def _gold_texts(ranked: RankedList) -> GoldTexts:

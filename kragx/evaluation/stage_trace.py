@@ -100,7 +100,7 @@ class _Step:
             above = above.above
 
 
-class Trace(BaseCallbackHandler):
+class StageTrace(BaseCallbackHandler):
     """Hears of one question what LangChain runs for it."""
 
     run_inline = True  # in the order in which it happens, also in an event loop
@@ -222,14 +222,14 @@ def _names(steps: Sequence[_Step]) -> dict[_Step, str]:
     return names
 
 
-_LISTENING: ContextVar[Trace | None] = ContextVar("kragx_stages", default=None)
+_LISTENING: ContextVar[StageTrace | None] = ContextVar("kragx_stages", default=None)
 register_configure_hook(_LISTENING, inheritable=True)
 
 
 @contextmanager
-def listening() -> Iterator[Trace]:
+def listening() -> Iterator[StageTrace]:
     """Within it whatever LangChain runs is heard."""
-    trace = Trace()
+    trace = StageTrace()
     token = _LISTENING.set(trace)
     try:
         yield trace

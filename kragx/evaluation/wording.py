@@ -278,7 +278,7 @@ def panel_remarks(
         "no alpha, as nothing could disagree: there is one grade only"
         if panel["alpha"] is None
         else "Krippendorff's alpha (ordinal) among {judges}: {alpha}",
-        judges=listed(panel["alpha_of"], most=len(panel["alpha_of"])),
+        judges=listed(panel["alpha_of"], limit=len(panel["alpha_of"])),
         alpha=number(panel["alpha"]),
     )
     yield phrase(

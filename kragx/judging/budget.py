@@ -87,8 +87,8 @@ class Used:
         tokens = spent.prompt_tokens + spent.completion_tokens
         return cls(price.of(spent) if price else 0.0, spent.n_calls, tokens)
 
-    def __add__(self, other: Used) -> Used:
-        return Used(self.cost + other.cost, self.calls + other.calls, self.tokens + other.tokens)
+    def __add__(self, addend: Used) -> Used:
+        return Used(self.cost + addend.cost, self.calls + addend.calls, self.tokens + addend.tokens)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Budget:
 
     def says(self, name: str, used: Used, currency: str) -> str:
         """How much is used of the limit of this name, in words."""
-        amount, limit = (in_words(name, own) for own in (used, self))
+        amount, limit = (in_words(name, budget) for budget in (used, self))
         units = {"cost": currency, "calls": phrase("calls"), "tokens": phrase("tokens")}
         unit = units[name]
         if self.per == "run":
@@ -203,9 +203,9 @@ def read_budget(budget: Any) -> Budgets:
         return budget
     several = isinstance(budget, (list, tuple))
     limits: list[Budget] = []
-    for number_, one in enumerate(budget if several else [budget]):
+    for number_, entry in enumerate(budget if several else [budget]):
         with inside("budget"), inside(str(number_)) if several else nullcontext():
-            limits.append(_budget(one))
+            limits.append(_budget(entry))
             if limits[-1].per in [limit.per for limit in limits[:-1]]:
                 raise UsageError(f"a second one per {limits[-1].per}", remedy="make them one")
     return Budgets(tuple(limits))
@@ -241,11 +241,11 @@ class Plan:
     used: Sequence[str] = ()
     at_most: bool = False
 
-    def add(self, key: str, about: Spent, most: Spent) -> None:
+    def add(self, key: str, about: Spent, upper: Spent) -> None:
         """Count a question."""
         self.keys.add(key)
         self.about.add(about)
-        self.most.add(most)
+        self.most.add(upper)
 
 
 def most_tokens(request: Request, output_limit: int | None) -> Spent:
@@ -314,7 +314,7 @@ def at_most(room: Spent) -> Usage:
     return Usage(room.prompt_tokens, room.completion_tokens, counting="most")
 
 
-def counted(answer: Answer | Failure, request: Request | int, room: Spent) -> Usage | None:
+def usage_of_answer(answer: Answer | Failure, request: Request | int, room: Spent) -> Usage | None:
     """What a call used: as the provider says, else estimated from the texts; None if it was none.
 
     Args:

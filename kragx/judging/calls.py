@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kragx.judging.breaker import SERVICE, Breaker
-from kragx.judging.budget import at_most, counted
+from kragx.judging.budget import at_most, usage_of_answer
 from kragx.judging.client import Answer, Failure, Request, Usage, words_of
 from kragx.judging.expected import expected_grade
-from kragx.judging.limits import Limits, Place, believed, wait_before
+from kragx.judging.limits import Admission, Limits, credible_pause, wait_before
 from kragx.judging.pending import PendingQuestions
 from kragx.judging.prompt import read_answer, request_for
 from kragx.judging.question import Judgement, Question
@@ -92,9 +92,9 @@ class Caller:
             answer, usage, seconds = reply.answer, reply.usage, reply.seconds
             attempt = judged(
                 *(key, answer, usage, question, seconds, settings.output_limit, settings.model),
-                of=limits.name,
+                prefix=limits.name,
             )
-            attempt = shown(attempt, self._questions.secrets)
+            attempt = masked_judgement(attempt, self._questions.secrets)
             if not isinstance(answer, Failure) and attempt.failure is not None:
                 answer = Failure(attempt.failure, attempt.detail or "")
             if isinstance(answer, Failure) and reply.is_refused:  # no attempt: it waits
@@ -123,7 +123,7 @@ class Caller:
             await settings.sleep(self._wait(number, answer))
 
     def _wait(self, number: int, failure: Failure) -> float:
-        return wait_before(number, believed(failure.retry_after, self._settings.patience))
+        return wait_before(number, credible_pause(failure.retry_after, self._settings.patience))
 
     def _say_wait(self, detail: str | None) -> None:
         if self._is_wait_said:
@@ -138,7 +138,7 @@ class Caller:
         )
         say(wait)
 
-    async def _call(self, request: Request, place: Place) -> _Reply:
+    async def _call(self, request: Request, place: Admission) -> _Reply:
         settings, limits, task = self._settings, self._limits, asyncio.current_task()
         usage: Usage | None = at_most(place.room)  # whatever ends the call, it was made
         began = time.perf_counter()
@@ -152,7 +152,7 @@ class Caller:
             finally:
                 self.calling.discard(task)
             seconds = time.perf_counter() - began
-            usage = counted(answer, request, place.room)
+            usage = usage_of_answer(answer, request, place.room)
             is_refused = False
             if isinstance(answer, Answer) or answer.kind not in SERVICE:
                 limits.answer()
@@ -172,7 +172,7 @@ class Caller:
         if not failure.again:
             return False
         if failure.kind == "rate_limit":
-            limits.refusal(started, believed(failure.retry_after, self._settings.patience))
+            limits.refusal(started, credible_pause(failure.retry_after, self._settings.patience))
         elif failure.away and (limits.answered is None or limits.answered <= started):
             # While it answers others it is there, and what is away is something behind a gateway.
             limits.refusal(started)
@@ -192,7 +192,7 @@ def judged(
     seconds: float | None,
     output_limit: int | None,
     asked_model: str | None,
-    of: str = "",
+    prefix: str = "",
 ) -> Judgement:
     """What is kept of an answer: its grade, or why it has none.
 
@@ -204,7 +204,7 @@ def judged(
         seconds: that the answer took.
         output_limit: the most tokens that it might have.
         asked_model: the model that was asked for.
-        of: what the id of the attempt begins with (`Limits.name`).
+        prefix: what the id of the attempt begins with (`Limits.name`).
     """
     usage = usage or Usage()
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, question)
@@ -221,7 +221,7 @@ def judged(
         }
     return Judgement(
         key=key,
-        uid=f"{of}{uuid.uuid4().hex[len(of) :]}",
+        uid=f"{prefix}{uuid.uuid4().hex[len(prefix) :]}",
         at=now(),
         raw=answer.text,
         **outcome,
@@ -239,12 +239,12 @@ def judged(
     )
 
 
-def shown(judgement: Judgement, secrets: Secrets) -> Judgement:
+def masked_judgement(judgement: Judgement, secrets: Secrets) -> Judgement:
     """A judgement without secrets: servers and gateways say keys again, models headers."""
     # Masked first: half a secret may not be known as one.
     texts: dict[str, Any] = {
-        name: words_of(secrets.masked(getattr(judgement, name)), most)
-        for name, most in _SAID.items()
+        name: words_of(secrets.masked(getattr(judgement, name)), limit)
+        for name, limit in _SAID.items()
     }
     if judgement.answer is not None:
         masked = [(grade, secrets.masked(text)) for grade, text in judgement.entries]

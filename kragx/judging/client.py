@@ -55,15 +55,15 @@ def _count(value: object) -> int | None:
     return int(value) if 0 <= value <= _MOST_TOKENS and value == int(value) else None
 
 
-def words_of(text: object, most: int | None = None) -> str | None:
-    """Words from outside as every store takes them, cut to `most` characters; None for no text.
+def words_of(text: object, limit: int | None = None) -> str | None:
+    """Words from outside as every store takes them, cut to `limit` characters; None for no text.
 
     Lone surrogates and zero bytes become U+FFFD.
     """
     if not isinstance(text, str):
         return None
-    if most is not None and len(text) > most:
-        text = f"{text[:most]} [... {len(text) - most} characters more]"
+    if limit is not None and len(text) > limit:
+        text = f"{text[:limit]} [... {len(text) - limit} characters more]"
     text = text if text.isascii() else Mender().mend(text)
     return text.replace("\0", "\ufffd")
 

@@ -72,7 +72,7 @@ class Examples:
     def __post_init__(self) -> None:
         check_options(self)
         if isinstance(self.labels, (str, Path)):
-            asks, top, labelled = _read(self)
+            asked_type, top, labelled = _read(self)
         else:
             labelled = tuple(self.labels)
             if not all(isinstance(pair, Example) for pair in labelled):
@@ -83,8 +83,8 @@ class Examples:
                     field="labels",
                     remedy="give each the id by which labels and runs name its query",
                 )
-            asks, top = self.asks, 0
-        text = "gold" if asks == "support" else "query"
+            asked_type, top = self.asks, 0
+        text = "gold" if asked_type == "support" else "query"
         readable = [pair for pair in labelled if getattr(pair, text) and pair.document.strip()]
         usable = [pair for pair in readable if not is_held_out(_query_name(pair))]
         counts = {
@@ -105,7 +105,7 @@ class Examples:
         pairs = tuple(diverse(usable, 2 * self.n + 4))
         top = max(top, *(pair.grade for pair in labelled))
         texts = tuple((pair, _Texts.of(pair)) for pair in pairs)
-        values = {"asks": asks or "relevance", "pairs": pairs, "counts": counts, "_top": top}
+        values = {"asks": asked_type or "relevance", "pairs": pairs, "counts": counts, "_top": top}
         for name, value in (values | {"_texts": texts}).items():
             object.__setattr__(self, name, value)
 
@@ -131,8 +131,8 @@ class Examples:
         if question.rubric.asks not in OF_DOCUMENTS:
             return question
         self._check(question.rubric)
-        own = _Texts.of(question)
-        pairs = (pair for pair, texts in self._texts if not own.shared_with(texts))
+        texts_of_question = _Texts.of(question)
+        pairs = (pair for pair, texts in self._texts if not texts_of_question.shared_with(texts))
         examples = tuple(pair for pair, _ in zip(pairs, range(self.n)))
         return replace(question, examples=examples, examples_name=self.name)
 
@@ -203,32 +203,32 @@ def diverse(pairs: Iterable[Example], count: int) -> Iterator[Example]:
 
     while waiting and count:
         pair = min(waiting, key=order)
-        waiting = [other for other in waiting if other is not pair]
+        waiting = [candidate for candidate in waiting if candidate is not pair]
         grades[pair.grade] += 1
         queries[_query_name(pair)] += 1
-        for other in waiting:
-            alike = _alike(words[id(other)], words[id(pair)])
-            nearest[id(other)] = max(nearest[id(other)], alike)
+        for candidate in waiting:
+            alike = _alike(words[id(candidate)], words[id(pair)])
+            nearest[id(candidate)] = max(nearest[id(candidate)], alike)
         count -= 1
         yield pair
 
 
 def _ends_first(grades: Sequence[int]) -> Iterator[int]:
     """The highest, the lowest, the second highest, ..."""
-    left = list(grades)
-    while left:
-        yield left.pop(-1)
-        if left:
-            yield left.pop(0)
+    remaining = list(grades)
+    while remaining:
+        yield remaining.pop(-1)
+        if remaining:
+            yield remaining.pop(0)
 
 
 def _words_of(pair: Example) -> frozenset[str]:
     return frozenset(_same(pair.document).split())
 
 
-def _alike(words: frozenset[str], others: frozenset[str]) -> float:
+def _alike(words: frozenset[str], other_words: frozenset[str]) -> float:
     """The share of words that two texts have in common."""
-    return len(words & others) / max(len(words | others), 1)
+    return len(words & other_words) / max(len(words | other_words), 1)
 
 
 def _query_name(pair: Example) -> str:
@@ -264,15 +264,15 @@ class _Texts:
             _same(pair.document),
         )
 
-    def shared_with(self, other: "_Texts") -> bool:
+    def shared_with(self, texts: "_Texts") -> bool:
         """Whether an example has one of them, too; of several gold texts people saw all at once."""
-        golds = self.gold and other.gold and (self.gold in other.gold or other.gold in self.gold)
+        golds = self.gold and texts.gold and (self.gold in texts.gold or texts.gold in self.gold)
         return bool(golds) or any(
-            own is not None and own == others
-            for own, others in (
-                (self.query_id, other.query_id),
-                (self.query, other.query),
-                (self.document, other.document),
+            first is not None and first == second
+            for first, second in (
+                (self.query_id, texts.query_id),
+                (self.query, texts.query),
+                (self.document, texts.document),
             )
         )
 
@@ -287,16 +287,16 @@ def _read(options: Examples) -> tuple[str | None, int, tuple[Example, ...]]:
     path = Path(options.labels)
     grades = _labels(path)
     beside = path.with_name(f"{path.name}.sample.jsonl")
-    asks: str | None = options.asks
+    asked_type: str | None = options.asks
     top, texts = 0, dict[_Pair, Example]()
     if beside.exists():
         with inside(path=str(beside)):
-            asks, top, texts = _of_sample(beside, asks)
+            asked_type, top, texts = _of_sample(beside, asked_type)
     if lacking := [pair for pair in grades if pair not in texts]:
-        texts |= _of_files(options, lacking, support=asks == "support")
+        texts |= _of_files(options, lacking, support=asked_type == "support")
     nothing = Example("", 0)
     return (
-        asks,
+        asked_type,
         top,
         tuple(
             replace(
@@ -330,26 +330,26 @@ def _labels(path: Path) -> dict[_Pair, int]:
     return grades
 
 
-def _of_sample(path: Path, asks: str | None) -> tuple[str, int, dict[_Pair, Example]]:
+def _of_sample(path: Path, asked_type: str | None) -> tuple[str, int, dict[_Pair, Example]]:
     """What `kragx judge label` has shown to people; see `kragx.agreement.sample`."""
     records = read_records(path)
     settings = next(records, (1, {}))[1].get("sample")
     if not isinstance(settings, dict):
         raise DataError("not a sample that kragx judge label has drawn")
     named = str(settings.get("asks", "relevance"))
-    if asks not in (None, named):
-        raise UsageError(f"people were asked for {named}, not {asks}", field="asks")
+    if asked_type not in (None, named):
+        raise UsageError(f"people were asked for {named}, not {asked_type}", field="asks")
     against: Literal["query", "gold"] = "gold" if named == "support" else "query"
     texts: dict[_Pair, Example] = {}
     for _, record in records:
         query, document = str(record.get("query_id")), str(record.get("document_id"))
-        shown = {against: str(record.get("query", ""))}
-        texts[query, document] = Example(str(record.get("document", "")), 0, **shown)
+        fields = {against: str(record.get("query", ""))}
+        texts[query, document] = Example(str(record.get("document", "")), 0, **fields)
     scale = re.findall(r"\d+", str(settings.get("scale", "0-3")))
     return named, int(scale[-1]) if scale else 0, texts
 
 
-def _of_files(options: Examples, wanted: Sequence[_Pair], *, support: bool) -> dict[_Pair, Example]:
+def _of_files(options: Examples, pairs: Sequence[_Pair], *, support: bool) -> dict[_Pair, Example]:
     """The texts of pairs in results files, a gold set and a corpus, as far as they have them."""
     results = options.results or []
     files = [results] if isinstance(results, (str, Path)) else list(results)
@@ -366,7 +366,7 @@ def _of_files(options: Examples, wanted: Sequence[_Pair], *, support: bool) -> d
         queries = {query.id: query for query in read_dataset(options.dataset)} | queries
     corpus = as_corpus(options.corpus)
     texts: dict[_Pair, Example] = {}
-    for query_id, document_id in wanted:
+    for query_id, document_id in pairs:
         query = queries.get(query_id)
         document = documents.get(document_id) or corpus.text(document_id)
         if query is None or not document:

@@ -10,14 +10,16 @@ Source: Y. Liu et al., G-Eval: NLG evaluation using GPT-4 with better human alig
 from collections.abc import Sequence
 
 from kragx.judging.client import Failure, Token
-from kragx.judging.forms import Reading
+from kragx.judging.forms import AnswerReading
 from kragx.judging.prompt import read_answer
 from kragx.judging.question import Question
 
 _LEAST = 0.5  # of all probability; where less of it is on grades, they say too little
 
 
-def expected_grade(reading: Reading, tokens: Sequence[Token], question: Question) -> float | None:
+def expected_grade(
+    reading: AnswerReading, tokens: Sequence[Token], question: Question
+) -> float | None:
     """The mean of a rubric's grades by their probabilities at the place of the grade.
 
     None without probabilities; where they are not of this answer, or less than half of them is on
@@ -39,16 +41,16 @@ def expected_grade(reading: Reading, tokens: Sequence[Token], question: Question
         start = end - len(token.text)
         place = whole[:start], whole[end:]
         end = start
-        own = str(reading.grade).encode()
-        if own not in token.text:
+        digits = str(reading.grade).encode()
+        if digits not in token.text:
             continue
-        others = [token.text.replace(own, str(grade).encode()) for grade in grades]
-        if [_grade(place, other, reading, question) for other in others] != grades:
+        alternatives = [token.text.replace(digits, str(grade).encode()) for grade in grades]
+        if [_grade(place, spelling, reading, question) for spelling in alternatives] != grades:
             continue
         graded = [
             (grade, chance)
-            for other, chance in token.chances.items()
-            if (grade := _grade(place, other, reading, question)) is not None
+            for spelling, chance in token.chances.items()
+            if (grade := _grade(place, spelling, reading, question)) is not None
         ]
         total = sum(chance for _, chance in graded)
         return sum(grade * chance for grade, chance in graded) / total if total >= _LEAST else None
@@ -56,7 +58,7 @@ def expected_grade(reading: Reading, tokens: Sequence[Token], question: Question
 
 
 def _grade(
-    place: tuple[bytes, bytes], token: bytes, reading: Reading, question: Question
+    place: tuple[bytes, bytes], token: bytes, reading: AnswerReading, question: Question
 ) -> float | None:
     """The grade of the answer with a token at this place, if only the grade is another one."""
     answer = read_answer(token.join(place).decode("utf-8", "replace"), question)

@@ -20,7 +20,7 @@ _LONGEST = 20_000  # characters of a reason, of which less is kept once secrets 
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AnswerReading:
     """What an answer says.
 
     Attributes:
@@ -45,7 +45,7 @@ class Form:
         """The JSON schema of an answer: an object with fields that are all required."""
         raise NotImplementedError
 
-    def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
+    def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
         """What an object with just the schema's fields says; the values may be anything."""
         raise NotImplementedError
 
@@ -70,7 +70,7 @@ class Graded(Form):
         reason = {"type": "string", "description": words_around(question.rubric)["reason"]}
         return _object({"reason": reason, "grade": _grades(question)})
 
-    def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
+    def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
         """See `Form`; a grade that the rubric does not have is none."""
         rubric = question.rubric
         reason, grade = words_of(answer["reason"], _LONGEST), answer["grade"]
@@ -81,7 +81,7 @@ class Graded(Form):
         if grade not in rubric.grades:
             problem = f"grade {shorten(grade)} is not on the scale {rubric.low} to {rubric.top}"
             return Failure("out_of_range", problem)
-        return Reading(grade, reason)
+        return AnswerReading(grade, reason)
 
 
 def _grades(question: Question) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Extracted(_Listed):
     about_output = 400
     fields: ClassVar[Mapping[str, str]] = {"fact": "string"}
 
-    def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
+    def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
         """See `Form`."""
         things = self._things(answer, question)
         if isinstance(things, Failure):
@@ -138,7 +138,7 @@ class Extracted(_Listed):
                 facts.setdefault(normalise(text).casefold(), (thing["grade"], text))
         entries = tuple(facts.values())[: question.most]
         n_top = sum(grade == question.rubric.top for grade, _ in entries)
-        return Reading(n_top, "", entries)
+        return AnswerReading(n_top, "", entries)
 
 
 class Assigned(_Listed):
@@ -147,21 +147,23 @@ class Assigned(_Listed):
     about_output = 350
     fields: ClassVar[Mapping[str, str]] = {"number": "integer", "reason": "string"}
 
-    def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
+    def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
         """See `Form`; an answer that leaves a fact out, or has one twice, is none."""
         things = self._things(answer, question)
         if isinstance(things, Failure):
             return things
         by_number = {thing["number"]: thing for thing in things}
-        wanted = range(1, len(question.facts) + 1)
-        if len(things) != len(wanted) or by_number.keys() != {*wanted}:
+        numbers_expected = range(1, len(question.facts) + 1)
+        if len(things) != len(numbers_expected) or by_number.keys() != {*numbers_expected}:
             numbers = [thing["number"] for thing in things]
-            return Failure("invalid_json", f"facts {shorten(numbers)} instead of 1 to {wanted[-1]}")
+            return Failure(
+                "invalid_json", f"facts {shorten(numbers)} instead of 1 to {numbers_expected[-1]}"
+            )
         entries = tuple(
             (by_number[number]["grade"], words_of(by_number[number]["reason"], _LONGEST_FACT) or "")
-            for number in wanted
+            for number in numbers_expected
         )
-        return Reading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
+        return AnswerReading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
 
 
 class Written(_Listed):
@@ -171,7 +173,7 @@ class Written(_Listed):
     fields: ClassVar[Mapping[str, str]] = {"question": "string", "answer": "string"}
     name: ClassVar[str] = "questions"
 
-    def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
+    def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
         """See `Form`; of several the first is taken, and one without words is none."""
         things = self._things(answer, question)
         if isinstance(things, Failure):
@@ -181,7 +183,7 @@ class Written(_Listed):
             for thing in things
             if (text := _line(thing["question"]))
         )[:1]
-        return Reading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
+        return AnswerReading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
 
 
 def _line(text: str) -> str:

@@ -14,7 +14,7 @@ from kragx.judging.keys import canonical_json
 from kragx.judging.pending import PendingQuestions
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import Asks, Rubric
-from kragx.judging.run import Judged, Run
+from kragx.judging.run import Judged, JudgingRun
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.tally import Tally
@@ -135,7 +135,7 @@ class Judge(JudgeSettings, Grader):
         pending = PendingQuestions(self, questions)
         with pending.secrets.guarding_errors():
             async with in_use(self.client):
-                return await Run(self, pending).judge()
+                return await JudgingRun(self, pending).judge()
 
     def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
         """What the store has for each question; None for one without an answer. Nothing is asked.

@@ -118,8 +118,8 @@ def question_of(about: Mapping[str, Any], rubric: Rubric) -> Question:
         rubric: the question's, of which the material only has a digest.
     """
     texts: dict[str, Any] = {name: about.get(name) for name in _TEXTS}
-    asked = {name: about[name] for name in _OF_LISTS if name in about}
-    return Question(rubric, **texts, **{**asked, "facts": tuple(about.get("facts", ()))})
+    fields = {name: about[name] for name in _OF_LISTS if name in about}
+    return Question(rubric, **texts, **{**fields, "facts": tuple(about.get("facts", ()))})
 
 
 def key_of(canonical: str) -> str:

@@ -32,7 +32,7 @@ _CEILING = 60.0  # seconds that the random part of a wait grows to
 _OFTEN = 1.0  # seconds between two looks at what others have used
 
 
-def believed(retry_after: float | None, longest: float) -> float:
+def credible_pause(retry_after: float | None, longest: float) -> float:
     """Seconds that a server wants a pause for; 0 where it does not say, or nothing credible.
 
     Args:
@@ -56,7 +56,7 @@ def wait_before(number: int, floor: float) -> float:
 
 
 @dataclass(frozen=True)
-class Place:
+class Admission:
     """A call that may begin.
 
     Attributes:
@@ -187,7 +187,7 @@ class Limits:
         limited = [name for name in names if getattr(self._total, name) is not None]
         return [self._total.says(name, used, self._currency) for name in limited]
 
-    async def enter(self, request: Request, store: Store | None) -> Place | None:
+    async def enter(self, request: Request, store: Store | None) -> Admission | None:
         """Wait for one's turn; `leave` must follow.
 
         Args:
@@ -205,7 +205,7 @@ class Limits:
             self._waiting.append(waiter)
         try:
             # One after the other: whoever was refused and comes again stands behind the others.
-            while (room := self._taken(waiter, at_most, store)) is None:
+            while (room := self._reserve(waiter, at_most, store)) is None:
                 if waiter.is_vain:
                     return None
                 await asyncio.wrap_future(waiter.call)
@@ -226,7 +226,7 @@ class Limits:
         except BaseException:
             self.leave(room, None)
             raise
-        return Place(room, self._clock())
+        return Admission(room, self._clock())
 
     def leave(self, room: Spent, usage: Usage | None) -> Spent:
         """Replace what was reserved by what was used, which is returned; whoever waits looks."""
@@ -241,14 +241,14 @@ class Limits:
             self._call_first()
         return spent
 
-    def _taken(self, waiter: Waiter, at_most: Spent, store: Store | None) -> Spent | None:
+    def _reserve(self, waiter: Waiter, at_most: Spent, store: Store | None) -> Spent | None:
         """What is reserved for a call whose turn it is; None if it waits, or need not any more."""
         with self._lock:
             waiter.call = Future()
             if self._waiting[0] is not waiter or self._reserved.n_calls >= max(1, int(self.limit)):
                 return None
             room = at_most + self._excess
-            shortage = self._lacking(room, store)
+            shortage = self._missing_room(room, store)
             if shortage is not None and self._reserved.n_calls:
                 return None
             self._waiting.popleft()
@@ -279,7 +279,7 @@ class Limits:
                 self._lowered = self._clock()
             self._paused_until = max(self._paused_until, self._clock() + pause)
 
-    def _lacking(self, room: Spent, store: Store | None) -> str | None:
+    def _missing_room(self, room: Spent, store: Store | None) -> str | None:
         """What has no room for a call, in words; None if there is room."""
         if store is not None and time.monotonic() - self._read_at >= _OFTEN:
             self.look(store)
@@ -288,14 +288,16 @@ class Limits:
             name = budget.lacking(used + Used.of(self._reserved + room, self._price))
             if name is None:
                 continue
-            said = budget.says(name, used, self._currency)
+            sentence = budget.says(name, used, self._currency)
             if budget.per == "total" and (n := self._stored.waiting.calls):
-                said += f" ({n} questions in open batches are counted at their most)"
+                sentence += f" ({n} questions in open batches are counted at their most)"
             if n := self.unknown.n_calls_without_usage:
-                said += f" ({n} calls without an answer are counted as the most they are)"
+                sentence += f" ({n} calls without an answer are counted as the most they are)"
             if name != "calls":
-                said += f", and another call can take {in_words(name, Used.of(room, self._price))}"
-            return said
+                sentence += (
+                    f", and another call can take {in_words(name, Used.of(room, self._price))}"
+                )
+            return sentence
         return None
 
     def _learn(self, spent: Spent, room: Spent) -> None:

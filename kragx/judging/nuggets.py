@@ -72,7 +72,7 @@ class Nuggets(Result):
             (phrase("in whose text the model found no fact"), self.n_without),
         )
         if any(n for _, n in counts):
-            phrases = (phrase("{noun}: {n}", noun=what, n=n) for what, n in counts if n)
+            phrases = (phrase("{noun}: {n}", noun=noun, n=n) for noun, n in counts if n)
             yield Line(joined(", ", phrases))
         if self.n_missing:
             yield warning(

@@ -73,7 +73,7 @@ class Outbox:
         settings: JudgeSettings,
         questions: PendingQuestions,
         todo: Sequence[str],
-        done: Iterable[Judgement],
+        judgements: Iterable[Judgement],
     ) -> None:
         """Take in what a judge would ask, and what it need not ask for."""
         if not questions.wanted:
@@ -83,6 +83,6 @@ class Outbox:
         parcel = self._parcels.setdefault(judge, Parcel(settings, questions.secrets))
         parcel.wanted |= {key: questions.wanted[key] for key in todo}
         parcel.pairs |= {pair for pair in questions.pairs() if pair[0] in parcel.wanted}
-        for judgement in done:
+        for judgement in judgements:
             pending = judgement.failure == "pending"
             (parcel.pending if pending else parcel.stored).add(judgement.key)

@@ -15,7 +15,7 @@ from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import LISTED
 from kragx.judging.run import Judged
 from kragx.judging.tally import Tallies, Tally
-from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled
+from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled_grade
 from kragx.plain import plain
 from kragx.plugins import check_options
 
@@ -66,21 +66,21 @@ class Panel(Grader):
         check_options(self)
         if self.decide == "mean" and self.ask == "needed":
             raise UsageError("judge.ask: a mean needs every vote; use all, or decide: median")
-        own: Sequence[Judge] = self.judges
+        judges: Sequence[Judge] = self.judges
         for name in (field.name for field in fields(Judge) if field.name not in OF_ONE):
-            if any(getattr(judge, name) != getattr(own[0], name) for judge in own):
+            if any(getattr(judge, name) != getattr(judges[0], name) for judge in judges):
                 raise UsageError(f"judge.{name}: the judges of a panel share it; give it once")
-        keys = [canonical_json([essential(j.client.settings), j.repeat]) for j in own]
+        keys = [canonical_json([essential(j.client.settings), j.repeat]) for j in judges]
         for place, key in enumerate(keys):
             if key in keys[:place]:
                 raise UsageError(
-                    f"judge.panel[{place}]: {own[place].model!r} stands there twice, and would be "
-                    "given its first answer once more",
+                    f"judge.panel[{place}]: {judges[place].model!r} stands there twice, and would "
+                    "be given its first answer once more",
                     remedy="give it another 'repeat' ({model: ..., repeat: 1}), or 'repeats'",
                 )
-        for judge in own:
-            judge.limits.fellows = tuple(other.limits for other in own if other is not judge)
-        for judge in own[self._n_everywhere :]:
+        for judge in judges:
+            judge.limits.fellows = tuple(fellow.limits for fellow in judges if fellow is not judge)
+        for judge in judges[self._n_everywhere :]:
             judge.plan.at_most = True
 
     # -- what is common to its judges ----------------------------------------------------------
@@ -123,7 +123,7 @@ class Panel(Grader):
     def with_options(self, **options: Any) -> Self:
         """The same with these options of each judge; itself where all have them, to share it."""
         judges = tuple(judge.with_options(**options) for judge in self.members)
-        same = all(own is member for own, member in zip(judges, self.members))
+        same = all(judge is member for judge, member in zip(judges, self.members))
         return self if same else replace(self, judges=judges)
 
     # -- judging -------------------------------------------------------------------------------
@@ -160,8 +160,8 @@ class Panel(Grader):
         """As `Judge.stored`: what the votes in the store come to."""
         votes = zip(*(judge.stored(questions) for judge in self.members), strict=True)
         return [
-            self._verdict(question, own) if any(vote is not None for vote in own) else None
-            for question, own in zip(questions, votes, strict=True)
+            self._verdict(question, row) if any(vote is not None for vote in row) else None
+            for question, row in zip(questions, votes, strict=True)
         ]
 
     def _is_open(self, question: Question, votes: Sequence[Judgement | None]) -> bool:
@@ -178,7 +178,7 @@ class Panel(Grader):
                 return replace(vote, key=answered[0].key)
         grades, failed = _grades(answered), [vote for vote in answered if vote.failure is not None]
         grade, answer = self._decided(question, answered)
-        shown = ", ".join(
+        votes_text = ", ".join(
             f"{name} {vote.failure or vote.grade}" if vote else f"{name} not needed"
             for name, vote in zip(self.names, votes)
         )
@@ -191,10 +191,10 @@ class Panel(Grader):
         )
         if grade is None:
             if not failed:  # of a store that lacks votes
-                return replace(verdict, failure="not_asked", detail=f"undecided ({shown})")
+                return replace(verdict, failure="not_asked", detail=f"undecided ({votes_text})")
             pending = (vote for vote in failed if vote.failure == "pending")
             failure = next(pending, failed[0])
-            detail = f"undecided ({shown}): {failure.detail or failure.failure}"
+            detail = f"undecided ({votes_text}): {failure.detail or failure.failure}"
             return replace(verdict, failure=failure.failure, detail=detail)
         share = f"{grades.count(int(grade))} of {len(grades)} said {grade:g}"
         if answer:
@@ -206,7 +206,7 @@ class Panel(Grader):
             key=lambda entry: abs(entry[1].score - grade),
         )
         why = f" {name}: {nearest.reason}" if nearest.reason else ""
-        return replace(verdict, grade=grade, answer=answer, reason=f"{share} ({shown}).{why}")
+        return replace(verdict, grade=grade, answer=answer, reason=f"{share} ({votes_text}).{why}")
 
     def _decided(
         self, question: Question, answered: Sequence[Judgement]
@@ -214,11 +214,11 @@ class Panel(Grader):
         """The grade that votes come to, None if it is open; of lists that of each thing, too."""
         top, n_open = question.rubric.top, len(self.judges) - len(_grades(answered))
         if question.rubric.asks not in LISTED:
-            return settled(_grades(answered), n_open, self.decide, top), None
+            return settled_grade(_grades(answered), n_open, self.decide, top), None
         votes = [vote.entries for vote in answered if vote.grade is not None]
         entries = []
         for things in zip(*votes, strict=True):
-            grade = settled([int(grade) for grade, _ in things], n_open, self.decide, top)
+            grade = settled_grade([int(grade) for grade, _ in things], n_open, self.decide, top)
             if grade is None:
                 return None, None
             entries.append((grade, min(things, key=lambda thing: abs(thing[0] - grade))[1]))
@@ -238,7 +238,7 @@ class Panel(Grader):
         priced = all(judge.price is not None for judge in self.members)
         return {
             **plain(tally),
-            "cost": sum(own["cost"] for own in costs.values()) if priced else None,
+            "cost": sum(cost["cost"] for cost in costs.values()) if priced else None,
             "currency": first.currency if priced else None,
             "model": self.model,
             "store": str(self.store),
@@ -248,9 +248,9 @@ class Panel(Grader):
                 "judges": [
                     {
                         "name": name,
-                        **{entry: own[entry] for entry in ("n_calls", "n_stored", "cost")},
+                        **{entry: cost[entry] for entry in ("n_calls", "n_stored", "cost")},
                     }
-                    for name, own in costs.items()
+                    for name, cost in costs.items()
                 ],
                 "temperature_0": self._is_repeats and _is_at_0(first.client.settings),
                 **agreement(tally.votes, names, self._n_everywhere),
@@ -272,7 +272,7 @@ def _grades(votes: Sequence[Judgement]) -> list[int]:
 def _is_at_0(settings: Mapping[str, Any]) -> bool:
     args = settings.get("args")
     named = (settings, args if isinstance(args, Mapping) else {})
-    return any(own.get("temperature") == 0 for own in named)
+    return any(settings.get("temperature") == 0 for settings in named)
 
 
 def _vote(vote: Judgement | None) -> int | str | None:

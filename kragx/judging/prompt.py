@@ -13,7 +13,7 @@ from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.judging.client import Failure, Message, Request
-from kragx.judging.forms import FORMS, Reading
+from kragx.judging.forms import FORMS, AnswerReading
 from kragx.judging.keys import digest_of_example, key_of
 from kragx.judging.neutralise import neutralise
 from kragx.judging.question import Example, Question
@@ -33,16 +33,18 @@ def messages(question: Question, key: str) -> tuple[Message, ...]:
     Under a prompt of the user's own that is the user message, and the rules are the system's.
     """
     rubric, token = question.rubric, key[:16]
-    words, own = words_around(rubric), rubric.words
+    words, rubric_words = words_around(rubric), rubric.words
     rules = words["rules_with_examples" if question.examples else "rules"]
     rules = rules.format(token=token, most=question.most, kind=question.kind)
     blocks = {name: fenced(name, text, token) for name, text in question.texts.items()}
     if rubric.prompt is None:
-        system = "\n\n".join((own["instruction"], f"{words['grades']}\n{own['grades']}", rules))
+        system = "\n\n".join(
+            (rubric_words["instruction"], f"{words['grades']}\n{rubric_words['grades']}", rules)
+        )
         user = "\n\n".join(f"{words[name]}:\n{block}" for name, block in blocks.items())
     else:
         system = rules
-        user = _on_lines(parts(rubric.prompt, tuple(own.items()), tuple(blocks)), blocks)
+        user = _on_lines(parts(rubric.prompt, tuple(rubric_words.items()), tuple(blocks)), blocks)
     if question.examples:
         # What is the same for all questions comes first: providers charge less for it, or nothing.
         mark = words["to_grade"].format(token=token)
@@ -51,10 +53,10 @@ def messages(question: Question, key: str) -> tuple[Message, ...]:
     return ("system", system), ("user", user)
 
 
-def _on_lines(shown: Iterable[tuple[str, str]], blocks: Mapping[str, str]) -> str:
+def _on_lines(pieces: Iterable[tuple[str, str]], blocks: Mapping[str, str]) -> str:
     """Words with the blocks that come after them, each block on lines of its own."""
     written = ""
-    for words, name in shown:
+    for words, name in pieces:
         # What touches a block, but for spaces, goes to a line of its own.
         after_block = words.lstrip(" ") if written else words
         written += f"\n{after_block}" if written and after_block[:1] not in "\n" else after_block
@@ -72,14 +74,14 @@ def _graded(examples: tuple[Example, ...], around: tuple[tuple[str, str], ...]) 
     """Pairs with the grades that people gave them, their texts as data like any others."""
     words = dict(around)
     token = key_of("\n".join(map(digest_of_example, examples)))[:16]
-    shown = [words["examples"].format(token=token)]
+    lines = [words["examples"].format(token=token)]
     for number, example in enumerate(examples, start=1):
-        shown.append(words["example"].format(number=number))
+        lines.append(words["example"].format(number=number))
         for name, text in example.texts.items():
             called = words["example_document" if name == "document" else name]
-            shown.append(f"{called}:\n{fenced(name, text, token)}")
-        shown.append(f"{words['example_grade']}: {example.grade}")
-    return "\n\n".join(shown)
+            lines.append(f"{called}:\n{fenced(name, text, token)}")
+        lines.append(f"{words['example_grade']}: {example.grade}")
+    return "\n\n".join(lines)
 
 
 def fenced(name: str, text: str, token: str) -> str:
@@ -87,7 +89,7 @@ def fenced(name: str, text: str, token: str) -> str:
     return f"<<<{name} {token}>>>\n{neutralise(text, token)}\n<<<end {token}>>>"
 
 
-def read_answer(text: str, question: Question) -> Reading | Failure:
+def read_answer(text: str, question: Question) -> AnswerReading | Failure:
     """What an answer says that is the JSON object asked for, and nothing else."""
     form = FORMS[question.rubric.asks]
     answer = answer_object(text, form.schema(question)["required"])

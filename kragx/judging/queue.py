@@ -31,7 +31,7 @@ def pending_in(store: Store, keys: Iterable[str]) -> dict[str, Judgement]:
 
 
 @dataclass(frozen=True)
-class Turn:
+class QueuedQuestion:
     """A question that is one's own to ask, or that others have got an answer to meanwhile.
 
     Attributes:
@@ -74,14 +74,14 @@ class WorkQueue:
         self._keys = deque(keys)
         self._store, self._before, self._at_once = store, before, at_once
         self._ask_pending = ask_pending
-        self._turns: dict[str, Turn] = {}  # claimed, and not handed out yet
+        self._turns: dict[str, QueuedQuestion] = {}  # claimed, and not handed out yet
         self._foreign: set[str] = set()  # claimed by others, when one last looked
         self._lock = asyncio.Lock()
 
     def __len__(self) -> int:
         return 0 if self.closed else len(self._keys)
 
-    async def next(self, *, scattered: bool = False) -> Turn | None:
+    async def next(self, *, scattered: bool = False) -> QueuedQuestion | None:
         """The next one, or one at random; None if nothing more is asked.
 
         Raises:
@@ -111,9 +111,9 @@ class WorkQueue:
         claimed = await store.aside(store.claim, keys)
         # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
         pending = {} if self._ask_pending else await store.aside(pending_in, store, claimed.keys)
-        settled = await store.aside(store.settled, keys)
+        answered = await store.aside(store.settled, keys)
         for key in keys:
-            answer, before = settled.get(key), self._before.get(key)
+            answer, before = answered.get(key), self._before.get(key)
             if answer is not None and answer.grade is None:
                 # Who is still asking, or was killed, has not done with it.
                 is_over = key in claimed.keys and key not in claimed.inherited
@@ -125,7 +125,7 @@ class WorkQueue:
                 self._keys.remove(key)
                 self._keys.append(key)
                 continue
-            self._turns[key] = Turn(key, answer, key in self._foreign)
+            self._turns[key] = QueuedQuestion(key, answer, key in self._foreign)
             self._foreign.discard(key)
         return bool(self._turns)
 

@@ -70,11 +70,11 @@ def _of_mapping(options: Mapping[str, Any]) -> Grader:
     for name in options:
         if name not in JUDGE_FIELDS:
             raise UsageError(f"judge.{name}: unknown option; {nearest(name, JUDGE_FIELDS)}")
-    own = {name: option for name, option in options.items() if name in _JUDGE}
+    judge_options = {name: option for name, option in options.items() if name in _JUDGE}
     voting = {name: options[name] for name in _VOTING if name in options}
     if "panel" in options:
-        return _panel(options, own, voting)
-    judge, repeats = Judge(_client(options), **own), options.get("repeats", 1)
+        return _panel(options, judge_options, voting)
+    judge, repeats = Judge(_client(options), **judge_options), options.get("repeats", 1)
     with inside("judge"), inside("repeats"):
         repeats = plugins.whole(1)(repeats)
     if repeats > 1:
@@ -85,7 +85,9 @@ def _of_mapping(options: Mapping[str, Any]) -> Grader:
     return judge
 
 
-def _panel(options: Mapping[str, Any], own: Mapping[str, Any], voting: Mapping[str, Any]) -> Panel:
+def _panel(
+    options: Mapping[str, Any], judge_options: Mapping[str, Any], voting: Mapping[str, Any]
+) -> Panel:
     """A panel of what a mapping lists, each with the mapping's own options besides its own."""
     for name in ("repeats", "repeat", "client", "args", *_CLIENT):
         if name in options:
@@ -96,7 +98,7 @@ def _panel(options: Mapping[str, Any], own: Mapping[str, Any], voting: Mapping[s
     listed = options["panel"]
     if not isinstance(listed, (list, tuple)):
         raise UsageError("judge.panel: a list of at least two judges is needed")
-    judges = [_member(place, entry, own) for place, entry in enumerate(listed)]
+    judges = [_member(place, entry, judge_options) for place, entry in enumerate(listed)]
     with inside("judge"):
         return Panel(judges, **voting)
 

@@ -77,21 +77,21 @@ def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
         place = joined(
             ", ",
             (
-                phrase("{what} {id}", what=what, id=_cut(name, 40))
-                for what, name in ids
+                phrase("{what} {id}", what=noun, id=_cut(name, 40))
+                for noun, name in ids
                 if name is not None
             ),
         )
         words = repr(_cut(example["detail"], 120)) if example["detail"] else ""
         such = joined(": ", (place, words))
-        said = {
+        values = {
             "failed": _failed(kind, count),
             "remedy": _SAID.get(example["remedy"], example["remedy"]),  # as JSON it is a text
         }
         if such:
-            yield phrase("{failed}: {remedy}; such as {example}", **said, example=such)
+            yield phrase("{failed}: {remedy}; such as {example}", **values, example=such)
         else:
-            yield phrase("{failed}: {remedy}", **said)
+            yield phrase("{failed}: {remedy}", **values)
 
 
 def failed_kinds(judging: Mapping[str, Any]) -> str:
@@ -103,8 +103,8 @@ def _failed(kind: str, count: int) -> str:
     return phrase("{n} {kind}", n=count, kind=_KINDS.get(kind, kind))
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def too_many_missing(judging: Mapping[str, Any], max_missing: float, further: str) -> JudgingError:

@@ -194,9 +194,9 @@ RUBRICS: Mapping[str, Rubric] = {
 _WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
 
 
-def akin(asks: str, other: str) -> bool:
+def akin(first: str, second: str) -> bool:
     """Whether a judge's own rubric that asks the one is a mistake, or right, where the other is."""
-    return asks == other or any({asks, other} <= family for family in _FAMILIES)
+    return first == second or any({first, second} <= family for family in _FAMILIES)
 
 
 def words_around(rubric: Rubric) -> Mapping[str, Any]:

@@ -44,7 +44,7 @@ class Judged:
     tally: Tally
 
 
-class Run:
+class JudgingRun:
     """Judges questions."""
 
     def __init__(self, settings: JudgeSettings, questions: PendingQuestions) -> None:
@@ -232,8 +232,8 @@ class Run:
             phrase("dialects"): {judgement.dialect or "json_schema" for judgement in graded},
         }
         changed = [
-            joined(" ", [what, f"({', '.join(sorted(filter(None, names)))})"])
-            for what, names in served.items()
+            joined(" ", [label, f"({', '.join(sorted(filter(None, names)))})"])
+            for label, names in served.items()
             if len(names - {None}) > 1
         ]
         if changed:

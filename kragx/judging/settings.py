@@ -110,8 +110,8 @@ class JudgeSettings:
 
     def all_secrets(self) -> Secrets:
         """What no text of a run may show: made for each run, as the environment may change."""
-        own = Secrets.of() if self.secrets is None else self.secrets
-        return own.also(getattr(self.client, "secrets", ()))
+        secrets = Secrets.of() if self.secrets is None else self.secrets
+        return secrets.also(getattr(self.client, "secrets", ()))
 
     @property
     def model(self) -> str:
@@ -130,19 +130,19 @@ class JudgeSettings:
         Raises:
             UsageError: the judge's own rubric asks something else.
         """
-        own: Rubric | None = self.rubric
+        rubric: Rubric | None = self.rubric
         # One for documents leaves lists of facts alone, and the other way round.
         if self.asks is not None and not akin(asks, self.asks):
             return built_in(asks, text, self.language)
         if self.asks not in (None, asks):
-            name, which = ("prompt", "it") if own is None else ("rubric", repr(own.id))
+            name, subject = ("prompt", "it") if rubric is None else ("rubric", repr(rubric.id))
             raise UsageError(
-                f"judge.{name}: {which} asks for {self.asks}, and here {asks} is judged; use "
+                f"judge.{name}: {subject} asks for {self.asks}, and here {asks} is judged; use "
                 f"another {name}, or mode {self.asks!r}"
             )
-        return self._put(built_in(asks, text, self.language) if own is None else own)
+        return self._with_prompt(built_in(asks, text, self.language) if rubric is None else rubric)
 
-    def _put(self, rubric: Rubric) -> Rubric:
+    def _with_prompt(self, rubric: Rubric) -> Rubric:
         """A rubric as it is put: by the judge's prompt, if it has one."""
         if self.prompt is not None and rubric.id not in self._under_prompt:
             self._under_prompt[rubric.id] = rubric.with_prompt(self.prompt)
@@ -156,10 +156,10 @@ class JudgeSettings:
         if self.prompt is None:
             return
         with inside("prompt"):
-            asks = asks_of(self.prompt)
-        built_ins = (rubric for rubric in RUBRICS.values() if rubric.asks == asks)
+            asked_type = asks_of(self.prompt)
+        built_ins = (rubric for rubric in RUBRICS.values() if rubric.asks == asked_type)
         for rubric in built_ins if self.rubric is None else [self.rubric]:
-            self._put(rubric)
+            self._with_prompt(rubric)
 
     @property
     def asks(self) -> Asks | None:
@@ -173,8 +173,8 @@ class JudgeSettings:
         if self.asks is not None and not akin(asks, self.asks):
             return f"{asks}-{self.language}-1"
         prompt = "" if self.prompt is None else f"+{prompt_name(self.prompt)}"
-        own: Rubric | None = self.rubric
-        return f"{f'{asks}-{self.language}-1' if own is None else own.id}{prompt}"
+        rubric: Rubric | None = self.rubric
+        return f"{f'{asks}-{self.language}-1' if rubric is None else rubric.id}{prompt}"
 
     @cached_property
     def output_limit(self) -> int | None:

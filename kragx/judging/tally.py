@@ -56,10 +56,10 @@ class Spent:
         """What takes this off where it is added."""
         return Spent(*(-count for count in vars(self).values()))
 
-    def __add__(self, other: Spent) -> Self:
+    def __add__(self, addend: Spent) -> Self:
         total = type(self)()
         total.add(self)
-        total.add(other)
+        total.add(addend)
         return total
 
 
@@ -82,16 +82,16 @@ class FailureExample:
 class FailureExamples(dict[FailureKind, FailureExample]):
     """The first of each kind; added to others, they stay the first."""
 
-    def __add__(self, others: FailureExamples) -> FailureExamples:
-        return FailureExamples({**others, **self})
+    def __add__(self, addend: FailureExamples) -> FailureExamples:
+        return FailureExamples({**addend, **self})
 
 
 class Tallies(dict[str, "Tally"]):
     """What the judges of a panel took, by name."""
 
-    def __add__(self, others: Tallies) -> Tallies:
+    def __add__(self, addend: Tallies) -> Tallies:
         total = Tallies(self)
-        for name, tally in others.items():
+        for name, tally in addend.items():
             total[name] = total.get(name, Tally()) + tally
         return total
 

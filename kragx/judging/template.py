@@ -53,11 +53,11 @@ def asks_of(prompt: str) -> Put:
         UsageError: it is no Jinja2, or shows the texts of no question.
     """
     names = _names(prompt)
-    kinds = [asks for asks, (own, *_) in TEXTS.items() if own in names]
+    kinds = [kind for kind, (text_name, *_) in TEXTS.items() if text_name in names]
     if len(kinds) != 1:
-        both = "'query' belongs to relevance and 'gold' to support; " if kinds else ""
+        advice = "'query' belongs to relevance and 'gold' to support; " if kinds else ""
         raise UsageError(
-            f"{both}shows {', '.join(map(repr, sorted(names))) or 'nothing'}",
+            f"{advice}shows {', '.join(map(repr, sorted(names))) or 'nothing'}",
             remedy="show 'query' and 'document', or 'gold' and 'document'",
         )
     return kinds[0]
@@ -88,8 +88,8 @@ def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
         raise UsageError(problem, remedy=f"leave it out, or ask for {' or '.join(TEXTS)}")
     names = _names(prompt)
     for name in sorted(names.difference(texts, _WORDS)):
-        others = [kind for kind, theirs in TEXTS.items() if name in theirs]
-        hint = f"it belongs to {others[0]}" if others else nearest(name, [*texts, *_WORDS])
+        owners = [kind for kind, theirs in TEXTS.items() if name in theirs]
+        hint = f"it belongs to {owners[0]}" if owners else nearest(name, [*texts, *_WORDS])
         raise UsageError(f"{name!r} is nothing that {asks} has; {hint}")
     for name in texts:
         if name not in names | MAY:

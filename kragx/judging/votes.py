@@ -30,12 +30,12 @@ def decided(grades: Sequence[float], rule: Decide) -> float:
     ordered = sorted(grades)
     if rule == "majority":
         counts = Counter(ordered)
-        most = max(counts.values())
-        ordered = [grade for grade, count in counts.items() if count == most]
+        highest = max(counts.values())
+        ordered = [grade for grade, count in counts.items() if count == highest]
     return ordered[(len(ordered) - 1) // 2]
 
 
-def settled(grades: Sequence[float], n_open: int, rule: Decide, top: int) -> float | None:
+def settled_grade(grades: Sequence[float], n_open: int, rule: Decide, top: int) -> float | None:
     """What grades come to whatever further ones will be; None if these can change it.
 
     Args:
@@ -49,9 +49,9 @@ def settled(grades: Sequence[float], n_open: int, rule: Decide, top: int) -> flo
     if not n_open:
         return decided(grades, rule)
     if rule == "majority":  # the next can at best all be for the second
-        (first, most), *others = Counter(grades).most_common(2)
-        second = others[0][1] if others else 0
-        return first if most - second > n_open else None
+        (first, n_first), *rest = Counter(grades).most_common(2)
+        second = rest[0][1] if rest else 0
+        return first if n_first - second > n_open else None
     low, high = (decided([*grades, *[grade] * n_open], rule) for grade in (0, top))
     return low if low == high else None
 
@@ -95,9 +95,9 @@ def ordinal_alpha(coincidences: Floats) -> Floats:
     total = values.sum(-1)
     # Labels are as far apart as there are values between them, half of either end counted.
     place = np.cumsum(values, -1) - values / 2
-    apart = (place[..., :, None] - place[..., None, :]) ** 2
-    observed = (coincidences * apart).sum((-1, -2)) * (total - 1)
-    expected = np.einsum("...i,...ij,...j->...", values, apart, values)
+    distance = (place[..., :, None] - place[..., None, :]) ** 2
+    observed = (coincidences * distance).sum((-1, -2)) * (total - 1)
+    expected = np.einsum("...i,...ij,...j->...", values, distance, values)
     with np.errstate(divide="ignore", invalid="ignore"):
         return 1 - np.where(expected > 0, observed / expected, np.nan)
 
@@ -117,9 +117,9 @@ def alpha(patterns: Mapping[Pattern, int]) -> float | None:
     coincidences = np.zeros((size, size))
     for grades, n in graded:
         # Of m grades each stands beside m - 1 others, and counts once in all.
-        for first_grade, other in combinations(grades, 2):
-            coincidences[first_grade, other] += n / (len(grades) - 1)
-            coincidences[other, first_grade] += n / (len(grades) - 1)
+        for first_grade, second_grade in combinations(grades, 2):
+            coincidences[first_grade, second_grade] += n / (len(grades) - 1)
+            coincidences[second_grade, first_grade] += n / (len(grades) - 1)
     value = float(ordinal_alpha(coincidences))
     return None if math.isnan(value) else value
 

@@ -106,7 +106,9 @@ def settings_lines(
     match: object, profile: str, criteria: MatchingCriteria | str, averaging: AveragingMethod | str
 ) -> Iterator[Line]:
     """What an evaluator matches by, and what its numbers mean."""
-    yield Line(phrase("match: {match}; profile: {profile}", match=_said(match), profile=profile))
+    yield Line(
+        phrase("match: {match}; profile: {profile}", match=_match_text(match), profile=profile)
+    )
     needs_all = MatchingCriteria(criteria) is MatchingCriteria.ALL
     yield Line(
         phrase("a hit needs all gold documents" if needs_all else "a hit needs one gold document")
@@ -116,7 +118,7 @@ def settings_lines(
     yield Line(phrase("averages of recall, precision and F1: {kinds}", kinds=kinds))
 
 
-def _said(match: object) -> str:
+def _match_text(match: object) -> str:
     """A match as the evaluators have it: a name, a mapping, or a matcher."""
     if isinstance(match, Mapping):
         options = {name: value for name, value in match.items() if name != "method"}
@@ -200,7 +202,7 @@ class OfflineRetrievalEvaluators(Shown):
         yield from settings_lines(self._match, self.profile, criteria, averaging)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(match: {_said(self._match)}; profile: {self.profile})"
+        return f"{type(self).__name__}(match: {_match_text(self._match)}; profile: {self.profile})"
 
     @property
     def evaluation(self) -> Evaluation:
@@ -296,17 +298,19 @@ class OfflineRetrievalEvaluators(Shown):
         mean = None if scores is None else scores.mean
         if not METRICS[metric].pooled:
             return {metric: mean}
-        both = {"micro": None if scores is None else scores.micro, "macro": mean}
+        averages = {"micro": None if scores is None else scores.micro, "macro": mean}
         method = AveragingMethod(self.averaging_method).value
-        return {f"{kind}_{metric}": both[kind] for kind in both if method in (kind, "both")}
+        return {f"{kind}_{metric}": averages[kind] for kind in averages if method in (kind, "both")}
 
     def _metric(self, name: str, k: int | None) -> str:
         """The metric string of a name: what hit rate, precision and F1 mean here."""
         metric = name.removesuffix("_score")
         needs_all = MatchingCriteria(self.matching_criteria) is MatchingCriteria.ALL
         of_krag = {"need": "all" if needs_all else "any", "over": "retrieved"}
-        own = METRICS[metric].options
-        options = ", ".join(f"{key}={value}" for key, value in of_krag.items() if key in own)
+        options_of_metric = METRICS[metric].options
+        options = ", ".join(
+            f"{key}={value}" for key, value in of_krag.items() if key in options_of_metric
+        )
         cut = "" if k is None else f"@{k}"
         return f"{metric}{cut}({options})" if options else f"{metric}{cut}"
 

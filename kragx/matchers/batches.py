@@ -61,7 +61,7 @@ class Unmatchable(Finding):
     def problem(self) -> str:
         """How many there are, and what to do."""
         n, names = self.counts["queries"], self.example
-        what = phrase(
+        requirement = phrase(
             "gold that can match nothing by {matcher!r}"
             if "remedy" in names
             else "retrieved texts that can match nothing by {matcher!r}",
@@ -72,7 +72,7 @@ class Unmatchable(Finding):
             "{what} in 1 question, for example {example}"
             if n == 1
             else "{what} in {n} questions, for example {example}",
-            what=what,
+            what=requirement,
             n=n,
             example=example,
         )

@@ -81,15 +81,15 @@ class Gaps(Finding):
         if len(gaps) < _LEAST_PAIRS:
             return ""
         is_hangul = 2 * sum(gap.hangul for gap in gaps) > len(gaps)
-        less = median(gap.size for gap in gaps)
-        if less <= (GAP_HANGUL if is_hangul else GAP):
+        gap_size = median(gap.size for gap in gaps)
+        if gap_size <= (GAP_HANGUL if is_hangul else GAP):
             return ""
         return phrase(
             "texts look broken (spaces lost or put in, words cut, characters misread): {n} pairs "
             "agree by characters, and by words {less:.0%} less, for example {example}; use the "
             "tokenizer {{name: char, n: 3, spaces: ignored}}",
             n=len(gaps),
-            less=less,
+            less=gap_size,
             example=max(gaps).text,
         )
 

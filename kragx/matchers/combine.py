@@ -159,7 +159,7 @@ class CombinedMatcher(BaseMatcher):
         decision = _Decision(self, wanted)
         for step in self.steps:
             if step.matcher.judges and not step.matcher.members:
-                notes.judging.n_calls_saved += _spared(batch, wanted, decision.open)
+                notes.judging.n_calls_saved += _n_spared(batch, wanted, decision.open)
             decision.take(step, step.matcher.trace(batch, notes, decision.open))
         return decision.trace()
 
@@ -171,11 +171,11 @@ class _Decision:
         open: the pairs that the next member is asked for.
     """
 
-    def __init__(self, matcher: CombinedMatcher, wanted: Bools) -> None:
-        self._matcher, self._wanted = matcher, wanted
-        self.open: Bools = wanted
-        self._scores = np.zeros(len(wanted))
-        self._unknown, self._pending, self._disputed = np.zeros((3, len(wanted)), bool)
+    def __init__(self, matcher: CombinedMatcher, mask: Bools) -> None:
+        self._matcher, self._wanted = matcher, mask
+        self.open: Bools = mask
+        self._scores = np.zeros(len(mask))
+        self._unknown, self._pending, self._disputed = np.zeros((3, len(mask)), bool)
         self._members: list[Trace] = []
 
     def take(self, step: Step, trace: Trace) -> None:
@@ -222,10 +222,10 @@ class _Decision:
         )
 
 
-def _spared(batch: Batch, wanted: Bools, open_: Bools) -> int:
+def _n_spared(batch: Batch, mask: Bools, open_: Bools) -> int:
     """Distinct pairs of texts that a judge need not be asked for, as they are decided already."""
     docs, targets = batch.docs.texts, Targets.of(batch.golds).entries.texts
     doc, target = of_pairs(docs.n_texts, targets.n_texts)
     n = len(targets.known) + 1  # a text that is missing has the number -1
     pairs = docs.numbers[doc] * n + targets.numbers[target]
-    return len(np.setdiff1d(pairs[wanted & ~open_], pairs[open_]))
+    return len(np.setdiff1d(pairs[mask & ~open_], pairs[open_]))

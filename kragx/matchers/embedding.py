@@ -163,7 +163,9 @@ class EmbeddingMatcher(BatchMatcher):
         if isinstance(self.embeddings, str):
             options = plugins.without_secrets(self._more(self.args or {}))
         else:
-            options = {} if self.model else self._more(plugins.given(self.embeddings, _SAYS))
+            options = (
+                {} if self.model else self._more(plugins.plain_attributes(self.embeddings, _SAYS))
+            )
         identity = [*names, options or None, settings.get("embed_as")]
         return json.dumps(identity, sort_keys=True, ensure_ascii=False, default=repr)
 

@@ -316,10 +316,10 @@ def _same(gold: str, doc: str) -> bool:
 
 def _continues(text: str, sequel: str) -> bool:
     """Whether the last third of a text, or more, is how the other one begins."""
-    least = _OVERLAP * min(len(text), len(sequel))
+    least_shared = _OVERLAP * min(len(text), len(sequel))
     start = text.find(sequel[:_PROBE], 1)
     for _ in range(_TRIES):
-        if start < 0 or len(text) - start < least:
+        if start < 0 or len(text) - start < least_shared:
             return False
         if sequel.startswith(text[start:]):
             return True

@@ -190,7 +190,7 @@ class IdMatcher(IdsMatcher):
         texts = batch.docs.texts
         paths = _OWN if self.id_key is None else (self.id_key,)
         ids = _ids(batch.docs, paths, is_compared, lambda row: _place(batch, texts, row, "rank"))
-        for row in _lacking(ids, is_compared[texts.of_text]):
+        for row in _rows_without_id(ids, is_compared[texts.of_text]):
             names = _names((batch.docs.metadata and batch.docs.metadata[row]) or {})
             raise DataError(
                 phrase(
@@ -242,10 +242,10 @@ class IdMatcher(IdsMatcher):
 _is_uuid = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
 
 
-def _place(batch: Batch, texts: Lists, row: int, what: str) -> str:
+def _place(batch: Batch, texts: Lists, row: int, kind: str) -> str:
     """Where an entry of a batch stands, by its query and its number there."""
     query = texts.of_text[row]
-    return f"query {batch.query_ids[query]!r}, {what} {row - texts.starts[query] + 1}"
+    return f"query {batch.query_ids[query]!r}, {kind} {row - texts.starts[query] + 1}"
 
 
 def _names(metadata: Mapping[str, Any]) -> str:
@@ -270,11 +270,11 @@ def _by_query(values: Sequence[Any], lengths: Ints) -> Iterator[list[Any]]:
     return ([*islice(stream, n)] for n in lengths.tolist())
 
 
-def _lacking(ids: Sequence[str | None], is_needed: Bools) -> Iterator[int]:
+def _rows_without_id(ids: Sequence[str | None], is_needed: Bools) -> Iterator[int]:
     """The rows of those that need an id and have none."""
     if None in ids:
-        for row, (own, needs) in enumerate(zip(ids, is_needed.tolist())):
-            if needs and own is None:
+        for row, (doc_id, needs) in enumerate(zip(ids, is_needed.tolist())):
+            if needs and doc_id is None:
                 yield row
 
 
@@ -307,8 +307,8 @@ def _ids(
     for row, (own_id, about, is_needed) in enumerate(zip(own_ids, metadata, needs)):
         values = (own_id if path == "id" else value_at(about or {}, path) for path in paths)
         try:
-            found = filter(None, map(_as_id, paths, values)) if is_needed else ()
-            ids.append(next(iter(found), None))
+            ids_found = filter(None, map(_as_id, paths, values)) if is_needed else ()
+            ids.append(next(iter(ids_found), None))
         except DataError as error:
             raise error.within(path=place(row)) from None
     return ids

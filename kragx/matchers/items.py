@@ -116,12 +116,12 @@ class MatchItem(RankedList):
         return error
 
 
-def items_of(batch: Batch, wanted: Bools | None = None) -> list[MatchItem]:
+def items_of(batch: Batch, mask: Bools | None = None) -> list[MatchItem]:
     """The questions of a batch as objects, for whoever looks at one at a time.
 
     Args:
         batch: the questions.
-        wanted: the pairs of all of them that are asked for; None for all.
+        mask: the pairs of all of them that are asked for; None for all.
     """
     items = [
         MatchItem(query, () if status != "answered" else answer.documents, status, seconds, error)
@@ -133,9 +133,9 @@ def items_of(batch: Batch, wanted: Bools | None = None) -> list[MatchItem]:
             map(batch.errors.get, range(len(batch))),
         )
     ]
-    if wanted is None or wanted.all():
+    if mask is None or mask.all():
         return items
-    masks = np.split(wanted, np.cumsum(np.multiply(*shapes(batch)))[:-1])
+    masks = np.split(mask, np.cumsum(np.multiply(*shapes(batch)))[:-1])
     return [replace(item, mask=mask.reshape(item.shape)) for item, mask in zip(items, masks)]
 
 

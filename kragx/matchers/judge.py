@@ -15,7 +15,7 @@ from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
 from kragx.matchers.batches import with_texts
 from kragx.matchers.items import MatchItem, Targets, TextlessError, items_of, shapes
-from kragx.matchers.matching import lacking
+from kragx.matchers.matching import missing_ids_error
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools, Floats, MatchTable, Votes
 from kragx.plain import plain
@@ -292,7 +292,7 @@ class JudgeMatcher(BaseMatcher):
                 for question in self._relevance(item):
                     places.setdefault((item.query.id, normalise(question.document)), question)
         except TextlessError as error:
-            raise lacking(map(self._top, items), error, uses_gold=False) from None
+            raise missing_ids_error(map(self._top, items), error, uses_gold=False) from None
         tally = Tally()
         for (query_id, text), judgement in zip(
             places, self._judge(list(places.values()), tally), strict=True

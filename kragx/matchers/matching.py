@@ -75,7 +75,7 @@ def match_batches(
             trace = matcher.trace(batch, notes)
         except TextlessError as error:
             items = chain.from_iterable(map(items_of, chain([batch], stream)))
-            raise lacking(items, error, uses_gold=matcher.uses_gold) from None
+            raise missing_ids_error(items, error, uses_gold=matcher.uses_gold) from None
         _check(trace, batch)
         if on_match is not None:
             for item, of_item in zip(items_of(batch), trace.of_queries(*shapes(batch))):
@@ -115,7 +115,9 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
     )
 
 
-def lacking(items: Iterable[MatchItem], error: TextlessError, *, uses_gold: bool) -> DataError:
+def missing_ids_error(
+    items: Iterable[MatchItem], error: TextlessError, *, uses_gold: bool
+) -> DataError:
     """The error that counts the ids without text of all queries, for that of the first one."""
     ids = Lacking(NO_CORPUS)
     for item in items:

@@ -175,17 +175,19 @@ def decisions(
     for item, trace in _traces(matcher, items):
         because = _explained(trace, item)
         best: dict[tuple[int, int], Reason] = {}
-        for row, column in zip(*(places.tolist() for places in np.nonzero(_heard(trace)))):
+        for row, column in zip(*(places.tolist() for places in np.nonzero(_relevant_pairs(trace)))):
             pair, reason = (row, item.targets[column].gold), because(row, column)
             if pair not in best or strength(reason) > strength(best[pair]):
                 best[pair] = reason
         yield best
 
 
-def _heard(trace: Trace) -> Bools:
+def _relevant_pairs(trace: Trace) -> Bools:
     """The pairs of which a member that was asked says more than 0, or does not know."""
     mask: Bools = trace.open & (trace.scores != 0)
-    return np.logical_or.reduce(list(map(_heard, trace.members))) if trace.members else mask
+    return (
+        np.logical_or.reduce(list(map(_relevant_pairs, trace.members))) if trace.members else mask
+    )
 
 
 def best_targets(item: MatchItem, grid: Iterable[Sequence[Reason]]) -> list[list[int]]:

@@ -73,7 +73,7 @@ class Contract:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RecordedAnswer:
     """What was said of a query with n documents and t targets.
 
     Attributes:
@@ -103,7 +103,7 @@ class RecordedMatcher(BaseMatcher):
 
     contract: Contract
     of_facts: Contract | None = None
-    answers: Mapping[tuple[str, Key], Answer] = field(default_factory=dict, repr=False)
+    answers: Mapping[tuple[str, Key], RecordedAnswer] = field(default_factory=dict, repr=False)
     remarks: Mapping[str, str] = field(default_factory=dict, repr=False)
     judged: Pool | None = field(default=None, repr=False)
     run: str = ""
@@ -162,9 +162,9 @@ class RecordedMatcher(BaseMatcher):
         scores, low, high = map(np.concatenate, kinds)
         return Trace(self, scores, wanted, reach=(low, high) if self.votes else None)
 
-    def _answer(self, item: MatchItem) -> Answer:
+    def _answer(self, item: MatchItem) -> RecordedAnswer:
         if 0 in item.shape:
-            return Answer(np.zeros(item.shape))
+            return RecordedAnswer(np.zeros(item.shape))
         answer = self.answers.get((self.run, key_of(item)))
         # Of contexts there is one for each cut-off that a metric had.
         is_other = self.of_context and answer is not None and len(answer.scores) != len(item.docs)

@@ -25,7 +25,7 @@ from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.tokenizers import without_hanja
 from kragx.data.words import unspaced, words
-from kragx.matchers.laid import Offsets, best_offsets
+from kragx.matchers.alignment import Offsets, best_offsets
 from kragx.matchers.misreadings import (
     RESPELT,
     RESPELT_IN_GOLD,
@@ -73,7 +73,7 @@ _PARTING = " qzxqzx "  # a word that nobody writes in place of each, so that wor
 
 
 @dataclass(frozen=True)
-class Difference:
+class SiblingDifference:
     """What two texts have between the same words.
 
     Attributes:
@@ -88,7 +88,7 @@ class Difference:
 
 def differences(
     docs: Sequence[str], golds: Sequence[str], corpus: TokenCorpus, vocabulary: Vocabulary
-) -> Iterator[Difference | None]:
+) -> Iterator[SiblingDifference | None]:
     """In what documents and gold texts differ although they share much.
 
     Args:
@@ -184,9 +184,9 @@ class _Pair:
     def _words_of(self, tokens: Sequence[int]) -> list[str]:
         return [*map(self._words.__getitem__, tokens)]
 
-    def difference(self, offsets: Offsets) -> Difference | None:
+    def difference(self, offsets: Offsets) -> SiblingDifference | None:
         """In what they differ where most pairs of words meet, and where nearly as many do."""
-        best: Difference | None = None
+        best: SiblingDifference | None = None
         for offset, meetings in offsets:
             if meetings >= _LESS * offsets[0][1]:
                 difference = self._at(offset)
@@ -195,16 +195,16 @@ class _Pair:
                 best = best or difference
         return best
 
-    def _at(self, offset: int) -> Difference | None:
+    def _at(self, offset: int) -> SiblingDifference | None:
         """The first that tells them apart, else the first of which nobody can say."""
-        misread: Difference | None = None
+        misread: SiblingDifference | None = None
         for difference in self._differences(offset):
             if difference is not None and difference.word:
                 return difference
             misread = misread or difference
         return misread
 
-    def _differences(self, offset: int) -> Iterator[Difference | None]:
+    def _differences(self, offset: int) -> Iterator[SiblingDifference | None]:
         """Between the runs that both have, before the first one and behind the last."""
         from rapidfuzz.distance import LCSseq
 
@@ -234,26 +234,26 @@ class _Pair:
 
     def _at_end(
         self, doc: Sequence[str], gold: Sequence[str], edge: str, step: Literal[-1, 1]
-    ) -> Difference | None:
+    ) -> SiblingDifference | None:
         """Other words before or behind what is shared, in the sentence that is cut there."""
         if not (doc and gold):
             return None
         doc, gold = doc[::step][:_AT_END], gold[::step][:_AT_END]  # the next ones first
         gold = _in_sentence(gold, edge, self._texts[1], step)
         # Sentences of the document, which is long, are looked at where it matters.
-        if self._beside(doc, gold, step) is None:
+        if self._neighbour_difference(doc, gold, step) is None:
             return None
-        return self._beside(_in_sentence(doc, edge, self._texts[0], step), gold, step)
+        return self._neighbour_difference(_in_sentence(doc, edge, self._texts[0], step), gold, step)
 
-    def _beside(
+    def _neighbour_difference(
         self, doc: Sequence[str], gold: Sequence[str], step: Literal[-1, 1]
-    ) -> Difference | None:
+    ) -> SiblingDifference | None:
         n = min(len(doc), len(gold))
         if not n or _is_cut(doc, gold[0], step) or _is_cut(gold, doc[0], step):
             return None
         return self._between(doc[: _as_long(doc, gold[:n])][::step], gold[:n][::step])
 
-    def _between(self, doc: Sequence[str], gold: Sequence[str]) -> Difference | None:
+    def _between(self, doc: Sequence[str], gold: Sequence[str]) -> SiblingDifference | None:
         """What stands in either text beside the same words."""
         in_doc = [word for word in doc if word not in gold]
         in_gold = [word for word in gold if word not in doc]
@@ -262,7 +262,7 @@ class _Pair:
         word = self._number(in_doc, in_gold)
         if word is None:
             word = self._word(_units(in_doc), _units(in_gold), "".join(in_gold))
-        return None if word is None else Difference(tuple(doc), tuple(gold), word)
+        return None if word is None else SiblingDifference(tuple(doc), tuple(gold), word)
 
     def _number(self, doc: Sequence[str], gold: Sequence[str]) -> str | None:
         """Another number than any of the gold's; None where there is none on either side."""

@@ -23,7 +23,7 @@ from kragx.matchers.siblings import Siblings
 from kragx.metrics import Floats, Ints
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.reading import reading
-from kragx.metrics.spans.rows import RUN, SEPARATOR, Rows, weights
+from kragx.metrics.spans.rows import RUN, SEPARATOR, TokenRows, weights
 from kragx.plugins import one_of, whole
 
 Wrappers = Literal["removed", "kept"]
@@ -133,13 +133,13 @@ class SpanMatcher(PassageMatcher):
             beside: says the same of those.
             corpus: where the tokens come from.
         """
-        rows = Rows.of(texts)
+        rows = TokenRows.of(texts)
         # So many separators that no bridge reaches from one text into the next.
         between = np.full(self.bridge + 1, SEPARATOR, np.int32)
-        parts = Rows.of([np.concatenate((between, tokens, between)) for tokens in streams])
+        parts = TokenRows.of([np.concatenate((between, tokens, between)) for tokens in streams])
         cells = align(
             rows,
-            Rows(parts.tokens, parts.start[np.append(beside.starts, len(streams))]),
+            TokenRows(parts.tokens, parts.start[np.append(beside.starts, len(streams))]),
             of_query.of_text,
             corpus,
             run=self.run,

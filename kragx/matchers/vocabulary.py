@@ -137,11 +137,11 @@ class Gathering:
             n_beside = np.bincount(words)
             self._varied.update((n_beside > 1).nonzero()[0].tolist())
             single = np.divmod(pairs[n_beside[words] == 1], _MOST)
-            for number, only in zip(*(part.tolist() for part in single)):
-                if beside.setdefault(number, only) != only:
+            for number, single_index in zip(*(part.tolist() for part in single)):
+                if beside.setdefault(number, single_index) != single_index:
                     self._varied.add(number)
 
-    def _count(self, texts: Iterable[str], seen: set[int], counts: Counter[int]) -> Ints:
+    def _count(self, texts: Iterable[str], hashes_seen: set[int], counts: Counter[int]) -> Ints:
         """Count in how many of the texts that are new each word stands.
 
         Each two characters in a row of scripts that write without spaces are a word as well.
@@ -149,8 +149,8 @@ class Gathering:
         Returns:
             (3 x n) all words of these texts, and the words before and behind each.
         """
-        new = [text for text in dict.fromkeys(texts) if hash(text) not in seen]
-        seen.update(map(hash, new))
+        new = [text for text in dict.fromkeys(texts) if hash(text) not in hashes_seen]
+        hashes_seen.update(map(hash, new))
         corpus, in_use = self.corpus, known_texts()
         rows = corpus.rows_of(plain, in_use.texts, np.array(in_use.numbers(new), np.int64))
         tokens = corpus.tokens_of(rows)

@@ -26,11 +26,11 @@ SCORE = Option(None, read=_number)
 
 
 def _abstention(evidence: Evidence, spec: MetricSpec) -> Floats:
-    return (_answered(evidence) & _nothing(evidence, spec)).astype(np.float64)
+    return (_answered(evidence) & _is_abstention(evidence, spec)).astype(np.float64)
 
 
 def _false_abstention(evidence: Evidence, spec: MetricSpec) -> Floats:
-    unanswered = ~_answered(evidence) | _nothing(evidence, spec)
+    unanswered = ~_answered(evidence) | _is_abstention(evidence, spec)
     return np.where([_has_answer(ranked.query) for ranked in evidence.lists], unanswered, np.nan)
 
 
@@ -43,7 +43,7 @@ def _answered(evidence: Evidence) -> Bools:
     return np.array([ranked.status == "answered" for ranked in evidence.lists], bool)
 
 
-def _nothing(evidence: Evidence, spec: MetricSpec) -> Bools:
+def _is_abstention(evidence: Evidence, spec: MetricSpec) -> Bools:
     """(q) whether no document is retrieved, or none has the score that it takes."""
     floor = spec["score"]
     if floor is None:
@@ -69,7 +69,7 @@ def _scores(ranked: RankedList) -> Floats:
     return np.array([doc.score for doc in ranked.docs], np.float64)
 
 
-def _apart(spec: MetricSpec) -> bool:
+def _is_per_query(spec: MetricSpec) -> bool:
     """Whether rises or falls of scores do not matter, which all lists together show."""
     return spec["score"] is None
 
@@ -84,7 +84,7 @@ ABSTENTION = Metric(
         "ko": "답이 없는 질문 가운데 아무것도 가져오지 않은 비율입니다.",
     },
     from_evidence=_abstention,
-    apart=_apart,
+    apart=_is_per_query,
     options={"score": SCORE},
     cuts=False,
     of="unanswerable",
@@ -99,7 +99,7 @@ FALSE_ABSTENTION = Metric(
         "ko": "답이 있는 질문 가운데 아무것도 가져오지 않은 비율입니다.",
     },
     from_evidence=_false_abstention,
-    apart=_apart,
+    apart=_is_per_query,
     options={"score": SCORE},
     better="lower",
     cuts=False,

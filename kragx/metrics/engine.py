@@ -143,11 +143,11 @@ def _from_relevance(
     assert judged is not None
     # A query in which nothing is relevant has no gold there, and 0 of it is what was asked.
     rules = replace(profile, no_gold="zero", no_gold_hits=False, rel=judged.cut)
-    settled = [
+    extreme_scores = [
         spec.with_options(rel=judged.cut) if spec.options.get("rel", judged.cut) is None else spec
         for spec in specs
     ]
-    for spec, score in zip(specs, _from_matches(judged.table, settled, rules)):
+    for spec, score in zip(specs, _from_matches(judged.table, extreme_scores, rules)):
         values = np.full(evidence.table.n_queries, np.nan)
         values[judged.rows] = score.values
         yield replace(score, spec=spec, values=values, no_gold=None)
@@ -158,7 +158,7 @@ def _from_matches(
 ) -> Sequence[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
     if not table.has_unknown:
-        scores = _known(table, specs, profile)
+        scores = _score_metrics(table, specs, profile)
     else:
         scores = _between(Unknown.of(table, profile), extremes(table), specs, profile)
     if table.votes is None:
@@ -177,11 +177,13 @@ def _between(
     profile: Profile,
 ) -> list[MetricScores]:
     """The estimate of each metric with its bounds, of a table with both its extremes."""
-    lows, highs = (_known(settled, specs, profile) for settled in extreme)
+    lows, highs = (_score_metrics(extremes, specs, profile) for extremes in extreme)
     return [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
 
 
-def _known(table: MatchTable, specs: Sequence[MetricSpec], profile: Profile) -> list[MetricScores]:
+def _score_metrics(
+    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile
+) -> list[MetricScores]:
     """Metrics of a table that is known whole, at every cut-off at once.
 
     What several metrics need is made once: a view and the pooled counts for each `rel`, which

@@ -206,14 +206,14 @@ def _fact_shares(facts: HeldFacts, spec: MetricSpec, unknown: float, n_queries: 
     TREC 2024 RAG (Pradeep et al., arXiv:2411.09607): the sum of w s over the sum of w, with s 1, .5
     or 0 of a fact that is held, in part, or not (strict: 1 or 0), and w by what counts.
     """
-    held = np.where(np.isnan(facts.held), unknown, facts.held)
+    support = np.where(np.isnan(facts.held), unknown, facts.held)
     if spec["strict"] == "yes":
-        held = (held == 1).astype(np.float64)
+        support = (support == 1).astype(np.float64)
     vital = facts.weight == 1
-    weight = {"all": np.ones_like(held), "vital": vital, "weighted": facts.weight}[spec["facts"]]
+    weight = {"all": np.ones_like(support), "vital": vital, "weighted": facts.weight}[spec["facts"]]
     total = np.bincount(facts.query, weight, n_queries)
     values = np.full(n_queries, np.nan)
-    np.divide(np.bincount(facts.query, weight * held, n_queries), total, values, where=total > 0)
+    np.divide(np.bincount(facts.query, weight * support, n_queries), total, values, where=total > 0)
     return values
 
 
@@ -271,11 +271,11 @@ JUDGED = Metric(
 # -- how much of the gold text stands in it (docs/metrics.md) -------------------------------------
 
 
-def _whole(least: int) -> Callable[[str], int]:
+def _whole(lowest: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        if text.isascii() and text.isdigit() and least <= int(text) <= 1000:
+        if text.isascii() and text.isdigit() and lowest <= int(text) <= 1000:
             return int(text)
-        raise UsageError(f"must be a whole number from {least} to 1000, not {text!r}")
+        raise UsageError(f"must be a whole number from {lowest} to 1000, not {text!r}")
 
     return read
 

@@ -104,14 +104,14 @@ def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
     """
     if isinstance(text, MetricSpec):
         return text
-    where = f"metric {shorten(text)}"
+    label = f"metric {shorten(text)}"
     if not isinstance(text, str):
-        raise UsageError("a string such as 'ndcg@10' is expected", field=where)
+        raise UsageError("a string such as 'ndcg@10' is expected", field=label)
     try:
         name, k, options = split(in_kragx_words(text))
         return _named(name).spec(k, within, **options)
     except UsageError as error:
-        raise error.within(where) from None
+        raise error.within(label) from None
 
 
 def parse_all(

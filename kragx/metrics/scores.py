@@ -112,8 +112,8 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
     if means:
         values = np.ascontiguousarray(np.stack([score.values for score in means], axis=1))
         ends = mean_intervals(values, [mean.spec.metric.limits for mean in means])
-        for own, (low, high) in zip(means, ends.T.tolist()):
-            intervals[str(own.spec)] = None if isnan(low) else (low, high)
+        for score, (low, high) in zip(means, ends.T.tolist()):
+            intervals[str(score.spec)] = None if isnan(low) else (low, high)
     return intervals
 
 
@@ -147,7 +147,9 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
 
 def extremes(table: MatchTable) -> tuple[MatchTable, MatchTable]:
     """The table with every unknown score and grade at its least, and at its greatest."""
-    return _settled(table, 0.0, 0.0), _settled(table, max(table.top, table.threshold), table.top)
+    return _replace_unknown(table, 0.0, 0.0), _replace_unknown(
+        table, max(table.top, table.threshold), table.top
+    )
 
 
 def by_votes(table: MatchTable, votes: Votes) -> tuple[MatchTable, MatchTable]:
@@ -267,7 +269,7 @@ def _relevant_share(table: MatchTable, profile: Profile) -> float | None:
     return float(table.docs_in(counts)[in_question].mean())
 
 
-def _settled(table: MatchTable, score: float, grade: float) -> MatchTable:
+def _replace_unknown(table: MatchTable, score: float, grade: float) -> MatchTable:
     """The table with every unknown score and grade replaced; a score of 0 is no pair."""
     scores = np.where(np.isnan(table.pair_score), score, table.pair_score)
     grades = np.where(np.isnan(table.grade), grade, table.grade)

@@ -171,8 +171,8 @@ class Metric:
     @property
     def limits(self) -> tuple[float, float] | None:
         """Its range; None where that is not known on both sides."""
-        least, greatest = self.range
-        return None if greatest is None else (least, greatest)
+        lowest, greatest = self.range
+        return None if greatest is None else (lowest, greatest)
 
     def spec(self, k: Cut = None, within: Profile = KRAGX, /, **options: str) -> MetricSpec:
         """This metric at a cut-off; options that are not given are the profile's.

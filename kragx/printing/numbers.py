@@ -25,8 +25,8 @@ def interval(low: float | None, high: float | None, *, plus: bool = False) -> st
     """An interval in brackets; empty where there is none."""
     if low is None or high is None:
         return ""
-    shown = signed if plus else number
-    return f"[{shown(low)}, {shown(high)}]"
+    form = signed if plus else number
+    return f"[{form(low)}, {form(high)}]"
 
 
 def possible(low: float, high: float) -> str:

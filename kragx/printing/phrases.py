@@ -25,11 +25,11 @@ VARIABLE = "KRAGX_LANG"
 """The environment variable that names one."""
 
 
-def listed(names: Sequence[str], most: int = 8, n: int | None = None) -> Phrase:
+def listed(names: Sequence[str], limit: int = 8, n: int | None = None) -> Phrase:
     """Names in a sentence, ``a, b and c``, the first of `n`."""
-    if len(names) > most:
-        first, others = joined(", ", names[:most]), (n or len(names)) - most
-        return phrase("{names} and {n} more", names=first, n=others)
+    if len(names) > limit:
+        first, n_more = joined(", ", names[:limit]), (n or len(names)) - limit
+        return phrase("{names} and {n} more", names=first, n=n_more)
     if len(names) < 2:
         return joined("", names)
     return phrase("{names} and {last}", names=joined(", ", names[:-1]), last=names[-1])
@@ -54,14 +54,14 @@ def asked_language(named: str | None = None) -> str | None:
         UsageError: there is no such language.
     """
     variable = os.environ.get(VARIABLE, "")
-    asked = named or _NAMED.get() or variable
-    if not asked:
+    language = named or _NAMED.get() or variable
+    if not language:
         return None
-    known = re.split(r"[-_.]", asked)[0].lower()  # ko_KR.UTF-8, ko-KR
-    if known not in LANGUAGES:
-        field = VARIABLE if asked == variable else "language"
-        raise UsageError(f"unknown value {asked!r}; {nearest(asked, LANGUAGES)}", field=field)
-    return known
+    code = re.split(r"[-_.]", language)[0].lower()  # ko_KR.UTF-8, ko-KR
+    if code not in LANGUAGES:
+        field = VARIABLE if language == variable else "language"
+        raise UsageError(f"unknown value {language!r}; {nearest(language, LANGUAGES)}", field=field)
+    return code
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def in_language(value: Any, named: str | None = None) -> Any:
     """A text in a language, None for the one results are shown in; what is no phrase as it is."""
     if language(named) == "en":
         return str(value) if isinstance(value, Phrase) else value
-    return _said(value, catalogue(language(named)))
+    return _translate(value, catalogue(language(named)))
 
 
 @cache
@@ -99,12 +99,12 @@ def catalogue(named: str) -> Mapping[str, str]:
     return sentences
 
 
-def _said(value: Any, sentences: Mapping[str, str]) -> Any:
+def _translate(value: Any, sentences: Mapping[str, str]) -> Any:
     if not isinstance(value, Phrase):
         return value
     if value.pieces:
-        return value.separator.join(_said(piece, sentences) for piece in value.pieces)
-    values = {name: _said(entry, sentences) for name, entry in value.values.items()}
+        return value.separator.join(_translate(piece, sentences) for piece in value.pieces)
+    values = {name: _translate(entry, sentences) for name, entry in value.values.items()}
     # What somebody has added to the source, and to no catalogue, is English.
     return sentences.get(value.template, value.template).format_map(values)
 

@@ -17,17 +17,17 @@ _PAUSE = 0.1
 
 @contextmanager
 def progress_bar(
-    task: str, total: int | None, wanted: bool | None, note: Callable[[], str] = lambda: ""
+    task: str, total: int | None, option: bool | None, note: Callable[[], str] = lambda: ""
 ) -> Iterator[Callable[[], None]]:
     """A progress bar on standard error, in the language of results; what it yields moves it on.
 
     Args:
         task: what is done.
         total: how often; None where that is not known before.
-        wanted: whether to show it; None for only on a terminal or in a notebook.
+        option: whether to show it; None for only on a terminal or in a notebook.
         note: what to say beside it now.
     """
-    if wanted is False:
+    if option is False:
         yield lambda: None
         return
     from rich.console import Console
@@ -40,7 +40,7 @@ def progress_bar(
     )
 
     err = Console(stderr=True)
-    if wanted is None and not (err.is_terminal or err.is_jupyter):
+    if option is None and not (err.is_terminal or err.is_jupyter):
         yield lambda: None
         return
     task = in_language(task)
@@ -84,10 +84,10 @@ def _notebook_bar(
         handle.update({"text/plain": "", "text/html": ""}, raw=True)
 
 
-def _picture(task: str, done: int, total: int | None, note: str) -> dict[str, str]:
+def _picture(task: str, n_done: int, total: int | None, note: str) -> dict[str, str]:
     """A bar as a notebook takes it: HTML, and a text where there is none."""
-    count = str(done) if total is None else f"{done}/{total}"
+    count = str(n_done) if total is None else f"{n_done}/{total}"
     text = " ".join(filter(None, (visible(task), count, visible(note))))
-    ends = "" if total is None else f" value='{done}' max='{total}'"
+    ends = "" if total is None else f" value='{n_done}' max='{total}'"
     bar = f"<progress{ends} aria-label='{escape(visible(task), quote=True)}'></progress>"
     return {"text/plain": text, "text/html": f"<div>{bar} {escape(text)}</div>"}

@@ -38,7 +38,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def put(text: str) -> None:
     """Write a text to standard output, a phrase in the language of results; it steers nothing."""
-    sys.stdout.write(inert(_said(text)))
+    sys.stdout.write(inert(_shown_text(text)))
     sys.stdout.flush()
 
 
@@ -48,11 +48,11 @@ def say(text: str) -> None:
     It steers no terminal, and whatever it quotes, only kragx itself begins a line. A phrase is said
     in the language that results are shown in.
     """
-    sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(_said(text))) + "\n")
+    sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(_shown_text(text))) + "\n")
     sys.stderr.flush()
 
 
-def _said(text: str) -> str:
+def _shown_text(text: str) -> str:
     return in_language(text) if isinstance(text, Phrase) else text
 
 
@@ -104,11 +104,11 @@ def _show_table(table: Table, out: Console) -> None:
         table = table.narrow
     words, rest = range(table.words), list(range(table.words, len(table.columns)))
     while True:
-        most = next(
+        n_rows = next(
             (n for n in range(len(rest), 1, -1) if fits(_rich(table, [*words, *rest[:n]]))), 1
         )
-        out.print(_rich(table, [*words, *rest[:most]]))
-        rest = rest[most:]
+        out.print(_rich(table, [*words, *rest[:n_rows]]))
+        rest = rest[n_rows:]
         if not rest:
             break
     if table.note:

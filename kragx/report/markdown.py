@@ -73,10 +73,10 @@ def report_markdown(
 
 
 def compared_markdown(
-    said: Iterable[Part], gates: Sequence[GateResult] = (), records: Sequence[Line] = ()
+    changes: Iterable[Part], gates: Sequence[GateResult] = (), records: Sequence[Line] = ()
 ) -> str:
     """What is said of folders, whose runs came about as `records` say."""
-    parts = [Heading(phrase("Changes"), level=1), *records, *said, *_gates(gates)]
+    parts = [Heading(phrase("Changes"), level=1), *records, *changes, *_gates(gates)]
     return as_markdown(parts)
 
 
@@ -99,13 +99,13 @@ def summary_markdown(
         nothing = any(
             failures.nothing for comparison in comparisons for failures in comparison.failures
         )
-        said = phrase(
+        sentence = phrase(
             "❌ not comparable, as failed or without any result: {names}"
             if nothing
             else "❌ not comparable, as failed: {names}",
             names=", ".join(lost),
         )
-        verdicts.append(said)
+        verdicts.append(sentence)
     if gates:
         passed = phrase(
             "❌ {n} of {of} gates failed" if bad else "✅ every gate passed",

@@ -19,13 +19,13 @@ def metrics_parts(*, every: bool = False) -> Iterator[Part]:
     rows: list[list[str | Cell]] = []
     for name in METRICS if every else _COMMON:
         metric = METRICS[name]
-        least, greatest = metric.range
+        lowest, greatest = metric.range
         rows.append(
             [
                 metric.name,
                 Cell(metric.question, below=metric.formula),
                 "\n".join(_described(metric)["options"]),
-                f"{least:g} or more" if greatest is None else f"{least:g} to {greatest:g}",
+                f"{lowest:g} or more" if greatest is None else f"{lowest:g} to {greatest:g}",
                 metric.better,
             ]
         )

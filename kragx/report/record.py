@@ -198,9 +198,9 @@ class Record(Result):
             KeyError, TypeError, ValueError, OverflowError: they are none.
         """
         git = None if value["git"] is None else Checkout.read(value["git"])
-        kept = {name: Kept.read(of_name) for name, of_name in value["kept"].items()}
+        counts_of = {name: Kept.read(of_name) for name, of_name in value["kept"].items()}
         config, date = _text(value["config"]), str(value["date"])
-        return cls(config, date, float(value["seconds"]), git, kept)
+        return cls(config, date, float(value["seconds"]), git, counts_of)
 
     def describe(self) -> Iterator[Line]:
         """When and from what, then what was not asked for again."""
@@ -221,20 +221,20 @@ class Record(Result):
 
     def resumption(self) -> Iterator[Line]:
         """Which answers were not asked for again, a line for each retriever."""
-        for name, kept in self.kept.items():
-            yield warning(phrase("{names}: {remark}", names=visible(name), remark=kept.text))
+        for name, counts in self.kept.items():
+            yield warning(phrase("{names}: {remark}", names=visible(name), remark=counts.text))
 
 
-def record_lines(record: Record | None, of: str = "") -> list[Line]:
-    """What a record says, or that there is none; `of` names whose it is."""
+def record_lines(record: Record | None, names: str = "") -> list[Line]:
+    """What a record says, or that there is none; `names` names whose it is."""
     if record is None:
         lines = [Line(phrase("When and from which commit these results come is not recorded."))]
     else:
         lines = [*record.describe()]
-    if not of:
+    if not names:
         return lines
     return [
-        replace(line, text=phrase("{names}: {remark}", names=visible(of), remark=line.text))
+        replace(line, text=phrase("{names}: {remark}", names=visible(names), remark=line.text))
         for line in lines
     ]
 
@@ -264,11 +264,11 @@ class Clock:
         self,
         config: Path | None = None,
         git: Checkout | None = None,
-        kept: Mapping[str, Kept] = MappingProxyType({}),
+        counts: Mapping[str, Kept] = MappingProxyType({}),
     ) -> Record:
         """The record of a run that began with the clock and ends now."""
         seconds = round(time.perf_counter() - self._started, 3)
-        return Record(None if config is None else config.name, self.date, seconds, git, kept)
+        return Record(None if config is None else config.name, self.date, seconds, git, counts)
 
 
 def checkout(folder: Path, *written: Path, config: str | None = None) -> Checkout | None:
@@ -297,7 +297,7 @@ def checkout(folder: Path, *written: Path, config: str | None = None) -> Checkou
 
 def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str]:
     """Of changed paths below `top` those from which a run is made, not what runs have left."""
-    results = {part for path in written for part in beside(path.resolve())}
+    results = {part for path in written for part in store_files(path.resolve())}
     is_result = cache(holds_results)
 
     def is_left(path: Path) -> bool:
@@ -311,7 +311,7 @@ def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str
     return [path for path in paths if not is_left(top / path)]
 
 
-def beside(store: Path) -> list[Path]:
+def store_files(store: Path) -> list[Path]:
     """A store, and the files that SQLite may have beside it."""
     return [store.with_name(store.name + ending) for ending in ("", "-wal", "-shm", "-journal")]
 
@@ -330,7 +330,7 @@ def _git(folder: Path, *args: str) -> str | None:
     places = {f"GIT_{place}" for place in _PLACES}
     environment = {name: value for name, value in os.environ.items() if name not in places}
     with suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *args],
             capture_output=True,
             check=True,
@@ -338,5 +338,5 @@ def _git(folder: Path, *args: str) -> str | None:
             env={**environment, "GIT_OPTIONAL_LOCKS": "0"},  # so that it changes nothing
             stdin=subprocess.DEVNULL,
         )
-        return os.fsdecode(done.stdout).removesuffix("\n")
+        return os.fsdecode(process.stdout).removesuffix("\n")
     return None

@@ -13,6 +13,7 @@ from kragx.tuning.grid import (
     spread as spread,
     value_label as value_label,
 )
+from kragx.tuning.grid_search import tune
 from kragx.tuning.halves import drawn as drawn, halved as halved
 from kragx.tuning.matcher_settings import (
     MatcherSettings,
@@ -20,7 +21,6 @@ from kragx.tuning.matcher_settings import (
     matcher_settings as matcher_settings,
 )
 from kragx.tuning.rules import Rules as Rules
-from kragx.tuning.trying import tune
 from kragx.tuning.tuning import (
     SHOWN as SHOWN,
     Curve,

@@ -82,14 +82,16 @@ def tuned(
         rules: how they are compared.
         halves: the questions that choose and those that are held out; None to draw them.
     """
-    compared = [own for own in tried if not own.failed and not np.isnan(own.values).all()]
-    failed = [own for own in tried if own not in compared]
-    n = max((len(own.values) for own in tried), default=0)
+    compared = [trial for trial in tried if not trial.failed and not np.isnan(trial.values).all()]
+    failed = [trial for trial in tried if trial not in compared]
+    n = max((len(trial.values) for trial in tried), default=0)
     if halves is None:
         halves = halved(drawn([None] * n, rules.seed), [None] * n)
-    values = np.stack([own.values for own in compared], axis=1) if compared else np.empty((n, 0))
+    values = (
+        np.stack([trial.values for trial in compared], axis=1) if compared else np.empty((n, 0))
+    )
     whole: Bools = np.asarray(~np.isnan(values).any(axis=1))
-    choosing, held = (rows[whole[rows]] for rows in halves)
+    choosing, held_rows = (rows[whole[rows]] for rows in halves)
     base = Tuning(
         match=rules.match,
         metric=rules.metric,
@@ -97,64 +99,65 @@ def tuned(
         confidence=rules.confidence,
         seed=rules.seed,
         n_choosing=len(choosing) if compared else 0,
-        n_held_out=len(held) if compared else 0,
+        n_held_out=len(held_rows) if compared else 0,
         verdict="none",
         take=None,
         best=None,
         settings=tuple(
-            replace(_result(own), failed=own.failed or "no question has a value") for own in failed
+            replace(_result(trial), failed=trial.failed or "no question has a value")
+            for trial in failed
         ),
         held_out=None,
         curves=(),
     )
     if not compared or not len(choosing):
         return base
-    behind = rules.behind(values[choosing])
-    told = behind.p <= rules.alpha
+    gap = rules.behind(values[choosing])
+    significant = gap.p <= rules.alpha
     means = (rules.sign * values[choosing]).mean(axis=0)
     best = int(np.argmax(means))
     front = _front((rules.sign * values[whole]).mean(axis=0), compared)
-    shown = [
+    results = [
         replace(
-            _result(own),
+            _result(trial),
             mean=mean,
             low=low,
             high=high,
-            held_out=float(values[held, place].mean()) if len(held) else None,
-            p=float(behind.p[place]) if len(compared) > 1 else None,
-            at_most=float(behind.most[place]) if np.isfinite(behind.most[place]) else None,
-            told_apart=bool(told[place]),
+            held_out=float(values[held_rows, place].mean()) if len(held_rows) else None,
+            p=float(gap.p[place]) if len(compared) > 1 else None,
+            at_most=float(gap.most[place]) if np.isfinite(gap.most[place]) else None,
+            told_apart=bool(significant[place]),
             on_front=front[place],
         )
-        for place, (own, (mean, low, high)) in enumerate(
+        for place, (trial, (mean, low, high)) in enumerate(
             zip(compared, rules.means(values[choosing]))
         )
     ]
-    ranked = sorted(range(len(shown)), key=lambda place: -means[place])
+    ranked = sorted(range(len(results)), key=lambda place: -means[place])
     base = replace(
         base,
-        settings=(*(shown[place] for place in ranked), *base.settings),
+        settings=(*(results[place] for place in ranked), *base.settings),
         best=compared[best].name,
-        curves=tuple(curves_of([own.setting for own in compared], values[whole], rules)),
+        curves=tuple(curves_of([trial.setting for trial in compared], values[whole], rules)),
     )
-    needed = deciding(rules.alpha, rules.resamples)
-    if len(compared) > 1 and (len(choosing) < max(needed or 0, LEAST) or not len(held)):
+    n_needed = deciding(rules.alpha, rules.resamples)
+    if len(compared) > 1 and (len(choosing) < max(n_needed or 0, LEAST) or not len(held_rows)):
         return replace(base, verdict="too_few")
-    alike = [place for place in range(len(compared)) if not told[place]]
-    chosen = _simplest(alike, compared, means)
-    verdict: Verdict = "best" if chosen == best else "simplest"
-    worth, is_refuted = _held_out(values[held], chosen, best, compared[chosen].name, rules)
+    alike = [place for place in range(len(compared)) if not significant[place]]
+    choice = _simplest(alike, compared, means)
+    verdict: Verdict = "best" if choice == best else "simplest"
+    worth, is_refuted = _held_out(values[held_rows], choice, best, compared[choice].name, rules)
     if is_refuted:
-        verdict, chosen = "refuted", best
+        verdict, choice = "refuted", best
     elif len(compared) == 1:
         verdict = "only"
     elif len(alike) == len(compared):
         verdict = "open"
-    return replace(base, verdict=verdict, take=compared[chosen].name, held_out=worth)
+    return replace(base, verdict=verdict, take=compared[choice].name, held_out=worth)
 
 
 def _held_out(
-    values: Floats, chosen: int, best: int, name: str, rules: Rules
+    values: Floats, choice: int, best: int, name: str, rules: Rules
 ) -> tuple[HeldOut | None, bool]:
     """What the setting to take is worth on questions that had no part in choosing it.
 
@@ -162,51 +165,58 @@ def _held_out(
     """
     if not len(values):
         return None, False
-    lead = rules.sign * (values[:, chosen] - values[:, best])
+    lead = rules.sign * (values[:, choice] - values[:, best])
     (p,) = sign_flip_p(lead[:, None], rules.resamples, rules.seed).tolist()
+    # The half that had no part in choosing says that the simpler one is worse: then the best is
+    # taken after all.
     is_refuted = bool(lead.mean() < 0 and p <= rules.alpha)
-    taken = values[:, [best if is_refuted else chosen]]
-    ((mean, low, high),) = rules.means(taken)
-    if chosen == best:
+    column = values[:, [best if is_refuted else choice]]
+    ((mean, low, high),) = rules.means(column)
+    if choice == best:
         return HeldOut(mean, low, high), False
-    by = excess(rules.sign * taken[:, 0], lead, rules.confidence, kept=not is_refuted)
+    shrunk_by = excess(rules.sign * column[:, 0], lead, rules.confidence, kept=not is_refuted)
     # The end on the flattering side stays, so that both means lie between.
     if rules.better == "higher":
-        low = None if low is None else low - by
+        low = None if low is None else low - shrunk_by
     else:
-        high = None if high is None else high + by
+        high = None if high is None else high + shrunk_by
     if rules.range is not None:
         low, high = (
             None if end is None else float(np.clip(end, *rules.range)) for end in (low, high)
         )
     difference = rules.sign * float(lead.mean())
-    return HeldOut(mean - rules.sign * by, low, high, name, difference, p, by), is_refuted
+    return HeldOut(
+        mean - rules.sign * shrunk_by, low, high, name, difference, p, shrunk_by
+    ), is_refuted
 
 
-def _result(own: Tried) -> SettingResult:
+def _result(trial: Tried) -> SettingResult:
     """A setting of which nothing is known but what it costs."""
-    values = dict(own.setting.values)
-    return SettingResult(own.name, own.setting.of, values, tokens=own.tokens, seconds=own.seconds)
+    values = dict(trial.setting.values)
+    return SettingResult(
+        trial.name, trial.setting.of, values, tokens=trial.tokens, seconds=trial.seconds
+    )
 
 
 def _costs(compared: Sequence[Tried]) -> list[tuple[list[float], float]]:
     """Context and times, as far as they are known of all, with what makes no difference."""
     sizes = (
-        ([own.tokens for own in compared], TOLERANCE),
-        ([own.seconds for own in compared], _LEAST_SECONDS),
+        ([trial.tokens for trial in compared], TOLERANCE),
+        ([trial.seconds for trial in compared], _LEAST_SECONDS),
     )
-    known = (([size for size in of if size is not None], slack) for of, slack in sizes)
-    return [(of, slack) for of, slack in known if len(of) == len(compared)]
+    complete = (([size for size in costs if size is not None], slack) for costs, slack in sizes)
+    return [(costs, slack) for costs, slack in complete if len(costs) == len(compared)]
 
 
 def _simplest(alike: Sequence[int], compared: Sequence[Tried], means: Floats) -> int:
     """Which of some settings is the simplest; of what is equal in all, the better one."""
     places = list(alike)
+    # Each cost narrows the choice further; what is larger by no more than `_ALIKE` stays.
     for sizes, slack in _costs([compared[place] for place in alike]):
         size_of = dict(zip(alike, sizes))
-        least = min(size_of[place] for place in places)
-        most = max(least * (1 + _ALIKE), least + slack)
-        places = [place for place in places if size_of[place] <= most]
+        smallest = min(size_of[place] for place in places)
+        limit = max(smallest * (1 + _ALIKE), smallest + slack)
+        places = [place for place in places if size_of[place] <= limit]
     return min(places, key=lambda place: (compared[place].setting.places, -means[place]))
 
 
@@ -215,8 +225,12 @@ def _front(quality: Floats, compared: Sequence[Tried]) -> list[bool]:
 
     What is not known of all counts for nothing; times within a millisecond are equal.
     """
-    goods = [(quality, TOLERANCE), *((-np.array(of), slack) for of, slack in _costs(compared))]
-    leads = np.stack([of[:, None] - of for of, _ in goods])
+    goods = [
+        (quality, TOLERANCE),
+        *((-np.array(values), slack) for values, slack in _costs(compared)),
+    ]
+    leads = np.stack([values[:, None] - values for values, _ in goods])
     slack = np.array([slack for _, slack in goods])[:, None, None]
+    # Not worse in anything by more than what makes no difference, and better in something by more.
     dominates = np.all(leads >= -slack, axis=0) & np.any(leads > slack, axis=0)
     return list(map(bool, ~np.any(dominates, axis=0)))

@@ -32,29 +32,30 @@ def curves_of(compared: Sequence[Setting], values: Floats, rules: Rules) -> Iter
     # As the grid has them, whichever setting came first.
     listed = {key: sorted(labels, key=labels.__getitem__) for key, labels in axes.items()}
     several = {key: labels for key, labels in listed.items() if len(labels) > 1}
-    for (of, axis), labels in several.items() if len(values) else ():
-        matched = _matched(compared, of, axis, labels)
+    for (name, axis), labels in several.items() if len(values) else ():
+        matched = _matched(compared, name, axis, labels)
         if not matched:
             continue
         means = np.stack(
             [values[:, [columns[label] for columns in matched]].mean(axis=1) for label in labels],
             axis=1,
         )
-        told = rules.behind(means).p <= (1 - rules.confidence) / len(several)
+        # Several axes are looked at: each is tested at its part of the level (Bonferroni).
+        significant = rules.behind(means).p <= (1 - rules.confidence) / len(several)
         points = (
-            Point(label, mean, low, high, len(matched), bool(apart))
-            for label, (mean, low, high), apart in zip(labels, rules.means(means), told)
+            Point(label, mean, low, high, len(matched), bool(differs))
+            for label, (mean, low, high), differs in zip(labels, rules.means(means), significant)
         )
-        yield Curve(of, axis, tuple(points))
+        yield Curve(name, axis, tuple(points))
 
 
 def _matched(
-    compared: Sequence[Setting], of: str, axis: str, labels: Sequence[str]
+    compared: Sequence[Setting], name: str, axis: str, labels: Sequence[str]
 ) -> list[Mapping[str, int]]:
     """For each choice of the other axes the columns by the value of this one, if all are there."""
     rest: dict[tuple[tuple[str, str], ...], dict[str, int]] = {}
     for column, setting in enumerate(compared):
-        if setting.of == of:
+        if setting.of == name:
             named = {name: value_label(value) for name, value in setting.values.items()}
             label = named.pop(axis)
             rest.setdefault(tuple(named.items()), {})[label] = column

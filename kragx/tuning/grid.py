@@ -37,8 +37,8 @@ class Setting:
     @property
     def name(self) -> str:
         """``bm25[chunk_size=300, k=10]``; without a grid the plain name."""
-        shown = ", ".join(f"{axis}={value_label(value)}" for axis, value in self.values.items())
-        return f"{self.of}[{shown}]" if shown else self.of
+        options = ", ".join(f"{axis}={value_label(value)}" for axis, value in self.values.items())
+        return f"{self.of}[{options}]" if options else self.of
 
 
 def value_label(value: Any) -> str:
@@ -47,7 +47,7 @@ def value_label(value: Any) -> str:
         case None | bool():
             return {None: "null", True: "true", False: "false"}[value]
         case Mapping():
-            return f"{{{', '.join(f'{key}: {value_label(own)}' for key, own in value.items())}}}"
+            return f"{{{', '.join(f'{key}: {value_label(item)}' for key, item in value.items())}}}"
         case list() | tuple():
             return f"[{', '.join(map(value_label, value))}]"
     return str(value)
@@ -68,31 +68,31 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
         raise UsageError("for each axis a list of values is expected", field=GRID, remedy=remedy)
     axes: dict[str, list[Any]] = {}
     for axis, values in grid.items():
-        where = f"{GRID}.{axis}"
+        path = f"{GRID}.{axis}"
         if isinstance(values, np.ndarray):
             values = values.tolist()  # noqa: PLW2901  # Python's numbers, which any factory takes
         if not isinstance(values, list | tuple | range) or not values:
             remedy = f"write [{value_label(values)}]"
             if isinstance(values, Iterable) and not isinstance(values, str | Mapping):
                 remedy = "give at least one" if isinstance(values, Sequence) else "make it a list"
-            raise UsageError("a list of values is expected", field=where, remedy=remedy)
+            raise UsageError("a list of values is expected", field=path, remedy=remedy)
         labels = [value_label(value) for value in values]
-        twice = next((label for label in labels if labels.count(label) > 1), None)
-        if twice is not None:
-            raise UsageError(f"{twice} stands there twice", field=where, remedy="leave one out")
+        repeated = next((label for label in labels if labels.count(label) > 1), None)
+        if repeated is not None:
+            raise UsageError(f"{repeated} stands there twice", field=path, remedy="leave one out")
         if axis in (fixed or {}):
             text = f"{axis!r} has a value beside the grid too"
-            raise UsageError(text, field=where, remedy="leave out one of the two")
+            raise UsageError(text, field=path, remedy="leave out one of the two")
         axes[str(axis)] = list(values)
     return axes
 
 
-def settings(of: str, axes: Mapping[str, Sequence[Any]]) -> list[Setting]:
+def settings(name: str, axes: Mapping[str, Sequence[Any]]) -> list[Setting]:
     """Every combination of the axes' values, the last axis changing first."""
     numbered = [list(enumerate(values)) for values in axes.values()]
     return [
         Setting(
-            of, dict(zip(axes, (value for _, value in point))), tuple(place for place, _ in point)
+            name, dict(zip(axes, (value for _, value in point))), tuple(place for place, _ in point)
         )
         for point in product(*numbered)
     ]
@@ -101,9 +101,9 @@ def settings(of: str, axes: Mapping[str, Sequence[Any]]) -> list[Setting]:
 def size(axes: Mapping[str, Sequence[Any]]) -> str:
     """How many settings axes make, and why: ``12 settings (chunk_size 3 x k 4)``."""
     count = prod(len(values) for values in axes.values())
-    of = " x ".join(f"{axis} {len(values)}" for axis, values in axes.items())
+    sizes = " x ".join(f"{axis} {len(values)}" for axis, values in axes.items())
     settings = phrase("1 setting") if count == 1 else phrase("{n:,} settings", n=count)
-    return joined(" ", [settings, f"({of})" if of else ""])
+    return joined(" ", [settings, f"({sizes})" if sizes else ""])
 
 
 def has_grid(options: object) -> bool:
@@ -111,7 +111,7 @@ def has_grid(options: object) -> bool:
     return isinstance(options, Mapping) and GRID in options
 
 
-def spread(options: Mapping[str, Any], of: str) -> list[tuple[Setting, dict[str, Any]]]:
+def spread(options: Mapping[str, Any], name: str) -> list[tuple[Setting, dict[str, Any]]]:
     """Options with a grid among them, once for each of its settings; without one as they are.
 
     Raises:
@@ -119,6 +119,6 @@ def spread(options: Mapping[str, Any], of: str) -> list[tuple[Setting, dict[str,
     """
     fixed = {key: value for key, value in options.items() if key != GRID}
     if GRID not in options:
-        return [(Setting(of), fixed)]
+        return [(Setting(name), fixed)]
     axes = read_grid(options[GRID], fixed)
-    return [(setting, {**fixed, **setting.values}) for setting in settings(of, axes)]
+    return [(setting, {**fixed, **setting.values}) for setting in settings(name, axes)]

@@ -21,10 +21,10 @@ def drawn(strata: Sequence[Hashable], seed: int) -> Rows:
     rng = np.random.default_rng(seed)
     lot = rng.random(len(strata))
     numbers = {stratum: number for number, stratum in enumerate(dict.fromkeys(strata))}
-    of = np.array([numbers[stratum] for stratum in strata], np.intp)
+    stratum_of = np.array([numbers[stratum] for stratum in strata], np.intp)
     share = np.empty(len(strata))
     for number in range(len(numbers)):
-        rows = np.flatnonzero(of == number)
+        rows = np.flatnonzero(stratum_of == number)
         shift = rng.random()  # or small strata would all begin at the same place
         share[rows[np.argsort(lot[rows])]] = (np.arange(len(rows)) + shift) / max(len(rows), 1)
     return np.lexsort((lot, share))

@@ -76,8 +76,8 @@ class MatcherSettings(Result):
         values = {"of": visible(self.of), "n": len(self.settings), "metric": self.metric}
         right = phrase("Higher numbers make no setting the right one; labels do (kragx agree).")
         if len(self.settings[0].means) < 2:
-            one = phrase("{metric} of one retriever under {n} settings of {of}.", **values)
-            return joined(" ", (one, right))
+            summary = phrase("{metric} of one retriever under {n} settings of {of}.", **values)
+            return joined(" ", (summary, right))
         if not self.swapped:
             same = phrase(
                 "The order of retrievers by {metric} is the same under all {n} settings of {of}.",
@@ -85,8 +85,8 @@ class MatcherSettings(Result):
             )
             return joined(" ", (same, right))
         pairs = [
-            phrase("{one} and {other}", one=visible(one), other=visible(other))
-            for one, other in self.swapped
+            phrase("{one} and {other}", one=visible(first), other=visible(second))
+            for first, second in self.swapped
         ]
         turned = phrase(
             "The order by {metric} depends on the setting of {of}: it changes for {pairs}.",
@@ -98,7 +98,7 @@ class MatcherSettings(Result):
     def describe(self) -> Iterator[Part]:
         """The sentence, then settings by retriever."""
         yield Line(self.sentence, "bold")
-        names = list(dict.fromkeys(name for own in self.settings for name in own.means))
+        names = list(dict.fromkeys(name for setting in self.settings for name in setting.means))
         rows = [
             [Cell(setting.match, code=True), *(self._cell(setting, name) for name in names)]
             for setting in self.settings
@@ -109,9 +109,9 @@ class MatcherSettings(Result):
             note=phrase("★ first, and told to be better than every other; = first"),
         )
 
-    def _cell(self, own: UnderSetting, name: str) -> Cell:
-        mark = (" ★" if own.certain else " =") if name in own.order[0] else ""
-        return Cell(number(own.means.get(name)) + mark)
+    def _cell(self, setting: UnderSetting, name: str) -> Cell:
+        mark = (" ★" if setting.certain else " =") if name in setting.order[0] else ""
+        return Cell(number(setting.means.get(name)) + mark)
 
     def full(self) -> Iterator[Part]:
         """The same under a heading."""
@@ -120,14 +120,14 @@ class MatcherSettings(Result):
 
 
 def matcher_settings(
-    of: str,
+    name: str,
     metric: str,
     under: Sequence[tuple[Setting, Mapping[str, float], bool]],
 ) -> MatcherSettings:
     """How retrievers stand under each setting.
 
     Args:
-        of: the matcher.
+        name: of the matcher.
         metric: what the means are of.
         under: for each setting the means of the retrievers that can be compared, and whether the
             first of them is told to be better than every other.
@@ -137,13 +137,16 @@ def matcher_settings(
     leads = leads_of(rows.reshape(len(names), len(under)), is_higher=direction(metric) != "lower")
     results = []
     for place, (setting, means, certain) in enumerate(under):
-        known = [row for row, name in enumerate(names) if name in means]
-        tiers = tiers_of([names[row] for row in known], leads[np.ix_(known, known)][..., place])
+        measured = [row for row, name in enumerate(names) if name in means]
+        tiers = tiers_of(
+            [names[row] for row in measured], leads[np.ix_(measured, measured)][..., place]
+        )
         results.append(
             UnderSetting(setting.name, dict(setting.values), tiers, dict(means), certain)
         )
-    ahead = leads.any(axis=2)  # under some setting
+    leads_anywhere = leads.any(axis=2)  # under some setting
     swapped = tuple(
-        (names[one], names[other]) for one, other in np.argwhere(np.triu(ahead & ahead.T)).tolist()
+        (names[first], names[second])
+        for first, second in np.argwhere(np.triu(leads_anywhere & leads_anywhere.T)).tolist()
     )
-    return MatcherSettings(of, metric, tuple(results), swapped)
+    return MatcherSettings(name, metric, tuple(results), swapped)

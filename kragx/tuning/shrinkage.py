@@ -39,27 +39,31 @@ def excess(values: Floats, lead: Floats, confidence: float, *, kept: bool) -> fl
     if spread <= TOLERANCE:
         return 0.0
     line = student_t((1 + confidence) / 2, n - 1)
-    seen = float(lead.mean()) / spread
-    likeliest = _kept(max(seen, -line), line) if kept else _gone(min(seen, -line), line)
+    observed = float(lead.mean()) / spread
+    likeliest = (
+        _likeliest_if_kept(max(observed, -line), line)
+        if kept
+        else _likeliest_if_dropped(min(observed, -line), line)
+    )
     slope = float(np.cov(values, lead)[0, 1]) / (n * spread**2)
-    return round(max(0.0, slope * spread * (seen - likeliest)), _DECIMALS)
+    return round(max(0.0, slope * spread * (observed - likeliest)), _DECIMALS)
 
 
-def _kept(seen: float, line: float) -> float:
+def _likeliest_if_kept(observed: float, line: float) -> float:
     """The likeliest true lead where leads below -line do not stay; no further below than that."""
-    least, most = -line, seen
+    low, high = -line, observed
     for _ in range(60):
-        lead = (least + most) / 2
+        lead = (low + high) / 2
         beyond = _NORMAL.pdf(line + lead) / _NORMAL.cdf(line + lead)
-        least, most = (lead, most) if lead + beyond < seen else (least, lead)
-    return least
+        low, high = (lead, high) if lead + beyond < observed else (low, lead)
+    return low
 
 
-def _gone(seen: float, line: float) -> float:
+def _likeliest_if_dropped(observed: float, line: float) -> float:
     """The likeliest true lead where those above -line stay; none, as the other one was best."""
-    least, most = seen, 0.0
+    low, high = observed, 0.0
     for _ in range(60):
-        lead = (least + most) / 2
+        lead = (low + high) / 2
         beyond = _NORMAL.pdf(line + lead) / _NORMAL.cdf(-line - lead)
-        least, most = (lead, most) if lead - beyond < seen else (least, lead)
-    return most
+        low, high = (lead, high) if lead - beyond < observed else (low, lead)
+    return high

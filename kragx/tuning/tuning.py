@@ -261,61 +261,63 @@ class Tuning(Result):
     @property
     def _risk(self) -> str:
         """How far behind the best the chosen one may lie."""
-        most = None if self.take is None else self.of(self.take).at_most
+        limit = None if self.take is None else self.of(self.take).at_most
         return phrase(
             "; it is the best itself"
             if self.take == self.best
             else "; how far behind it may lie, so few questions do not say"
-            if most is None
+            if limit is None
             else "; it may lie up to {most} behind",
-            most=number(most),
+            most=number(limit),
         )
 
     @property
     def _worth(self) -> str:
         """The number on the questions that chose, and on those that did not."""
-        held = self.held_out
-        if held is None or self.take is None:
+        estimate = self.held_out
+        if estimate is None or self.take is None:
             return phrase("{metric} has no value on questions held out.", metric=self.metric)
         return phrase(
             "{metric}: {mean} on the {n} questions that chose, {held}{ends} on the {rest} held "
             "out, shrunk by {by} for the test there."
-            if held.shrunk_by >= _SEEN
+            if estimate.shrunk_by >= _SEEN
             else "{metric}: {mean} on the {n} questions that chose, {held}{ends} on the {rest} "
             "held out.",
             metric=self.metric,
             mean=number(self.of(self.take).mean),
             n=self.n_choosing,
-            held=number(held.mean),
-            ends="" if held.low is None else f" [{number(held.low)}, {number(held.high)}]",
+            held=number(estimate.mean),
+            ends=""
+            if estimate.low is None
+            else f" [{number(estimate.low)}, {number(estimate.high)}]",
             rest=self.n_held_out,
-            by=number(held.shrunk_by),
+            by=number(estimate.shrunk_by),
         )
 
     @property
     def _test(self) -> str:
         """What became of a simpler setting than the best on the questions held out."""
-        held = self.held_out
-        if held is None or held.simpler is None:
+        estimate = self.held_out
+        if estimate is None or estimate.simpler is None:
             return ""
         return phrase(
             "There it has the same mean as {best}."
-            if abs(held.difference) <= TOLERANCE
+            if abs(estimate.difference) <= TOLERANCE
             else "{simpler} is simpler and could not be told from it on the former, but was {by} "
             "behind it on the latter, told to be worse."
             if self.verdict == "refuted"
             else "There it is {by} ahead of {best}."
-            if (held.difference > 0) == (self.better == "higher")
+            if (estimate.difference > 0) == (self.better == "higher")
             else "There it is {by} behind {best}, not told to be worse.",
-            simpler=visible(held.simpler),
-            by=number(abs(held.difference)),
+            simpler=visible(estimate.simpler),
+            by=number(abs(estimate.difference)),
             best=visible(self.best or ""),
         )
 
     def instead(self, comparison: Comparison) -> Comparison:
         """A comparison of the settings whose verdict is which to take: a reader is told one."""
         is_sure = self.take is not None and self.verdict != "open"
-        return beside_setting(comparison, self.sentence, self.take, sure=is_sure)
+        return beside_setting(comparison, self.sentence, self.take, supported=is_sure)
 
     def describe(self, most: int | None = None) -> Iterator[Part]:
         """The sentence, the settings, or at most so many, the axes."""
@@ -338,12 +340,12 @@ class Tuning(Result):
 
     def settings_table(self, most: int | None = None) -> Table:
         """The settings, the best first; at most so many, with the one to take among them."""
-        shown = [
+        results = [
             setting
             for place, setting in enumerate(self.settings)
             if most is None or place < most or setting.name == self.take
         ]
-        more = len(self.settings) - len(shown)
+        n_hidden = len(self.settings) - len(results)
         columns = [
             phrase("setting"),
             phrase("{metric}, choosing", metric=self.metric),
@@ -359,30 +361,32 @@ class Tuning(Result):
             "time at once",
             confidence=self.confidence,
         )
-        if more:
-            note = joined("; ", (note, phrase("and {n} more: --full", n=more)))
-        return Table(columns, [self._row(own) for own in shown], note=note)
+        if n_hidden:
+            note = joined("; ", (note, phrase("and {n} more: --full", n=n_hidden)))
+        return Table(columns, [self._row(result) for result in results], note=note)
 
-    def _row(self, own: SettingResult) -> list[Cell]:
-        mark = phrase("✗ failed") if own.failed else "▼" if own.told_apart else "≈"
-        if own.name == self.best:
+    def _row(self, result: SettingResult) -> list[Cell]:
+        mark = phrase("✗ failed") if result.failed else "▼" if result.told_apart else "≈"
+        if result.name == self.best:
             mark = phrase("best ≈")
-        is_taken = own.name == self.take
-        style = "bold" if is_taken else "dim" if own.failed else ""
+        is_taken = result.name == self.take
+        style = "bold" if is_taken else "dim" if result.failed else ""
         cells: list[str | Cell] = [
-            Cell(number(own.mean), style, _ends(own)),
-            number(own.held_out),
-            number(own.at_most),
-            "-" if own.tokens is None else f"{own.tokens:.0f}",
-            "-" if own.seconds is None else duration(own.seconds),
-            joined(" ", (phrase("take") if is_taken else "", mark, "◆" * own.on_front)),
+            Cell(number(result.mean), style, _ends(result)),
+            number(result.held_out),
+            number(result.at_most),
+            "-" if result.tokens is None else f"{result.tokens:.0f}",
+            "-" if result.seconds is None else duration(result.seconds),
+            joined(" ", (phrase("take") if is_taken else "", mark, "◆" * result.on_front)),
         ]
-        name = Cell(own.name, style, own.failed, code=True)
+        name = Cell(result.name, style, result.failed, code=True)
         return [name, *(cell if isinstance(cell, Cell) else Cell(cell, style) for cell in cells)]
 
 
-def _ends(of: SettingResult | Point) -> str:
-    return "" if of.low is None or of.high is None else f"{of.low:.3f} {of.high:.3f}"
+def _ends(result: SettingResult | Point) -> str:
+    return (
+        "" if result.low is None or result.high is None else f"{result.low:.3f} {result.high:.3f}"
+    )
 
 
 def _curve_table(curve: Curve, metric: str) -> Table:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.workshop.folder.folder import Workshop
-from kragx.workshop.pairs.boards import CUT, Plan
+from kragx.workshop.pairs.candidates import CUT, LabellingPlan
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.questions.leak import content_words
 from kragx.workshop.questions.meeting import Meetings
 from kragx.workshop.queue.queue import Queue
-from kragx.workshop.queue.suggestions import Remark, Source, Suggester
+from kragx.workshop.queue.suggestions import Remark, Suggester, SuggestionSource
 from kragx.workshop.services import (
     Context,
     Judging,
@@ -41,13 +41,13 @@ class Desk:
         self,
         workshop: Workshop,
         state: State,
-        sources: Sequence[Source] = (),
+        sources: Sequence[SuggestionSource] = (),
         cut: int = CUT,
         say: Callable[[str], object] = str,
     ) -> None:
         settings, documents = workshop.settings, workshop.documents
         retrievers = {source.name: source.key for source in sources}
-        plan = Plan(cut, retrievers, settings.k, max(settings.scale), settings.twice)
+        plan = LabellingPlan(cut, retrievers, settings.k, max(settings.scale), settings.twice)
         queue = Queue(state, documents, Copies(documents), plan)
         suggester = Suggester(queue, sources, self.remark)
         meetings = Meetings(doc.text or "" for doc in documents.values())

@@ -61,17 +61,17 @@ def _listed(value: str) -> Any:
     return foreign_json(value, strict=True)
 
 
-class Form(BaseModel):
+class RequestForm(BaseModel):
     """What came with a request; unknown fields are mistakes, and numbers are no texts."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Nothing(Form):
+class Nothing(RequestForm):
     """Of a request that takes no fields."""
 
 
-class NextForm(Form):
+class NextForm(RequestForm):
     """Which pair to judge: of one question, or the one that is due; `after` some are judged.
 
     These are question and document each, as JSON, in the order in which they are shown.
@@ -83,20 +83,20 @@ class NextForm(Form):
     )
 
 
-class DocumentForm(Form):
+class DocumentForm(RequestForm):
     """A document by its id."""
 
     document: _Id
 
 
-class SearchForm(Form):
+class SearchForm(RequestForm):
     """Words to search for, and the question that a document is wanted for."""
 
     q: _Words = ""
     question: _Id | None = None
 
 
-class JudgementForm(Form):
+class JudgementForm(RequestForm):
     """What a person says of a pair; or, with a note, that its question is odd."""
 
     uid: Uid
@@ -115,13 +115,13 @@ class DecisionForm(JudgementForm):
     kind: Literal["grade", "unusable"] = "grade"
 
 
-class UndoForm(Form):
+class UndoForm(RequestForm):
     """The person's newest judgement is taken back."""
 
     uid: Uid
 
 
-class QuestionForm(Form):
+class QuestionForm(RequestForm):
     """A question that is new, or that is changed: then with its uid."""
 
     uid: _Id | None = None
@@ -140,41 +140,41 @@ class QuestionForm(Form):
     note: _Note = ""
 
 
-class DropForm(Form):
+class DropForm(RequestForm):
     """A question that is asked no more."""
 
     uid: _Id
     why: _Note = ""
 
 
-class TemplatesForm(Form):
+class TemplatesForm(RequestForm):
     """How many questions templates shall make; another seed makes others."""
 
     n: Annotated[int, Field(ge=1, le=200, strict=False)] = 20
     seed: Annotated[int, Field(ge=0, le=1_000_000, strict=False)] = 0
 
 
-class UidsForm(Form):
+class UidsForm(RequestForm):
     """Some of several."""
 
     uids: Annotated[list[_Id], Field(max_length=200)]
 
 
-class QuestionsForm(Form):
+class QuestionsForm(RequestForm):
     """Which questions are listed."""
 
     q: _Words = ""
     state: Literal["open", "dropped"] | None = None
 
 
-class ReleaseForm(Form):
+class ReleaseForm(RequestForm):
     """What goes into a release's notes, and whether questions on which people differ are in it."""
 
     note: _Note = ""
     allow_undecided: bool = False
 
 
-class PersonForm(Form):
+class PersonForm(RequestForm):
     """Somebody new by name; or, by uid, another name, or a link that is taken away."""
 
     uid: _Id | None = None

@@ -51,10 +51,10 @@ def write_labels(path: Path, scale: Scale, sample: Sample, grades: Mapping[Pair,
     """
     pairs = {item.ids for item in sample.items}
     labels = {pair: grade for pair, grade in labels_in(path, scale).items() if pair not in pairs}
-    given = {pair: grade for pair, grade in grades.items() if pair in pairs}
+    new_grades = {pair: grade for pair, grade in grades.items() if pair in pairs}
     with open_text(path) as file:
         file.writelines(
             f"{query} 0 {document} {grade}\n"
-            for (query, document), grade in (labels | given).items()
+            for (query, document), grade in (labels | new_grades).items()
         )
-    return len(given)
+    return len(new_grades)

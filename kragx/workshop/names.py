@@ -62,14 +62,14 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\
 """Letters and marks that are not drawn (Default_Ignorable_Code_Point), beside those of Cf."""
 
 
-def same(one: str, other: str) -> bool:
+def same(first: str, second: str) -> bool:
     """Whether two names are one person's."""
-    return _folded(one) == _folded(other)
+    return _folded(first) == _folded(second)
 
 
-def alike(one: str, other: str) -> bool:
+def alike(first: str, second: str) -> bool:
     """Whether two names, the same or not, may be taken for each other."""
-    return any(map(str.__eq__, _looks(one), _looks(other)))
+    return any(map(str.__eq__, _looks(first), _looks(second)))
 
 
 def people_called(name: str, people: Iterable[Person]) -> list[Person]:
@@ -80,11 +80,12 @@ def people_called(name: str, people: Iterable[Person]) -> list[Person]:
 
 
 def _folded(name: str) -> str:
-    text = _seen(unicodedata.normalize("NFKC", name).casefold())
+    # Once more, as small letters and letters without what is not drawn may compose anew.
+    text = _visible_form(unicodedata.normalize("NFKC", name).casefold())
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
-def _seen(text: str) -> str:
+def _visible_form(text: str) -> str:
     return "".join(
         letter for letter in _UNSEEN.sub("", text) if unicodedata.category(letter) != "Cf"
     )
@@ -92,6 +93,6 @@ def _seen(text: str) -> str:
 
 def _looks(name: str) -> Iterator[str]:
     """What a name looks like: as it is written, in small letters, and in capitals."""
-    written = " ".join(_seen(unicodedata.normalize("NFKC", name)).split())
+    written = " ".join(_visible_form(unicodedata.normalize("NFKC", name)).split())
     for text in (written, _folded(name), written.upper()):
         yield text.translate(_LATIN).replace("rn", "m").replace("vv", "w")

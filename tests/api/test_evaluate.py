@@ -29,7 +29,7 @@ from kragx import (
     retrieve,
     write_results,
 )
-from kragx.api.evaluate import Options
+from kragx.api.evaluate import EvaluateOptions
 from kragx.judging import Judge
 from kragx.matchers import MatchWarning
 from kragx.testing import ScriptedClient
@@ -372,7 +372,7 @@ def test_the_options_that_types_know() -> None:
             for name, own in inspect.signature(call).parameters.items()
             if own.kind is own.KEYWORD_ONLY
         }
-        assert options.keys() == Options.__annotations__.keys()
+        assert options.keys() == EvaluateOptions.__annotations__.keys()
         given = {name: value for name, value in options.items() if value is not None}
         assert given == {"retries": 0, "concurrency": 1, "stages": False}
     assert inspect.iscoroutinefunction(aevaluate)

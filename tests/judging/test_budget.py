@@ -18,9 +18,9 @@ from kragx.judging.budget import (
     Budgets,
     Price,
     at_most,
-    counted,
     most_tokens,
     read_budget,
+    usage_of_answer,
 )
 from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
@@ -61,7 +61,7 @@ class Server:
             for _ in range(turns):
                 await asyncio.sleep(0)
             if kind == "error":
-                count = counted(Failure("api_error", "500"), REQUEST, room)
+                count = usage_of_answer(Failure("api_error", "500"), REQUEST, room)
                 return True
             usage = Usage(int(share * MOST.prompt_tokens), int(share * MOST.completion_tokens))
             self.billed.add(
@@ -71,7 +71,7 @@ class Server:
                 raise asyncio.CancelledError
             silent = Answer(TEXT, Usage())
             answer = {"timeout": Failure("timeout"), "silent": silent}.get(kind)
-            count = counted(answer or Answer(TEXT, usage), REQUEST, room)
+            count = usage_of_answer(answer or Answer(TEXT, usage), REQUEST, room)
             return True
         finally:
             own.leave(room, count)

@@ -13,7 +13,7 @@ from kragx.errors import JudgingError
 from kragx.judging import OpenAIClient, Store
 from kragx.judging.client import Token
 from kragx.judging.expected import expected_grade
-from kragx.judging.forms import Reading
+from kragx.judging.forms import AnswerReading
 from kragx.judging.question import Question
 from kragx.judging.rubric import RUBRICS, Rubric
 from tests.judging.server import Handler, serving
@@ -33,9 +33,9 @@ def tokens(*parts, chances=CHANCES):
 def test_by_hand():
     """(2 * .5 + 3 * .3 + 1 * .1) / .9: what is no grade is left out."""
     parts = ['{"reason": "it says', ' so", "grade": ', "2", "}"]
-    assert expected_grade(Reading(2, "it says so"), tokens(*parts), ask("d")) == pytest.approx(
-        2 / 0.9
-    )
+    assert expected_grade(
+        AnswerReading(2, "it says so"), tokens(*parts), ask("d")
+    ) == pytest.approx(2 / 0.9)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,9 @@ def test_by_hand():
 )
 def test_wherever_it_stands(parts):
     """The place of the grade is found whatever stands around it."""
-    assert expected_grade(Reading(2, "why"), tokens(*parts), ask("d")) == pytest.approx(2 / 0.9)
+    assert expected_grade(AnswerReading(2, "why"), tokens(*parts), ask("d")) == pytest.approx(
+        2 / 0.9
+    )
 
 
 def test_a_number_in_the_reason_is_not_the_grade():
@@ -57,7 +59,7 @@ def test_a_number_in_the_reason_is_not_the_grade():
     parts = ['{"reason": "', korean[:2], korean[2:], '", "grade": ', "2", "}"]
     made = tokens(*parts)
     made[1] = Token(made[1].text, {b"3\xeb": 1.0})
-    assert expected_grade(Reading(2, "2번"), made, ask("d")) == pytest.approx(2 / 0.9)
+    assert expected_grade(AnswerReading(2, "2번"), made, ask("d")) == pytest.approx(2 / 0.9)
 
 
 def test_tokens_with_more_than_the_digit():
@@ -65,7 +67,7 @@ def test_tokens_with_more_than_the_digit():
     parts = ['{"reason": "why", "grade":', " 2}"]
     chances = {b" 2}": 0.6, b" 3}": 0.2, b" 2": 0.1, b" three": 0.1}
     made = tokens(*parts, chances=chances)
-    assert expected_grade(Reading(2, "why"), made, ask("d")) == pytest.approx(1.8 / 0.8)
+    assert expected_grade(AnswerReading(2, "why"), made, ask("d")) == pytest.approx(1.8 / 0.8)
 
 
 @pytest.mark.parametrize(
@@ -81,14 +83,14 @@ def test_tokens_with_more_than_the_digit():
 )
 def test_none(made):
     """No tokens, those of another answer, or most of it no grade: nothing is said."""
-    assert expected_grade(Reading(2, "why"), made, ask("d")) is None
+    assert expected_grade(AnswerReading(2, "why"), made, ask("d")) is None
 
 
 def test_a_scale_of_two_digits():
     """A 1 may be the start of a 10, so nothing is said."""
     rubric = Rubric("ten", "support", "Grade.", {n: str(n) for n in range(11)}, cut=5)
     made = tokens('{"reason": "why", "grade": ', "2", "}")
-    assert expected_grade(Reading(2, "why"), made, Question(rubric, "d", gold="g")) is None
+    assert expected_grade(AnswerReading(2, "why"), made, Question(rubric, "d", gold="g")) is None
 
 
 class Telling(Handler):

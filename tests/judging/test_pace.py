@@ -14,7 +14,7 @@ from kragx.judging import Failure, Judge
 from kragx.judging.budget import Budgets
 from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.limits import Limits, believed, wait_before
+from kragx.judging.limits import Limits, credible_pause, wait_before
 from tests.judging.server import Handler, serving
 from tests.judging.support import FakeTime, ask, judge_of, openai_client
 
@@ -40,7 +40,7 @@ BUSY = Failure("rate_limit", "429: slow down", again=True)
 @pytest.mark.parametrize(("number", "jitter"), [(1, 1), (2, 2), (5, 16), (7, 60), (10**6, 60)])
 def test_waits(retry_after, floor, number, jitter):
     """A wait is never below half a second, nor below a credible Retry-After; the rest is jitter."""
-    waits = [wait_before(number, believed(retry_after, 600.0)) for _ in range(200)]
+    waits = [wait_before(number, credible_pause(retry_after, 600.0)) for _ in range(200)]
     assert floor <= min(waits) < floor + 0.2 * jitter  # each fails once in 10^19 times
     assert floor + 0.8 * jitter < max(waits) <= floor + jitter
 

@@ -23,7 +23,7 @@ from kragx.evaluation.wording import panel_remarks
 from kragx.judging import RUBRICS, Failure, Judge, Panel, Question, Store, Tally, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.store.qrels import grades as grades_of
-from kragx.judging.votes import alpha, decided, n_needed, settled
+from kragx.judging.votes import alpha, decided, n_needed, settled_grade
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.metrics import KRAGX, MatchTable, Votes, compute, parse_all
 from kragx.printing import Line
@@ -89,7 +89,7 @@ def test_what_is_settled_no_further_vote_changes(votes, n_open, rule):
     """Against all votes that there may be; a median is settled exactly where none changes it."""
     further = itertools.product(range(4), repeat=n_open)
     possible = {decided([*votes, *more], rule) for more in further}
-    grade = settled(votes, n_open, rule, 3)
+    grade = settled_grade(votes, n_open, rule, 3)
     if grade is not None:
         assert possible == {grade}
     elif rule != "majority":
@@ -101,8 +101,8 @@ def test_what_is_settled_no_further_vote_changes(votes, n_open, rule):
 def test_how_many_are_needed(rule, n):
     """So many of one mind decide, whichever grade they give, and no fewer do for all of them."""
     enough = n_needed(n, rule)
-    assert all(settled([grade] * enough, n - enough, rule, 3) == grade for grade in range(4))
-    fewer = [settled([grade] * (enough - 1), n - enough + 1, rule, 3) for grade in range(4)]
+    assert all(settled_grade([grade] * enough, n - enough, rule, 3) == grade for grade in range(4))
+    fewer = [settled_grade([grade] * (enough - 1), n - enough + 1, rule, 3) for grade in range(4)]
     assert None in fewer
 
 

@@ -32,7 +32,7 @@ from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import METRICS
 from kragx.report.html_page import cells
 from kragx.report.html_page.decisions import member_label
-from kragx.report.html_page.packing import Texts, packed, rounded_score
+from kragx.report.html_page.packing import TextTable, packed, rounded_score
 
 HOSTILE = "</script><script>alert(1)</script> <!-- {{script}} \u2028 \u202e \ud800 '\"&"
 
@@ -289,7 +289,7 @@ def test_a_rounded_score_stays_on_its_side_of_the_threshold(score, threshold):
 @given(st.lists(st.text(), max_size=30))
 def test_texts_come_back_by_their_numbers(texts):
     """Whatever the texts, each number leads to its own; equal texts share one."""
-    kept = Texts()
+    kept = TextTable()
     numbers = [kept.number(text) for text in texts]
     listed = [text for block in kept.blocks() for text in block]
     assert [listed[at] for at in numbers] == texts

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from kragx.workshop.folder.folder import start
 from kragx.workshop.state.records import Judgement, new_uid
-from kragx.workshop.state.store import Store
+from kragx.workshop.state.store import RecordStore
 from tests.workshop.serving import written
 
 _WORDS = (
@@ -202,7 +202,7 @@ def main() -> None:
 
 def summary(shop: Path, outcome: Outcome) -> str:
     """What was stored, read from the file itself, and how long answers took."""
-    with Store(shop / "workshop.sqlite", make=False) as store:
+    with RecordStore(shop / "workshop.sqlite", make=False) as store:
         rows = [row for row in store.after({}) if isinstance(row, Judgement)]
     outcome.stored.update(row.uid for row in rows)
     lines = [

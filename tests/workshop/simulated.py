@@ -7,19 +7,19 @@ from statistics import median
 import numpy as np
 
 from kragx.data import Doc
-from kragx.workshop.pairs.boards import Plan, asking_uid
+from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.queue import Queue, Turn
-from kragx.workshop.state.records import Candidate, Judgement, Question, Record
+from kragx.workshop.queue.queue import JudgingTurn, Queue
+from kragx.workshop.state.records import Judgement, Question, StoredRecord, SuggestedDocument
 from kragx.workshop.state.state import State
 
-PLAN = Plan(10, twice=0.0, random=0.1)
+PLAN = LabellingPlan(10, twice=0.0, random=0.1)
 
 
 class Memory:
     """A store that stores nothing."""
 
-    def after(self, last: dict[str, int], tables: object = None) -> Iterator[Record]:
+    def after(self, last: dict[str, int], tables: object = None) -> Iterator[StoredRecord]:
         """Nobody else writes."""
         return iter(())
 
@@ -30,7 +30,7 @@ class MemoryState(State):
     def __init__(self) -> None:
         super().__init__(Memory())  # type: ignore[arg-type]
 
-    def add(self, records: Iterable[Record]) -> None:
+    def add(self, records: Iterable[StoredRecord]) -> None:
         """Only remember."""
         for record in records:
             self._take(record)
@@ -50,7 +50,7 @@ class World:
     seed: int = 0
     questions: int = 60
     skills: tuple[float, ...] = (1.8, 1.3, 1.0)
-    plan: Plan = PLAN
+    plan: LabellingPlan = PLAN
 
     def queue(self) -> tuple[Queue, dict[tuple[str, str], int]]:
         """The workshop, and the grade of each pair that is suggested."""
@@ -62,7 +62,7 @@ class World:
             grades = np.zeros(60, int)
             n_relevant = int(rng.integers(1, 6))
             grades[:n_relevant] = rng.choice([2, 3], n_relevant)
-            rows: list[Record] = [question]
+            rows: list[StoredRecord] = [question]
             for skill, (name, key) in zip(self.skills, plan.retrievers.items()):
                 order = np.argsort(-(skill * (grades > 0) + rng.gumbel(size=60)))[: plan.depth]
                 for rank, one in enumerate(order.tolist(), start=1):
@@ -70,7 +70,7 @@ class World:
                     docs[document] = Doc(document, document)
                     truth[question.uid, document] = int(grades[one])
                     rows.append(
-                        Candidate(
+                        SuggestedDocument(
                             uid=asking_uid(question, name, key),
                             question=question.uid,
                             document=document,
@@ -86,7 +86,7 @@ class World:
 def judged(queue: Queue, truth: dict[tuple[str, str], int], most: int = 10**9) -> Iterator[int]:
     """Judge pair by pair, as one person; yield how many there are."""
     count = 0
-    while count < most and isinstance(turn := queue.next_pair("p"), Turn):
+    while count < most and isinstance(turn := queue.next_pair("p"), JudgingTurn):
         pair = turn.question, turn.document
         queue.state.add(
             [Judgement(question=pair[0], document=pair[1], person="p", grade=truth[pair])]
@@ -111,7 +111,7 @@ def main() -> None:
         shares: dict[float, list[float]] = {0.1: [], 1.0: []}
         for seed in range(3):
             for random, of_order in shares.items():
-                plan = Plan(cut, twice=0.0, random=random)
+                plan = LabellingPlan(cut, twice=0.0, random=random)
                 count, of = needed(World(seed, 24, (6.0, 2.0), plan))
                 of_order.append(count / of)
         by_worth, by_chance = (median(of_order) for of_order in shares.values())

@@ -21,8 +21,8 @@ from kragx.workshop.forms import (
     TemplatesForm,
     UidsForm,
 )
-from kragx.workshop.queue.outlook import Outlook, Sums
-from kragx.workshop.queue.suggestions import Source
+from kragx.workshop.queue.convergence import Outlook, Sums
+from kragx.workshop.queue.suggestions import SuggestionSource
 from kragx.workshop.services import ClashError, RefusedError, UnknownError
 from kragx.workshop.state.records import new_uid
 from tests.workshop.serving import grade, opened, started, written
@@ -487,7 +487,10 @@ def test_what_goes_wrong_behind_is_said_to_the_owner_alone(shop):
 
     with opened(shop) as bare:
         desk = Desk(
-            bare.context.workshop, bare.context.state, [Source("bm25", "key", ask)], say=told.append
+            bare.context.workshop,
+            bare.context.state,
+            [SuggestionSource("bm25", "key", ask)],
+            say=told.append,
         )
         desk.context.suggester.run()
         assert told == ["bm25: cannot be asked: RuntimeError: no index"]

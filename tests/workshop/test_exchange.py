@@ -16,10 +16,10 @@ from kragx.data import Doc
 from kragx.errors import DataError, UsageError
 from kragx.workshop.exchange import export_file, import_file
 from kragx.workshop.exchange.exporting import person_of
-from kragx.workshop.exchange.rows import Source
-from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Release
+from kragx.workshop.exchange.rows import ExportSource
+from kragx.workshop.state.records import Judgement, Person, Question, Release, SuggestedDocument
 from kragx.workshop.state.state import State
-from kragx.workshop.state.store import Store
+from kragx.workshop.state.store import RecordStore
 from tests.thoroughness import examples
 
 TEXT_OF = {
@@ -48,7 +48,7 @@ def opened(tmp_path):
     with ExitStack() as stack:
 
         def open_(name: str, *records: object) -> State:
-            state = State(stack.enter_context(Store(tmp_path / f"{name}.sqlite")))
+            state = State(stack.enter_context(RecordStore(tmp_path / f"{name}.sqlite")))
             state.add(records)
             return state
 
@@ -58,7 +58,7 @@ def opened(tmp_path):
 def out(state: State, form: str, path: Path, person: str | None = None):
     """Export a workshop; gives the file and what was said."""
     file = path / f"out-{form}{SUFFIX.get(form, '.json')}"
-    return file, export_file(Source(state, DOCS, GRADES, person), form, file)
+    return file, export_file(ExportSource(state, DOCS, GRADES, person), form, file)
 
 
 def back(state: State, file: Path, **options: object):
@@ -131,7 +131,7 @@ def workshops(draw) -> list[object]:
     ids = st.sampled_from([one.uid for one in questions])
     docs = st.sampled_from([*DOCS, "gone"])
     suggested = [
-        Candidate(
+        SuggestedDocument(
             question=draw(ids),
             document=draw(docs),
             origin="retriever",
@@ -172,7 +172,7 @@ def test_nothing_is_lost_on_the_way_back(records, rng):
     with TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         first, by_json, by_sheet = (
-            State(stack.enter_context(Store(folder / f"{one}.sqlite"))) for one in "ajc"
+            State(stack.enter_context(RecordStore(folder / f"{one}.sqlite"))) for one in "ajc"
         )
         first.add(records)
         file, _ = out(first, "jsonl", folder)
@@ -390,7 +390,7 @@ def test_label_studio_holds_grades_evidence_and_notes(opened, tmp_path):
     state = opened(
         "a",
         *(JIMIN, WHEN, said("j1", 2, spans=((0, 5),), note="앞 문장", seconds=3.5)),
-        Candidate(question="q1", document="d2", origin="retriever"),
+        SuggestedDocument(question="q1", document="d2", origin="retriever"),
     )
     file, result = out(state, "labelstudio", tmp_path)
     tasks = json.loads(file.read_text())
@@ -426,7 +426,7 @@ def test_releases_stay_with_their_files(opened, tmp_path):
     )
     left_out = out(state, "jsonl", tmp_path)[1].left_out
     assert left_out == ("1 releases: they are files of the folder",)
-    state.add([Candidate(question="q1", document="d1", origin="search")])
+    state.add([SuggestedDocument(question="q1", document="d1", origin="search")])
     assert out(state, "csv", tmp_path)[1].left_out == ("1 suggested pairs: --form jsonl has them",)
 
 

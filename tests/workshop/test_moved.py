@@ -13,7 +13,7 @@ from kragx.workshop.moving import move
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases import ready
 from kragx.workshop.state.state import State
-from kragx.workshop.state.store import Store
+from kragx.workshop.state.store import RecordStore
 from tests.workshop.serving import grade, opened, written
 
 OLD = {
@@ -176,7 +176,7 @@ def test_two_imports_at_once_add_nothing_twice(any_address, tmp_path, request, m
     sheet.write_text("\n".join(line) + "\n", "utf-8")
     docs, grades = {"n1": Doc("n1", NEW["n1"])}, dict.fromkeys(range(4), "")
     options = {"documents": docs, "grades": grades, "person": "ann"}
-    with Store(address) as one, Store(address) as other:
+    with RecordStore(address) as one, RecordStore(address) as other:
         first, second = State(one), State(other)
         refresh, is_done = State.refresh, []
 

@@ -10,7 +10,7 @@ from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases import ready
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
-from kragx.workshop.state.store import Store
+from kragx.workshop.state.store import RecordStore
 
 TEXT = "배송은 이틀 걸립니다."
 PLACED = {"source": "faq", "start_index": 40, "end_index": 40 + len(TEXT), "page": 3}
@@ -69,7 +69,7 @@ def test_a_release_says_where_gold_stands(tmp_path, chunk, place):
     documents = Documents(as_corpus([chunk]))
     person, question = Person(uid="ann", name="ann"), Question(uid="q", person="ann", text="며칠?")
     said = Judgement(question="q", document=str(chunk.id), person="ann", grade=3)
-    with Store(tmp_path / "workshop.sqlite") as store:
+    with RecordStore(tmp_path / "workshop.sqlite") as store:
         state = State(store)
         state.add([person, question, said])
         (query,) = ready(state, documents, Copies(documents), 3).queries
@@ -85,7 +85,7 @@ def test_evidence_comes_back_from_a_release(tmp_path, document):
     person = Person(uid="ann", name="ann")
     question = Question(uid="q", person="ann", text="며칠?")
     said = Judgement(question="q", document=document, person="ann", grade=3, spans=((4, 6),))
-    with Store(tmp_path / "workshop.sqlite") as store:
+    with RecordStore(tmp_path / "workshop.sqlite") as store:
         state = State(store)
         state.add([person, question, said])
         (query,) = ready(state, DOCUMENTS, Copies(DOCUMENTS), 3).queries

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kragx.workshop.pairs.boards import Plan
+from kragx.workshop.pairs.candidates import LabellingPlan
 from kragx.workshop.queue.progress import estimates, shares, totals
-from kragx.workshop.state.records import Candidate, Judgement
+from kragx.workshop.state.records import Judgement, SuggestedDocument
 from tests.workshop.simulated import World, judged, needed
 
-ALL = Plan(5, twice=0.0, random=1.0)
+ALL = LabellingPlan(5, twice=0.0, random=1.0)
 
 
 def true_precision(queue, truth) -> list[float]:
@@ -82,7 +82,7 @@ def test_the_sample_is_what_comes_first():
     uid, _ = order[0]
     queue.state.add(
         [
-            Candidate(question=uid, document="0-59", origin="search"),
+            SuggestedDocument(question=uid, document="0-59", origin="search"),
             Judgement(question=uid, document="0-59", person="p", grade=3),
             *(
                 Judgement(question=uid, document=document, person="p", grade=2)
@@ -141,7 +141,7 @@ def test_worth_decides_with_fewer_pairs_than_chance():
     shares = {0.1: [], 1.0: []}
     for seed in range(3):
         for random, own in shares.items():
-            plan = Plan(5, twice=0.0, random=random)
+            plan = LabellingPlan(5, twice=0.0, random=random)
             count, of = needed(World(seed, 24, (6.0, 2.0), plan))
             own.append(count / of)
     assert np.mean(shares[0.1]) < np.mean(shares[1.0]) - 0.05, shares

@@ -9,30 +9,30 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import Doc
-from kragx.workshop.pairs.boards import Plan, asking_uid
+from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.outlook import Outlook, Sums
-from kragx.workshop.queue.queue import Nothing, Queue, Turn
-from kragx.workshop.state.records import Candidate, Judgement, Person, Question, now
+from kragx.workshop.queue.convergence import Outlook, Sums
+from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge, Queue
+from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument, now
 from kragx.workshop.state.state import State
-from kragx.workshop.state.store import Store
+from kragx.workshop.state.store import RecordStore
 from tests.thoroughness import examples
 from tests.workshop.simulated import World, judged
 
-PLAN = Plan(3, {"one": "1", "other": "2"}, twice=0.0, random=0.0)
+PLAN = LabellingPlan(3, {"one": "1", "other": "2"}, twice=0.0, random=0.0)
 
 
 @pytest.fixture
 def state(tmp_path):
     """An empty workshop."""
-    with Store(tmp_path / "w.sqlite") as store:
+    with RecordStore(tmp_path / "w.sqlite") as store:
         yield State(store)
 
 
 def opened(
     state: State,
     lists: Mapping[str, Sequence[str]],
-    plan: Plan = PLAN,
+    plan: LabellingPlan = PLAN,
     texts: Mapping[str, str] | None = None,
 ) -> Queue:
     """A queue over questions with what each retriever of the plan has found, as "abc"."""
@@ -41,7 +41,7 @@ def opened(
     for uid, found in lists.items():
         question = Question(uid=uid, person="o", text=f"question {uid}")
         rows = [
-            Candidate(
+            SuggestedDocument(
                 uid=asking_uid(question, name, key),
                 question=uid,
                 document=document,
@@ -56,17 +56,19 @@ def opened(
     return Queue(state, docs, Copies(docs), plan)
 
 
-def say(queue: Queue, person: str, turn: Turn, grade: int | None, **fields: object) -> None:
+def say(queue: Queue, person: str, turn: JudgingTurn, grade: int | None, **fields: object) -> None:
     """Judge what was shown; no grade puts it off."""
     kind = "later" if grade is None else "grade"
     said = {"question": turn.question, "document": turn.document, "person": person}
     queue.state.add([Judgement(kind=kind, grade=grade, **said, **fields)])
 
 
-def all_turns(queue: Queue, person: str, grade: int | None = 0, most: int = 1000) -> list[Turn]:
+def all_turns(
+    queue: Queue, person: str, grade: int | None = 0, most: int = 1000
+) -> list[JudgingTurn]:
     """Judge until there is nothing more."""
     turns = []
-    while isinstance(turn := queue.next_pair(person), Turn) and len(turns) < most:
+    while isinstance(turn := queue.next_pair(person), JudgingTurn) and len(turns) < most:
         say(queue, person, turn, grade)
         turns.append(turn)
     return turns
@@ -74,13 +76,13 @@ def all_turns(queue: Queue, person: str, grade: int | None = 0, most: int = 1000
 
 def pair(turn: object) -> tuple[str, str]:
     """What is shown."""
-    assert isinstance(turn, Turn)
+    assert isinstance(turn, JudgingTurn)
     return turn.question, turn.document
 
 
 def test_what_moves_the_difference_comes_first(state):
     """Where both agree nothing can move, the first rank moves more than the third, five a turn."""
-    plan = Plan(5, PLAN.retrievers, twice=0.0, random=0.0)
+    plan = LabellingPlan(5, PLAN.retrievers, twice=0.0, random=0.0)
     queue = opened(state, {"q": ["abcd", "xbcd"], "p": ["abcde", "abcdf"]}, plan)
     pairs = [pair(turn) for turn in all_turns(queue, "p")]
     assert set(pairs[:2]) == {("q", "a"), ("q", "x")}
@@ -91,7 +93,7 @@ def test_what_moves_the_difference_comes_first(state):
 
 def test_no_question_is_left_without_its_answer(state):
     """What all have first moves nothing, but comes before what hardly moves anything."""
-    plan = Plan(10, PLAN.retrievers, twice=0.0, random=0.0)
+    plan = LabellingPlan(10, PLAN.retrievers, twice=0.0, random=0.0)
     queue = opened(state, {"q": ["abcdefghij", "abcdefghji"], "p": ["ab", "ab"]}, plan)
     shown = [pair(turn) for turn in all_turns(queue, "p", 2, most=6)]
     assert {question for question, _ in shown[:3]} == {"p", "q"}
@@ -106,7 +108,7 @@ def test_the_same_again_until_it_is_judged(state):
     assert pair(queue.next_pair("p")) == first
     second = pair(queue.next_pair("p", besides=[first]))
     assert second != first
-    say(queue, "p", Turn(*first), 1)
+    say(queue, "p", JudgingTurn(*first), 1)
     assert pair(queue.next_pair("p")) == second
 
 
@@ -115,49 +117,49 @@ def test_nobody_is_shown_what_another_is_looking_at(state):
     queue = opened(state, {"q": ["ab", "ba"]})
     one, other = pair(queue.next_pair("p")), pair(queue.next_pair("r"))
     assert {one, other} == {("q", "a"), ("q", "b")}
-    assert queue.next_pair("s") == Nothing("with others")
+    assert queue.next_pair("s") == NothingToJudge("with others")
     for leases in queue._leases.values():
         leases[next(iter(leases))] = 0.0  # ten minutes later
-    assert isinstance(queue.next_pair("s"), Turn)
+    assert isinstance(queue.next_pair("s"), JudgingTurn)
 
 
 def test_who_leaves_gives_back_what_they_were_shown(state):
     """At once, not after ten minutes; what all have judged is not said to be with somebody."""
     queue = opened(state, {"q": ["a", "a"]})
     assert pair(queue.next_pair("p")) == ("q", "a")
-    assert queue.next_pair("r") == Nothing("with others")
+    assert queue.next_pair("r") == NothingToJudge("with others")
     queue.leave("p")
     queue.leave("nobody")
     assert pair(queue.next_pair("r")) == ("q", "a")
-    say(queue, "r", Turn("q", "a"), 1)
-    assert queue.next_pair("p") == Nothing("all judged")
+    say(queue, "r", JudgingTurn("q", "a"), 1)
+    assert queue.next_pair("p") == NothingToJudge("all judged")
 
 
 def test_orders_of_people_differ_and_each_is_shown_all(state):
     """Where all are worth the same, each person has an order of their own."""
-    plan = Plan(3, {}, twice=1.0, random=0.0)
+    plan = LabellingPlan(3, {}, twice=1.0, random=0.0)
     lists = {"q": []}
     queue = opened(state, lists, plan)
     docs = {f"d{n}": Doc(f"d{n}", f"text {n}") for n in range(12)}
-    state.add([Candidate(question="q", document=name, origin="source") for name in docs])
+    state.add([SuggestedDocument(question="q", document=name, origin="source") for name in docs])
     queue = Queue(state, docs, Copies(docs), plan)
     first = [pair(turn) for turn in all_turns(queue, "p")]
     second = [pair(turn) for turn in all_turns(queue, "r")]
     assert sorted(first) == sorted(second)
     assert first != second
     assert first != sorted(first)
-    assert queue.next_pair("s") == Nothing("all judged")  # two have
+    assert queue.next_pair("s") == NothingToJudge("all judged")  # two have
 
 
 @pytest.mark.integration
 def test_only_a_share_is_judged_twice(state):
     """A fifth or so of 160 pairs is judged by two; nobody judges one twice."""
-    plan = Plan(3, {"one": "1", "other": "2"}, random=0.0)
+    plan = LabellingPlan(3, {"one": "1", "other": "2"}, random=0.0)
     queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(20)}, plan)
     people = {"p": [], "r": []}
     for _ in range(160):
         for person, pairs in people.items():
-            if isinstance(turn := queue.next_pair(person), Turn):
+            if isinstance(turn := queue.next_pair(person), JudgingTurn):
                 pairs.append(pair(turn))
                 say(queue, person, turn, 0)
     times = Counter(Counter(people["p"] + people["r"]).values())
@@ -182,15 +184,15 @@ def test_later_comes_last(state):
     assert pair(again) == pair(late)
     assert again.mine.kind == "later"
     say(queue, "p", again, 2)
-    assert queue.next_pair("p") == Nothing("all judged")
+    assert queue.next_pair("p") == NothingToJudge("all judged")
 
 
 def test_conflicts_and_decisions_are_not_shown(state):
     """What two differ in goes to the owner, not to a third."""
-    queue = opened(state, {"q": ["a", "a"]}, Plan(1, PLAN.retrievers, twice=1.0))
+    queue = opened(state, {"q": ["a", "a"]}, LabellingPlan(1, PLAN.retrievers, twice=1.0))
     for person, grade in (("p", 0), ("r", 2)):
         say(queue, person, queue.next_pair(person), grade)
-    assert queue.next_pair("s") == Nothing("all judged")
+    assert queue.next_pair("s") == NothingToJudge("all judged")
     assert not queue.boards["q"].known.any()
 
 
@@ -210,18 +212,18 @@ def test_dropped_questions_and_lost_documents_are_not_shown(state):
     """A dropped question has nothing, nor a document that the corpus has no more."""
     queue = opened(state, {"q": ["ab", "ba"], "p": ["c", "c"]})
     dropped = Question(uid="p", person="o", text="question p", state="dropped")
-    state.add([dropped, Candidate(question="q", document="lost", origin="moved")])
+    state.add([dropped, SuggestedDocument(question="q", document="lost", origin="moved")])
     assert {pair(turn) for turn in all_turns(queue, "p")} == {("q", "a"), ("q", "b")}
-    assert queue.next_pair("p", question="p") == Nothing("no questions")
-    assert Queue(state, {}, Copies({}), PLAN).next_pair("p") == Nothing("no documents")
+    assert queue.next_pair("p", question="p") == NothingToJudge("no questions")
+    assert Queue(state, {}, Copies({}), PLAN).next_pair("p") == NothingToJudge("no documents")
 
 
 def test_old_answers_are_not_suggested(state):
     """Of a question with another text, or of retrievers that were changed, nothing is left."""
     queue = opened(state, {"q": ["ab", "ba"]})
-    say(queue, "p", Turn("q", "a"), 2)
+    say(queue, "p", JudgingTurn("q", "a"), 2)
     state.add([Question(uid="q", person="o", text="another question")])
-    assert queue.next_pair("r") == Nothing("all judged")  # what was judged stays known
+    assert queue.next_pair("r") == NothingToJudge("all judged")  # what was judged stays known
     assert queue.boards["q"].documents == ("a",)
     assert not queue.boards["q"].is_compared
 
@@ -231,15 +233,15 @@ def test_one_question_alone(state):
     queue = opened(state, {"q": ["ab", "ba"], "p": ["cd", "dc"]})
     assert pair(queue.next_pair("p", question="p"))[0] == "p"
     assert pair(queue.next_pair("p", question="q"))[0] == "q"
-    assert queue.next_pair("p", question="none") == Nothing("no questions")
+    assert queue.next_pair("p", question="none") == NothingToJudge("no questions")
 
 
 def test_without_retrievers_each_question_gets_a_first_relevant_document(state):
     """Questions without one come before those that have one."""
-    plan = Plan(3, {}, twice=0.0, random=0.0)
+    plan = LabellingPlan(3, {}, twice=0.0, random=0.0)
     docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "abc" for n in range(4)}
     state.add([Question(uid=q, person="o", text=q) for q in "abc"])
-    state.add([Candidate(question=one[0], document=one, origin="source") for one in docs])
+    state.add([SuggestedDocument(question=one[0], document=one, origin="source") for one in docs])
     queue = Queue(state, docs, Copies(docs), plan)
     assert (queue.sums.outlook.state, queue.sums.outlook.why) == ("unknown", "retrievers")
     seen = []
@@ -257,16 +259,16 @@ def _three(state, **plan) -> Queue:
     """Three questions with four documents each, and no retriever."""
     docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "abc" for n in range(4)}
     state.add([Question(uid=q, person="o", text=q) for q in "abc"])
-    state.add([Candidate(question=one[0], document=one, origin="source") for one in docs])
+    state.add([SuggestedDocument(question=one[0], document=one, origin="source") for one in docs])
     usual = {"twice": 0.0, "random": 0.0}
-    return Queue(state, docs, Copies(docs), Plan(**(usual | plan)))
+    return Queue(state, docs, Copies(docs), LabellingPlan(**(usual | plan)))
 
 
 def test_a_page_that_asks_ahead_stays_with_a_question(state):
     """Each pair is asked for while another is looked at; no question is read again and again."""
     queue = _three(state)
     turn, seen = queue.next_pair("p"), []
-    while isinstance(turn, Turn):
+    while isinstance(turn, JudgingTurn):
         seen.append(turn.question)
         ahead = queue.next_pair("p", besides=[pair(turn)])
         say(queue, "p", turn, 0)
@@ -279,8 +281,8 @@ def test_one_goes_on_elsewhere_once_every_question_has_its_answer(state):
     """Five in a row at the most where another question has had less."""
     docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "ab" for n in range(9)}
     state.add([Question(uid=q, person="o", text=q) for q in "ab"])
-    state.add([Candidate(question=one[0], document=one, origin="source") for one in docs])
-    queue = Queue(state, docs, Copies(docs), Plan(twice=0.0, random=0.0))
+    state.add([SuggestedDocument(question=one[0], document=one, origin="source") for one in docs])
+    queue = Queue(state, docs, Copies(docs), LabellingPlan(twice=0.0, random=0.0))
     runs = [
         len(list(own)) for _, own in groupby(turn.question for turn in all_turns(queue, "p", 3))
     ]
@@ -327,7 +329,7 @@ def test_what_is_fetched_far_ahead_is_still_anybodys(state):
     queue.leave("r")
     say(queue, "p", first, 0)
     queue.next_pair("p", besides=[pair(second), pair(third)])
-    assert queue.next_pair("r") == Nothing("with others")
+    assert queue.next_pair("r") == NothingToJudge("with others")
 
 
 def test_a_page_that_is_left_open_keeps_the_last_pairs_from_nobody(state, monkeypatch):
@@ -337,14 +339,14 @@ def test_a_page_that_is_left_open_keeps_the_last_pairs_from_nobody(state, monkey
     queue = opened(state, {"q": ["ab", "ab"]})
     first = queue.next_pair("p")
     ahead = queue.next_pair("p", besides=[pair(first)])
-    assert queue.next_pair("r") == Nothing("with others")
+    assert queue.next_pair("r") == NothingToJudge("with others")
     clock[0] += 119
-    assert queue.next_pair("r") == Nothing("with others")
+    assert queue.next_pair("r") == NothingToJudge("with others")
     clock[0] += 2
     turn = queue.next_pair("r")
     assert pair(turn) in {pair(first), pair(ahead)}
     say(queue, "p", first, 0)  # who comes back is heard as well
-    assert isinstance(queue.next_pair("p"), Turn | Nothing)
+    assert isinstance(queue.next_pair("p"), JudgingTurn | NothingToJudge)
 
 
 def test_what_is_drawn_at_random_only_interrupts(state):
@@ -383,7 +385,7 @@ def test_to_take_it_back_brings_an_odd_question_again(state):
 @pytest.mark.integration
 def test_the_random_share_is_shown_in_time(state):
     """About every tenth turn is one of the pairs that were drawn beforehand, in their order."""
-    plan = Plan(3, PLAN.retrievers, twice=0.0, random=0.1)
+    plan = LabellingPlan(3, PLAN.retrievers, twice=0.0, random=0.1)
     queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(40)}, plan)
     turns = all_turns(queue, "p", most=150)
     purposes = [queue.purpose(*pair(turn)) for turn in turns]
@@ -395,7 +397,7 @@ def test_a_file_is_no_person(state):
     """Grades that were imported are known, but nobody's share of the random pairs."""
     state.add([Person(uid="f", name="gold.jsonl", role="file")])
     queue = opened(state, {"q": ["ab", "ba"]})
-    say(queue, "f", Turn("q", "a"), 1)
+    say(queue, "f", JudgingTurn("q", "a"), 1)
     queue.refresh()
     board = queue.boards["q"]
     assert board.known.sum() == 1
@@ -406,11 +408,11 @@ def test_a_file_is_no_person(state):
 def test_the_outlook(state):
     """Unknown while little is known, then decided; words name nobody."""
     lists = {str(n): [[f"a{n}"], [f"b{n}"]] for n in range(16)}
-    queue = opened(state, lists, Plan(1, PLAN.retrievers, twice=0.0, random=0.0))
+    queue = opened(state, lists, LabellingPlan(1, PLAN.retrievers, twice=0.0, random=0.0))
     assert (queue.sums.outlook.state, queue.sums.outlook.why) == ("unknown", "pairs")
     for number in range(16):
         for name, grade in (("a", 2), ("b", 0)):
-            say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
+            say(queue, "p", JudgingTurn(str(number), f"{name}{number}"), grade)
     queue.refresh()
     assert (queue.sums.outlook.state, queue.sums.outlook.outcome) == ("decided", "decided")
     assert queue.sums.outlook.needed is None
@@ -423,7 +425,7 @@ def test_retrievers_with_equal_lists(state):
     for grade in (None, 1):
         for number in range(30 if grade else 0):
             for name in "ab":
-                say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
+                say(queue, "p", JudgingTurn(str(number), f"{name}{number}"), grade)
         queue.refresh()
         outlook = queue.sums.outlook
         assert (outlook.state, outlook.outcome) == ("unknown", "equal")
@@ -434,11 +436,11 @@ def test_equal_retrievers_beside_another(state):
     """Of those with equal lists one stands for both: a third is still told from them."""
     names = {name: name for name in ("one", "two", "third")}
     lists = {str(n): [[f"a{n}"], [f"a{n}"], [f"b{n}"]] for n in range(20)}
-    queue = opened(state, lists, Plan(1, names, twice=0.0, random=0.0))
+    queue = opened(state, lists, LabellingPlan(1, names, twice=0.0, random=0.0))
     assert queue.sums.outlook.why == "pairs"
     for number in range(20):
         for name, grade in (("a", 2), ("b", 0)):
-            say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
+            say(queue, "p", JudgingTurn(str(number), f"{name}{number}"), grade)
     queue.refresh()
     assert (queue.sums.outlook.state, queue.sums.outlook.outcome) == ("decided", "decided")
     assert queue.sums.outlook.equal == (("one", "two"),)
@@ -447,12 +449,12 @@ def test_equal_retrievers_beside_another(state):
 def test_nobody_is_told_to_stop_before_most_questions_have_an_answer(state):
     """All in which retrievers differ is graded, but 11 of 24 questions have an answer."""
     lists = {str(n): [[f"a{n}"], [f"b{n}"]] for n in range(24)}
-    queue = opened(state, lists, Plan(1, PLAN.retrievers, twice=0.0, random=0.0))
+    queue = opened(state, lists, LabellingPlan(1, PLAN.retrievers, twice=0.0, random=0.0))
     for answered, state_then in ((11, "unknown"), (13, "decided")):
         for number in range(24):
             for name in "ab":
                 grade = 2 if name == "a" and number < answered else 0
-                say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
+                say(queue, "p", JudgingTurn(str(number), f"{name}{number}"), grade)
         queue.refresh()
         assert queue.sums.outlook.state == state_then
     assert queue.sums.outlook.outcome == "decided"
@@ -523,7 +525,10 @@ def test_a_pair_in_which_lists_differ_keeps_the_comparison_open(state):
     lists = {str(n): [f"a{n} b{n} c{n}".split(), f"a{n} c{n} b{n}".split()] for n in range(20)}
     queue = opened(state, lists)
     turns = []
-    while isinstance(turn := queue.next_pair("p"), Turn) and queue.sums.outlook.state != "decided":
+    while (
+        isinstance(turn := queue.next_pair("p"), JudgingTurn)
+        and queue.sums.outlook.state != "decided"
+    ):
         turns.append(pair(turn))
         say(queue, "p", turn, 2)
         queue.refresh()
@@ -534,7 +539,7 @@ def test_a_pair_in_which_lists_differ_keeps_the_comparison_open(state):
 @pytest.mark.parametrize("random", [0.0, 0.1, 0.3])
 def test_what_was_drawn_at_random_is_not_waited_for_to_the_end(random):
     """Once nothing else is left in which retrievers differ, its pairs come at once."""
-    queue, truth = World(1, 24, (6.0, 2.0), Plan(3, twice=0.0, random=random)).queue()
+    queue, truth = World(1, 24, (6.0, 2.0), LabellingPlan(3, twice=0.0, random=random)).queue()
     count = next(n for n in judged(queue, truth) if kept_up(queue).state == "decided")
     assert count < 0.75 * len(truth)
 

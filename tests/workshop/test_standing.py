@@ -5,7 +5,7 @@ import pytest
 from kragx.workshop.pairs.standing import Standing, standing
 from kragx.workshop.state.records import Judgement, Person
 from kragx.workshop.state.state import State
-from kragx.workshop.state.store import Store
+from kragx.workshop.state.store import RecordStore
 
 
 def say(person: str, grade: int | str | None, document: str = "d", **fields: object) -> Judgement:
@@ -37,7 +37,7 @@ def say(person: str, grade: int | str | None, document: str = "d", **fields: obj
 )
 def test_by_hand(tmp_path, rows, state, grade, by, decided):
     """What agrees counts, what differs is a conflict, what is decided is settled; copies count."""
-    with Store(tmp_path / "w.sqlite") as store:
+    with RecordStore(tmp_path / "w.sqlite") as store:
         known = State(store)
         known.add(rows)
         own = standing(known, "q", ("d", "copy"))
@@ -58,7 +58,7 @@ def test_by_hand(tmp_path, rows, state, grade, by, decided):
 )
 def test_the_least_that_anybody_gives(tmp_path, rows, least):
     """The lowest of the grades of those who differ; none if one of them gives no grade."""
-    with Store(tmp_path / "w.sqlite") as store:
+    with RecordStore(tmp_path / "w.sqlite") as store:
         known = State(store)
         known.add(rows)
         assert standing(known, "q", ["d"]).least == least
@@ -66,7 +66,7 @@ def test_the_least_that_anybody_gives(tmp_path, rows, least):
 
 def test_later_is_no_judgement(tmp_path):
     """Who put a pair off has not judged it; of nothing said nothing is known."""
-    with Store(tmp_path / "w.sqlite") as store:
+    with RecordStore(tmp_path / "w.sqlite") as store:
         known = State(store)
         assert standing(known, "q", ["d"]) == Standing("open")
         known.add([say("a", 1), say("b", "later")])
@@ -77,7 +77,7 @@ def test_later_is_no_judgement(tmp_path):
 
 def test_a_file_counts_until_somebody_has_judged(tmp_path):
     """An imported grade is one as long as it is alone, and no disagreement afterwards."""
-    with Store(tmp_path / "w.sqlite") as store:
+    with RecordStore(tmp_path / "w.sqlite") as store:
         known = State(store)
         known.add([Person(uid="f", name="gold.jsonl", role="file"), say("f", 0)])
         before = standing(known, "q", ["d"])

@@ -6,9 +6,9 @@ import pytest
 
 from kragx.errors import DataError, UsageError
 from kragx.judging.store import Store as JudgementStore
-from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Release
+from kragx.workshop.state.records import Judgement, Person, Question, Release, SuggestedDocument
 from kragx.workshop.state.state import State
-from kragx.workshop.state.store import Store
+from kragx.workshop.state.store import RecordStore
 from kragx.workshop.state.tables import schema
 from tests.waiting import wait_until
 
@@ -16,7 +16,7 @@ from tests.waiting import wait_until
 @pytest.fixture
 def store(tmp_path):
     """An opened workshop in a new file."""
-    with Store(tmp_path / "workshop.sqlite") as opened:
+    with RecordStore(tmp_path / "workshop.sqlite") as opened:
         yield opened
 
 
@@ -41,7 +41,7 @@ def test_records_come_back_as_they_were(store):
             gold=({"id": "a", "grade": 2},),
             metadata={"difficulty": "hard", "of": [1, 2]},
         ),
-        Candidate(question="q", document="d", origin="retriever", rank=3, score=0.5),
+        SuggestedDocument(question="q", document="d", origin="retriever", rank=3, score=0.5),
         said(3, spans=((0, 4), (9, 12)), note="앞 문장", purpose="random", seconds=2.5),
         Release(person="p", version=1, hash="00", file="gold_v1.jsonl"),
     ]
@@ -113,7 +113,7 @@ def test_the_history_forgets_what_is_undone(store):
 def test_two_states_of_one_file_see_each_other(tmp_path):
     """What one process writes, another one reads on from where it was."""
     path = tmp_path / "workshop.sqlite"
-    with Store(path) as one, Store(path) as other:
+    with RecordStore(path) as one, RecordStore(path) as other:
         first, second = State(one), State(other)
         for grade in (1, 2):
             first.add([said(grade)])
@@ -123,9 +123,9 @@ def test_two_states_of_one_file_see_each_other(tmp_path):
 
 def test_another_database_is_refused(tmp_path):
     """A judgement store is no workshop, and a workshop no judgement store."""
-    with JudgementStore(tmp_path / "judge.sqlite"), Store(tmp_path / "workshop.sqlite"):
+    with JudgementStore(tmp_path / "judge.sqlite"), RecordStore(tmp_path / "workshop.sqlite"):
         pass
-    with pytest.raises(DataError, match="something else"), Store(tmp_path / "judge.sqlite"):
+    with pytest.raises(DataError, match="something else"), RecordStore(tmp_path / "judge.sqlite"):
         pass
     with pytest.raises(DataError, match="something else"):
         JudgementStore(tmp_path / "workshop.sqlite").__enter__()
@@ -139,7 +139,7 @@ def test_a_schema_has_a_plain_name():
 
 def test_who_waited_for_the_lock_reads_nothing_again(tmp_path):
     """Of several who ask at once one reads, and each sees what was written before they asked."""
-    with Store(tmp_path / "a.sqlite") as store, Store(tmp_path / "a.sqlite") as other:
+    with RecordStore(tmp_path / "a.sqlite") as store, RecordStore(tmp_path / "a.sqlite") as other:
         state, reads, usual = State(store), [], store.after
         store.after = lambda *own: reads.append(1) or usual(*own)
         lock, waiting, seen = state.lock, [], []
@@ -173,7 +173,7 @@ def test_who_waited_for_the_lock_reads_nothing_again(tmp_path):
 def test_pairs_that_somebody_has_judged(tmp_path):
     """A pair counts once however often it is judged, not while put off, and undone it is gone."""
     own = {"question": "q", "person": "p"}
-    with Store(tmp_path / "a.sqlite") as store:
+    with RecordStore(tmp_path / "a.sqlite") as store:
         state, counts = State(store), []
         for row in (
             Judgement(**own, document="a", grade=1),

@@ -12,14 +12,14 @@ import pytest
 from kragx.app.retrieving.suggesting import sources
 from kragx.data import Doc, GoldDataset, Retrieved, Run
 from kragx.errors import UsageError
-from kragx.workshop.pairs.boards import Plan
+from kragx.workshop.pairs.candidates import LabellingPlan
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue import suggestions
 from kragx.workshop.queue.queue import Queue
-from kragx.workshop.queue.suggestions import Source, Suggester
+from kragx.workshop.queue.suggestions import Suggester, SuggestionSource
 from kragx.workshop.state.records import Judgement, Question
 from kragx.workshop.state.state import State
-from kragx.workshop.state.store import Store
+from kragx.workshop.state.store import RecordStore
 
 DOCS = {
     f"s:{n}": Doc(f"s:{n}", f"chunk {n} says something", {"source": "s", "start": start})
@@ -27,13 +27,13 @@ DOCS = {
 }
 DOCS |= {"w": Doc("w", "a whole document"), "o": Doc("o", "another one", {"source": "o"})}
 
-PLAN = Plan()
+PLAN = LabellingPlan()
 
 
 @pytest.fixture
 def state(tmp_path):
     """A workshop with one question."""
-    with Store(tmp_path / "w.sqlite") as store:
+    with RecordStore(tmp_path / "w.sqlite") as store:
         state = State(store)
         state.add([Question(uid="q", person="p", text="what?")])
         yield state
@@ -52,11 +52,11 @@ class Asked:
         return Run({query.id: self.answer for query in dataset})
 
 
-def suggester(state: State, plan: Plan = PLAN, said=None, **asks) -> Suggester:
+def suggester(state: State, plan: LabellingPlan = PLAN, said=None, **asks) -> Suggester:
     """A suggester of retrievers, whose keys are their names."""
     plan = replace(plan, retrievers={name: name for name in asks})
     queue = Queue(state, DOCS, Copies(DOCS), plan)
-    own = [Source(name, name, ask) for name, ask in asks.items()]
+    own = [SuggestionSource(name, name, ask) for name, ask in asks.items()]
     said = {} if said is None else said
     return Suggester(queue, own, lambda name, remarks: said.__setitem__(name, [*remarks]))
 
@@ -74,11 +74,11 @@ def test_answers_are_stored_once(state):
     """The first k with their ranks; a second start asks nothing, another text asks anew."""
     ask = Asked(Doc("s:0"), Doc("w"), Doc("o"))
     for _ in range(2):
-        suggester(state, Plan(depth=2), one=ask).run()
+        suggester(state, LabellingPlan(depth=2), one=ask).run()
     assert rows(state) == [("s:0", "retriever", 1), ("w", "retriever", 2)]
     assert ask.n == 1
     state.add([Question(uid="q", person="p", text="what else?")])
-    own = suggester(state, Plan(depth=2), one=ask)
+    own = suggester(state, LabellingPlan(depth=2), one=ask)
     own.run()
     own.run()
     assert ask.texts == {"what?": 1, "what else?": 1}

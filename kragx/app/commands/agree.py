@@ -103,8 +103,8 @@ def corrected(
     show(format, result.describe, result.to_dict)
 
 
-def _systems(runs: Sequence[Path] | None, more: Sequence[Path] | None) -> list[Run]:
+def _systems(runs: Sequence[Path] | None, further: Sequence[Path] | None) -> list[Run]:
     """The runs that --runs names, and those that stand behind it without an option of their own."""
-    if more and not runs:
-        raise UsageError(f"{more[0]}: a third file; name systems with --runs")
-    return read_runs([*(runs or ()), *(more or ())])
+    if further and not runs:
+        raise UsageError(f"{further[0]}: a third file; name systems with --runs")
+    return read_runs([*(runs or ()), *(further or ())])

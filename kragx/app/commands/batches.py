@@ -61,7 +61,7 @@ def submit(
     """
     loaded = load(config, settings or ())
     limits = opt.limits(budget, max_calls, max_tokens, budget_per)
-    judging = opt.given(budget=limits or None, ask_pending=ask_pending or None)
+    judging = opt.given_options(budget=limits or None, ask_pending=ask_pending or None)
     outbox, folder = Outbox(), None if dry_run else loaded.output
     judges = _judges(loaded)
     for judge in judges:
@@ -91,7 +91,7 @@ def finish_interrupted(judges: Sequence[Judge], secrets: Secrets) -> None:
         JudgingError: that cannot be found out.
     """
     for store in _stores(judges):
-        overview = _looked(store, judges, secrets)
+        overview = _look_after_batches(store, judges, secrets)
         if overview.problems:
             raise JudgingError("\n".join(overview.problems))
 
@@ -150,11 +150,14 @@ def _each_store(
             raise UsageError("--set: belongs to a config")
         secrets = Secrets.of()
         with secrets.guarding():
-            return [_looked(Address.of(store), [], secrets, **options)]
+            return [_look_after_batches(Address.of(store), [], secrets, **options)]
     loaded: RunConfig = load(config, settings or ())
     with loaded.secrets.guarding():
         judges = _judges(loaded)
-        return [_looked(store, judges, loaded.secrets, **options) for store in _stores(judges)]
+        return [
+            _look_after_batches(store, judges, loaded.secrets, **options)
+            for store in _stores(judges)
+        ]
 
 
 def _judges(config: RunConfig) -> list[Judge]:
@@ -168,6 +171,8 @@ def _stores(judges: Sequence[Judge]) -> list[Address]:
     return list(dict.fromkeys(Address.of(judge.store) for judge in judges))
 
 
-def _looked(store: Address, judges: Sequence[Judge], secrets: Secrets, **options: Any) -> Overview:
+def _look_after_batches(
+    store: Address, judges: Sequence[Judge], secrets: Secrets, **options: Any
+) -> Overview:
     clients = [judge.client for judge in judges if hasattr(judge.client, "connected")]
     return run_sync(lambda: look_after(store, clients, secrets=secrets, **options))

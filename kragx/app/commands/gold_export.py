@@ -27,13 +27,13 @@ def export(
 ) -> None:
     """Write the questions and judgements of a workshop into a file."""
     from kragx.workshop.exchange import export_file, person_of
-    from kragx.workshop.exchange.rows import Source
+    from kragx.workshop.exchange.rows import ExportSource
     from kragx.workshop.state.state import State
 
     workshop = workshop_of(folder)
     with workshop.store() as store:
         state = State(store)
         uid = None if person is None else person_of(state, person)
-        source = Source(state, workshop.documents, workshop.settings.scale, uid)
+        source = ExportSource(state, workshop.documents, workshop.settings.scale, uid)
         result = export_file(source, form, out)
     show(format, result.describe, result.to_dict)

@@ -29,11 +29,11 @@ def move(
     What is left to a person goes to a second file beside it (gold.unsure.jsonl), if anything is.
     Ends with 3 where a question has no relevant gold left whose place is known.
     """
-    from kragx.workshop.moving import beside, move
+    from kragx.workshop.moving import move, undecided_file
 
     if out.suffix != ".jsonl":
         raise UsageError(f"{out} is not called .jsonl, which is what is written", field="--out")
-    for path in (out, beside(out)):
+    for path in (out, undecided_file(out)):
         if path.exists():
             raise UsageError(
                 f"{path} exists, and somebody may have gone over it",

@@ -99,22 +99,24 @@ def questions(
     model: written by the config's judge, and dropped where they are good for nothing; interrupted,
     it goes on where it was.
     """
-    from kragx.app.commands.gold_written import Asking
-    from kragx.workshop.questions import Questions, make_questions, read_templates
+    from kragx.app.commands.gold_written import QuestionMaterial
+    from kragx.workshop.questions import QuestionSet, make_questions, read_templates
     from kragx.workshop.questions.written import WrittenQuestions
 
-    of_model = opt.given(rubric=rubric, unanswerable=unanswerable, several=several, tries=tries)
+    of_model = opt.given_options(
+        rubric=rubric, unanswerable=unanswerable, several=several, tries=tries
+    )
     limits = opt.limits(budget, max_calls)
-    of_templates = opt.given(templates=templates, most_per_template=most_per_template)
-    other = {
-        "templates": of_model | limits | opt.given(dropped=dropped, dry_run=dry_run or None)
-        | opt.given(submit=submit or None),
+    of_templates = opt.given_options(templates=templates, most_per_template=most_per_template)
+    unread = {
+        "templates": of_model | limits | opt.given_options(dropped=dropped, dry_run=dry_run or None)
+        | opt.given_options(submit=submit or None),
         "model": of_templates,
     }[origin]  # fmt: skip
-    for name in other:
+    for name in unread:
         option = name.replace("_", "-").replace("calls", "max-calls").replace("cost", "budget")
         raise UsageError(f"--{option}: of no use with --from {origin}")
-    asking = Asking.of(config, settings or (), corpus, existing, judge=origin == "model")
+    asking = QuestionMaterial.of(config, settings or (), corpus, existing, judge=origin == "model")
     if not (dry_run or submit):
         _check_new(out, dropped)
     common: dict[str, Any] = {
@@ -124,13 +126,13 @@ def questions(
         "most_leak": most_leak,
         "seed": seed,
     }
-    result: Questions | None
+    result: QuestionSet | None
     if origin == "model":
         result = asking.write(n, limits, dry_run=dry_run, submit=submit, **of_model, **common)
     else:
-        own = None if templates is None else read_templates(templates)
-        most = opt.given(most_per_template=most_per_template)
-        result = make_questions(asking.corpus, own, n, **most, **common)
+        question_templates = None if templates is None else read_templates(templates)
+        most_of = opt.given_options(most_per_template=most_per_template)
+        result = make_questions(asking.corpus, question_templates, n, **most_of, **common)
     if result is None:
         return
     show(format, result.describe, result.to_dict)
@@ -163,16 +165,18 @@ def _targets(options: list[str]) -> dict[str, dict[str, float]]:
     named: dict[str, dict[str, float]] = {}
     for option in options:
         name, _, share = option.partition("=")
-        by, _, value = name.partition(".")
+        property_name, _, value = name.partition(".")
         number = read_number(share)
-        if by not in TARGETS or not value or number is None:
+        if property_name not in TARGETS or not value or number is None:
             raise UsageError(
                 f"--target {option}: write for example query_type.general_inquiry=0.6, or "
                 "difficulty.hard=0.3"
             )
-        named.setdefault(by, {})[value] = number
-    for by, shares in named.items():
-        others = {value: share for value, share in TARGETS[by].items() if value not in shares}
-        left = max(0.0, 1 - sum(shares.values())) / (sum(others.values()) or 1)
-        shares |= {value: share * left for value, share in others.items() if left}
+        named.setdefault(property_name, {})[value] = number
+    for property_name, shares in named.items():
+        unnamed = {
+            value: share for value, share in TARGETS[property_name].items() if value not in shares
+        }
+        remaining = max(0.0, 1 - sum(shares.values())) / (sum(unnamed.values()) or 1)
+        shares |= {value: share * remaining for value, share in unnamed.items() if remaining}
     return named

@@ -35,7 +35,7 @@ def release(
     workshop = workshop_of(folder)
     with workshop.store() as store:
         state = State(store)
-        owners = (own.uid for own in state.people.values() if own.role == "owner")
+        owners = (person.uid for person in state.people.values() if person.role == "owner")
         outcome = write(
             workshop,
             state,

@@ -46,7 +46,7 @@ def validate(
         dataset = load_dataset_config(Path(file))
         options = dataset.model_dump(include={"format", "columns", "encoding", "targets"})
         file, corpus = str(dataset.path), corpus or dataset.corpus
-    options |= opt.given(
+    options |= opt.given_options(
         corpus=corpus and str(corpus),
         format=gold_format,
         columns=column and opt.columns(column),

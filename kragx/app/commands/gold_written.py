@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from kragx.app.commands import batches
 from kragx.app.config import RunConfig, filled, load, load_dataset_config
-from kragx.app.screen import judging_plan
+from kragx.app.run_summary import judging_plan
 from kragx.data import GoldDataset, read_dataset
 from kragx.errors import UsageError
 from kragx.judging import read_judge, read_rubric
@@ -24,7 +24,7 @@ _LACKING = {"dataset": {"path": _NO_GOLD_SET}, "retrievers": {"none": {"run": _N
 
 
 @dataclass(frozen=True)
-class Asking:
+class QuestionMaterial:
     """What questions are made of.
 
     Attributes:
@@ -70,16 +70,16 @@ class Asking:
         if corpus is None:
             remedy = "name it with --corpus, or as dataset.corpus in the config"
             raise UsageError("there is no corpus to make questions from", remedy=remedy)
-        known: GoldDataset | tuple[()] = ()
+        existing_gold: GoldDataset | tuple[()] = ()
         if existing is not None:
-            known = read_dataset(str(existing))
+            existing_gold = read_dataset(str(existing))
         elif dataset is not None and Path(dataset.path).exists():
             options = dataset.model_dump(include={"format", "columns", "encoding"})
-            known = read_dataset(dataset.path, **options)
+            existing_gold = read_dataset(dataset.path, **options)
         targets = (dataset and dataset.targets) or {}
         names = {"query_type", "difficulty"} & targets.keys()
-        own = {name: targets[name] for name in sorted(names)}
-        return cls(loaded, str(corpus), known, own)
+        chosen_options = {name: targets[name] for name in sorted(names)}
+        return cls(loaded, str(corpus), existing_gold, chosen_options)
 
     def write(
         self,
@@ -97,10 +97,10 @@ class Asking:
             KragxError: as of `write_questions`.
         """
         secrets = Secrets.of() if self.config is None else self.config.secrets
-        own = None if self.config is None else self.config.judge
+        judge_options = None if self.config is None else self.config.judge
         outbox = Outbox() if submit else None
         with secrets.guarding():
-            judge = read_judge(None if own is None else filled(own))
+            judge = read_judge(None if judge_options is None else filled(judge_options))
             judge = adjusted(
                 judge,
                 secrets=secrets,
@@ -125,6 +125,8 @@ class Asking:
             n_checks=counts[1].planned.n_calls,
             n_stored=sum(count.n_stored for count in counts),
         )
-        anew = phrase("a question that falls is written anew, and its calls come on top (--tries)")
-        show([Line(calls), *judging_plan((), judge.plans), Line(anew)])
+        rewriting = phrase(
+            "a question that falls is written anew, and its calls come on top (--tries)"
+        )
+        show([Line(calls), *judging_plan((), judge.plans), Line(rewriting)])
         return None

@@ -39,10 +39,10 @@ def history(
     """
     names = [_canonical(name) for name in metric or ()]
     outcome = past(results, metrics=names, since=since)
-    shown = outcome.metrics if names else outcome.metrics[:1]
+    metrics = outcome.metrics if names else outcome.metrics[:1]
     if plot is not None:
-        history_figure(outcome, plot, shown)
-    show(format, lambda: outcome.describe(shown, full=since is not None), outcome.to_dict)
+        history_figure(outcome, plot, metrics)
+    show(format, lambda: outcome.describe(metrics, full=since is not None), outcome.to_dict)
     if plot is not None:
         written([plot])
 

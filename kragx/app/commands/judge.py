@@ -13,7 +13,7 @@ from kragx.app.commands.label import label
 from kragx.app.commands.nuggets import nuggets
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
-from kragx.app.screen import judging_plan
+from kragx.app.run_summary import judging_plan
 from kragx.errors import UsageError
 from kragx.judging import read_judge
 from kragx.judging.reading import adjusted
@@ -70,12 +70,12 @@ def probe(
     if loaded.judge is None:
         raise UsageError(f"{config}: there is no 'judge' to probe; add judge: {{model: ...}}")
     with loaded.secrets.guarding():
-        own, limits = read_judge(filled(loaded.judge)), opt.limits(None, max_calls)
+        judge_options, limits = read_judge(filled(loaded.judge)), opt.limits(None, max_calls)
         tested = adjusted(
-            own,
+            judge_options,
             secrets=loaded.secrets,
             dry_run=dry_run or None,
-            budget=own.budget.with_limits(limits) if limits else None,
+            budget=judge_options.budget.with_limits(limits) if limits else None,
         )
         result = agreement.probe(
             tested,

@@ -89,8 +89,8 @@ def label(
     sample = read_sample(sample_file) if sample_file.exists() else None
     kept_scale = sample and sample.settings.get("scale")
     named = read_rubric(rubric) if rubric is not None and is_file(rubric) else None
-    wanted = scale or kept_scale or ("0-3" if named is None else f"{named.low}-{named.top}")
-    grades = read_scale(wanted, Labels({}))
+    scale_text = scale or kept_scale or ("0-3" if named is None else f"{named.low}-{named.top}")
+    grades = read_scale(scale_text, Labels({}))
     if kept_scale is not None and grades != read_scale(kept_scale, Labels({})):
         raise UsageError(
             f"--scale: {scale!r}, but the sample in {sample_file} is being labelled {kept_scale}; "
@@ -118,7 +118,7 @@ def label(
         sample = draw(
             candidates, pairs, queries=queries, stratified=not simple, asks=question, seed=seed
         )
-        settings = {**sample.settings, "scale": wanted}
+        settings = {**sample.settings, "scale": scale_text}
         if named is not None or _has_own_rubric(store):
             settings["grades"] = {} if named is None else _meanings(named, grades)
         sample = replace(sample, settings=settings)
@@ -132,9 +132,9 @@ def label(
     try:
         serve(opened, port, browser=browser)
     finally:
-        n, of = _write(file, grades, sample, opened), len(sample.items)
-        done = phrase("{n} of {of} labelled, in {path}", n=n, of=of, path=file)
-        say(joined("; ", [done, "" if n >= of else phrase("run again to go on")]))
+        n, n_items = _write(file, grades, sample, opened), len(sample.items)
+        progress_text = phrase("{n} of {of} labelled, in {path}", n=n, of=n_items, path=file)
+        say(joined("; ", [progress_text, "" if n >= n_items else phrase("run again to go on")]))
 
 
 def _write(file: Path, scale: Scale, sample: Sample, workshop: "Workshop") -> int:
@@ -170,16 +170,16 @@ def _has_own_rubric(store: str | None) -> bool:
     if store is None:
         return False
     with Store(store, make=False) as opened:
-        asked = (record["question"] or {} for record in opened.records())
-        return any(question and not built_in_of(wording_of(question)[0]) for question in asked)
+        questions = (record["question"] or {} for record in opened.records())
+        return any(question and not built_in_of(wording_of(question)[0]) for question in questions)
 
 
-def _question(asks: Ask | None, store: str | None) -> Ask:
+def _question(asked_type: Ask | None, store: str | None) -> Ask:
     """What is to be labelled: what is named, else what the store's judge was asked."""
     if store is None:
-        return asks or "relevance"
+        return asked_type or "relevance"
     with Store(store, make=False) as opened:
-        return asks or asked_in(opened)  # type: ignore[return-value]
+        return asked_type or asked_in(opened)  # type: ignore[return-value]
 
 
 def _with_texts(
@@ -199,7 +199,7 @@ def _candidates(
     sources: Sequence[tuple[GoldDataset, Run]],
     store: str | None,
     depth: int,
-    asks: Ask,
+    asked_type: Ask,
     **of_store: Any,
 ) -> list[PairToLabel]:
     if not sources and store is None:
@@ -207,10 +207,12 @@ def _candidates(
             "name what to draw from: --results FILE.jsonl, --store FILE.sqlite or both"
         )
     check_whole("--depth", depth)
-    judged = [] if store is None else from_store(store, asks=asks, **of_store)
+    judged = [] if store is None else from_store(store, asks=asked_type, **of_store)
     if not sources:
         return judged
-    retrieved = [pair for gold, run in sources for pair in from_run(gold, run, depth, asks=asks)]
+    retrieved = [
+        pair for gold, run in sources for pair in from_run(gold, run, depth, asks=asked_type)
+    ]
     # Of what several have retrieved the best rank counts, which comes last here.
     retrieved.sort(key=lambda pair: pair.rank or 0, reverse=True)
     return with_grades({pair.ids: pair for pair in retrieved}.values(), judged)

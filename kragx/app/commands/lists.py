@@ -21,12 +21,12 @@ def init(
     from kragx.app.starter import write_starter
 
     for path in write_starter(folder, language()):
-        _put(phrase("written: {path}", path=path))
+        _print_line(phrase("written: {path}", path=path))
     inside = "" if folder == Path() else f"cd {folder} && "
-    _put(phrase("next: {command}", command=f"{inside}kragx run kragx.yaml"))
+    _print_line(phrase("next: {command}", command=f"{inside}kragx run kragx.yaml"))
 
 
-def _put(line: str) -> None:
+def _print_line(line: str) -> None:
     put(joined("", [line, "\n"]))
 
 

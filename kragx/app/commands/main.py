@@ -31,11 +31,11 @@ def main() -> None:
         # of it after every few hundred takes a tenth of the time.
         gc.freeze()
         gc.set_threshold(_MANY_OBJECTS)
-        here = None
+        folder = None
         with suppress(FileNotFoundError):  # it was removed meanwhile
-            here = Path.cwd()
+            folder = Path.cwd()
         # A user's own retrievers and matchers are found in the folder where kragx was started.
-        with plugins.looking_in(here):
+        with plugins.looking_in(folder):
             app()
 
 

@@ -9,7 +9,7 @@ from kragx.app import pipeline
 from kragx.app.commands import batches, options as opt
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
-from kragx.app.screen import judging_plan
+from kragx.app.run_summary import judging_plan
 from kragx.data.formats.gold import write_gold
 from kragx.errors import UsageError
 from kragx.judging import read_judge
@@ -61,20 +61,20 @@ def nuggets(
     limits = opt.limits(budget, max_calls)
     outbox = Outbox() if submit else None
     with loaded.secrets.guarding():
-        own = read_judge(filled(loaded.judge)).members[0]
-        asked = adjusted(
-            own,
+        judge = read_judge(filled(loaded.judge)).members[0]
+        adjusted_judge = adjusted(
+            judge,
             secrets=loaded.secrets,
             dry_run=dry_run or submit or None,
             progress=False if submit else None,
             outbox=outbox,
-            budget=own.budget.with_limits(limits) if limits else None,
+            budget=judge.budget.with_limits(limits) if limits else None,
         )
         if submit and not dry_run:
-            batches.finish_interrupted(asked.members, loaded.secrets)
+            batches.finish_interrupted(adjusted_judge.members, loaded.secrets)
         dataset = pipeline.load_dataset(loaded)
         texts = pipeline.corpus_of(loaded).gold(dataset)
-        result = extract(dataset, asked, most=most, origin=origin, texts=texts)
+        result = extract(dataset, adjusted_judge, most=most, origin=origin, texts=texts)
         if outbox is not None:
             batches.send(outbox, dry_run=dry_run)
             return
@@ -85,7 +85,7 @@ def nuggets(
             n=counts.planned.n_calls,
             n_stored=counts.n_stored,
         )
-        show_parts([Line(calls), *judging_plan((), asked.plans)])
+        show_parts([Line(calls), *judging_plan((), adjusted_judge.plans)])
         return
     assert out is not None  # it was checked
     write_gold(result.dataset, out)

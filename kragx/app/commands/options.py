@@ -288,10 +288,10 @@ def _speaking(function: Callable[..., Any]) -> Callable[..., Any]:
         with speaking(language):
             return own(*args, **options)
 
-    more = inspect.Parameter(
+    parameter = inspect.Parameter(
         "language", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Language
     )
-    parameters = [*signature.parameters.values(), more]
+    parameters = [*signature.parameters.values(), parameter]
     spoken.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     spoken.__annotations__ = {**function.__annotations__, "language": Language}
     return spoken
@@ -342,10 +342,10 @@ def limits(
     cost: float | None, calls: int | None, tokens: int | None = None, per: str | None = None
 ) -> dict[str, Any]:
     """The limits of judging that a command line names."""
-    named = given(cost=cost, calls=calls, tokens=tokens)
+    named = given_options(cost=cost, calls=calls, tokens=tokens)
     if per is not None and not named:
         raise UsageError("--budget-per: needs a limit: --budget, --max-calls or --max-tokens")
-    return named | given(per=per)
+    return named | given_options(per=per)
 
 
 def columns(options: list[str]) -> dict[str, str]:
@@ -363,9 +363,9 @@ def shared(workers: int | None, engine: str | None, address: str | None) -> obje
         if address is not None:
             raise UsageError("--address: belongs to --engine ray")
         return workers
-    return {engine: given(address=address, n=workers)}
+    return {engine: given_options(address=address, n=workers)}
 
 
-def given(**options: Any) -> dict[str, Any]:
+def given_options(**options: Any) -> dict[str, Any]:
     """The options that a command line names."""
     return {name: value for name, value in options.items() if value is not None}

@@ -12,7 +12,7 @@ from kragx.printing import phrase
 def show(
     format: str,  # noqa: A002  # the option's name
     describe: Callable[[], Iterable[printing.Part]],
-    plain: Callable[[], object],
+    make_plain: Callable[[], object],
     **texts: Callable[[], str],
 ) -> None:
     """Print a result as --format says.
@@ -20,13 +20,13 @@ def show(
     Args:
         format: ``table``, ``json``, or one that `texts` names.
         describe: gives what a person reads.
-        plain: gives its plain values for JSON.
+        make_plain: gives its plain values for JSON.
         texts: give it as CSV, Markdown and the like.
     """
     if format == "table":
         printing.show(describe())
     elif format == "json":
-        printing.put(f"{to_json(plain(), indent=2)}\n")
+        printing.put(f"{to_json(make_plain(), indent=2)}\n")
     else:
         printing.put(texts[format]())
 

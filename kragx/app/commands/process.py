@@ -61,20 +61,20 @@ def ending() -> Iterator[None]:
         _fail(phrase("the memory is used up; try a part of the data"), UsageError.exit_code)
     except OSError as error:
         if error.errno not in _OF_THE_MACHINE:
-            _fail(*_unexpected(error))
+            _fail(*_describe_unexpected(error))
         # Files say their names where they are written and read; standard output has none.
-        what = error.filename or "standard output"
+        output = error.filename or "standard output"
         _let_go()
-        _fail(f"{what}: {error.strerror}", UsageError.exit_code)
+        _fail(f"{output}: {error.strerror}", UsageError.exit_code)
     except Exception as error:
         if type(error).__module__.partition(".")[0] in ("typer", "click"):
             raise  # so they say what is wrong with arguments
-        _fail(*_unexpected(error))
+        _fail(*_describe_unexpected(error))
 
 
 def _fail(message: str, code: int) -> NoReturn:
     with suppress(OSError, ValueError):  # standard error is closed, or full
-        _say(message)
+        _report(message)
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -89,6 +89,7 @@ def _is_full(error: BaseException) -> bool:
     """
     cause: BaseException | None = error
     while cause is not None:
+        # An extended code of SQLite's has the plain one in its lowest byte.
         sqlite_code = getattr(cause, "sqlite_errorcode", None) or 0
         if (
             (isinstance(cause, OSError) and cause.errno in _FULL)
@@ -103,32 +104,36 @@ def _is_full(error: BaseException) -> bool:
 # -- what nobody expects ----------------------------------------------------------------------
 
 
-def _unexpected(error: Exception) -> tuple[str, int]:
+def _describe_unexpected(error: Exception) -> tuple[str, int]:
     """What to say of an error that has no type of kragx's, and its exit code.
 
     It belongs to whose code is the innermost in its traceback, packages of others aside: to a
     retriever, matcher or the like of the user's, or to kragx. Where kragx itself holds something
     of the user's at that place, what that takes or returns is wrong: Python blames the caller.
     """
-    own = f"{type(error).__name__}: {error}".replace("\n", " ")
-    where, whose, code = "", "this is a mistake in kragx, please report it", KragxError.exit_code
+    description = f"{type(error).__name__}: {error}".replace("\n", " ")
+    location, origin, code = (
+        "",
+        "this is a mistake in kragx, please report it",
+        KragxError.exit_code,
+    )
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
         file = Path(frame.f_code.co_filename)
         if _is_installed(file):
             continue
-        where = f"{file.name}:{line}: "
+        location = f"{file.name}:{line}: "
         if not _is_kragxs(file):
-            whose, code = "raised by code that is not kragx's", UsageError.exit_code
+            origin, code = "raised by code that is not kragx's", UsageError.exit_code
         elif isinstance(error, (TypeError, AttributeError, RecursionError)) and (
-            user := next(filter(None, map(_users, _held(frame))), "")
+            user := next(filter(None, map(_users, _frame_values(frame))), "")
         ):
-            whose, code = f"raised with {user}, which is not kragx's", UsageError.exit_code
+            origin, code = f"raised with {user}, which is not kragx's", UsageError.exit_code
         break
     text = _without_secrets("".join(traceback.format_exception(error)))
-    return f"{where}{own}; {whose}; the traceback is in {_kept(text)}", code
+    return f"{location}{description}; {origin}; the traceback is in {_save_traceback(text)}", code
 
 
-def _held(frame: FrameType) -> Iterator[object]:
+def _frame_values(frame: FrameType) -> Iterator[object]:
     """What stands in the variables of a frame, and in attributes of kragx's own objects there."""
     for value in frame.f_locals.values():
         yield value
@@ -153,10 +158,11 @@ def _is_installed(file: Path) -> bool:
     """Whether a file belongs to Python or to another installed package, or is none at all."""
     packages = {"site-packages", "dist-packages"}.intersection(file.parts)
     is_pythons = bool(packages) or Path(os.__file__).parent in file.parents
+    # What is frozen into Python, or was typed in, has no path.
     return not _is_kragxs(file) and (is_pythons or not file.is_absolute())
 
 
-def _kept(text: str) -> str:
+def _save_traceback(text: str) -> str:
     """Write a traceback where it can be found, and say where."""
     try:
         with tempfile.NamedTemporaryFile(
@@ -217,10 +223,10 @@ def _let_go() -> None:
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Say a warning of Python's as kragx says all else: in one line, for `warnings`."""
     with suppress(OSError):
-        _say(joined(": ", [phrase("warning"), warned_text(message)]))
+        _report(joined(": ", [phrase("warning"), warned_text(message)]))
 
 
-def _say(message: str) -> None:
+def _report(message: str) -> None:
     with suppress(UsageError):  # the variable names no language
         message = in_language(message)
     say(f"kragx: {_without_secrets(message)}")

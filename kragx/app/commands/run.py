@@ -17,7 +17,7 @@ from kragx.app.folder.baseline import write_baseline
 from kragx.app.folder.sealed import MANIFEST, inside
 from kragx.app.folder.written import claimed
 from kragx.app.run_report import RunReport
-from kragx.app.screen import judging_plan
+from kragx.app.run_summary import judging_plan
 from kragx.comparison import Comparison, failed
 from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.evaluation import Evaluation
@@ -75,7 +75,7 @@ def run(
     Ends with 5 if a retriever failed, and else with 1 if a gate fails.
     """
     limits = opt.limits(budget, max_calls, max_tokens, budget_per)
-    judging = opt.given(
+    judging = opt.given_options(
         dry_run=dry_run or None,
         budget=limits or None,
         max_missing=max_missing,
@@ -87,8 +87,12 @@ def run(
     if output is not None:
         loaded = loaded.model_copy(update={"output": output.absolute()})
     if workers is not None or engine is not None or address is not None:
-        who = opt.shared(workers, engine, address)
-        named = {"workers": None, "engine": who} if engine else {"workers": who, "engine": None}
+        engine_or_count = opt.shared(workers, engine, address)
+        named = (
+            {"workers": None, "engine": engine_or_count}
+            if engine
+            else {"workers": engine_or_count, "engine": None}
+        )
         loaded = loaded.model_copy(update=named)
     if dry_run and loaded.has_grid and loaded.judge is None:
         printing.show(pipeline.grid_plan(loaded))
@@ -183,7 +187,7 @@ def report(
 
     Ends as kragx run does.
     """
-    of_html = opt.given(**{"--out": out, "--max-docs": max_docs, "--max-chars": max_chars})
+    of_html = opt.given_options(**{"--out": out, "--max-docs": max_docs, "--max-chars": max_chars})
     if of_html and format != "html":
         raise UsageError(f"{next(iter(of_html))}: belongs to --format html")
     outcome = pipeline.recompute(
@@ -286,8 +290,10 @@ def _save_baseline(outcome: RunReport, path: Path) -> None:
     """Keep the numbers, unless they are such that the next run should not be held against them."""
     failures = [phrase("{name} failed", name=name) for name in outcome.failures]
     gates = [
-        phrase("{gate} did not pass", gate=f"{own.metric} {own.condition} ({own.retriever})")
-        for own in failed(outcome.gates)
+        phrase(
+            "{gate} did not pass", gate=f"{result.metric} {result.condition} ({result.retriever})"
+        )
+        for result in failed(outcome.gates)
     ]
     if why := [*failures, *dict.fromkeys(gates)]:
         way = (

@@ -209,14 +209,14 @@ def match(
         direction=direction,
         casefold=casefold,
     )
-    who = opt.shared(workers, engine, address)
-    pairs = match_pairs(file, match=spec, corpus=corpus, texts=texts, workers=who)
+    engine_or_count = opt.shared(workers, engine, address)
+    pairs = match_pairs(file, match=spec, corpus=corpus, texts=texts, workers=engine_or_count)
     write_records(pairs, out or "-")
 
 
 def _spec(method: str | None, profile: str | None, **options: Any) -> object:
     """The match spec of a command line; None where nothing is said, for the profile's own."""
-    named = opt.given(**options)
+    named = opt.given_options(**options)
     if method is None:
         if not named:
             return None
@@ -282,9 +282,9 @@ def _several(
     evaluations = list(result.evaluations.values())
 
     def parts() -> Iterator[Part]:
-        for own in evaluations if per_query else ():
-            yield Heading(own.name)
-            yield own.queries_table()
+        for evaluation in evaluations if per_query else ():
+            yield Heading(evaluation.name)
+            yield evaluation.queries_table()
         leader = result.comparison.leader
         for part in result.describe():
             yield part
@@ -313,7 +313,7 @@ def _several(
 def _end(failures: "Iterable[Failures]") -> None:
     """Leave with 5 where a retriever failed on more questions than is tolerated."""
     if bad := [failure for failure in failures if failure.failed]:
-        say(joined("; ", (joined(" ", [own.retriever, own.text]) for own in bad)))
+        say(joined("; ", (joined(" ", [failure.retriever, failure.text]) for failure in bad)))
         raise typer.Exit(RetrieverError.exit_code)
 
 

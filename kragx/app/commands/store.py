@@ -52,8 +52,8 @@ def export(
         if out.suffix == ".jsonl":
             write_records(opened.records(), out)
             return
-        which = {"model": model, "rubric": rubric, "examples": examples}
-        lines = qrels(opened, asks=asks or "relevance", **which)
+        selection = {"model": model, "rubric": rubric, "examples": examples}
+        lines = qrels(opened, asks=asks or "relevance", **selection)
     write_text(out, "".join(lines))
 
 
@@ -75,8 +75,10 @@ def import_(
         with inside(path=str(file)):
             attempts = exported(record for _, record in read_records(file))
             with Store(store) as opened:
-                new, known = opened.add_records(attempts)
-        show_parts([Line(phrase("{n} new judgements, {known} known already", n=new, known=known))])
+                new, n_present = opened.add_records(attempts)
+        show_parts(
+            [Line(phrase("{n} new judgements, {known} known already", n=new, known=n_present))]
+        )
         return
     grades = read_scale(scale, Labels({}))
     labels = []

@@ -48,11 +48,13 @@ def sweep(
 ) -> None:
     """Show metrics against the threshold, and where the order of retrievers holds."""
     spec = match_spec(match)
-    who = opt.shared(workers, engine, address)
-    of_all = _evaluations(results, spec, metric, corpus, trust=trust, workers=who)
+    engine_or_count = opt.shared(workers, engine, address)
+    of_all = _evaluations(results, spec, metric, corpus, trust=trust, workers=engine_or_count)
     # A results file is no comparison; what failed in it counts as empty lists, and is said.
-    lost = _failed(results, of_all) if results.is_dir() else {}
-    evaluations = _varying([own for own in of_all if own.name not in lost])
+    failed_ones = _failed(results, of_all) if results.is_dir() else {}
+    evaluations = _varying(
+        [evaluation for evaluation in of_all if evaluation.name not in failed_ones]
+    )
     thresholds: Literal["scores"] | None = "scores" if every_score else None
     sweeps = [
         sweep_thresholds(retrievers, thresholds=thresholds)
@@ -67,7 +69,7 @@ def sweep(
     if plot is not None:
         sweep_figure(sweeps, plot)
         written([plot])
-    if lost:
+    if failed_ones:
         raise typer.Exit(RetrieverError.exit_code)
 
 
@@ -79,13 +81,15 @@ def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, Failur
     """
     max_failed = configs.load(folder / "config.yaml", trust=False).max_failed
     failures = {evaluation.name: Failures.of(evaluation, max_failed) for evaluation in evaluations}
-    lost = {name: failure for name, failure in failures.items() if not failure.tolerated}
-    if len(lost) == len(failures):
-        raise RetrieverError("; ".join(f"{name} {own.text}" for name, own in lost.items()))
-    for name, own in lost.items():
-        text = phrase("{retriever} {failed}, and is left out", retriever=name, failed=own.text)
+    serious = {name: failure for name, failure in failures.items() if not failure.tolerated}
+    if len(serious) == len(failures):
+        raise RetrieverError(
+            "; ".join(f"{name} {failure.text}" for name, failure in serious.items())
+        )
+    for name, failure in serious.items():
+        text = phrase("{retriever} {failed}, and is left out", retriever=name, failed=failure.text)
         say(joined(": ", ["kragx", text]))
-    return lost
+    return serious
 
 
 def _evaluations(
@@ -177,7 +181,7 @@ def calibrate(
         folds=folds,
         more=[match_spec(candidate) for candidate in match or ()],
         corpus=corpus,
-        **opt.given(tokenizers=tokenizer),
+        **opt.given_options(tokenizers=tokenizer),
     )
     if out is not None:
         write_text(out, calibrated.to_yaml())

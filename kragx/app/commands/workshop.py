@@ -16,7 +16,7 @@ from kragx.printing import joined, phrase, put, say, visible
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
-    from kragx.workshop.queue.suggestions import Source
+    from kragx.workshop.queue.suggestions import SuggestionSource
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -120,9 +120,11 @@ def serve(
         put(joined("", [phrase("closed; all is in {folder}", folder=opened.folder), "\n"]))
 
 
-def _sources(opened: "Workshop", tell: Callable[[str], object]) -> tuple[Sequence["Source"], int]:
+def _sources(
+    opened: "Workshop", tell: Callable[[str], object]
+) -> tuple[Sequence["SuggestionSource"], int]:
     """The retrievers of the workshop's config; without them people judge what they find."""
-    from kragx.workshop.pairs.boards import CUT
+    from kragx.workshop.pairs.candidates import CUT
 
     if opened.settings.config is None:
         return (), CUT

@@ -87,14 +87,14 @@ def load_dataset_config(
         DataError: the file cannot be read.
         ConfigError: it is not YAML, or this part of it holds mistakes.
     """
-    raw, here = _mapping(read_text(path), str(path)), Path(path).resolve().parent
+    raw, folder = _mapping(read_text(path), str(path)), Path(path).resolve().parent
     raw = _completed(raw, lacking)
     unset: list[UsageError] = []
-    part = {key: fill(value, here, key, unset) for key, value in raw.items() if key == "dataset"}
+    part = {key: fill(value, folder, key, unset) for key, value in raw.items() if key == "dataset"}
     if unset:
         raise ConfigError(str(path), [f"{problem}; no .env is read for this" for problem in unset])
     try:
-        dataset = GoldConfig.model_validate(part, context={"here": here}).dataset
+        dataset = GoldConfig.model_validate(part, context={"here": folder}).dataset
     except ValidationError as error:
         raise ConfigError(str(path), list(readable(error, part))) from None
     for name, source in {"path": dataset.path, "corpus": dataset.corpus}.items():
@@ -118,15 +118,15 @@ def _mapping(text: str, name: str) -> dict[str, Any]:
 def _completed(raw: Mapping[str, Any], lacking: Mapping[str, Any] | None) -> dict[str, Any]:
     """A config with what it lacks; of ``dataset`` each part by itself."""
     whole = {**(lacking or {}), **raw}
-    if lacking and isinstance(own := whole.get("dataset"), dict):
-        whole["dataset"] = {**lacking["dataset"], **own}
+    if lacking and isinstance(dataset := whole.get("dataset"), dict):
+        whole["dataset"] = {**lacking["dataset"], **dataset}
     return whole
 
 
 def parse_config(
     text: str,
     name: str,
-    here: Path,
+    folder: Path,
     overrides: Iterable[str] = (),
     *,
     needs_env: bool = True,
@@ -134,27 +134,27 @@ def parse_config(
     trust: bool = True,
     lacking: Mapping[str, Any] | None = None,
 ) -> RunConfig:
-    """`load` for a text; `name` stands for the file in messages, `here` for its folder."""
+    """`load` for a text; `name` stands for the file in messages, `folder` for its folder."""
     raw = _mapping(text, name)
     unset: list[UsageError] = []
     raw = _completed(override(raw, overrides), lacking)
     secrets = Secrets.of(raw) if trust else Secrets()
     must_be_set = needs_env and trust
     # What is not set is said, and stays as it is written: empty texts would break other rules.
-    raw = fill(raw, here, "", unset, late=not trust, keep=must_be_set)
+    raw = fill(raw, folder, "", unset, late=not trust, keep=must_be_set)
     specs = [*match_specs(raw).values(), raw.get("facts_match"), raw.get("relevance_match")]
     for judge in named_in([{"judge": raw.get("judge")}, *specs], "judge", dict):
         for key in ("store", "rubric", "prompt"):
             value = judge.get(key)
             if isinstance(value, str) and "{{" not in value and not is_url(value):
-                judge[key] = str(anchored(value, here))
+                judge[key] = str(anchored(value, folder))
         if judge.get("examples"):
-            judge["examples"] = _examples(judge["examples"], raw.get("dataset"), here)
-    told = unset if must_be_set else []
-    unknown = [problem.field for problem in told]
-    problems = [*map(str, told), *semantic(raw, unknown, trust=trust)]
+            judge["examples"] = _examples(judge["examples"], raw.get("dataset"), folder)
+    found_problems = unset if must_be_set else []
+    unknown = [problem.field for problem in found_problems]
+    problems = [*map(str, found_problems), *semantic(raw, unknown, trust=trust)]
     try:
-        context = {"here": here, "file": file, "secrets": secrets}
+        context = {"here": folder, "file": file, "secrets": secrets}
         config = RunConfig.model_validate(raw, context=context)
     except ValidationError as error:
         raise ConfigError(
@@ -173,7 +173,7 @@ def parse_config(
     return config
 
 
-def _examples(options: Any, dataset: Any, here: Path) -> Any:
+def _examples(options: Any, dataset: Any, folder: Path) -> Any:
     """Examples with paths from the config's folder on; texts that they lack are the dataset's."""
     if isinstance(options, str):
         options = {"labels": options}
@@ -184,13 +184,16 @@ def _examples(options: Any, dataset: Any, here: Path) -> Any:
         texts = {"dataset": dataset_config.get("path"), "corpus": dataset_config.get("corpus")}
         options = {name: path for name, path in texts.items() if path is not None} | options
     paths = {"labels", "results", "dataset", "corpus"}
-    return {key: _within(here, value) if key in paths else value for key, value in options.items()}
+    return {
+        key: _anchor_paths(folder, value) if key in paths else value
+        for key, value in options.items()
+    }
 
 
-def _within(here: Path, value: Any) -> Any:
+def _anchor_paths(folder: Path, value: Any) -> Any:
     if isinstance(value, list):
-        return [_within(here, entry) for entry in value]
-    return str(anchored(value, here)) if isinstance(value, str) else value
+        return [_anchor_paths(folder, entry) for entry in value]
+    return str(anchored(value, folder)) if isinstance(value, str) else value
 
 
 def match_spec(text: str | None, option: str = "--match") -> object:

@@ -43,9 +43,9 @@ from kragx.tuning import GRID, MAX_SETTINGS, Setting, has_grid, read_grid, size,
 from kragx.tuning.grid import settings, value_label
 
 
-def anchored(path: str | Path, here: Path) -> Path:
-    """A path of a config file in the folder `here`, where a relative one starts."""
-    return Path(os.path.normpath(here / Path(path).expanduser()))
+def anchored(path: str | Path, folder: Path) -> Path:
+    """A path of a config file in the folder `folder`, where a relative one starts."""
+    return Path(os.path.normpath(folder / Path(path).expanduser()))
 
 
 def _local(path: Path, info: ValidationInfo) -> Path:
@@ -84,8 +84,8 @@ class _Model(BaseModel):
         if not isinstance(value, Mapping):
             return value
         valid = [field.alias or name for name, field in cls.model_fields.items()]
-        known = {key: item for key, item in value.items() if key in valid and item is not None}
-        return known | {str(key): nearest(str(key), valid) for key in value if key not in valid}
+        entries = {key: item for key, item in value.items() if key in valid and item is not None}
+        return entries | {str(key): nearest(str(key), valid) for key in value if key not in valid}
 
 
 def _short(expand: Callable[[str], object], kind: Any, description: str) -> BeforeValidator:
@@ -209,10 +209,10 @@ def _placed(value: Any, values: Mapping[str, Any]) -> Any:
         return [_placed(entry, values) for entry in value]
     if not isinstance(value, str):
         return value
-    for axis, own in values.items():
+    for axis, option in values.items():
         if value == f"{{{axis}}}":
-            return own
-        value = value.replace(f"{{{axis}}}", value_label(own))
+            return option
+        value = value.replace(f"{{{axis}}}", value_label(option))
     return value
 
 
@@ -368,9 +368,9 @@ class RetrieverConfig(_Model):
         if self.cut is not None:
             lengths = self.axes.get(self.cut)
             if lengths is None:
-                where = f"args.{GRID}" if self.http is None and self.command is None else GRID
+                path = f"args.{GRID}" if self.http is None and self.command is None else GRID
                 raise ValueError(
-                    f"cut: {self.cut!r} is no axis of {where}; {nearest(self.cut, self.axes)}"
+                    f"cut: {self.cut!r} is no axis of {path}; {nearest(self.cut, self.axes)}"
                 )
             if not all(type(length) is int and length > 0 for length in lengths):
                 raise ValueError(
@@ -438,9 +438,9 @@ class RetrieverConfig(_Model):
         """What a result records of how its retriever was asked; variables stay names."""
         if not self.is_asked:
             return self.model_dump(mode="json", include=_READ, exclude_none=True)
-        plain = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        data = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         args: dict[str, Any] = {} if self.factory is None else {"args": {}}
-        return {**args, **self._secrets.masked(plain)}
+        return {**args, **self._secrets.masked(data)}
 
     def asking(self) -> dict[str, Any]:
         """How the retriever is asked, but for its callbacks."""
@@ -503,8 +503,8 @@ Named = TypeVar("Named")
 def named_in(spec: Any, key: str, kind: type[Named]) -> Iterator[Named]:
     """What match specs have under a key, if it is of that kind; members of combinations too."""
     match spec:
-        case dict() if isinstance(own := spec.get(key), kind):
-            yield own
+        case dict() if isinstance(specification := spec.get(key), kind):
+            yield specification
         case dict():
             yield from named_in(list(spec.values()), key, kind)
         case list():
@@ -639,20 +639,22 @@ class RunConfig(_Model):
             for name, retriever in self.retrievers.items()
             if retriever.axes
         }
-        most = self.tuning.max_settings
+        limit = self.tuning.max_settings
         count = sum(
             prod(map(len, retriever.axes.values()))
             for retriever in self.retrievers.values()
             if retriever.axes
         )
-        if count > most:
+        if count > limit:
             listed = "; ".join(f"{name}: {text}" for name, text in sizes.items())
             raise ValueError(
-                f"the grids make {count} settings, more than max_settings ({most}): {listed}; "
+                f"the grids make {count} settings, more than max_settings ({limit}): {listed}; "
                 "leave values out, or raise tuning.max_settings"
             )
         names = [
-            name for of, retriever in self.retrievers.items() for name in retriever.settings_of(of)
+            name
+            for label, retriever in self.retrievers.items()
+            for name in retriever.settings_of(label)
         ]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
@@ -670,8 +672,8 @@ class RunConfig(_Model):
         """Every setting by name: one for each point of a grid, one for a retriever without."""
         return {
             name: setting
-            for of, retriever in self.retrievers.items()
-            for name, (setting, _) in retriever.settings_of(of).items()
+            for label, retriever in self.retrievers.items()
+            for name, (setting, _) in retriever.settings_of(label).items()
         }
 
     @property
@@ -679,8 +681,8 @@ class RunConfig(_Model):
         """The retrievers that are asked, with a grid's settings in its place."""
         return {
             name: config
-            for of, retriever in self.retrievers.items()
-            for name, (_, config) in retriever.settings_of(of).items()
+            for label, retriever in self.retrievers.items()
+            for name, (_, config) in retriever.settings_of(label).items()
         }
 
     @property
@@ -724,9 +726,9 @@ class RunConfig(_Model):
             spec = self._match
             specs = {label(spec): spec}
         return [
-            own
+            setting
             for name, spec in specs.items()
-            for own in (spread(spec, name) if has_grid(spec) else [(Setting(name), spec)])
+            for setting in (spread(spec, name) if has_grid(spec) else [(Setting(name), spec)])
         ]
 
     @property
@@ -760,16 +762,16 @@ class RunConfig(_Model):
 
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""
-        plain: dict[str, Any] = self.model_dump(
+        data: dict[str, Any] = self.model_dump(
             mode="json", by_alias=True, exclude_none=True, exclude=_WHO
         )
-        plain["profile"] = self.resolved_profile.name
-        plain["metrics"] = self.metric_names
+        data["profile"] = self.resolved_profile.name
+        data["metrics"] = self.metric_names
         if self.matchers is None:
-            plain["match"] = self._match
+            data["match"] = self._match
         if self.tuning == TuningConfig() and not self.has_grid:
-            del plain["tuning"]
-        masked: dict[str, Any] = self._secrets.masked(plain)
+            del data["tuning"]
+        masked: dict[str, Any] = self._secrets.masked(data)
         return masked
 
     def to_yaml(self) -> str:

@@ -34,9 +34,9 @@ def readable(error: ValidationError, raw: Any, unknown: Collection[str] = ()) ->
             yield joined(": ", [path or "config", str(detail["ctx"]["error"])])
         elif not isinstance(value, dict) or path != _path(loc[:-1], raw):
             message = _WORDS.get(kind, detail["msg"])
-            shown = "" if isinstance(value, (dict, list)) else f" ({value!r})"
+            value_text = "" if isinstance(value, (dict, list)) else f" ({value!r})"
             sentence = message if kind in _WORDS else f"{message[0].lower()}{message[1:]}"
-            yield joined(": ", [path or "config", joined("", [sentence, shown])])
+            yield joined(": ", [path or "config", joined("", [sentence, value_text])])
         # Else a mapping, tried as the short form (html: true); the long one says what is wrong.
 
 
@@ -111,12 +111,12 @@ def _errors(raw: Mapping[str, Any], *, trust: bool) -> Iterator[KragxError]:
         except KragxError as error:
             yield error
             return  # without a judge every 'llm' would complain once more
-    others = {name: raw.get(name) for name in ("facts_match", "relevance_match")}
-    for where, spec in {**match_specs(raw), **others}.items():
+    specs = {name: raw.get(name) for name in ("facts_match", "relevance_match")}
+    for path, spec in {**match_specs(raw), **specs}.items():
         if spec is not None:
             errors: dict[str, KragxError] = {}
             for setting in _settings_of(spec):
-                errors |= _match_problems(where, filled(setting, keep=True), defaults)
+                errors |= _match_problems(path, filled(setting, keep=True), defaults)
             yield from errors.values()
 
 
@@ -145,13 +145,13 @@ def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
     """The specs of the matchers that decide, by where they stand."""
     named = raw.get("matchers")
     of_names = named.items() if isinstance(named, dict) else ()
-    return {"match": raw.get("match"), **{f"matchers.{name}": own for name, own in of_names}}
+    return {"match": raw.get("match"), **{f"matchers.{name}": spec for name, spec in of_names}}
 
 
 def _of_match_grids(raw: Mapping[str, Any]) -> Iterator[KragxError]:
-    for where, spec in match_specs(raw).items():
+    for path, spec in match_specs(raw).items():
         if has_grid(spec):
-            yield from _mistakes(_grid_of, spec, where)
+            yield from _mistakes(_grid_of, spec, path)
     for name in ("facts_match", "relevance_match"):
         if has_grid(raw.get(name)):
             problem = "a grid stands under 'match' or one of 'matchers' alone"
@@ -160,10 +160,10 @@ def _of_match_grids(raw: Mapping[str, Any]) -> Iterator[KragxError]:
 
 def _of_tuning(config: RunConfig) -> Iterator[str]:
     """What is wrong with the metric by which settings are compared, and with how many there are."""
-    n_matchers, most = len(config.named_matchers), config.tuning.max_settings
-    if n_matchers > most and any(own.values for own, _ in config.matcher_settings):
+    n_matchers, limit = len(config.named_matchers), config.tuning.max_settings
+    if n_matchers > limit and any(setting.values for setting, _ in config.matcher_settings):
         yield (
-            f"match: the grid makes {n_matchers} settings, more than max_settings ({most}); leave "
+            f"match: the grid makes {n_matchers} settings, more than max_settings ({limit}); leave "
             "values out, or raise tuning.max_settings"
         )
     text = config.tuning.metric
@@ -181,11 +181,11 @@ def _of_tuning(config: RunConfig) -> Iterator[str]:
         yield f"tuning.metric: {text!r} has no value of each question that is better or worse"
 
 
-def _grid_of(spec: Mapping[str, Any], where: str) -> None:
+def _grid_of(spec: Mapping[str, Any], path: str) -> None:
     try:
         spread(spec, "")
     except UsageError as error:
-        raise error.within(where) from None
+        raise error.within(path) from None
 
 
 def _settings_of(spec: Any) -> list[Any]:
@@ -210,7 +210,7 @@ def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[K
     return []
 
 
-def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Mapping[str, KragxError]:
+def _match_problems(path: str, spec: Any, defaults: Mapping[str, Any]) -> Mapping[str, KragxError]:
     """Every mistake in a match spec, by what it says; each option is tried by itself."""
     tries: list[Any] = [spec]
     needs: tuple[str, ...] = ()
@@ -226,7 +226,7 @@ def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Mappi
     errors: dict[str, KragxError] = {}
     for attempt in tries:
         errors |= {
-            str(mistake): mistake for mistake in _mistakes(matcher, attempt, defaults, field=where)
+            str(mistake): mistake for mistake in _mistakes(matcher, attempt, defaults, field=path)
         }
         if errors and not needs and attempt is tries[0]:
             break  # with an unknown method nothing more can be said

@@ -71,7 +71,11 @@ _ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
 
 def _matchers() -> dict[str, Any]:
     """What a matcher may be: a method with its options, an import path, or a combination."""
-    own = {"type": "string", "pattern": ".:.", "description": "import path 'package.module:name'"}
+    import_path = {
+        "type": "string",
+        "pattern": ".:.",
+        "description": "import path 'package.module:name'",
+    }
 
     def of(properties: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -81,22 +85,22 @@ def _matchers() -> dict[str, Any]:
             "additionalProperties": False,
         }
 
-    def methods(more: dict[str, Any]) -> list[dict[str, Any]]:
+    def methods(properties: dict[str, Any]) -> list[dict[str, Any]]:
         return [
             {"enum": list(METHODS)},
-            own,
+            import_path,
             *(
                 of(
                     {
                         "method": {"const": name},
                         **{option: known.get(option, {}) for option in option_names(name)},
-                        **more,
+                        **properties,
                     }
                 )
                 for name in METHODS
                 for known in [_options(method_class(name))]
             ),
-            of({"method": own, "args": {"type": "object"}, **more}),
+            of({"method": import_path, "args": {"type": "object"}, **properties}),
         ]
 
     lists = {"type": "array", "minItems": 1}

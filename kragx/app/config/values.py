@@ -46,8 +46,8 @@ def _with(place: Any, keys: Sequence[str], value: Any, parents: tuple[str, ...] 
             return {**mapping, key: _with(mapping.get(key), rest, value, path)}
         case list() as items:
             if not key.isdecimal() or int(key) >= len(items):
-                known = f"the list has items 0 to {len(items) - 1}"
-                raise UsageError(known, field=".".join(path))
+                problem = f"the list has items 0 to {len(items) - 1}"
+                raise UsageError(problem, field=".".join(path))
             index = int(key)
             return [*items[:index], _with(items[index], rest, value, path), *items[index + 1 :]]
     raise UsageError(f"{'.'.join(parents)} is {shorten(place)}, which has no parts")
@@ -80,7 +80,7 @@ _LATE_KEYS = {"args", "fingerprint", "extra_body", "headers", "http", "command"}
 
 def fill(
     value: Any,
-    here: Path,
+    folder: Path,
     path: str,
     unset: list[UsageError],
     *,
@@ -91,7 +91,7 @@ def fill(
 
     Args:
         value: of a config.
-        here: what ``${here}`` is.
+        folder: what ``${here}`` is.
         path: where the value stands.
         unset: is given an error for each variable that is not set.
         late: leave variables as they are.
@@ -101,7 +101,7 @@ def fill(
     def replacement(variable: re.Match[str]) -> str:
         name = variable[1]
         if name == "here":
-            return str(here)
+            return str(folder)
         if name not in os.environ:
             unset.append(UsageError(f"the environment variable {name!r} is not set", field=path))
         return variable[0] if late else os.environ.get(name, variable[0] if keep else "")
@@ -111,14 +111,14 @@ def fill(
             return with_variables(value, replacement)
         case list():
             return [
-                fill(item, here, f"{path}[{position}]", unset, late=late, keep=keep)
+                fill(item, folder, f"{path}[{position}]", unset, late=late, keep=keep)
                 for position, item in enumerate(value)
             ]
         case dict():
             return {
                 key: fill(
                     item,
-                    here,
+                    folder,
                     f"{path}.{key}".lstrip("."),
                     unset,
                     late=late or (key in _LATE_KEYS and path.startswith(_LATE)),

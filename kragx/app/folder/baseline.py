@@ -140,11 +140,11 @@ def check_same_gold(earlier: Results, dataset: GoldDataset | None, field: str = 
         "new": [name for name in now if name not in before],
         "gone": [name for name in before if name not in now],
     }
-    said = "; ".join(
+    texts = "; ".join(
         f"{len(group)} {problem}: {listed(group)}" for problem, group in groups.items() if group
     )
     raise UsageError(
-        f"the gold set is not the one that the baseline was made with ({said})",
+        f"the gold set is not the one that the baseline was made with ({texts})",
         path=earlier.name,
         field=field,
         remedy="save the baseline anew; or name a result folder, which has the questions that are "
@@ -158,21 +158,25 @@ def _hash_of(query: Query) -> str:
 
 def _shared(settings: list[Mapping[str, Any]]) -> dict[str, Any]:
     """What all settings have alike."""
-    first, *others = settings
+    first, *rest = settings
     return {
         name: value
         for name, value in first.items()
-        if all(name in setting and setting[name] == value for setting in others)
+        if all(name in setting and setting[name] == value for setting in rest)
     }
 
 
-def _replaced(value: Any, text: str, by: str) -> Any:
+def _replaced(value: Any, text: str, replacement: str) -> Any:
     """Plain values whose texts have something else where they had a text."""
     if isinstance(value, str):
-        return value.replace(text, by)
+        return value.replace(text, replacement)
     if isinstance(value, dict):
-        return {name: _replaced(entry, text, by) for name, entry in value.items()}
-    return [_replaced(entry, text, by) for entry in value] if isinstance(value, list) else value
+        return {name: _replaced(entry, text, replacement) for name, entry in value.items()}
+    return (
+        [_replaced(entry, text, replacement) for entry in value]
+        if isinstance(value, list)
+        else value
+    )
 
 
 def _laid_out(value: dict[str, Any] | list[Any], indent: str = "") -> Iterator[str]:

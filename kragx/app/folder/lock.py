@@ -41,6 +41,8 @@ def locked(path: Path) -> Iterator[None]:
             with suppress(OSError):  # on Windows nobody can remove a file that is open
                 path.unlink()
         finally:
+            # Off the list first: a child that is forked later must not close what has the number by
+            # then.
             os.close(numbers.pop())
 
 
@@ -92,8 +94,10 @@ def _is_taken(number: int) -> bool:
 
 
 def _held_by(path: Path) -> str:
-    who = "another run"
+    holder_text = "another run"
     with suppress(OSError, ValueError, KeyError, TypeError):
         holder = json.loads(path.read_text(encoding="utf-8"))
-        who = f"process {holder['pid']} on {holder['host']} since {day_and_time(holder['since'])}"
-    return f"{path.parent.parent}: in use by {visible(who)}"
+        holder_text = (
+            f"process {holder['pid']} on {holder['host']} since {day_and_time(holder['since'])}"
+        )
+    return f"{path.parent.parent}: in use by {visible(holder_text)}"

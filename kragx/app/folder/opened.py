@@ -148,8 +148,10 @@ class Opened:
         if not all(map(self.sealed.has, EARLIER)):
             raise UntrustedError(f"earlier: {config.earlier} is not kept in the folder")
         report, gold = map(self.sealed.path, EARLIER)
-        kept = Opened(self.sealed, read_object(report, "report"))
-        return Earlier(Results.read(str(config.earlier), kept.report, read_gold(gold)), kept.record)
+        baseline = Opened(self.sealed, read_object(report, "report"))
+        return Earlier(
+            Results.read(str(config.earlier), baseline.report, read_gold(gold)), baseline.record
+        )
 
     def as_read(
         self, evaluations: Sequence[Evaluation], scores: RecordedScores | None
@@ -159,9 +161,9 @@ class Opened:
         Where scores were recorded, with all that was counted while they were given, too. A mean
         that is another than the report says is warned about.
         """
-        told = set() if scores is None else scores.matchers
+        score_matchers = set() if scores is None else scores.matchers
         try:
-            known = {
+            of_evaluation = {
                 (row["retriever"], row["match"]): dict(row["counts"])
                 for row in self.report["evaluations"]
             }
@@ -176,8 +178,8 @@ class Opened:
         self._warn_of_others(evaluations, means)
 
         def counts(evaluation: Evaluation) -> Mapping[str, Any]:
-            recorded = known.get((evaluation.name, evaluation.match_name), {})
-            if told & {evaluation.match_name, FACTS, RELEVANCE}:
+            recorded = of_evaluation.get((evaluation.name, evaluation.match_name), {})
+            if score_matchers & {evaluation.match_name, FACTS, RELEVANCE}:
                 return recorded
             return {name: recorded.get(name, 0) for name in _READ_COUNTS} if recorded else {}
 
@@ -257,12 +259,12 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
                 "with .json"
             ),
         )
-    with reading(folder, trust=trust) as sealed:
-        if not sealed.manifest:
+    with reading(folder, trust=trust) as folder_files:
+        if not folder_files.manifest:
             raise _not_written(folder)
-        report = read_object(sealed.path("report.json"), "report")
+        report = read_object(folder_files.path("report.json"), "report")
         check_report(report, str(folder))
-        yield Opened(sealed, report, trust)
+        yield Opened(folder_files, report, trust)
 
 
 def read_folder(folder: Path, *, trust: bool = False) -> Content:

@@ -42,7 +42,7 @@ from kragx.matchers import (
     standing_in,
 )
 from kragx.matchers.gold_siblings import GoldSiblings
-from kragx.matchers.recorded import Answer, Contract, Key, key_of
+from kragx.matchers.recorded import Contract, Key, RecordedAnswer, key_of
 from kragx.metrics import Floats, Profile
 from kragx.plugins import from_options
 from kragx.secrets import Secrets
@@ -97,7 +97,11 @@ class Recording:
             name: the matcher's.
             run: whose documents are matched.
         """
-        places = {of: self._places[of] for of in (name, FACTS) if of in self.specs}
+        places = {
+            recorded_name: self._places[recorded_name]
+            for recorded_name in (name, FACTS)
+            if recorded_name in self.specs
+        }
 
         def note(item: MatchItem, trace: Trace) -> None:
             of_facts = item.query.gold != self.dataset[item.query.id].gold
@@ -132,15 +136,15 @@ class Recording:
                 member = _member(self.matchers[name], place)
                 if not {(name, place, False), (name, place, True)} & self._members.keys():
                     self._members[name, place, not name] = member
-        said = {}
+        texts_of = {}
         for (name, place, of_facts), matcher in self._members.items():
-            where = {"matcher": name, "member": place, "facts": of_facts}
+            key = {"matcher": name, "member": place, "facts": of_facts}
             texts = {target.text or "" for query in self.dataset for target in _item(query).targets}
             remarks = {text: remark for text in sorted(texts) if (remark := matcher.remark(text))}
             contract = self.secrets.masked(asdict(Contract.of(matcher, self.profile)))
             pool = matcher.pool
             yield {
-                **where,
+                **key,
                 "contract": contract,
                 **({"remarks": remarks} if remarks else {}),
                 **({} if pool is None else {"pool": {n: getattr(pool, n) for n in _POOL}}),
@@ -151,16 +155,18 @@ class Recording:
                         [text, *(getattr(judgement, name) for name in _JUDGED), *_votes(judgement)]
                         for text, judgement in judged.items()
                     ]
-                    yield {**where, "query_id": query_id, "judged": documents}
+                    yield {**key, "query_id": query_id, "judged": documents}
             elif matcher.judges:
-                items = (self._asked(query, run) for run in runs.values() for query in self.dataset)
-                said[name, place, of_facts] = matcher.said(items)
+                items = (self._item(query, run) for run in runs.values() for query in self.dataset)
+                texts_of[name, place, of_facts] = matcher.said(items)
         for row in self._rows:
-            words = said.get((row.matcher, row.member, row.facts))
-            known = {} if words is None else {"said": self._said(row, runs[row.run], words)}
+            words = texts_of.get((row.matcher, row.member, row.facts))
+            texts_field = (
+                {} if words is None else {"said": self._judgement_lines(row, runs[row.run], words)}
+            )
             votes = {"votes": [*map(_nulls, row.votes)]} if row.votes else {}
             values = {name: value for name, value in vars(row).items() if name != "votes"}
-            yield {**values, "scores": _nulls(row.scores), **votes, **known}
+            yield {**values, "scores": _nulls(row.scores), **votes, **texts_field}
         compared: dict[str, dict[str, GoldSiblings]] = {}
         for evaluation in evaluations:
             if evaluation.siblings is not None and self._places[evaluation.match_name]:
@@ -172,13 +178,13 @@ class Recording:
             gold = next(iter(of_runs.values())).record()
             yield {"matcher": name, "gold": gold, "misread": misread}
 
-    def _said(
+    def _judgement_lines(
         self, row: _Row, run: Run, words: Mapping[tuple[str, str, str], tuple[float | None, str]]
     ) -> list[list[Any]]:
         """Document, target, grade and reason of each pair of which something was said."""
         if row.facts:
             return []
-        item = self._asked(self.dataset[row.query_id], run)
+        item = self._item(self.dataset[row.query_id], run)
         return [
             [number, column, *entry]
             for number, doc in enumerate(item.docs)
@@ -186,7 +192,7 @@ class Recording:
             if (entry := words.get((row.query_id, doc.text or "", target.text or ""))) is not None
         ]
 
-    def _asked(self, query: Query, run: Run) -> MatchItem:
+    def _item(self, query: Query, run: Run) -> MatchItem:
         return arranged(match_item(query, run.results.get(query.id)), self.profile)
 
 
@@ -204,7 +210,7 @@ def _places(spec: object) -> list[Place]:
     """Where the members of a spec stand that code or a model answers for."""
     places: list[Place] = []
 
-    def noted(place: Place, needed: str) -> BaseMatcher:
+    def noted(place: Place, source: str) -> BaseMatcher:
         places.append(place)
         return BaseMatcher()
 
@@ -225,7 +231,7 @@ class _Member:
 
     contracts: dict[bool, Contract] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
-    answers: dict[tuple[str, Key], Answer] = field(default_factory=dict)
+    answers: dict[tuple[str, Key], RecordedAnswer] = field(default_factory=dict)
     pool: Mapping[str, Any] | None = None
     judged: dict[str, dict[str, Judgement]] = field(default_factory=dict)
 
@@ -277,11 +283,11 @@ class RecordedScores:
             UntrustedError: something of it is not recorded.
         """
 
-        def recorded(place: Place, needed: str) -> BaseMatcher:
+        def recorded(place: Place, source: str) -> BaseMatcher:
             member = self._members.get((name, place))
             if member is None or not member.contracts:
                 raise UntrustedError(
-                    f"matcher {_SAID.get(name, name)}: its scores come from {needed}, and none "
+                    f"matcher {_SAID.get(name, name)}: its scores come from {source}, and none "
                     "are recorded in the folder"
                 )
             return member.matcher()
@@ -292,8 +298,8 @@ class RecordedScores:
         """What a matcher made of the gold of other questions; None where it is not recorded."""
         if name not in self._siblings:
             return None
-        known, misread = self._siblings[name]
-        return replace(known, misread=run in misread)
+        siblings, misread = self._siblings[name]
+        return replace(siblings, misread=run in misread)
 
     @property
     def matchers(self) -> set[str]:
@@ -302,8 +308,8 @@ class RecordedScores:
 
     def _add(self, record: Mapping[str, Any]) -> None:
         if "gold" in record:
-            known = GoldSiblings.read(record["gold"])
-            self._siblings[str(record["matcher"])] = known, [*map(str, record["misread"])]
+            siblings = GoldSiblings.read(record["gold"])
+            self._siblings[str(record["matcher"])] = siblings, [*map(str, record["misread"])]
             return
         place = str(record["matcher"]), tuple(map(int, record["member"]))
         member = self._members.setdefault(place, _Member())
@@ -325,15 +331,17 @@ class RecordedScores:
         scores = np.array(record["scores"], np.float64)
         if scores.ndim != 2 or scores.shape[1] != len(item.targets):
             raise DataError(f"scores of shape {scores.shape} for {len(item.targets)} targets")
-        said = {
+        texts = {
             (int(row), int(column)): (_grade(grade), str(text))
-            for row, column, grade, text in _within(record.get("said", ()), scores.shape)
+            for row, column, grade, text in _read_words(record.get("said", ()), scores.shape)
         }
         votes = None
         if "votes" in record:
-            low, high = (np.array(own, np.float64).reshape(scores.shape) for own in record["votes"])
+            low, high = (
+                np.array(vote, np.float64).reshape(scores.shape) for vote in record["votes"]
+            )
             votes = low, high
-        member.answers[str(record["run"]), key_of(item)] = Answer(scores, said, votes)
+        member.answers[str(record["run"]), key_of(item)] = RecordedAnswer(scores, texts, votes)
 
 
 def _votes(judgement: Judgement) -> list[int | None]:
@@ -342,14 +350,14 @@ def _votes(judgement: Judgement) -> list[int | None]:
 
 
 def _judgement(grade: Any, *rest: Any) -> Judgement:
-    known = dict(zip(_JUDGED[1:], rest))
-    if len(rest) not in (len(known), len(known) + len(_VOTES)) or len(known) < len(_JUDGED) - 1:
+    values = dict(zip(_JUDGED[1:], rest))
+    if len(rest) not in (len(values), len(values) + len(_VOTES)) or len(values) < len(_JUDGED) - 1:
         raise ValueError(f"{len(rest)} values about a judgement")
-    votes = rest[len(known) :]
+    votes = rest[len(values) :]
     if not votes:
-        return Judgement("", _grade(grade), **known)
+        return Judgement("", _grade(grade), **values)
     low, high = (None if vote is None else int(vote) for vote in votes)
-    return Verdict("", _grade(grade), **known, low=low, high=high)
+    return Verdict("", _grade(grade), **values, low=low, high=high)
 
 
 def _grade(value: Any) -> float | None:
@@ -359,8 +367,8 @@ def _grade(value: Any) -> float | None:
     return None if value is None else value
 
 
-def _within(said: Iterable[Any], shape: tuple[int, ...]) -> Iterator[Any]:
-    for words in said:
+def _read_words(texts: Iterable[Any], shape: tuple[int, ...]) -> Iterator[Any]:
+    for words in texts:
         if not (0 <= words[0] < shape[0] and 0 <= words[1] < shape[1]):
             raise DataError(f"nothing stands at {words[:2]}")
         yield words

@@ -38,14 +38,14 @@ FOR_PEOPLE = (".html", ".md", ".csv", ".parquet")
 """How files end that kragx writes and never reads: a page may be drawn anew, a note be added."""
 
 
-class Entry(NamedTuple):
+class ManifestEntry(NamedTuple):
     """What a manifest says of a file."""
 
     size: int
     sha256: str
 
 
-Manifest = Mapping[str, Entry]
+Manifest = Mapping[str, ManifestEntry]
 """The files of a folder by their names, in which ``/`` parts folders."""
 
 
@@ -77,11 +77,11 @@ class Sealed:
         """Whether a file belongs to it."""
         return name in self.manifest
 
-    def check(self, only: Collection[str] | None = None) -> None:
+    def check(self, names: Collection[str] | None = None) -> None:
         """See to it that the files are those that the manifest names.
 
         Args:
-            only: the files to look at; None for all that kragx reads.
+            names: the files to look at; None for all that kragx reads.
 
         Raises:
             DataError: with the names of those that are missing, and of those that are others.
@@ -89,7 +89,7 @@ class Sealed:
         read = {
             name: entry
             for name, entry in self.manifest.items()
-            if (not name.endswith(FOR_PEOPLE) if only is None else name in only)
+            if (not name.endswith(FOR_PEOPLE) if names is None else name in names)
         }
         missing = [name for name in read if not self.path(name).is_file()]
         changed = [
@@ -143,13 +143,13 @@ def reading(folder: Path, *, trust: bool = False) -> Iterator[Sealed]:
                 finish(folder)
             tidy(folder)
     problem = None
-    sealed = Sealed(folder, _current(folder), trust)
+    files = Sealed(folder, _current(folder), trust)
     try:
-        sealed.check()
-        yield sealed
+        files.check()
+        yield files
     except KragxError as error:
         problem = error
-    if _current(folder) != sealed.manifest:
+    if _current(folder) != files.manifest:
         raise DataError(f"{folder}: was written anew while it was read; read it again")
     if problem is not None:
         raise problem
@@ -164,9 +164,9 @@ def checked_file(folder: Path, name: str) -> Path | None:
     Raises:
         DataError: it is another, or does not belong to the folder.
     """
-    sealed = Sealed(folder, _current(folder))
-    sealed.check({name})
-    return sealed.path(name) if sealed.manifest else None
+    files = Sealed(folder, _current(folder))
+    files.check({name})
+    return files.path(name) if files.manifest else None
 
 
 def manifest_of(folder: Path) -> Manifest | None:
@@ -181,7 +181,7 @@ def manifest_of(folder: Path) -> Manifest | None:
         if value["written_by"] != "kragx":
             raise ValueError("kragx did not write it")
         files = {
-            name: Entry(int(entry["size"]), str(entry["sha256"]))
+            name: ManifestEntry(int(entry["size"]), str(entry["sha256"]))
             for name, entry in value["files"].items()
         }
     except FileNotFoundError:
@@ -244,10 +244,10 @@ def check_free(folder: Path, names: Iterable[str], allowed: Manifest) -> None:
     Raises:
         UsageError: there are files with these names, which are not allowed to be replaced.
     """
-    own = [name for name in names if name not in allowed and os.path.lexists(folder / name)]
-    if own:
+    strangers = [name for name in names if name not in allowed and os.path.lexists(folder / name)]
+    if strangers:
         raise UsageError(
-            f"{folder}: {listed(own)}: there already, and not written by kragx run",
+            f"{folder}: {listed(strangers)}: there already, and not written by kragx run",
             remedy="move it away, or name another folder",
         )
 
@@ -273,14 +273,15 @@ def finish(folder: Path) -> None:
         for name in (*before, *new):
             _check_inside(folder, name)
         # Names that a file system may hold for one: what is moved must not be removed.
-        kept = set(map(folded, new))
+        names = set(map(folded, new))
         for name in before:
-            if folded(name) not in kept:
+            if folded(name) not in names:
                 with refused(folder / name, "removed"):
                     (folder / name).unlink(missing_ok=True)
         for name in (*new, MANIFEST):
             if name == MANIFEST:  # last: as long as it stands there, this begins anew
-                _flush_folders(folder, *{(folder / other).parent for other in new})
+                _flush_folders(folder, *{(folder / name).parent for name in new})
+            # After a crash what was moved before is not there any more.
             if (complete / name).exists():
                 _move(complete / name, folder / name, folder)
         _flush_folders(folder)
@@ -328,13 +329,15 @@ def _where(folder: Path, name: str) -> Path:
     return pending if pending.exists() else folder / name
 
 
-def _entry(path: Path) -> Entry:
+def _entry(path: Path) -> ManifestEntry:
     with path.open("rb") as file:
-        return Entry(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+        return ManifestEntry(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def _fits(path: Path, entry: Entry) -> bool:
+def _fits(path: Path, entry: ManifestEntry) -> bool:
     """Whether a file is what a manifest says; git may have ended its lines as Windows does."""
+    # The size first: a file as large as the manifest says is hashed as it is, any other only
+    # without the CR that git may have added.
     if path.stat().st_size == entry.size:
         return _entry(path) == entry
     size, digest = 0, hashlib.sha256()
@@ -343,13 +346,14 @@ def _fits(path: Path, entry: Entry) -> bool:
             line = raw[:-2] + b"\n" if raw.endswith(b"\r\n") else raw
             size += len(line)
             digest.update(line)
-    return Entry(size, digest.hexdigest()) == entry
+    return ManifestEntry(size, digest.hexdigest()) == entry
 
 
 def _flush_folders(*folders: Path) -> None:
     """See to it that names of files are on the disk, where a folder can be opened for that."""
     for folder in folders:
         with suppress(OSError):
+            # A file's own fsync does not write its name, which stands in the folder.
             number = os.open(folder, os.O_RDONLY)
             try:
                 os.fsync(number)
@@ -360,5 +364,5 @@ def _flush_folders(*folders: Path) -> None:
 def listed(names: Iterable[str]) -> str:
     """The first names, and how many more there are."""
     every = list(names)
-    more = len(every) - _NAMED
-    return ", ".join(every[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    n_more = len(every) - _NAMED
+    return ", ".join(every[:_NAMED]) + (f" and {n_more} more" if n_more > 0 else "")

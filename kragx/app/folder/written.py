@@ -41,7 +41,7 @@ from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import metric_names
 from kragx.printing import phrase
 from kragx.report.csv_files import means_csv, queries_csv, query_rows, write_text
-from kragx.report.record import UNFINISHED, beside
+from kragx.report.record import UNFINISHED, store_files
 
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport
@@ -102,9 +102,9 @@ def _replaceable(folder: Path, config: RunConfig) -> Manifest:
         return {}  # a run began here
     if "results" in names and not any((folder / "results").iterdir()):
         names.remove("results")
-    stores = [path for store in config.stores for path in (*beside(store), *store.parents)]
-    kept = {path.name for path in stores if path.parent == folder.resolve()}
-    strangers = [name for name in names if name not in {*_NOBODYS, *kept, UNFINISHED}]
+    stores = [path for store in config.stores for path in (*store_files(store), *store.parents)]
+    store_names = {path.name for path in stores if path.parent == folder.resolve()}
+    strangers = [name for name in names if name not in {*_NOBODYS, *store_names, UNFINISHED}]
     if strangers:
         raise UsageError(
             phrase(

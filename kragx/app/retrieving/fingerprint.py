@@ -71,30 +71,30 @@ class Fingerprints:
     """Makes the fingerprints of the retrievers of one config.
 
     Args:
-        here: the folder of the config; None for one that is none.
+        folder: that of the config; None for one that is none.
         written: files and folders that a run writes, or reads for itself alone: where they lie in
             a folder that a retriever is given, they are no part of it.
     """
 
-    def __init__(self, here: Path | None = None, written: Collection[Path] = ()) -> None:
-        self._here = Path.cwd() if here is None else here
+    def __init__(self, folder: Path | None = None, written: Collection[Path] = ()) -> None:
+        self._here = Path.cwd() if folder is None else folder
         self._written = {path.resolve() for path in written}
         self._of_code: dict[str, dict[str, str]] = {}
         self._states: dict[tuple[object, ...], str] = {}
 
     def of(self, config: RetrieverConfig) -> Fingerprint:
         """The state of all that the answers of a retriever depend on, as far as it can be seen."""
-        plain = config.model_dump(mode="json", by_alias=True, exclude=dict(OF_FAILURES))
-        times = {name: _hash(plain.pop(name)) for name in sorted(OF_TIMES)}
-        given = {name: value for name, value in plain.items() if value is not None}
+        dumped = config.model_dump(mode="json", by_alias=True, exclude=dict(OF_FAILURES))
+        times = {name: _hash(dumped.pop(name)) for name in sorted(OF_TIMES)}
+        options = {name: value for name, value in dumped.items() if value is not None}
         # Of a folder that was moved as a whole nothing has changed.
-        here = (str(self._here), "${here}")
-        parts = {name: _hash(value, here) for name, value in given.items()}
-        if names := sorted(variables_in(given)):
+        folder_name = (str(self._here), "${here}")
+        parts = {name: _hash(value, folder_name) for name, value in options.items()}
+        if names := sorted(variables_in(options)):
             # One hash of them all: each by itself might be found by trying.
             values = [os.environ.get(name) for name in names]
             parts[f"values of {', '.join(names)}"] = _hash(values)
-        for text in _texts([config.args, given.get("callbacks"), given.get("command")]):
+        for text in _texts([config.args, options.get("callbacks"), options.get("command")]):
             parts |= self._files(text)
         parts |= self.code(config)
         return Fingerprint({**parts, "version of kragx": __version__}, times)
@@ -105,9 +105,9 @@ class Fingerprints:
         A module is imported once: an edit that comes while another retriever is asked changes no
         answer of this run.
         """
-        plain = config.model_dump(mode="json", include={"factory", "args", "callbacks"})
+        dumped = config.model_dump(mode="json", include={"factory", "args", "callbacks"})
         parts: dict[str, str] = {}
-        for path in filter(is_import_path, _texts([*plain.values()])):
+        for path in filter(is_import_path, _texts([*dumped.values()])):
             top = re.split(r"[.:]", path, maxsplit=1)[0]
             if top not in self._of_code:
                 self._of_code[top] = {
@@ -119,6 +119,7 @@ class Fingerprints:
     @cached_property
     def _packages(self) -> dict[str, str]:
         """The versions of all that is installed."""
+        # By names of folders alone: to read the metadata of all that is installed takes far longer.
         infos = (info.stem for place in sys.path for info in Path(place).glob("*.dist-info"))
         versions = (info.rpartition("-") for info in sorted(infos, reverse=True))
         return {f"package {name.replace('_', '-')}": version for name, _, version in versions}
@@ -176,7 +177,7 @@ class Fingerprints:
 
     def _regular(self, top: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
         """The files below a path that hold something, by name; of a file itself that one."""
-        todo, seen = [top], set()
+        todo, places = [top], set()
         while todo:
             path = todo.pop()
             with suppress(OSError):
@@ -187,9 +188,9 @@ class Fingerprints:
                     # A link may lead back.
                     place = (status.st_dev, status.st_ino)
                     is_left = path != top and holds_results(path)
-                    if place not in seen and not is_left:
+                    if place not in places and not is_left:
                         todo += sorted(filter(self._is_read, path.iterdir()), reverse=True)
-                    seen.add(place)
+                    places.add(place)
 
     def _is_read(self, path: Path) -> bool:
         # SQLite leaves the last one beside a file that it has only read.

@@ -39,14 +39,14 @@ class Cut:
 
 def cuts(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, Cut]:
     """The settings that need not be asked, as their retriever says by ``cut``; by name."""
-    found: dict[str, Cut] = {}
-    for of, retriever in retrievers.items():
+    cut_of: dict[str, Cut] = {}
+    for label, retriever in retrievers.items():
         longest: dict[str, tuple[int, str]] = {}
         keys: dict[str, str] = {}
         cut = retriever.cut
         if cut is None:
             continue
-        settings = retriever.settings_of(of)
+        settings = retriever.settings_of(label)
         for name, (setting, _) in settings.items():
             rest = {axis: value for axis, value in setting.values.items() if axis != cut}
             keys[name] = repr(rest)
@@ -55,8 +55,8 @@ def cuts(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, Cut]:
         for name, (setting, config) in settings.items():
             _, best = longest[keys[name]]
             if name != best:
-                found[name] = Cut(best, setting.values[cut], config)
-    return found
+                cut_of[name] = Cut(best, setting.values[cut], config)
+    return cut_of
 
 
 def check_axes(retrievers: Mapping[str, RetrieverConfig]) -> None:
@@ -66,10 +66,10 @@ def check_axes(retrievers: Mapping[str, RetrieverConfig]) -> None:
         UsageError: naming each mistake.
     """
     problems: list[str] = []
-    for of, retriever in retrievers.items():
+    for name, retriever in retrievers.items():
         if retriever.axes and retriever.factory is not None:
-            first, *_ = retriever.settings_of(of).values()
-            makers_of(f"{of}.args (with its {GRID})", first[1], problems)
+            first, *_ = retriever.settings_of(name).values()
+            makers_of(f"{name}.args (with its {GRID})", first[1], problems)
     if problems:
         raise UsageError("\n".join(problems))
 
@@ -87,45 +87,49 @@ def ask_settings(
         options: as of `retrieve_all`.
     """
     shorter = cuts(config.retrievers)
-    asked = {name: retriever for name, retriever in config.asked.items() if name not in shorter}
-    runs, kept = retrieve_all(asked, dataset, **options)
+    retrievers = {
+        name: retriever for name, retriever in config.asked.items() if name not in shorter
+    }
+    runs, kept_of = retrieve_all(retrievers, dataset, **options)
     runs |= {name: cut.run(name, runs) for name, cut in shorter.items()}
-    return {name: runs[name] for name in config.asked}, kept
+    return {name: runs[name] for name in config.asked}, kept_of
 
 
 def plan(retrievers: Mapping[str, RetrieverConfig], n_questions: int) -> Iterator[str]:
     """What the grids will ask, a line for each and one for all retrievers; nothing without one."""
     not_asked, total = cuts(retrievers), 0
-    for of, own in retrievers.items():
-        names = [name for name in own.settings_of(of) if name not in not_asked]
-        asks = len(names) * (n_questions * own.repeat + min(own.warmup, n_questions))
-        total += asks if own.is_asked else 0
-        if own.axes:
-            settings: str = size(own.axes)
-            if own.cut:
+    for label, retriever in retrievers.items():
+        names = [name for name in retriever.settings_of(label) if name not in not_asked]
+        n_calls = len(names) * (n_questions * retriever.repeat + min(retriever.warmup, n_questions))
+        total += n_calls if retriever.is_asked else 0
+        if retriever.axes:
+            settings: str = size(retriever.axes)
+            if retriever.cut:
                 settings = phrase(
                     "{settings}, {n} of them asked, as {axis} only cuts,",
                     settings=settings,
                     n=len(names),
-                    axis=own.cut,
+                    axis=retriever.cut,
                 )
             questions = (
                 phrase("1 question")
                 if n_questions == 1
                 else phrase("{n:,} questions", n=n_questions)
             )
-            if own.repeat > 1:
-                questions = phrase("{questions} x {n} times", questions=questions, n=own.repeat)
-            if own.warmup:
+            if retriever.repeat > 1:
                 questions = phrase(
-                    "{questions}, and {n} to warm up", questions=questions, n=own.warmup
+                    "{questions} x {n} times", questions=questions, n=retriever.repeat
+                )
+            if retriever.warmup:
+                questions = phrase(
+                    "{questions}, and {n} to warm up", questions=questions, n=retriever.warmup
                 )
             yield phrase(
                 "grid of {retriever}: {settings} x {questions}: {n:,} asks",
-                retriever=visible(of),
+                retriever=visible(label),
                 settings=settings,
                 questions=questions,
-                n=asks,
+                n=n_calls,
             )
     if len(retrievers) > 1 and any(retriever.axes for retriever in retrievers.values()):
         yield phrase(

@@ -28,9 +28,9 @@ def makers_of(name: str, config: RetrieverConfig, problems: list[str]) -> list[C
     for spec in specs:
         # A callback is an object by import path, or what a class or function makes.
         path, args = (spec, None) if isinstance(spec, str) else (spec.factory, spec.args)
-        asked = "question" if spec is config else ""
+        input_name = "question" if spec is config else ""
         try:
-            makers.append(plugins.maker(path, filled(args), input_name=asked, also=[HISTORY]))
+            makers.append(plugins.maker(path, filled(args), input_name=input_name, also=[HISTORY]))
         except UsageError as error:
             problems.append(str(error.within(f"retrievers.{name}")))
     return makers

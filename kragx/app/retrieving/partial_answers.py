@@ -88,7 +88,8 @@ def partial_answers(
     if fresh:
         with refused(path, "removed"):
             path.unlink(missing_ok=True)
-    known, kept, unused, n_broken = _read(path, fingerprint, dataset)
+    answers_kept, counts, unused, n_broken = _read(path, fingerprint, dataset)
+    # Retrievers are asked by several threads, and a line must not stand within another.
     lock = threading.Lock()
     as_read: dict[str, Retrieved] = {}
     make_folder(path.parent)
@@ -108,6 +109,8 @@ def partial_answers(
             if query.history:
                 question["history"] = [turn.to_dict() for turn in query.history]
             line = write({"of": [answers, times], **question, **answer_record(retrieved)})
+            # What a later run would read of it: if that is not what was answered, this run goes on
+            # with what the file has, so that both have the same results.
             answer_again = _answer(json.loads(line))
             with suppress(Exception):  # whatever foreign values raise when they are compared
                 if answer_again == retrieved:
@@ -116,7 +119,7 @@ def partial_answers(
 
         begun = {"begun": now(), "of": [answers, times], "parts": fingerprint.answers}
         write(begun, "\n" if file.tell() else "")  # behind a line that was cut off
-        yield PartialAnswers(known, kept, unused, n_broken, keep, as_read)
+        yield PartialAnswers(answers_kept, counts, unused, n_broken, keep, as_read)
 
 
 def _answer(record: Mapping[str, Any]) -> Retrieved:
@@ -133,7 +136,7 @@ def _read(
     The last number is that of the lines that cannot be read.
     """
     answers, times = fingerprint.keys
-    known: dict[str, Retrieved] = {}
+    answer_of: dict[str, Retrieved] = {}
     n_broken = 0
     n_of: dict[str, set[str]] = {}  # ids that were answered, by what their answers depend on
     begun: dict[str, str] = {}
@@ -148,23 +151,23 @@ def _read(
                 begun.setdefault(key, record["begun"])
                 continue
             query_id, answer = record["query_id"], _answer(record)
-            said = record["query"], as_turns(record.get("history", []), Mender())
+            wording = record["query"], as_turns(record.get("history", []), Mender())
             query = dataset[query_id] if key == answers and query_id in dataset else None
-            if query is not None and said == (query.text, query.history):
+            if query is not None and wording == (query.text, query.history):
                 is_timed = key_of_times == times
-                known[query_id] = answer if is_timed else replace(answer, seconds=None)
+                answer_of[query_id] = answer if is_timed else replace(answer, seconds=None)
             n_of.setdefault(key, set()).add(query_id)
         except (DataError, KeyError, TypeError, ValueError):
             n_broken += 1
     n_broken += len(problems.found)
-    n_edited = sum(query_id in dataset for query_id in n_of.get(answers, set()) - known.keys())
-    n_untimed = sum(answer.seconds is None for answer in known.values())
-    kept = Kept(len(known), len(dataset), begun.get(answers), n_untimed, n_edited)
-    if known or not n_of:
-        return known, kept, None, n_broken
+    n_edited = sum(query_id in dataset for query_id in n_of.get(answers, set()) - answer_of.keys())
+    n_untimed = sum(answer.seconds is None for answer in answer_of.values())
+    counts = Kept(len(answer_of), len(dataset), begun.get(answers), n_untimed, n_edited)
+    if answer_of or not n_of:
+        return answer_of, counts, None, n_broken
     last = answers if answers in n_of else [*n_of][-1]
     before, after = parts.get(last, {}), fingerprint.answers
     names = [*after, *(before.keys() - after.keys())]
     changed = [name for name in names if before.get(name) != after.get(name)]
     unused = Unused(len(n_of[last]), tuple(changed or ["questions"]), begun.get(last))
-    return {}, kept, unused, n_broken
+    return {}, counts, unused, n_broken

@@ -37,17 +37,17 @@ class Keeping:
         """Say what becomes of the answers that are there."""
         kept, unused = answers.kept, answers.unused
         if kept.n_answers:
-            said: str = joined("; ", [kept.number, kept.rest, kept.remarks])
+            text: str = joined("; ", [kept.number, kept.rest, kept.remarks])
         elif unused is not None:
             changed = joined(", ", map(visible, unused.changed[:NAMES]))
-            if (more := len(unused.changed) - NAMES) > 0:
-                changed = phrase("{names} and {n} more", names=changed, n=more)
+            if (n_more := len(unused.changed) - NAMES) > 0:
+                changed = phrase("{names} and {n} more", names=changed, n=n_more)
             unread = (
                 phrase("1 answer")
                 if unused.n_answers == 1
                 else phrase("{n} answers", n=unused.n_answers)
             )
-            said = phrase(
+            text = phrase(
                 "not used: {answers} of an interrupted run, as something has changed since: "
                 "{names}; all is asked for now"
                 if unused.begun is None
@@ -58,12 +58,12 @@ class Keeping:
                 names=changed,
             )
         elif answers.n_broken:
-            said = phrase("no answers are kept from an interrupted run; all is asked for now")
+            text = phrase("no answers are kept from an interrupted run; all is asked for now")
         else:
             return
         broken = phrase("lines that cannot be read, and are passed over: {n}", n=answers.n_broken)
-        said = joined("; ", [said, broken if answers.n_broken else ""])
-        self.say(joined(": ", [visible(name), said]))
+        text = joined("; ", [text, broken if answers.n_broken else ""])
+        self.say(joined(": ", [visible(name), text]))
 
 
 def retrieve_all(
@@ -102,19 +102,19 @@ def retrieve_all(
         for name in makers:  # as it was imported, before hours of asking in which it may be edited
             keeping.fingerprints.code(retrievers[name])
     runs = {name: _read(name, config) for name, config in retrievers.items() if not config.is_asked}
-    kept: dict[str, Kept] = {}
+    kept_of: dict[str, Kept] = {}
     for file, (name, config) in zip(file_names(retrievers), retrievers.items()):
         if name in makers:
             try:
-                runs[name], of_name = _asked(
+                runs[name], of_name = _ask_retriever(
                     name, config, makers[name], dataset, progress, keeping, file
                 )
             except (ImportError, KragxError) as error:
                 problem = error if isinstance(error, KragxError) else UsageError(str(error))
                 raise problem.within(f"retrievers.{name}") from error
             if of_name.n_answers:
-                kept[name] = of_name
-    return {name: runs[name] for name in retrievers}, kept
+                kept_of[name] = of_name
+    return {name: runs[name] for name in retrievers}, kept_of
 
 
 def _read(name: str, config: RetrieverConfig) -> Run:
@@ -157,7 +157,7 @@ def asker(
     return ask
 
 
-def _asked(
+def _ask_retriever(
     name: str,
     config: RetrieverConfig,
     makers: Sequence[Callable[[], Any]],
@@ -167,7 +167,7 @@ def _asked(
     file: str,
 ) -> tuple[Run, Kept]:
     """What a retriever answers to every question that it has not answered yet, and those it has."""
-    kept = Kept(0, len(dataset))
+    counts = Kept(0, len(dataset))
     with ExitStack() as within:
         retriever, options = made(name, config, makers, within)
         options["progress"] = progress
@@ -178,8 +178,8 @@ def _asked(
             fingerprint = keeping.fingerprints.of(config)
             with partial_answers(path, fingerprint, dataset, fresh=keeping.fresh) as answers:
                 keeping.tell(name, answers)
-                kept = answers.kept
+                counts = answers.kept
                 options |= {"known": answers.known, "on_answer": answers.keep}
                 run = retrieve(retriever, dataset, **options)
                 run = replace(run, results={**run.results, **answers.as_read})
-    return replace(run, settings=config.settings), kept
+    return replace(run, settings=config.settings), counts

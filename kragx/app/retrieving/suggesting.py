@@ -6,11 +6,11 @@ from kragx.app.config import load
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.retrieve_all import asker
 from kragx.metrics.registry import split
-from kragx.workshop.pairs.boards import CUT
-from kragx.workshop.queue.suggestions import Source
+from kragx.workshop.pairs.candidates import CUT
+from kragx.workshop.queue.suggestions import SuggestionSource
 
 
-def sources(path: Path) -> tuple[list[Source], int]:
+def sources(path: Path) -> tuple[list[SuggestionSource], int]:
     """What suggests documents, and how far down it is compared: as the first metric with a cut.
 
     Nothing is loaded or asked yet.
@@ -21,7 +21,7 @@ def sources(path: Path) -> tuple[list[Source], int]:
     config = load(path)
     fingerprints = Fingerprints(path.resolve().parent)
     suggesting = [
-        Source(name, fingerprints.of(retriever).keys[0], asker(name, retriever))
+        SuggestionSource(name, fingerprints.of(retriever).keys[0], asker(name, retriever))
         for name, retriever in config.asked.items()
     ]
     cuts = (split(name)[1] for name in config.metrics or ())

@@ -2,6 +2,6 @@
 
 from kragx.comparison.history.history import History, Series
 from kragx.comparison.history.runs import PastRun, PastScore
-from kragx.comparison.history.steps import Entry, Step, StepTest
+from kragx.comparison.history.steps import Entry, HistoryStep, StepTest
 
-__all__ = ["Entry", "History", "PastRun", "PastScore", "Series", "Step", "StepTest"]
+__all__ = ["Entry", "History", "HistoryStep", "PastRun", "PastScore", "Series", "StepTest"]

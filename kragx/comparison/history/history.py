@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from kragx.comparison.families import family_of
 from kragx.comparison.history.runs import PastRun, PastScore
-from kragx.comparison.history.steps import Step, tested
+from kragx.comparison.history.steps import HistoryStep, tested
 from kragx.data.gold_diff import gold_name
 from kragx.errors import UsageError, nearest
 from kragx.printing import (
@@ -47,7 +47,7 @@ class Series:
     retriever: str
     match: str
     points: tuple[PastScore | None, ...]
-    steps: tuple[Step | None, ...]
+    steps: tuple[HistoryStep | None, ...]
 
 
 @dataclass(frozen=True)
@@ -105,32 +105,32 @@ class History(Result):
                 f"--since: no run is as new; the newest is of {ordered[-1].date}",
                 remedy="name an earlier day",
             )
-        known = list(dict.fromkeys(name for run in reversed(of_time) for name in run.metrics))
+        names = list(dict.fromkeys(name for run in reversed(of_time) for name in run.metrics))
         for name in metrics:
-            if name not in known:
-                raise UsageError(f"--metric: no run has {name!r}; {nearest(name, known)}")
+            if name not in names:
+                raise UsageError(f"--metric: no run has {name!r}; {nearest(name, names)}")
         return _history(of_time, tuple(metrics) or of_time[-1].metrics, dict(skipped or {}))
 
     def describe(
         self, metrics: Sequence[str] | None = None, *, full: bool = False
     ) -> Iterator[Part]:
         """A table of each metric, newest run last, then what changed; `full` is all runs."""
-        shown = self.metrics if metrics is None else metrics
+        metric_names = self.metrics if metrics is None else metrics
         start = 0 if full else max(len(self.runs) - SHOWN, 0)
         yield from self.warnings()
-        for metric in shown:
-            if len(shown) > 1:
+        for metric in metric_names:
+            if len(metric_names) > 1:
                 yield Heading(metric)
             yield self._table(metric, start)
         yield from self.said(start)
         if start:
-            said = phrase(
+            note = phrase(
                 "the last {shown} of {n} runs; --since 2026-01-31 shows those from a day on, "
                 "--plot and --format json have all",
                 shown=SHOWN,
                 n=len(self.runs),
             )
-            yield Line(said, "dim")
+            yield Line(note, "dim")
 
     def warnings(self) -> Iterator[Line]:
         """What was left out, and what is odd."""
@@ -141,29 +141,29 @@ class History(Result):
 
     def said(self, start: int = 0) -> Iterator[Line]:
         """What changed with each run, and where numbers before and after mean something else."""
-        for at, run in list(enumerate(self.runs))[start:]:
+        for place, run in list(enumerate(self.runs))[start:]:
             texts: dict[str, list[str]] = defaultdict(list)
-            for own in self.series:
-                under = "" if self.is_one_match else f" ({own.match})"
-                for text in _said(own.points[at], own.steps[at]):
-                    texts[text].append(visible(f"{own.retriever}{under}"))
+            for series in self.series:
+                under = "" if self.is_one_match else f" ({series.match})"
+                for text in _step_remarks(series.points[place], series.steps[place]):
+                    texts[text].append(visible(f"{series.retriever}{under}"))
             for text, names in texts.items():
-                whose = "" if len(names) == len(self.series) > 1 else ", ".join(names)
+                retriever_names = "" if len(names) == len(self.series) > 1 else ", ".join(names)
                 head = f"{_when(run)} {visible(run.name)}"
-                yield Line(joined(": ", [head, whose, text]), item="-")
+                yield Line(joined(": ", [head, retriever_names, text]), item="-")
 
     @property
     def is_one_match(self) -> bool:
         """Whether all series are of one matcher."""
-        return len({own.match for own in self.series}) == 1
+        return len({series.match for series in self.series}) == 1
 
     def _table(self, metric: str, start: int) -> Table:
         names = [
-            own.retriever if self.is_one_match else f"{own.retriever} ({own.match})"
-            for own in self.series
+            series.retriever if self.is_one_match else f"{series.retriever} ({series.match})"
+            for series in self.series
         ]
-        shown = list(enumerate(self.runs))[start:]
-        runs = [run for _, run in shown]
+        places = list(enumerate(self.runs))[start:]
+        runs = [run for _, run in places]
         words = [
             (phrase("run"), [Cell(_when(run), below=visible(run.name)) for run in runs]),
             (
@@ -175,8 +175,8 @@ class History(Result):
         if not any(run.commit or run.branch for run in runs):  # it would say nothing
             del words[1]
         values = [
-            (visible(name), [_cell(own, at, metric) for at, _ in shown])
-            for name, own in zip(names, self.series)
+            (visible(name), [_cell(series, place, metric) for place, _ in places])
+            for name, series in zip(names, self.series)
         ]
         # Nor does a retriever that has none of this metric, or was no part of these runs.
         columns = [*words, *(value for value in values if any(map(_says, value[1])))]
@@ -198,27 +198,29 @@ class History(Result):
 def _history(
     runs: tuple[PastRun, ...], metrics: tuple[str, ...], skipped: Mapping[str, str]
 ) -> History:
-    better = {metric: how for run in runs for metric, how in run.better.items()}
-    whose = dict.fromkeys((score.retriever, score.match) for run in runs for score in run.scores)
+    better = {metric: direction for run in runs for metric, direction in run.better.items()}
+    keys = dict.fromkeys((score.retriever, score.match) for run in runs for score in run.scores)
     points = [
         tuple(
-            next((own for own in run.scores if (own.retriever, own.match) == name), None)
+            next((score for score in run.scores if (score.retriever, score.match) == name), None)
             for run in runs
         )
-        for name in whose
+        for name in keys
     ]
     steps = {}
     for row, of_series in enumerate(points):
-        there = [at for at, own in enumerate(of_series) if own is not None and not own.failed]
-        for one, other in pairwise(there):
-            before, after = of_series[one], of_series[other]
+        measured = [
+            place for place, point in enumerate(of_series) if point is not None and not point.failed
+        ]
+        for earlier, later in pairwise(measured):
+            before, after = of_series[earlier], of_series[later]
             if before is not None and after is not None:
-                step = Step.of(runs[one].name, before, after)
-                steps[row, other] = step, before, after
-    done, families = tested(steps, metrics, better)
+                step = HistoryStep.of(runs[earlier].name, before, after)
+                steps[row, later] = step, before, after
+    step_of, families = tested(steps, metrics, better)
     series = tuple(
-        Series(*name, of_series, tuple(done.get((row, at)) for at in range(len(runs))))
-        for row, (name, of_series) in enumerate(zip(whose, points))
+        Series(*name, of_series, tuple(step_of.get((row, place)) for place in range(len(runs))))
+        for row, (name, of_series) in enumerate(zip(keys, points))
     )
     bare = tuple(replace(run, scores=()) for run in runs)  # their scores stand in the series
     return History(
@@ -232,7 +234,7 @@ def _history(
     )
 
 
-def _said(point: PastScore | None, step: Step | None) -> Iterator[str]:
+def _step_remarks(point: PastScore | None, step: HistoryStep | None) -> Iterator[str]:
     """What a run has to say of a retriever besides its numbers."""
     if point is not None and point.failed:
         yield phrase("not comparable: it {failed}", failed=point.failed)
@@ -256,15 +258,15 @@ def _says(cell: Cell) -> bool:
     return not {*cell.text} <= {*"┊ -"}
 
 
-def _cell(series: Series, at: int, metric: str) -> Cell:
-    point, since = series.points[at], series.steps[at]
+def _cell(series: Series, place: int, metric: str) -> Cell:
+    point, since = series.points[place], series.steps[place]
     if point is None or metric not in point.estimates:
         return Cell("")
     if point.failed:
         return Cell("✗", "dim")
-    own = point.estimates[metric]
+    estimate = point.estimates[metric]
     broken = "┊ " if since is not None and not since.joined else ""
     test = None if since is None else since.tests.get(metric)
     mark = "" if test is None else _MARKS.get(test.verdict, "")
     style = {" ▲": "bold green", " ▼": "bold red"}.get(mark, "")
-    return Cell(f"{broken}{number(own.value)}{mark}", style, own.ends)
+    return Cell(f"{broken}{number(estimate.value)}{mark}", style, estimate.ends)

@@ -55,12 +55,12 @@ class PastScore:
             for failure in comparison.get("failures", [])
             if not failure["tolerated"]
         }
-        shown = comparison["overall"]["means"].get(scores.name, {})
+        intervals = comparison["overall"]["means"].get(scores.name, {})
         bare = {"low": None, "high": None, "n": 0, "is_mean": False}
         return cls(
             scores,
             {
-                metric: Estimate(**shown.get(metric) or {"value": mean, **bare})
+                metric: Estimate(**intervals.get(metric) or {"value": mean, **bare})
                 for metric, mean in scores.means.items()
             },
             failures.get(scores.name, ""),
@@ -109,7 +109,7 @@ class PastRun:
                     "does not say which gold set it is of (an earlier version wrote it)"
                 )
             git = {"commit": None, "dirty": None, "branch": None} | (record.get("git") or {})
-            compared = {own["match"]: own for own in report["comparisons"]}
+            compared = {comparison["match"]: comparison for comparison in report["comparisons"]}
             run = cls(
                 name,
                 str(record["date"]),
@@ -117,8 +117,8 @@ class PastRun:
                 git["dirty"],
                 git["branch"],
                 gold,
-                {metric: way for own in results.scores for metric, way in own.better.items()},
-                tuple(PastScore.read(own, compared[own.match]) for own in results.scores),
+                {metric: way for score in results.scores for metric, way in score.better.items()},
+                tuple(PastScore.read(score, compared[score.match]) for score in results.scores),
             )
             run.when  # noqa: B018  # a date that is none is a mistake of the file
         except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:

@@ -32,7 +32,7 @@ class Entry:
     after: Any
 
     def __str__(self) -> str:
-        return f"{self.name} {_shown(self.before)} → {_shown(self.after)}"
+        return f"{self.name} {_shorten_value(self.before)} → {_shorten_value(self.after)}"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class StepTest:
 
 
 @dataclass(frozen=True)
-class Step:
+class HistoryStep:
     """From one run of a retriever to the next.
 
     Attributes:
@@ -69,7 +69,7 @@ class Step:
     tests: Mapping[str, StepTest] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, since: str, before: PastScore, after: PastScore) -> Step:
+    def of(cls, since: str, before: PastScore, after: PastScore) -> HistoryStep:
         """What changed between two runs; nothing is tested yet."""
         breaks = settings_that_differ(before.settings, after.settings)
         return cls(since, breaks, tuple(_changes(before.settings, after.settings)))
@@ -84,22 +84,22 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[En
     """Settings of how the retriever was asked, of the matcher, the gold set and versions."""
     parts = (("run", ""), ("match", "match."), ("dataset", "gold."), ("versions", "versions."))
     for part, prefix in parts:
-        one, other = (dict(_flat(own.get(part) or {}, prefix)) for own in (before, after))
-        for name in dict.fromkeys((*one, *other)):
-            pair = one.get(name), other.get(name)
+        old, new = (dict(_flat(side.get(part) or {}, prefix)) for side in (before, after))
+        for name in dict.fromkeys((*old, *new)):
+            pair = old.get(name), new.get(name)
             if pair[0] != pair[1] and name not in ("name", "gold.name"):
                 yield Entry(name, *pair)
 
 
 def _flat(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, own in value.items():
-        if isinstance(own, Mapping) and own:
-            yield from _flat(own, f"{prefix}{name}.")
+    for name, entry in value.items():
+        if isinstance(entry, Mapping) and entry:
+            yield from _flat(entry, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}", own
+            yield f"{prefix}{name}", entry
 
 
-def _shown(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, str) and value.isprintable() and " " not in value:
@@ -112,10 +112,10 @@ Place = tuple[int, int]
 
 
 def tested(
-    steps: Mapping[Place, tuple[Step, PastScore, PastScore]],
+    steps: Mapping[Place, tuple[HistoryStep, PastScore, PastScore]],
     metrics: Sequence[str],
     better: Mapping[str, Direction],
-) -> tuple[dict[Place, Step], Families]:
+) -> tuple[dict[Place, HistoryStep], Families]:
     """Steps with the paired test of each metric, whose errors are bounded as a report's.
 
     Args:
@@ -126,41 +126,45 @@ def tested(
     columns: dict[int, list[tuple[Place, str, Floats]]] = defaultdict(list)
     for place, (step, before, after) in steps.items():
         pair = before.scores, after.scores
-        _, rows = joined([own.query_ids for own in pair])
+        _, rows = joined([side.query_ids for side in pair])
         for metric in metrics if step.joined else ():
-            means = [own.estimates.get(metric) for own in (before, after)]
+            means = [side.estimates.get(metric) for side in (before, after)]
             if all(mean is not None and mean.is_mean for mean in means):
-                one, other = (
-                    own.values[metric] if own_rows is None else own.values[metric][own_rows]
-                    for own, own_rows in zip(pair, rows)
+                old, new = (
+                    side.values[metric] if own_rows is None else side.values[metric][own_rows]
+                    for side, own_rows in zip(pair, rows)
                 )
-                columns[len(one)].append((place, metric, other - one))
+                columns[len(old)].append((place, metric, new - old))
     groups = []
     for n, group in columns.items():  # of as many questions the signs are the same
-        of = np.array([family_of(metric, metrics[0]) for _, metric, _ in group])
+        family_numbers = np.array([family_of(metric, metrics[0]) for _, metric, _ in group])
         values = (column for _, _, column in group)
         (flipped,), families = paired_tests(
-            values, n, [np.arange(n)], family_of=of[None], n_families=N_FAMILIES
+            values, n, [np.arange(n)], family_of=family_numbers[None], n_families=N_FAMILIES
         )
-        groups.append((group, of, flipped, Families(*families)))
-    every = Families.joined(own for *_, own in groups)
+        groups.append((group, family_numbers, flipped, Families(*families)))
+    every = Families.joined(families for *_, families in groups)
     tests: dict[Place, dict[str, StepTest]] = defaultdict(dict)
-    for group, of, flipped, _ in groups:
-        adjusted = every.adjusted(of, flipped.p, flipped.z)
+    for group, family_numbers, flipped, _ in groups:
+        # Against the maxima of all groups, not of its own alone: errors are bounded over the whole
+        # history.
+        adjusted = every.adjusted(family_numbers, flipped.p, flipped.z)
         for (place, metric, column), *ps in zip(group, flipped.p.tolist(), adjusted.tolist()):
-            known = column[~np.isnan(column)]
-            if known.size:
+            differences = column[~np.isnan(column)]
+            if differences.size:
                 p, p_adjusted = ps
-                verdict = _verdict(known, p_adjusted, better[metric])
-                tests[place][metric] = StepTest(float(known.mean()), p, p_adjusted, verdict)
-    return {place: replace(own, tests=tests[place]) for place, (own, _, _) in steps.items()}, every
+                verdict = _verdict(differences, p_adjusted, better[metric])
+                tests[place][metric] = StepTest(float(differences.mean()), p, p_adjusted, verdict)
+    return {
+        place: replace(step, tests=tests[place]) for place, (step, _, _) in steps.items()
+    }, every
 
 
-def _verdict(known: Floats, p: float, better: Direction) -> Verdict:
-    if np.all(np.abs(known) <= TOLERANCE):
+def _verdict(differences: Floats, p: float, better: Direction) -> Verdict:
+    if np.all(np.abs(differences) <= TOLERANCE):
         return "same"
     if p > 1 - CONFIDENCE:
         return "undecided"
     if better == "neither":
         return "different"
-    return "better" if (known.mean() > 0) == (better == "higher") else "worse"
+    return "better" if (differences.mean() > 0) == (better == "higher") else "worse"

@@ -60,6 +60,8 @@ def behind_best(
         return Behind(np.ones(m), np.full(m, 0.0 if n else np.inf))
     terms = values
     if n > _GROUPS:
+        # Of very many questions random groups are flipped whole, so that a flip has `_GROUPS` terms
+        # at most.
         group = np.random.default_rng(seed).permutation(n) % _GROUPS
         sums = [np.bincount(group, weights=column, minlength=_GROUPS) for column in values.T]
         terms = np.stack(sums, axis=1)
@@ -69,6 +71,7 @@ def behind_best(
     squares = np.stack([((terms - terms[:, [j]]) ** 2).sum(axis=0) for j in range(m)], axis=1)
     leads = sums[:, None] - sums
     alike = squares <= g * TOLERANCE**2
+    # Two that never differ have no lead: 0 over infinity is 0, where 0 over 0 would be NaN.
     norms = np.where(alike, np.inf, np.sqrt(squares))
     observed = np.maximum((leads / norms).max(axis=0), 0.0)
 
@@ -83,18 +86,20 @@ def behind_best(
     extreme = (drawn >= observed * (1 - _ROUNDING) - _ROUNDING).sum(axis=0)
     p = np.where(observed > 0, (extreme + 1) / (count + 1), 1.0)
     critical = np.quantile(drawn, confidence, axis=0)
+    # From the statistic with a norm that flips keep to Student's; beyond sqrt(g) there is no such
+    # t, and nothing is bounded.
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.where(
             critical**2 < g - _ROUNDING,
             critical * np.sqrt((g - 1) / np.maximum(g - critical**2, _ROUNDING)),
             np.inf,
         )
-    most = np.zeros(m)
+    greatest = np.zeros(m)
     hidden = unseen(n, confidence) * float(values.max() - values.min())
     for j in range(m):
         differences = np.delete(values, j, axis=1) - values[:, [j]]
         spread = differences.std(axis=0, ddof=1) if n > 1 else np.zeros(m - 1)
         varies = spread > TOLERANCE
         width = np.where(varies, reach[j] * np.where(varies, spread, 1.0) / sqrt(n), hidden)
-        most[j] = max(float((differences.mean(axis=0) + width).max()), 0.0)
-    return Behind(p, most)
+        greatest[j] = max(float((differences.mean(axis=0) + width).max()), 0.0)
+    return Behind(p, greatest)

@@ -45,7 +45,7 @@ def enough(share: float, confidence: float = CONFIDENCE) -> int | None:
 
 
 def sure_bounds(
-    values: Floats, ends: Floats, least: Floats, greatest: Floats, confidence: float = CONFIDENCE
+    values: Floats, ends: Floats, lowest: Floats, greatest: Floats, confidence: float = CONFIDENCE
 ) -> Floats:
     """Bounds of each column's mean that hold for questions not asked as well.
 
@@ -61,40 +61,43 @@ def sure_bounds(
     Args:
         values: (q, c); NaN where a question has none.
         ends: (2, c) of intervals; NaN where there is none. One without width is none either.
-        least: (c) the least value that a question can have; not finite where nothing bounds it, and
-            then the interval alone decides, as where a value lies outside.
+        lowest: (c) the least value that a question can have; not finite where nothing bounds it,
+            and then the interval alone decides, as where a value lies outside.
         greatest: (c) the same for the greatest.
         confidence: of both bounds together, between 0 and 1.
 
     Returns:
         (2, c) the lower and the upper bound; NaN where nothing is known.
     """
-    known = ~np.isnan(values)
-    n = known.sum(axis=0)
-    mean = np.where(known, values, 0.0).sum(axis=0) / np.maximum(n, 1)
+    present = ~np.isnan(values)
+    n = present.sum(axis=0)
+    mean = np.where(present, values, 0.0).sum(axis=0) / np.maximum(n, 1)
     share = np.array([unseen(count, confidence) for count in n.tolist()])
-    bounded = np.isfinite(least) & np.isfinite(greatest) & (n > 0)
-    low, high = np.where(bounded, least, 0.0), np.where(bounded, greatest, 1.0)
-    outside = known & ((values < low - _ROUNDING) | (values > high + _ROUNDING))
+    bounded = np.isfinite(lowest) & np.isfinite(greatest) & (n > 0)
+    low, high = np.where(bounded, lowest, 0.0), np.where(bounded, greatest, 1.0)
+    outside = present & ((values < low - _ROUNDING) | (values > high + _ROUNDING))
     bounded &= ~outside.any(axis=0)
     shifted = np.stack([mean - share * (mean - low), mean + share * (high - mean)])
-    sure: Floats = np.where(bounded, shifted, np.nan)
+    bounds: Floats = np.where(bounded, shifted, np.nan)
     ends = np.where(ends[0] < ends[1], ends, np.nan)
-    apart = np.full_like(sure, np.nan)
-    both = bounded & (low < 0) & (high > 0)
-    apart[:, both] = _gains_less_losses(values[:, both], low[both], high[both], confidence)
-    for own in (ends, apart):
-        sure = np.stack([np.fmin(sure[0], own[0]), np.fmax(sure[1], own[1])])
+    gain_bounds = np.full_like(bounds, np.nan)
+    signed = bounded & (low < 0) & (high > 0)
+    gain_bounds[:, signed] = _gains_less_losses(
+        values[:, signed], low[signed], high[signed], confidence
+    )
+    for candidates in (ends, gain_bounds):
+        # The wider one counts; `fmin` and `fmax` pass over NaN, where a bound does not apply.
+        bounds = np.stack([np.fmin(bounds[0], candidates[0]), np.fmax(bounds[1], candidates[1])])
     ways = np.isclose(values, low, rtol=0, atol=_ROUNDING)
     ways |= np.isclose(values, high, rtol=0, atol=_ROUNDING)
-    binary = np.flatnonzero(bounded & (ways | ~known).all(axis=0))
+    binary = np.flatnonzero(bounded & (ways | ~present).all(axis=0))
     for column in binary.tolist():
         width = high[column] - low[column]
         hits = round(float(n[column] * (mean[column] - low[column]) / width))
         exact = np.array(exact_limits(hits, int(n[column]), confidence)) * width + low[column]
-        sure[0, column] = min(sure[0, column], exact[0])
-        sure[1, column] = max(sure[1, column], exact[1])
-    return sure
+        bounds[0, column] = min(bounds[0, column], exact[0])
+        bounds[1, column] = max(bounds[1, column], exact[1])
+    return bounds
 
 
 def _gains_less_losses(values: Floats, low: Floats, high: Floats, confidence: float) -> Floats:
@@ -119,8 +122,8 @@ def _gains_less_losses(values: Floats, low: Floats, high: Floats, confidence: fl
     spread = up_spread * down_spread
     correlation = -np.divide(up * down, spread, out=np.zeros_like(spread), where=spread > 0)
 
-    def reach(one: Floats, other: Floats) -> Floats:
-        result: Floats = np.sqrt(one**2 + other**2 - 2 * correlation * one * other)
+    def reach(first: Floats, second: Floats) -> Floats:
+        result: Floats = np.sqrt(first**2 + second**2 - 2 * correlation * first * second)
         return result
 
     difference = up - down
@@ -141,6 +144,7 @@ def exact_limits(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[flo
     from scipy.special import betaincinv
 
     tail = (1 - confidence) / 2
+    # The quantiles of a beta distribution; without hits, or with nothing else, one has no end.
     low = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1, tail))
     high = 1.0 if hits == n else float(betaincinv(hits + 1, n - hits, 1 - tail))
     return low, high

@@ -49,14 +49,14 @@ def tally(differences: Floats) -> tuple[Floats, Floats, Floats]:
     return above, (~np.isnan(differences)).sum(axis=0) - above - below, below
 
 
-def queries_needed(effect: float, least: float, power: float = 0.8) -> int | None:
+def queries_needed(effect: float, quantile: float, power: float = 0.8) -> int | None:
     """About how many queries show an effect of this size with the given power.
 
-    ((least + z(power)) / d_z) squared, from the normal distribution; None for no effect.
+    ((quantile + z(power)) / d_z) squared, from the normal distribution; None for no effect.
 
     Args:
         effect: Cohen's d_z, above 0 for an effect.
-        least: the standardised mean difference from which on it is decided; 1.96 for a test by
+        quantile: the standardised mean difference from which on it is decided; 1.96 for a test by
             itself at 95 %.
         power: how often it would be.
 
@@ -65,7 +65,7 @@ def queries_needed(effect: float, least: float, power: float = 0.8) -> int | Non
     """
     if not effect > TOLERANCE:
         return None
-    return ceil(((least + NormalDist().inv_cdf(power)) / effect) ** 2)
+    return ceil(((quantile + NormalDist().inv_cdf(power)) / effect) ** 2)
 
 
 def difference_interval(
@@ -92,19 +92,19 @@ def difference_interval(
 
     Source: T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 4.6.
     """
-    known = pairs[~np.isnan(pairs).any(axis=1)]
-    n = len(known)
+    complete = pairs[~np.isnan(pairs).any(axis=1)]
+    n = len(complete)
     if n < 3:
         return None
     count = _RESAMPLES if n > MANY else count
 
     def work(size: int, child: np.random.SeedSequence) -> Floats:
         drawn = np.random.default_rng(child).integers(0, n, (size, n))
-        return np.array([_apart(known[rows], number) for rows in drawn])
+        return np.array([_number_difference(complete[rows], number) for rows in drawn])
 
     sampled = np.concatenate(list(blocks(n, count, seed, work)))
     if n > MANY:
-        value = _apart(known, number)
+        value = _number_difference(complete, number)
         reach = student_t((1 + confidence) / 2, count - 1) * float(sampled.std(ddof=1))
         return value - reach, value + reach
     tail = (1 - expanded(confidence, n)) / 2
@@ -112,6 +112,6 @@ def difference_interval(
     return low, high
 
 
-def _apart(pairs: Floats, number: Callable[[Floats], float]) -> float:
+def _number_difference(pairs: Floats, number: Callable[[Floats], float]) -> float:
     """A run's number of the first column minus that of the second."""
     return number(pairs[:, 0]) - number(pairs[:, 1])

@@ -57,12 +57,12 @@ class Family:
     @classmethod
     def of(cls, families: Iterable[Family]) -> Family:
         """The tests of several: with the same seed their flips are the same, and stay so."""
-        known = [family for family in families if family.n_tests]
-        if not known:
+        tests = [family for family in families if family.n_tests]
+        if not tests:
             return NO_FAMILY
         return cls(
-            reduce(np.maximum, (family.maxima for family in known)),
-            sum(family.n_tests for family in known),
+            reduce(np.maximum, (family.maxima for family in tests)),
+            sum(family.n_tests for family in tests),
         )
 
     def adjusted(self, p: Floats, z: Floats) -> Floats:
@@ -80,8 +80,8 @@ class Family:
             return p
         ordered = np.sort(self.maxima)
         below = np.searchsorted(ordered, z * (1 - ROUNDING))
-        together: Floats = (len(ordered) - below + 1) / (len(ordered) + 1)
-        return np.maximum(p, together)  # NaN stays NaN
+        corrected: Floats = (len(ordered) - below + 1) / (len(ordered) + 1)
+        return np.maximum(p, corrected)  # NaN stays NaN
 
     def least(self, alpha: float) -> float:
         """The statistic from which on a test of the family is decided at a level of `alpha`."""
@@ -141,13 +141,13 @@ def flip_tests(
         family_of = np.zeros((len(parts), differences.shape[1]), np.int64)
     tests = [
         PartTests(
-            grid[rows], rows, unit, count, handicap if number else 0.0, own, n_terms=len(rows)
+            grid[rows], rows, unit, count, handicap if number else 0.0, families, n_terms=len(rows)
         )
-        for number, (rows, own) in enumerate(zip(parts, family_of))
+        for number, (rows, families) in enumerate(zip(parts, family_of))
     ]
     n_tests = np.zeros(n_families, np.int64)
-    for rows, own in zip(parts, family_of):
-        np.add.at(n_tests, own, (~np.isnan(differences[rows])).any(axis=0))
+    for rows, families in zip(parts, family_of):
+        np.add.at(n_tests, families, (~np.isnan(differences[rows])).any(axis=0))
     return tested(tests, len(grid), n_tests, count, seed)
 
 
@@ -174,10 +174,11 @@ def tested(
         largest = [test.largest(flips, len(n_tests)) for test in tests]
         return np.asarray(np.max(largest, axis=0, initial=0.0))
 
+    # Where nothing differs no flip is drawn: no statistic is above 0.
     maxima = np.zeros((count, len(n_tests)))
     if any(test.live.size for test in tests):
         maxima = np.concatenate(list(blocks(n, count, seed, work)))
-    families = [Family(own, number) for own, number in zip(maxima.T, n_tests.tolist())]
+    families = [Family(column, number) for column, number in zip(maxima.T, n_tests.tolist())]
     return [test.results(count) for test in tests], families
 
 
@@ -242,11 +243,12 @@ class PartTests:
             np.abs(observed) / np.where(norm > 0, norm, 1.0) - handicap, 0.0
         )
         self.p: Floats = np.ones(grid.shape[1])
-        few = differing <= int(np.log2(count + 1))
-        for column in np.flatnonzero(few & (differing > 0)):
+        is_rare = differing <= int(np.log2(count + 1))
+        for column in np.flatnonzero(is_rare & (differing > 0)):
             self.p[column] = _exact_p(grid[grid[:, column] != 0, column], slack[column])
+        # A column without a difference has p = 1 whatever is flipped, and is in no product.
         self.live: NDArray[np.intp] = np.flatnonzero(differing)
-        self.many: NDArray[np.intp] = np.flatnonzero(~few[self.live])
+        self.many: NDArray[np.intp] = np.flatnonzero(~is_rare[self.live])
         self.terms: Floats = grid[:, self.live]
         self.observed: Floats = observed[self.live]
         self.norm: Floats = norm[self.live]
@@ -265,10 +267,12 @@ class PartTests:
         maxima = np.zeros((len(flips), n_families))
         if not self.live.size:
             return maxima
-        own = flips[:, self.rows]
+        # Ones and zeros instead of signs: a sum with signs is twice that of the ones less the
+        # whole.
+        part_flips = flips[:, self.rows]
         step = max(1, CELLS // self.live.size)
         for start in range(0, len(flips), step):
-            sums = np.abs(2 * (own[start : start + step] @ self.terms) - self.observed)
+            sums = np.abs(2 * (part_flips[start : start + step] @ self.terms) - self.observed)
             self.extreme += (sums[:, self.many] >= self.least[self.many]).sum(axis=0)
             sums /= self.norm
             for family, members in self.families:
@@ -292,6 +296,7 @@ def _exact_p(grid: Floats, slack: float) -> float:
 
 def _coins(n: int, size: int, seed: np.random.SeedSequence) -> Floats:
     """(size, n) zeros and ones."""
+    # A random byte is eight coins: to draw each by itself would take far longer.
     width = -(-n // 8)
     drawn = np.frombuffer(np.random.default_rng(seed).bytes(size * width), np.uint8)
     return np.unpackbits(drawn.reshape(size, width), axis=1)[:, :n].astype(np.float64)

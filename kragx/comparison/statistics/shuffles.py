@@ -52,39 +52,41 @@ def worse_parts(
 
     Source: P. Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 2005, chapter 3.
     """
-    known: Bools = ~np.isnan(values)
-    n, place = int(known.sum()), np.cumsum(known) - 1
-    members = [place[rows[known[rows]]] for rows in parts]
+    present: Bools = ~np.isnan(values)
+    n, place = int(present.sum()), np.cumsum(present) - 1
+    members = [place[rows[present[rows]]] for rows in parts]
     sizes = np.array([len(rows) for rows in members])
     testable = (sizes > 0) & (sizes < n)
     if not testable.any():
         unknown = np.full(len(parts), np.nan)
         return Flipped(unknown, np.zeros(len(parts))), NO_FAMILY
-    own = fixed_point(values[known, None])[0][:, 0]
+    points = fixed_point(values[present, None])[0][:, 0]
     # The deviation of a sum of rows drawn without putting them back.
-    deviation = own.std() * np.sqrt(sizes * (n - sizes) / max(n - 1, 1))
-    expected, scale = own.mean() * sizes, np.where(deviation > 0, deviation, 1.0)
+    deviation = points.std() * np.sqrt(sizes * (n - sizes) / max(n - 1, 1))
+    expected, scale = points.mean() * sizes, np.where(deviation > 0, deviation, 1.0)
 
     def below(sums: Floats) -> Floats:
         z: Floats = np.where(testable & (deviation > 0), (expected - sums) / scale, 0.0)
         return np.maximum(z, 0.0)
 
-    observed = below(np.array([own[rows].sum() for rows in members]))
+    observed = below(np.array([points[rows].sum() for rows in members]))
     if n > MANY:
-        drawn = below(_drawn_sums(own, sizes, expected, deviation, count, seed))
+        drawn = below(_drawn_sums(points, sizes, expected, deviation, count, seed))
     else:
         member = np.zeros((n, len(parts)))
         for column, rows in enumerate(members):
             member[rows, column] = 1.0
 
         def work(size: int, child: np.random.SeedSequence) -> Floats:
-            rows = np.broadcast_to(own, (size, n))
+            rows = np.broadcast_to(points, (size, n))
             return below(np.random.default_rng(child).permuted(rows, axis=1) @ member)
 
+        # A shuffle takes as long as there are rows: of many rows there are fewer.
         shuffles = min(count, max(_LEAST_SHUFFLES, 5 * CELLS // n))
         drawn = np.concatenate(list(blocks(n, shuffles, seed, work)))
     extreme = (drawn >= observed * (1 - ROUNDING)).sum(axis=0)
     p = np.where(testable, (extreme + 1) / (len(drawn) + 1), np.nan)
+    # Other families have one maximum a flip; fewer shuffles are repeated up to as many.
     maxima = np.resize(drawn.max(axis=1) - handicap, count)
     return Flipped(p, np.maximum(observed - handicap, 0.0)), Family(maxima, int(testable.sum()))
 

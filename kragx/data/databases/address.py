@@ -41,8 +41,8 @@ def answering(*, within: float) -> Iterator[None]:
 
 def seconds_left() -> float | None:
     """How long a database may still be waited for; None: as long as it takes."""
-    by = _ANSWER_BY.get()
-    return None if by is None else max(0.0, by - time.monotonic())
+    deadline = _ANSWER_BY.get()
+    return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,15 @@ class Address:
             return cls(text, Path(value))
         if scheme[1].lower() not in _POSTGRESQL or isinstance(value, Path):
             raise UsageError(
-                f"{shown(text)!r}: a store is a file, named by its path, or a postgresql:// URL, "
-                "which is a text"
+                f"{masked_url(text)!r}: a store is a file, named by its path, or a postgresql:// "
+                "URL, which is a text"
             )
         login = text[scheme.end() :].partition("?")[0].rpartition("@")[0]
         if re.search(r"[/@]", login):
-            raise UsageError(f"{shown(text)!r}: write / and @ in a user or password as %2F and %40")
-        return cls(shown(text), url=f"postgresql+psycopg://{text[scheme.end() :]}")
+            raise UsageError(
+                f"{masked_url(text)!r}: write / and @ in a user or password as %2F and %40"
+            )
+        return cls(masked_url(text), url=f"postgresql+psycopg://{text[scheme.end() :]}")
 
     def __str__(self) -> str:
         return self.shown
@@ -93,7 +95,7 @@ def is_url(value: object) -> bool:
     return isinstance(value, str) and _SCHEME.match(value) is not None
 
 
-def shown(url: str) -> str:
+def masked_url(url: str) -> str:
     """A URL without its passwords."""
 
     def without(match: re.Match[str]) -> str:

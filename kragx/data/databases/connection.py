@@ -39,23 +39,25 @@ def opened(address: Address, schema: Schema, *, make: bool) -> tuple[Connection,
 
 def reason(error: BaseException) -> str:
     """What a database says, without the statement and its texts."""
-    said = str(getattr(error, "orig", None) or error).strip()
-    return " ".join(said.split())
+    description = str(getattr(error, "orig", None) or error).strip()
+    return " ".join(description.split())
 
 
 @contextmanager
 def transaction(connection: Connection, *, write: bool = False) -> Iterator[Connection]:
     """All that is written within, or nothing of it; others are waited for while `answering`."""
-    left = seconds_left()
+    remaining = seconds_left()
     with connection.begin():
         if connection.dialect.name == "sqlite":
-            wait = _WAIT if left is None else left
+            wait = _WAIT if remaining is None else remaining
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * wait)}")
             if write:
                 # Taking the write lock at once waits for other writers; taking it half-way fails.
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-        elif left is not None:  # 0 would be for ever
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * left))}")
+        elif remaining is not None:  # 0 would be for ever
+            connection.exec_driver_sql(
+                f"SET LOCAL lock_timeout = {max(1, round(1000 * remaining))}"
+            )
         yield connection
 
 

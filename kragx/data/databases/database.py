@@ -103,15 +103,19 @@ class Database:
         self.do(work, write=True)
 
     def rows(
-        self, table: str, names: Iterable[str], by: str = "", values: Iterable[str] | None = None
+        self,
+        table: str,
+        names: Iterable[str],
+        column: str = "",
+        values: Iterable[str] | None = None,
     ) -> list[Any]:
-        """What the columns of these names have, where the column `by` has these values; or all.
+        """What the columns of these names have, where the column `column` has these values; or all.
 
         Rows with the same value are in the order in which they came.
         """
         query = self._query(table, names)
         return self.do(
-            lambda db: list(rows_of(db, query, self._schema.tables[table].c.get(by), values))
+            lambda db: list(rows_of(db, query, self._schema.tables[table].c.get(column), values))
         )
 
     def pages(self, table: str, names: Iterable[str], after: int = -1) -> Iterator[Sequence[Any]]:

@@ -50,7 +50,7 @@ class Beir:
                 continue
             query = queries[query_id]
             gold = [
-                {**_texted(corpus.get(name, {})), "id": name, "grade": grade}
+                {**_as_gold(corpus.get(name, {})), "id": name, "grade": grade}
                 for name, grade in grades.items()
             ]
             about = {"query": query.get("text"), "metadata": query.get("metadata")}
@@ -110,7 +110,7 @@ def document(record: Any) -> Any:
     }
 
 
-def _texted(record: Mapping[str, Any]) -> dict[str, Any]:
+def _as_gold(record: Mapping[str, Any]) -> dict[str, Any]:
     """A document as gold: some of BEIR's are empty, and are known by their ids alone."""
     doc = document(record)
     text = doc.get("text")

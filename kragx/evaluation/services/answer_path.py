@@ -6,6 +6,7 @@ from typing import Any
 
 from kragx.errors import DataError, UsageError, shorten
 
+# A quoted name ends at the quotation mark that it began with, so the other one may stand in it.
 _STEP = re.compile(
     r"""\.?(?P<name>[^\s.\[\]'"*$]+)       # hits, .hits
     |   \[\s*(?P<index>\d+)\s*\]           # [0]

@@ -190,6 +190,7 @@ class _Process:
         with self._lock:
             if self._death:
                 raise RetrieverError(self._death)
+            # Within the lock: once the program has died no question may begin to wait for it.
             self._count = number = self._count + 1
             answer = self._pending[number] = Future()
             line = json.dumps({"id": str(number), **question}, ensure_ascii=False)
@@ -241,6 +242,8 @@ class _Process:
         """Hand each answer to whoever waits for it, until there are no more."""
         death = ""
         with suppress(OSError, ValueError), pipe:
+            # One byte more than a line may have, so that a longer one is known without being read
+            # whole.
             while not death and (line := pipe.readline(MOST_BYTES + 1)):
                 if len(line) > MOST_BYTES:
                     death = f"{self._shown} wrote a line of more than {MOST_BYTES >> 20} MiB"
@@ -262,11 +265,13 @@ class _Process:
             ending = "closed its output"
         else:
             ending = f"ended with exit code {code}"
+            # So `Popen` has it where a signal ended the program.
             if code < 0:
                 with suppress(ValueError):
                     ending = f"was ended by {signal.Signals(-code).name}"
             elif code == 0:
                 ending += ", though it must go on until its input ends"
+        # What it wrote last to standard error may not have been read yet.
         self._threads[0].join(GRACE)
         lines = "\n  ".join(self._last_lines)
         return f"{self._shown} {ending}" + (

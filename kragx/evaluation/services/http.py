@@ -179,16 +179,16 @@ class HttpRetriever:
             RetrieverError: the server cannot be reached in time, or refuses.
             DataError: it answers with something else than documents.
         """
-        return run_sync(lambda: self._asked(question, history))
+        return run_sync(lambda: self._ask_again(question, history))
 
     async def ainvoke(
         self, question: str, config: object = None, *, history: Sequence[Mapping[str, str]] = ()
     ) -> list[Doc]:
         """`invoke` for asynchronous code."""
         # Connections belong to the event loop in which they were opened: this one stays.
-        return await run_on_loop(lambda: self._asked(question, history))
+        return await run_on_loop(lambda: self._ask_again(question, history))
 
-    async def _asked(self, question: str, history: Sequence[Mapping[str, str]]) -> list[Doc]:
+    async def _ask_again(self, question: str, history: Sequence[Mapping[str, str]]) -> list[Doc]:
         """The documents, asked for again where the server is busy or the connection breaks."""
         with self._secrets.guarding_errors():
             retries = 0 if self._is_down.is_set() else self.retries

@@ -15,8 +15,8 @@ from kragx.errors import JudgingError
 from kragx.judging.batches.reports import BatchStatus, Overview
 from kragx.judging.batches.service import ENDED, BatchService, GoneError, Remote
 from kragx.judging.batches.submitting import find_again
-from kragx.judging.budget import counted, spent_of
-from kragx.judging.calls import judged, shown
+from kragx.judging.budget import spent_of, usage_of_answer
+from kragx.judging.calls import judged, masked_judgement
 from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import Dialect
 from kragx.judging.clients.openai import OpenAIClient
@@ -24,7 +24,7 @@ from kragx.judging.keys import output_limit, question_of
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import as_asked
 from kragx.judging.store import Address, NoStoreError, Store
-from kragx.judging.store.batches import Batch
+from kragx.judging.store.batches import SubmittedBatch
 from kragx.judging.tally import Spent, Tally
 from kragx.printing import phrase
 from kragx.secrets import Secrets
@@ -95,7 +95,7 @@ class _Look:
     """
 
     store: Store
-    batch: Batch
+    batch: SubmittedBatch
     questions: Mapping[str, tuple[str, int]]
     service: BatchService
     secrets: Secrets
@@ -159,24 +159,26 @@ class _Look:
         has_tool = Dialect.of(dialect).answer_format == "tool"
         materials = self.store.questions(lines.answers.keys())
         attempts: list[Judgement] = []
-        asked: list[Question] = []
+        open_questions: list[Question] = []
         tally = Tally()
         for key, (status, body) in lines.answers.items():
             digest, tokens = self.questions[key]
             question = question_of(materials.get(key, {}), rubrics[digest])
             answer = read_response(status, {}, json.dumps(body).encode(), has_tool=has_tool)
             answer = replace(answer, dialect=dialect or None)
-            usage = counted(answer, tokens, _NOTHING)
+            usage = usage_of_answer(answer, tokens, _NOTHING)
             tally.add(spent_of(usage))
             client = about["client"]
             limit, model = output_limit(client), str(client.get("model"))
             attempt = judged(key, answer, usage, question, None, limit, model)
             uid = hashlib.sha256(f"{self.batch.uid} {key} {status}".encode()).hexdigest()[:32]
-            attempts.append(shown(replace(attempt, uid=uid, source="batch"), self.secrets))
-            asked.append(question)
+            attempts.append(
+                masked_judgement(replace(attempt, uid=uid, source="batch"), self.secrets)
+            )
+            open_questions.append(question)
         for start in range(0, len(attempts), _TOGETHER):
             self.store.add(attempts[start : start + _TOGETHER])
-        tally.count(asked, attempts)
+        tally.count(open_questions, attempts)
         return tally
 
 
@@ -229,12 +231,12 @@ def _entry(record: Mapping[str, Any]) -> tuple[int, Any] | None:
 @asynccontextmanager
 async def _services(
     clients: Sequence[Any], secrets: Secrets
-) -> AsyncIterator[Callable[[Batch], BatchService]]:
+) -> AsyncIterator[Callable[[SubmittedBatch], BatchService]]:
     """What reaches the provider of a batch, or raises a `JudgingError`."""
     by_address = {_address(secrets.masked(dict(client.settings))): client for client in clients}
     services: dict[str, BatchService] = {}
 
-    def service_of(batch: Batch) -> BatchService:
+    def service_of(batch: SubmittedBatch) -> BatchService:
         address = _address(batch.about["client"])
         if address not in by_address:
             if not _is_reached_by_default(batch.about.get("reach")):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kragx.judging.batches.service import Remote
 from kragx.judging.remedies import failure_lines
-from kragx.judging.store.batches import Batch
+from kragx.judging.store.batches import SubmittedBatch
 from kragx.judging.tally import Spent, Tally
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, Table, joined, phrase, visible, warning
@@ -132,7 +132,7 @@ class BatchStatus:
         odd: how much of what was collected is not as it should be, by what is odd.
     """
 
-    batch: Batch
+    batch: SubmittedBatch
     n_questions: int
     remote: Remote | None = None
     tally: Tally | None = None
@@ -165,7 +165,7 @@ class BatchStatus:
             got=self.tally.completion_tokens,
         )
         yield Line(grades, item="-")
-        odd = (joined(": ", [what, str(n)]) for what, n in self.odd.items() if n)
+        odd = (joined(": ", [label, str(n)]) for label, n in self.odd.items() if n)
         for remark in [*failure_lines(plain(self.tally)), *odd]:
             yield warning(joined(": ", [name, visible(remark)]))
 

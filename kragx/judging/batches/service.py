@@ -27,11 +27,11 @@ _REMEDIES = {
 }
 
 
-class RefusedError(JudgingError):
+class BatchRefusedError(JudgingError):
     """The provider has said no: what was asked for was surely not done."""
 
 
-class GoneError(RefusedError):
+class GoneError(BatchRefusedError):
     """The provider has not got it, or not any more."""
 
 
@@ -167,32 +167,32 @@ class BatchService:
         """
         return await self._bytes(f"downloading {file}", self._files.content(file))
 
-    async def _read(self, what: str, call: Awaitable[Any], kind: type[_Said]) -> _Said:
+    async def _read(self, action: str, call: Awaitable[Any], kind: type[_Said]) -> _Said:
         """What it says, masked before it is read, so that nothing of it shows a secret."""
-        said = self._mask((await self._bytes(what, call)).decode("utf-8", "replace"))
+        text = self._mask((await self._bytes(action, call)).decode("utf-8", "replace"))
         try:
-            return TypeAdapter(kind).validate_json(said)
+            return TypeAdapter(kind).validate_json(text)
         except ValidationError:
             raise JudgingError(
-                f"judge: {what}: an answer that kragx cannot read: {said[:200]}",
+                f"judge: {action}: an answer that kragx cannot read: {text[:200]}",
                 remedy="is there a server that knows batches at judge.base_url?",
             ) from None
 
-    async def _bytes(self, what: str, call: Awaitable[Any]) -> bytes:
+    async def _bytes(self, action: str, call: Awaitable[Any]) -> bytes:
         import openai
 
         try:
             content: bytes = (await call).http_response.content
         except openai.APIStatusError as error:
             status = error.status_code
-            kind: type[JudgingError] = GoneError if status == 404 else RefusedError
+            kind: type[JudgingError] = GoneError if status == 404 else BatchRefusedError
             if status in (408, 409) or status >= 500:  # it may have been done all the same
                 kind = JudgingError
-            problem = f"judge: {what} failed: {self._mask(str(error))}"
+            problem = f"judge: {action} failed: {self._mask(str(error))}"
             raise kind(problem, remedy=_REMEDIES.get(status, "")) from None
         except openai.APIError as error:
             cause = error.__cause__ or error
-            problem = f"judge: {what} failed: {type(cause).__name__}: {self._mask(str(cause))}"
+            problem = f"judge: {action} failed: {type(cause).__name__}: {self._mask(str(cause))}"
             remedy = "nothing is lost: run the same command again"
             raise JudgingError(problem, remedy=remedy) from None
         return content

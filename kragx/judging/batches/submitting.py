@@ -12,7 +12,7 @@ from typing import Any
 
 from kragx.errors import JudgingError, UsageError
 from kragx.judging.batches.reports import Submitted
-from kragx.judging.batches.service import BatchService, RefusedError
+from kragx.judging.batches.service import BatchRefusedError, BatchService
 from kragx.judging.budget import (
     Price,
     Used,
@@ -24,7 +24,7 @@ from kragx.judging.keys import digest
 from kragx.judging.outbox import Parcel
 from kragx.judging.prompt import messages
 from kragx.judging.store import NoStoreError, Store
-from kragx.judging.store.batches import Batch, Register
+from kragx.judging.store.batches import Register, SubmittedBatch
 from kragx.judging.tally import Spent
 
 MOST_REQUESTS = 50_000
@@ -85,8 +85,8 @@ async def submit(
             questions = parcel.wanted.items()
             store.note(((key, canonical) for key, (_, canonical) in questions), parcel.pairs)
             for file in _files(parcel, amounts, most_requests, most_bytes):
-                most = sum((amounts[key] for key in file), Used())
-                batch = await _send(parcel, file, most, store.batches, service)
+                upper = sum((amounts[key] for key in file), Used())
+                batch = await _send(parcel, file, upper, store.batches, service)
                 batches += [batch] if batch else []
     finally:
         await service.aclose()
@@ -140,14 +140,14 @@ def _files(
 async def _send(
     parcel: Parcel,
     file: Mapping[str, bytes],
-    most: Used,
+    upper: Used,
     register: Register,
     service: BatchService,
 ) -> tuple[str, int] | None:
     """Have the lines of a file run, but for those that are in another batch meanwhile."""
     uid = uuid.uuid4().hex
     client: Any = parcel.settings.client
-    asked: dict[str, tuple[str, int]] = {}
+    questions_of: dict[str, tuple[str, int]] = {}
     rubrics: dict[str, dict[str, Any]] = {}
     digests: dict[int, str] = {}  # of rubrics, which are few
     for key in file:
@@ -156,15 +156,15 @@ async def _send(
         if id(rubric) not in digests:
             digests[id(rubric)] = digest(rubric)["digest"]
             rubrics[digests[id(rubric)]] = asdict(rubric)
-        asked[key] = digests[id(rubric)], about_prompt(messages(question, key))
+        questions_of[key] = digests[id(rubric)], about_prompt(messages(question, key))
     about = {
         "client": parcel.secrets.masked(dict(client.settings)),
         "reach": client.reach,
         "dialect": str(client.dialect),
         "rubrics": rubrics,
-        "most": asdict(most),
+        "most": asdict(upper),
     }
-    keys = register.plan(uid, about, asked, again=parcel.settings.ask_pending)
+    keys = register.plan(uid, about, questions_of, again=parcel.settings.ask_pending)
     if not keys:
         return None
     taken_over = JudgingError(
@@ -182,7 +182,7 @@ async def _send(
         state = "uploaded"
         remote = await service.create(name, client.batch_endpoint, uid)
     except JudgingError as error:
-        if state == "planned" or isinstance(error, RefusedError):  # nothing can run
+        if state == "planned" or isinstance(error, BatchRefusedError):  # nothing can run
             register.move(uid, state, "given up", problems=[error.problem])
         raise
     if not register.move(uid, "uploaded", "submitted", id=remote.id):
@@ -192,8 +192,8 @@ async def _send(
 
 
 async def find_again(
-    register: Register, batch: Batch, service_of: Callable[[Batch], BatchService]
-) -> Batch:
+    register: Register, batch: SubmittedBatch, service_of: Callable[[SubmittedBatch], BatchService]
+) -> SubmittedBatch:
     """Find out whether a submit that was interrupted, if it was, has made its batch.
 
     Should it be at work yet and have uploaded nothing, it notices, and makes none.
@@ -204,8 +204,8 @@ async def find_again(
     if batch.state == "planned":
         register.move(batch.uid, "planned", "given up", problems=["interrupted before it began"])
     elif batch.state == "uploaded":
-        made, since = (datetime.fromisoformat(at) for at in (batch.made, batch.since))
-        remote = await service_of(batch).find(batch.uid, made.timestamp())
+        created, since = (datetime.fromisoformat(time) for time in (batch.made, batch.since))
+        remote = await service_of(batch).find(batch.uid, created.timestamp())
         if remote is not None:
             register.move(batch.uid, "uploaded", "submitted", id=remote.id)
         elif (datetime.now(UTC) - since).total_seconds() > _SOON:

@@ -36,8 +36,8 @@ def address(value: Any) -> str:
     """Where a server is."""
     if not is_text(value) or not value.startswith(("http://", "https://")):
         remedy = "write for example http://localhost:8000/v1"
-        shown = "" if "@" in str(value) else f"{value!r} is "
-        raise UsageError(f"{shown}no address of a server", remedy=remedy)
+        start = "" if "@" in str(value) else f"{value!r} is "
+        raise UsageError(f"{start}no address of a server", remedy=remedy)
     try:
         is_whole = bool(urlsplit(value).hostname) and urlsplit(value).port != 0
     except ValueError:  # whose text may have a password

@@ -52,8 +52,8 @@ def read_response(
     if not 200 <= status < 300:
         return refused(status, headers, value or body[:_SHOWN].decode("utf-8", "replace"))
     if not isinstance(value, Mapping):
-        shown = body[:_SHOWN].decode("utf-8", "replace")
-        detail = f"{status}: {problem}: {shown}" if body else f"{status}: an empty body"
+        body_text = body[:_SHOWN].decode("utf-8", "replace")
+        detail = f"{status}: {problem}: {body_text}" if body else f"{status}: an empty body"
         return Failure("api_error", detail, again=True)
     return _read(status, headers, value, has_tool)
 
@@ -65,8 +65,8 @@ def unread(status: int, headers: Mapping[str, str], body: bytes, error: Exceptio
         value = foreign_json(body.decode("utf-8-sig"), strict=False)
     if not 200 <= status < 300 or (isinstance(value, Mapping) and value.get("error")):
         return refused(status, headers, value or body[:_SHOWN].decode("utf-8", "replace"))
-    shown = body[:_SHOWN].decode("utf-8", "replace")
-    detail = f"{status}: no answer ({type(error).__name__}: {error}): {shown}"
+    body_text = body[:_SHOWN].decode("utf-8", "replace")
+    detail = f"{status}: no answer ({type(error).__name__}: {error}): {body_text}"
     return Failure("api_error", detail if body else f"{status}: an empty body", again=True)
 
 
@@ -118,9 +118,9 @@ def _read(
             return replace(refused(status, headers, level), **served)
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
-        lacks = "a message" if isinstance(choice, Mapping) else "choices"
+        missing = "a message" if isinstance(choice, Mapping) else "choices"
         return Failure(
-            "api_error", f"{status}: no chat completion: no {lacks}", again=True, **served
+            "api_error", f"{status}: no chat completion: no {missing}", again=True, **served
         )
     content = message.get("content")
     text, refusal = _text(content), message.get("refusal") or _of_kind(content, "refusal")

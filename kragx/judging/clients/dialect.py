@@ -148,8 +148,8 @@ class Speaker:
 
     def resume(self, dialect: Dialect) -> None:
         """Speak this one first, but for what a user has named."""
-        kept = {name: getattr(self.dialect, name) for name in self._fixed}
-        self.dialect = replace(dialect, **kept)
+        fixed_values = {name: getattr(self.dialect, name) for name in self._fixed}
+        self.dialect = replace(dialect, **fixed_values)
 
     def learns(self, status: int, text: str, spoken: Dialect) -> bool:
         """Whether an error means that the server is to be asked again, in another dialect.
@@ -174,10 +174,10 @@ class Speaker:
         if name in self._fixed:
             return False
         tried = self._refused | self._ignored
-        others = [value for value in _ALTERNATIVES[name] if (name, value) not in tried]
-        if others:
-            self.dialect = replace(self.dialect, **{name: others[0]})
-        return bool(others)
+        alternatives = [value for value in _ALTERNATIVES[name] if (name, value) not in tried]
+        if alternatives:
+            self.dialect = replace(self.dialect, **{name: alternatives[0]})
+        return bool(alternatives)
 
     def explained(self, failure: Failure, status: int, text: str) -> Failure:
         """A failure with what to do about it, where the server takes no dialect that is left."""

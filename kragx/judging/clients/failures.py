@@ -126,17 +126,17 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
         body: what it says: an object with ``error``, the error itself, or a text.
     """
     if 300 <= status < 400:
-        return Failure("api_error", f"{status}: {_elsewhere(headers.get('location'))}")
+        return Failure("api_error", f"{status}: {_redirect_text(headers.get('location'))}")
     words, message = _words(body), _message(body)
     # Gateways pass an error on with status 200, and its own status as its code.
     inner = [int(word) for word in words if word.isascii() and word.isdigit() and len(word) == 3]
     if status < 400:
         status = next((code for code in inner if 400 <= code < 600), status)
     lower, detail = message.lower(), f"{status}: {message or 'an error without a word'}"
-    again = status in _TRANSIENT or not 300 <= status < 500 or bool(words & _BUSY)
+    retryable = status in _TRANSIENT or not 300 <= status < 500 or bool(words & _BUSY)
     wait = retry_after(headers)
     otherwise = Failure(
-        "api_error", detail, again=again, retry_after=wait, status=status, away=status in _AWAY
+        "api_error", detail, again=retryable, retry_after=wait, status=status, away=status in _AWAY
     )
     kinds = (
         (words & _FILTERED, Failure("content_filter", detail)),
@@ -158,7 +158,7 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
     return next((failure for applies, failure in kinds if applies), otherwise)
 
 
-def _elsewhere(location: str | None) -> str:
+def _redirect_text(location: str | None) -> str:
     """What a redirect says. None is followed: texts and key are for the server that was named."""
     with suppress(ValueError):
         url = urlsplit(location or "")

@@ -101,14 +101,14 @@ async def as_utf_8(response: Any) -> None:
     response.encoding = "utf-8"
 
 
-async def _body(response: Any, most: int) -> bytes:
+async def _body(response: Any, limit: int) -> bytes:
     if response.is_stream_consumed:  # replayed from a record, unpacked
         return bytes(response.content)
     body = bytearray()
     async for part in response.stream:  # which does not close it, as `aiter_raw` does
         body += part
-        if len(body) > most:
-            raise UnreadableError(f"a body of more than {most >> 20} MiB")
+        if len(body) > limit:
+            raise UnreadableError(f"a body of more than {limit >> 20} MiB")
     packing = response.headers.get("content-encoding", "identity").strip().lower()
     if packing in ("", "identity") or not body:
         return bytes(body)
@@ -116,11 +116,11 @@ async def _body(response: Any, most: int) -> bytes:
         raise UnreadableError(f"a body packed as {packing!r}, which was not asked for")
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip's header or zlib's
     try:
-        unpacked = unpacker.decompress(bytes(body), most + 1)
+        unpacked = unpacker.decompress(bytes(body), limit + 1)
     except zlib.error as error:
         raise UnreadableError(f"a body that cannot be unpacked ({error})") from None
-    if len(unpacked) > most or not unpacker.eof:
-        problem = "ends too early" if len(unpacked) <= most else "unpacks to too much"
+    if len(unpacked) > limit or not unpacker.eof:
+        problem = "ends too early" if len(unpacked) <= limit else "unpacks to too much"
         raise UnreadableError(f"a packed body that {problem}")
     return unpacked
 

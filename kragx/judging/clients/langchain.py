@@ -22,7 +22,7 @@ from kragx.judging.clients.langchain_packages import (
 )
 from kragx.judging.keys import essential
 from kragx.loop import run_on_loop
-from kragx.plugins import given, without_secrets
+from kragx.plugins import plain_attributes, without_secrets
 from kragx.secrets import BareUrl, secrets_in
 
 _NAME = "judgement"
@@ -106,7 +106,9 @@ class LangChainClient:
             **{name: value for name, value in options.items() if _plain(value)},
             **({"structured_output": dict(self.options)} if self.options else {}),
         }
-        made_with = given(self.chat, _MORE) if self.args is None else without_secrets(self.args)
+        made_with = (
+            plain_attributes(self.chat, _MORE) if self.args is None else without_secrets(self.args)
+        )
         names = dict.fromkeys(_NAMES, "model") | dict.fromkeys(_ADDRESSES, "base_url")
         args = {
             name: value if isinstance(value, (int, float)) else _digest(value)

@@ -67,8 +67,8 @@ def connect(chat: Any) -> Connected:
 def package_of(chat: Any) -> str:
     """The LangChain package that a model or what it derives from is of; empty for another."""
     packages = {kind.__module__.partition(".")[0] for kind in type(chat).__mro__}
-    known = ("langchain_openai", "langchain_anthropic", "langchain_ollama")
-    return next((name for name in (*known, "langchain_google_genai") if name in packages), "")
+    preferred = ("langchain_openai", "langchain_anthropic", "langchain_ollama")
+    return next((name for name in (*preferred, "langchain_google_genai") if name in packages), "")
 
 
 def _made_again(chat: Any, **changes: Any) -> Any:

@@ -155,8 +155,8 @@ class OpenAIClient:
         named = {name: getattr(self, name) for name in ("answer_format", "limit_name")}
         fixed = {name: value for name, value in named.items() if value is not None}
         sent = {"temperature": self.temperature is not None, "logprobs": self.logprobs}
-        more = (name for name, is_named in sent.items() if is_named)
-        return Speaker(Dialect(**fixed), frozenset({*fixed, *more}))
+        optional_names = (name for name, is_named in sent.items() if is_named)
+        return Speaker(Dialect(**fixed), frozenset({*fixed, *optional_names}))
 
     async def ask(self, request: Request) -> Answer | Failure:
         """Ask once; the client's own retries are off.
@@ -232,7 +232,9 @@ class OpenAIClient:
         import openai
 
         hooks = {"response": [as_utf_8]}
-        return self._made(openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks))
+        return self._make_client(
+            openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks)
+        )
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -262,11 +264,11 @@ class OpenAIClient:
             from openai import DefaultAsyncHttpxClient
 
             http_client = DefaultAsyncHttpxClient(verify=trusted(DefaultAsyncHttpxClient))
-            self._open[loop] = self._made(bounded(http_client))
+            self._open[loop] = self._make_client(bounded(http_client))
         client: AsyncOpenAI = self._open[loop]
         return client
 
-    def _made(self, http_client: Any) -> AsyncOpenAI:
+    def _make_client(self, http_client: Any) -> AsyncOpenAI:
         from openai import AsyncAzureOpenAI, AsyncOpenAI
 
         basic = self.base_url.basic if isinstance(self.base_url, BareUrl) else None

@@ -24,7 +24,7 @@ from kragx.printing import phrase
 
 
 @dataclass(frozen=True)
-class Batch:
+class SubmittedBatch:
     """A batch as the store knows it.
 
     Attributes:
@@ -65,7 +65,7 @@ class Register:
     def __init__(self, database: Database, path: str) -> None:
         self._database, self._path = database, path
 
-    def batches(self) -> list[Batch]:
+    def batches(self) -> list[SubmittedBatch]:
         """All of them, oldest first.
 
         Raises:
@@ -75,21 +75,23 @@ class Register:
 
     def waiting(self) -> str:
         """How many batches are open, and since when."""
-        made = sorted(one.made[:16].replace("T", " ") for one in self.batches() if one.is_open)
-        if len(made) == 1:
-            return phrase("1 batch that was submitted {when} UTC", when=made[0])
-        if not made:
+        times = sorted(
+            batch.made[:16].replace("T", " ") for batch in self.batches() if batch.is_open
+        )
+        if len(times) == 1:
+            return phrase("1 batch that was submitted {when} UTC", when=times[0])
+        if not times:
             return phrase("no batch")
-        return phrase("{n} batches, the first submitted {when} UTC", n=len(made), when=made[0])
+        return phrase("{n} batches, the first submitted {when} UTC", n=len(times), when=times[0])
 
-    def questions(self, batch: Batch) -> dict[str, tuple[str, int]]:
+    def questions(self, batch: SubmittedBatch) -> dict[str, tuple[str, int]]:
         """The questions of a batch by key: each one's rubric (its digest), and about its tokens."""
         rows = self._database.rows(
             "batch_questions", ("key", "rubric", "tokens"), "uid", [batch.uid]
         )
         return {key: (rubric, tokens) for key, rubric, tokens in sorted(rows)}
 
-    def pending(self, keys: Iterable[str]) -> dict[str, Batch]:
+    def pending(self, keys: Iterable[str]) -> dict[str, SubmittedBatch]:
         """The batch that each of these questions is in, of those whose answers are to come."""
         rows = self._database.rows("batch_questions", ("key", "uid"), "key", keys)
         waiting = {batch.uid: batch for batch in self.batches() if batch.is_open} if rows else {}
@@ -154,23 +156,23 @@ class Register:
         columns = batch_questions.c
         return set(db.scalars(select(columns.key).where(columns.uid.in_(open_))))
 
-    def _batches(self, db: Connection) -> list[Batch]:
+    def _batches(self, db: Connection) -> list[SubmittedBatch]:
         columns = batch_states.c
         query = select(columns.uid, columns.at, columns.state, columns.detail).order_by(columns.id)
-        batches: dict[str, Batch] = {}
-        for uid, at, state, said in db.execute(query):
+        batches: dict[str, SubmittedBatch] = {}
+        for uid, time, state, detail_text in db.execute(query):
             try:
-                detail = dict(json.loads(said))
+                detail = dict(json.loads(detail_text))
                 before = batches.get(uid)
                 if before is None:
-                    batch = batches[uid] = Batch(uid, at, "planned", at, detail, {})
+                    batch = batches[uid] = SubmittedBatch(uid, time, "planned", time, detail, {})
                     detail["client"]["model"], detail["rubrics"], Used() + batch.most
                 else:
-                    since = before.since if before.state == state else at
+                    since = before.since if before.state == state else time
                     detail = {**before.detail, **detail}
                     batches[uid] = replace(before, state=state, since=since, detail=detail)
             except (ValueError, TypeError, LookupError, UsageError):
-                problem = f"a batch that kragx did not write: {shorten(said)}"
+                problem = f"a batch that kragx did not write: {shorten(detail_text)}"
                 raise DataError(problem, path=self._path) from None
         return list(batches.values())
 

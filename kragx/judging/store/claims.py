@@ -68,15 +68,15 @@ class Claims:
         foreign = select(_OWN.key, _OWN.owner, _OWN.until > now).where(_OWN.key.in_(keys), ~is_own)
         rows = db.execute(foreign).all()
         dead_owners = {owner for owner in {owner for _, owner, _ in rows} if _is_gone(owner)}
-        left = {key for key, owner, is_live in rows if owner in dead_owners or not is_live}
-        if left:
+        free = {key for key, owner, is_live in rows if owner in dead_owners or not is_live}
+        if free:
             is_left = or_(_OWN.until <= now, _OWN.owner.in_(dead_owners))
-            db.execute(delete(claims).where(_OWN.key.in_(left), is_left))
+            db.execute(delete(claims).where(_OWN.key.in_(free), is_left))
         # In one order, lest two that claim at once wait for each other.
-        own = [{"key": key, "owner": self._owner} for key in sorted(keys)]
-        insert_rows(db, claims, own, until=now + LASTS)
+        rows_to_claim = [{"key": key, "owner": self._owner} for key in sorted(keys)]
+        insert_rows(db, claims, rows_to_claim, until=now + LASTS)
         claimed = frozenset(db.scalars(select(_OWN.key).where(_OWN.key.in_(keys), is_own)))
-        return Claimed(claimed, claimed & left)
+        return Claimed(claimed, claimed & free)
 
     def renew(self) -> None:
         """Say that one is still at it."""

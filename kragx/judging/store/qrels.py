@@ -12,7 +12,7 @@ from kragx.errors import DataError, UsageError, nearest
 from kragx.judging.keys import canonical_json
 from kragx.judging.store.store import Store
 from kragx.judging.store.wordings import is_named, named, names_of, wording_of
-from kragx.judging.votes import Decide, settled as settled_by
+from kragx.judging.votes import Decide, settled_grade as settled_by
 
 NO_EXAMPLES = "none"
 """What names the grades that were given without examples."""
@@ -84,14 +84,14 @@ def grades(
     if not graded:
         raise DataError(f"{store.address}: no grade of {asks} fits; see: kragx judge store stats")
     best: dict[tuple[str, str], float] = {}
-    for own in graded:
-        for pair in own.pairs:
-            best[pair] = max(best.get(pair, 0), own.grade)
+    for graded_question in graded:
+        for pair in graded_question.pairs:
+            best[pair] = max(best.get(pair, 0), graded_question.grade)
     return best
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedQuestion:
     """The grade of one question, be it of one judge or of a panel.
 
     Attributes:
@@ -114,7 +114,7 @@ def graded_once(
     *,
     human: bool = True,
     expected: bool = False,
-) -> list[Graded]:
+) -> list[GradedQuestion]:
     """Each question of a kind with one grade: of its repeats the first, of a panel what it decides.
 
     What the votes in the store leave undecided has no grade, as in a run. Arguments as of `grades`.
@@ -129,20 +129,20 @@ def graded_once(
             remedy="compare what the median decides: 'median of ...'",
         )
     records = one_judge(store, asks, model, rubric, examples)
-    settled = store.settled(list(records), human=human)
+    answer_of = store.settled(list(records), human=human)
     votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
     for record in sorted(records.values(), key=lambda record: record["question"]["repeat"]):
         question = record["question"]
         texts = tuple(question[name] for name in ("query", "document", "gold", "reference"))
         judge = canonical_json([question["client"], question["repeat"]])
-        if settled[record["key"]].grade is not None:
+        if answer_of[record["key"]].grade is not None:
             votes.setdefault(texts, {}).setdefault(judge, record)
     judges = None if panel is None else panel.judges(records.values())
-    graded: list[Graded] = []
+    graded: list[GradedQuestion] = []
     for by_judge in votes.values():
-        own = by_judge if judges is None else {name: by_judge.get(name) for name in judges}
-        given = [record for record in own.values() if record is not None]
-        attempts = [settled[record["key"]] for record in given]
+        records_of = by_judge if judges is None else {name: by_judge.get(name) for name in judges}
+        given_records = [record for record in records_of.values() if record is not None]
+        attempts = [answer_of[record["key"]] for record in given_records]
         people = [attempt for attempt in attempts if attempt.source == "human"]
         grades_: list[float] = [
             attempt.expected
@@ -152,11 +152,15 @@ def graded_once(
         ]
         grade = grades_[0] if grades_ else None
         if panel is not None and not people:
-            top = max(int(attempt.grade or 0) for attempt in settled.values())
-            grade = settled_by(grades_, len(own) - len(given), panel.decide, top)
+            top = max(int(attempt.grade or 0) for attempt in answer_of.values())
+            grade = settled_by(grades_, len(records_of) - len(given_records), panel.decide, top)
         if grade is not None:
-            pairs = [(query, document) for record in given for query, document in record["pairs"]]
-            graded.append(Graded(given[0]["question"], [*dict.fromkeys(pairs)], grade))
+            pairs = [
+                (query, document) for record in given_records for query, document in record["pairs"]
+            ]
+            graded.append(
+                GradedQuestion(given_records[0]["question"], [*dict.fromkeys(pairs)], grade)
+            )
     return graded
 
 
@@ -253,8 +257,8 @@ def one_judge(
     # Both languages of a built-in rubric are one; grades of others cannot be mixed.
     wordings = names_of(map(wording_of, questions)).values()
     rubrics = {name.replace("-ko-", "-en-") for name in wordings}
-    shown = set(map(examples_of, questions))
-    for option, names in (("model", models), ("rubric", rubrics), ("examples", shown)):
+    example_sets = set(map(examples_of, questions))
+    for option, names in (("model", models), ("rubric", rubrics), ("examples", example_sets)):
         if len(names) > 1 and not (option == "model" and model is not None):
             listed = ", ".join(sorted(names))
             panel = f", or all: 'median of {listed}'" if option == "model" else ""

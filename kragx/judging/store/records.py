@@ -37,14 +37,14 @@ def storable(attempt: Judgement) -> Judgement:
     Of numbers that cannot be (below zero, not finite, beyond 64 bits) nothing is known.
     """
     changed = {
-        name: kept
+        name: cleaned
         for name, value in zip(COLUMNS, VALUES(attempt))
-        if value is not None and (kept := _kept(name, value)) is not value
+        if value is not None and (cleaned := _clean_value(name, value)) is not value
     }
     return replace(attempt, **changed) if changed else attempt
 
 
-def _kept(name: str, value: Any) -> Any:
+def _clean_value(name: str, value: Any) -> Any:
     if name == "grade":  # the rubric's scale was checked
         return value
     if str in _KINDS[name]:
@@ -110,7 +110,7 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
             n_facts = len(record["question"].get("facts", grades))
             if grade is not None and (attempt.answer is None or n_facts != len(grades)):
                 raise DataError(f"{shorten(attempt.answer)} is no answer to it", field="answer")
-        if any(one < 0 or (rubric is not None and one > rubric.top) for one in grades):
+        if any(grade < 0 or (rubric is not None and grade > rubric.top) for grade in grades):
             raise DataError(f"{grades[0]} is no grade of its rubric", field="grade")
         if (grade is None) == (attempt.failure is None):
             raise DataError("a judgement has a grade, or a failure without one")

@@ -151,11 +151,11 @@ def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:
             str(client.get("base_url") or ""),
             str(client.get("model", "?")),
         )
-        shown = examples_of(question)
+        examples = examples_of(question)
         key: tuple[str, ...] = (
             *about,
             *wording,
-            "" if shown == NO_EXAMPLES else f" with examples {shown}",
+            "" if examples == NO_EXAMPLES else f" with examples {examples}",
         )
         wordings[key] = wording
         groups.setdefault(key, Group(*about, "")).add(record)

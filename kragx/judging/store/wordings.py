@@ -30,8 +30,8 @@ def named(rubric: str) -> str:
     """
     if not is_file(rubric):
         return rubric
-    own = digest(read_rubric(rubric))
-    return f"{own['id']}@{own['digest'][:_SHOWN]}"
+    identity = digest(read_rubric(rubric))
+    return f"{identity['id']}@{identity['digest'][:_SHOWN]}"
 
 
 def is_file(rubric: str) -> bool:
@@ -53,4 +53,7 @@ def names_of(wordings: Iterable[Wording]) -> dict[Wording, str]:
     """What each wording is called: its rubric's id, with the digest where several share that."""
     distinct = set(wordings)
     sharing = Counter(rubric for rubric, _ in distinct)
-    return {own: own[0] if sharing[own[0]] == 1 else "@".join(own) for own in distinct}
+    return {
+        identity: identity[0] if sharing[identity[0]] == 1 else "@".join(identity)
+        for identity in distinct
+    }

@@ -169,15 +169,15 @@ _DECIMALS = 12
 """Sums in another order differ behind these; what is shown is to be the same on any machine."""
 
 
-def check_confidence(value: float, least: float = 0.0) -> float:
-    """`value` if it is a confidence, at least `least` and at most `MOST_CONFIDENCE`.
+def check_confidence(value: float, lowest: float = 0.0) -> float:
+    """`value` if it is a confidence, at least `lowest` and at most `MOST_CONFIDENCE`.
 
     Raises:
         UsageError: it is none.
     """
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not (is_number and 0 < value <= MOST_CONFIDENCE and value >= least):
-        problem = f"{value!r} is not between {least:g} and {MOST_CONFIDENCE}"
+    if not (is_number and 0 < value <= MOST_CONFIDENCE and value >= lowest):
+        problem = f"{value!r} is not between {lowest:g} and {MOST_CONFIDENCE}"
         raise UsageError(problem, field="confidence", remedy="0.95 is usual")
     return float(value)
 

@@ -30,14 +30,14 @@ def student_t(p: float, df: int) -> float:
     angle = 0.0
     slope = 2 * exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(pi)
     for _ in range(100):
-        step = (2 * p - 1 - _within(angle, df)) / (slope * cos(angle) ** (df - 1))
+        step = (2 * p - 1 - _central_share(angle, df)) / (slope * cos(angle) ** (df - 1))
         angle += step
         if abs(step) <= 1e-14 * angle:
             break
     return sqrt(df) * tan(angle)
 
 
-def _within(angle: float, df: int) -> float:
+def _central_share(angle: float, df: int) -> float:
     """The share of values whose size is at most sqrt(df) tan(angle)."""
     if df == 1:
         return 2 / pi * angle

@@ -125,17 +125,17 @@ def score_intervals(
     ends = np.full((2, values.shape[1]), np.nan)
     width = (high - low)[columns]
     x = np.where(defined, (values - low) / (high - low), 0.0)[:, columns]
-    here, n = defined[:, columns], n[columns].astype(np.float64)
+    present, n = defined[:, columns], n[columns].astype(np.float64)
     mean = np.clip(x.sum(axis=0) / n, 0, 1)
-    squares = (np.where(here, x - mean, 0.0) ** 2).sum(axis=0)
-    between = np.minimum((here & (x > 0)).sum(axis=0), (here & (x < 1)).sum(axis=0))
+    squares = (np.where(present, x - mean, 0.0) ** 2).sum(axis=0)
+    between = np.minimum((present & (x > 0)).sum(axis=0), (present & (x < 1)).sum(axis=0))
     zeros_and_ones = ((x == 0) | (x == 1)).all(axis=0)
     p = (1 + confidence) / 2
     reach = np.array([student_t(p, count - 1) for count in n.tolist()])
     trials = np.where(zeros_and_ones, n, _trials(mean, squares / (n - 1) / n, n, between))
     reach = np.where(zeros_and_ones, NormalDist().inv_cdf(p), reach)
     ends_here = _score_ends(mean, trials, reach)
-    below, above = np.where(zeros_and_ones, 0.0, _unseen(x, here, mean, n, squares, confidence))
+    below, above = np.where(zeros_and_ones, 0.0, _unseen(x, present, mean, n, squares, confidence))
     ends_here[0] = np.minimum(ends_here[0], (mean * n / (n + below)).round(_DECIMALS))
     ends_here[1] = np.maximum(ends_here[1], ((mean * n + above) / (n + above)).round(_DECIMALS))
     lower = low[columns] + width * ends_here
@@ -145,7 +145,7 @@ def score_intervals(
 
 
 def _unseen(
-    x: Floats, here: Bools, mean: Floats, n: Floats, squares: Floats, confidence: float
+    x: Floats, present: Bools, mean: Floats, n: Floats, squares: Floats, confidence: float
 ) -> Floats:
     """(2, c) how many questions more, all 0 or all 1, n that show none of them leave possible.
 
@@ -157,7 +157,7 @@ def _unseen(
 
     Args:
         x: (q, c) values in [0, 1].
-        here: (q, c) which of them there are.
+        present: (q, c) which of them there are.
         mean: (c) the means.
         n: (c) how many there are, at least three.
         squares: (c) the sums of their squared distances from the mean.
@@ -166,12 +166,14 @@ def _unseen(
     Source: J. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right?, Journal of
     the American Medical Association 249, 1983.
     """
-    far = np.stack([x.min(axis=0, initial=1, where=here), x.max(axis=0, initial=0, where=here)])
+    far = np.stack(
+        [x.min(axis=0, initial=1, where=present), x.max(axis=0, initial=0, where=present)]
+    )
     mean_of_rest = (n * mean - far) / (n - 1)
     spread = np.maximum(squares - (far - mean) ** 2 * n / (n - 1), 0) / (n - 2)
     of_hits = mean_of_rest * (1 - mean_of_rest)
     between = of_hits > TOLERANCE  # where all others are 0 or 1 the width knows it
     trials_less = np.divide(spread, of_hits * n, out=np.ones_like(mean_of_rest), where=between)
     widening: Floats = -log(1 - confidence) * np.maximum(1 - _SURE * trials_less, 0)
-    widening[1] /= np.maximum((here & (x >= far[1] - TOLERANCE)).sum(axis=0), 1)
+    widening[1] /= np.maximum((present & (x >= far[1] - TOLERANCE)).sum(axis=0), 1)
     return widening

@@ -26,8 +26,8 @@ def ends_text(low: float | None, high: float | None, n: int, *, plus: bool = Fal
     return "" if n == 0 else TOO_FEW if n < LEAST else ALIKE
 
 
-def with_reasons(shown: Iterable[str], *notes: str) -> str:
+def with_reasons(reason_codes: Iterable[str], *notes: str) -> str:
     """The notes of a table, and what it means that some intervals are not there."""
-    reasons = set(shown)
-    said = [text for reason, text in _REASONS.items() if reason in reasons]
-    return joined("; ", [*notes, *said])
+    reasons = set(reason_codes)
+    texts = [text for reason, text in _REASONS.items() if reason in reasons]
+    return joined("; ", [*notes, *texts])

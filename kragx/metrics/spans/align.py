@@ -32,7 +32,7 @@ from kragx.data.phrases import SHORT, are_short, places
 from kragx.data.tokens import Tokens
 from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.diagonals import Diagonals, diagonals
-from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, Rows, ranges, weights
+from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, TokenRows, ranges, weights
 
 SEED = 3
 """Tokens in a row that a bridged run has somewhere."""
@@ -70,8 +70,8 @@ class Cells:
 
 
 def align(
-    golds: Rows,
-    streams: Rows,
+    golds: TokenRows,
+    streams: TokenRows,
     stream_of: Ints,
     corpus: TokenCorpus,
     *,
@@ -102,24 +102,24 @@ def align(
     phrases = Cells.of_phrases(
         zip(golds.start[row], stream_starts[row] + place, golds.lengths[row])
     )
-    long = Rows.of([texts[row] for row in np.flatnonzero(is_long)])
+    long = TokenRows.of([texts[row] for row in np.flatnonzero(is_long)])
     runs = _runs(long, streams, stream_of[is_long], corpus, run, bridge, apart)
     place = np.flatnonzero(is_long[golds.row])
     return Cells(place[runs.gold], runs.stream, runs.known).joined(phrases)
 
 
 def _runs(
-    golds: Rows,
-    streams: Rows,
+    golds: TokenRows,
+    streams: TokenRows,
     stream_of: Ints,
     corpus: TokenCorpus,
     run: int,
     bridge: int,
     apart: bool,
 ) -> Cells:
-    least = Least.of(golds, corpus, run)
+    minimum_size = Least.of(golds, corpus, run)
     seed = min(SEED if bridge else EDGE, run)
-    portions = diagonals(golds, streams, stream_of, least, seed, bridge).portions()
+    portions = diagonals(golds, streams, stream_of, minimum_size, seed, bridge).portions()
     parts = _Parts.joined(_parts(golds, streams, portion, bridge) for portion in portions)
     parts = _with_cut_words(parts, golds, streams, stream_of, corpus.words, seed)
     cells, equal, chain, row = _cells(parts, *_chains(parts, bridge))
@@ -130,8 +130,8 @@ def _runs(
     row = row[begin]
     matched = np.concatenate(([0], np.cumsum(equal)))
     total = matched[end] - matched[begin]
-    at_start = (cells.gold[begin] == golds.start[row]) & (total >= least.at_start[row])
-    at_end = (cells.gold[end - 1] == golds.start[row + 1] - 1) & (total >= least.at_end[row])
+    at_start = (cells.gold[begin] == golds.start[row]) & (total >= minimum_size.at_start[row])
+    at_end = (cells.gold[end - 1] == golds.start[row + 1] - 1) & (total >= minimum_size.at_end[row])
     if apart:
         # The chunk's end may have left a part of one more word.
         near = streams.tokens == SEPARATOR
@@ -142,10 +142,10 @@ def _runs(
     places = np.flatnonzero(equal)
     sums = np.cumsum(np.append(0, weights(golds.tokens, corpus)[cells.gold[places]]))
     before = sums[matched[begin]]
-    long = sums[matched[end]] - before >= least.anywhere[row]
-    need = np.searchsorted(sums, before + least.anywhere[row]) - matched[begin]
+    long = sums[matched[end]] - before >= minimum_size.anywhere[row]
+    need = np.searchsorted(sums, before + minimum_size.anywhere[row]) - matched[begin]
     need = np.where(long, need, np.where(at_end, total, NEVER))
-    need = np.where(at_start, np.minimum(need, least.at_start[row]), need)
+    need = np.where(at_start, np.minimum(need, minimum_size.at_start[row]), need)
     counts = at_start | at_end | long
     minimum = np.zeros(len(begin), np.int64)
     minimum[counts] = cells.stream[places[matched[begin[counts]] + need[counts] - 1]]
@@ -178,7 +178,7 @@ class _Parts:
         return cls(*map(np.concatenate, zip(*columns)))
 
 
-def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Parts:
+def _parts(golds: TokenRows, streams: TokenRows, diagonals: Diagonals, bridge: int) -> _Parts:
     row, shift, length = diagonals.row, diagonals.shift, diagonals.length
     diagonal = np.repeat(np.arange(len(row)), length)
     gold = diagonals.first[diagonal] + ranges(length)
@@ -210,7 +210,12 @@ def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Pa
 
 
 def _with_cut_words(
-    parts: _Parts, golds: Rows, streams: Rows, stream_of: Ints, words: Sequence[str], seed: int
+    parts: _Parts,
+    golds: TokenRows,
+    streams: TokenRows,
+    stream_of: Ints,
+    words: Sequence[str],
+    seed: int,
 ) -> _Parts:
     """Lengthen parts by the gold text's first or last token where the stream has it in a word.
 
@@ -250,7 +255,7 @@ def _with_cut_words(
         NEVER,
     )
     rest = np.where(whole, np.maximum(parts.sure, parts.stream + last - 1 - parts.gold), NEVER)
-    sure = np.where(longer_before, np.minimum(minimum, rest), parts.sure)
+    certain = np.where(longer_before, np.minimum(minimum, rest), parts.sure)
     equal = np.insert(
         parts.equal,
         np.concatenate((starts[:-1][longer_before], starts[1:][longer_behind])),
@@ -261,7 +266,7 @@ def _with_cut_words(
         parts.gold - longer_before,
         parts.stream - longer_before,
         parts.length + longer_before + longer_behind,
-        sure,
+        certain,
         equal,
     )
 
@@ -281,13 +286,13 @@ def _chains(parts: _Parts, bridge: int) -> tuple[Ints, Ints]:
     follower = np.full(n, -1)
     is_taken = np.zeros(n, bool)
     for offset in range(1, 4):
-        left, right = np.arange(n - offset), np.arange(offset, n)
-        for_gold, for_stream = gold[right] - end_gold[left], stream[right] - end_stream[left]
-        fits = (row[left] == row[right]) & (follower[left] < 0) & ~is_taken[right]
+        earlier, later = np.arange(n - offset), np.arange(offset, n)
+        for_gold, for_stream = gold[later] - end_gold[earlier], stream[later] - end_stream[earlier]
+        fits = (row[earlier] == row[later]) & (follower[earlier] < 0) & ~is_taken[later]
         for gap in (for_gold, for_stream):
             fits &= (gap >= 0) & (gap <= bridge)
-        follower[left[fits]] = right[fits]
-        is_taken[right[fits]] = True
+        follower[earlier[fits]] = later[fits]
+        is_taken[later[fits]] = True
     root = np.arange(n)
     leads = follower >= 0
     root[follower[leads]] = np.flatnonzero(leads)
@@ -308,7 +313,7 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Bools, Ints,
     part_of = np.repeat(np.arange(len(order)), length)
     gold, stream = parts.gold[order][part_of] + within, parts.stream[order][part_of] + within
     equal = parts.equal[starts[order][part_of] + within]
-    known = np.maximum(stream, parts.sure[order][part_of])
+    certain_from = np.maximum(stream, parts.sure[order][part_of])
     joint = np.flatnonzero(chain[1:] == chain[:-1])  # between this part and the next
     if joint.size:
         end_gold = (parts.gold + parts.length)[order][joint]
@@ -323,16 +328,16 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Bools, Ints,
             step, np.repeat(gap_stream, size) - 1
         )
         # A gap is bridged once the part behind it is one.
-        sure = np.repeat(parts.sure[order][joint + 1], size)
+        certain_size = np.repeat(parts.sure[order][joint + 1], size)
         gap = np.repeat(np.cumsum(length)[joint], size)
-        gold, stream, known, equal, part_of = (
-            np.insert(column, gap, more)
-            for column, more in (
+        gold, stream, certain_from, equal, part_of = (
+            np.insert(column, gap, values)
+            for column, values in (
                 (gold, more_gold),
                 (stream, more_stream),
-                (known, sure),
+                (certain_from, certain_size),
                 (equal, False),
                 (part_of, np.repeat(joint, size)),
             )
         )
-    return Cells(gold, stream, known), equal, chain[part_of], parts.row[order][part_of]
+    return Cells(gold, stream, certain_from), equal, chain[part_of], parts.row[order][part_of]

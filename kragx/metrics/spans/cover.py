@@ -75,11 +75,11 @@ class Spread:
         sizes = np.array([end[-1] for end in ends], np.int64)
         start = np.cumsum(sizes) - sizes
         text = np.repeat(np.arange(len(text_length)), text_length)
-        first, where = np.full(len(text), NEVER), np.full(len(text), -1)
+        first, stream_place = np.full(len(text), NEVER), np.full(len(text), -1)
         # Sorted so that of several cells of a token the first known is written last.
         order = np.lexsort((-cells.stream, -cells.known))
         gold = cells.gold[order]
-        first[gold], where[gold] = cells.known[order], cells.stream[order]
+        first[gold], stream_place[gold] = cells.known[order], cells.stream[order]
         dull = repeats.copy()
         np.minimum.at(dull, cells.stream, cells.known)
         # Most tokens are neither, and streams are long.
@@ -88,7 +88,16 @@ class Spread:
         first = _read(first, start[item_query[text_item[text]]])
         dull = _read(dull[places], start[dull_query])
         return cls(
-            first, where, twin, text, text_length, text_item, item_query, dull, dull_query, ends
+            first,
+            stream_place,
+            twin,
+            text,
+            text_length,
+            text_item,
+            item_query,
+            dull,
+            dull_query,
+            ends,
         )
 
     @classmethod
@@ -116,10 +125,10 @@ class Spread:
             n_texts += len(part.text_length)
             n_items += len(part.item_query)
             n_stream += sum(int(end[-1]) for end in part.ends)
-        first, where, twin, text, length, item, query, dull, dull_query = (
+        first, stream_place, twin, text, length, item, query, dull, dull_query = (
             np.concatenate(column) for column in zip(*columns)
         )
-        return cls(first, where, twin, text, length, item, query, dull, dull_query, ends)
+        return cls(first, stream_place, twin, text, length, item, query, dull, dull_query, ends)
 
     @property
     def n_queries(self) -> int:
@@ -181,12 +190,12 @@ class Spread:
         missed = np.zeros(len(counts), bool)
         missed[self.twin[counts & ~covered]] = True
         missed[self.twin[covered]] = False
-        known = self.dull <= cut[self.dull_query]
+        is_known = self.dull <= cut[self.dull_query]
         has_gold = self._per_query(self.item_query) > 0
         return (
             np.where(has_gold, self._per_query(place_query[covers]), np.nan),
             self._per_query(self._token_query[missed]),
-            cut - self._per_query(self.dull_query[known]),
+            cut - self._per_query(self.dull_query[is_known]),
         )
 
     def _per_query(self, queries: Ints, weights: Floats | None = None) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kragx.metrics.match_table import Ints
 from kragx.metrics.spans.grams import Grams, joined
-from kragx.metrics.spans.rows import Least, Rows
+from kragx.metrics.spans.rows import Least, TokenRows
 
 CELLS = 1 << 22
 """Tokens that are compared for a gold text at most, and at once."""
@@ -42,7 +42,12 @@ class Diagonals:
 
 
 def diagonals(
-    golds: Rows, streams: Rows, stream_of: Ints, least: Least, seed: int, beside: int = 0
+    golds: TokenRows,
+    streams: TokenRows,
+    stream_of: Ints,
+    minimum_size: Least,
+    seed: int,
+    beside: int = 0,
 ) -> Diagonals:
     """Where gold texts and their streams may have a run that counts.
 
@@ -53,8 +58,8 @@ def diagonals(
     lengths, start = golds.lengths, golds.start[:-1]
     seeds = {seed: golds.fit(seed)}
     for length, place in (
-        (least.at_start, start),
-        (least.at_end, golds.start[1:] - least.at_end),
+        (minimum_size.at_start, start),
+        (minimum_size.at_end, golds.start[1:] - minimum_size.at_end),
         (np.where(lengths < seed, lengths, 0), start),
         (np.where(lengths == 3, 2, 0), start),
         (np.where(lengths == 3, 2, 0), start + 1),
@@ -64,27 +69,31 @@ def diagonals(
             begins = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
             begins[place[length == n]] = True
     in_gold, in_streams = Grams(golds, stream_of), Grams(streams, np.arange(len(streams.start)))
+    # No shift is as large as this, so that row and shift fit into one whole number, and one sort
+    # orders both.
     span = len(streams.tokens) + len(golds.tokens) + 1
     counts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for n in sorted(seeds):
         places = np.flatnonzero(seeds[n])
-        which, stream = joined(in_gold.of(n)[places], in_streams.of(n), streams.fit(n))
-        gold = places[which]
+        gold_rows, stream = joined(in_gold.of(n)[places], in_streams.of(n), streams.fit(n))
+        gold = places[gold_rows]
         key = golds.row[gold] * (2 * span) + stream - gold + span
         # Of a row of seeds on the same diagonal nearly all fall out here, before sorting.
         new = np.flatnonzero((np.diff(gold, prepend=-2) != 1) | (np.diff(key, prepend=-1) != 0))
         counts.append((key[new], np.diff(np.append(new, len(key)))))
     keys, times = map(np.concatenate, zip(*counts))
     if beside:
+        # Diagonals aside count no seeds of their own: they are compared, and rank last where there
+        # are too many.
         aside = np.arange(-beside, beside + 1)
         keys, times = (keys[:, None] + aside).ravel(), (times[:, None] * (aside == 0)).ravel()
-    keys, which = np.unique(keys, return_inverse=True)
+    keys, gold_rows = np.unique(keys, return_inverse=True)
     row, shift = keys // (2 * span), keys % (2 * span) - span
     streams_of_rows = stream_of[row]
     first = np.maximum(golds.start[row], streams.start[streams_of_rows] - shift)
     last = np.minimum(golds.start[row + 1], streams.start[streams_of_rows + 1] - shift)
     diagonals = Diagonals(row, shift, first, np.maximum(last - first, 0))
-    return _bounded(diagonals, np.bincount(which, times, len(keys)).astype(np.int64))
+    return _bounded(diagonals, np.bincount(gold_rows, times, len(keys)).astype(np.int64))
 
 
 def _bounded(diagonals: Diagonals, seeds: Ints) -> Diagonals:
@@ -95,5 +104,6 @@ def _bounded(diagonals: Diagonals, seeds: Ints) -> Diagonals:
     order = np.lexsort((-length, -seeds, row))
     total = np.cumsum(length[order])
     begins = np.flatnonzero(np.diff(row[order], prepend=-1))
+    # What the gold texts before a diagonal's own take up of the total.
     before = np.repeat((total - length[order])[begins], np.diff(np.append(begins, len(row))))
     return diagonals.take(np.sort(order[(total - length[order]) - before < CELLS]))

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from kragx.data import TokenCorpus
 from kragx.data.phrases import UNSPACED_FOR_ONE
 from kragx.metrics.match_table import Bools, Ints
-from kragx.metrics.spans.rows import NEVER, Rows, ranges, weights
+from kragx.metrics.spans.rows import NEVER, TokenRows, ranges, weights
 from kragx.metrics.table_view import order_within
 
 Hashes = NDArray[np.uint64]
@@ -20,7 +20,7 @@ _SLOTS = 22  # bits; the table that most n-grams of the streams are dismissed by
 class Grams:
     """Hashes of n tokens in a row, made longer token by token."""
 
-    def __init__(self, texts: Rows, stream_of: Ints) -> None:
+    def __init__(self, texts: TokenRows, stream_of: Ints) -> None:
         self.texts = texts
         self._n = 0
         # Equal tokens of different streams have different hashes.
@@ -37,19 +37,19 @@ class Grams:
         return self._hashes
 
 
-def joined(wanted: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
-    """Every pair of places (in `wanted`, in `hashes`) with the same hash."""
+def joined(needles: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
+    """Every pair of places (in `needles`, in `hashes`) with the same hash."""
     shift = np.uint64(64 - _SLOTS)
     table = np.zeros(1 << _SLOTS, bool)
     # The high bits of a product depend on every bit of its factors.
-    table[(wanted * _BASE) >> shift] = True
+    table[(needles * _BASE) >> shift] = True
     candidates = np.flatnonzero(table[(hashes * _BASE) >> shift] & usable)
-    seen = hashes[candidates]
-    order = np.argsort(wanted, kind="stable")
-    distinct, first, times = np.unique(wanted[order], return_index=True, return_counts=True)
-    slot = np.minimum(np.searchsorted(distinct, seen), len(distinct) - 1)
-    count = np.where(distinct[slot] == seen, times[slot], 0)
-    _thin_out(count, seen)
+    candidate_hashes = hashes[candidates]
+    order = np.argsort(needles, kind="stable")
+    distinct, first, times = np.unique(needles[order], return_index=True, return_counts=True)
+    slot = np.minimum(np.searchsorted(distinct, candidate_hashes), len(distinct) - 1)
+    count = np.where(distinct[slot] == candidate_hashes, times[slot], 0)
+    _thin_out(count, candidate_hashes)
     np.minimum(count, _PAIRS, out=count)
     return order[np.repeat(first[slot], count) + ranges(count)], np.repeat(candidates, count)
 
@@ -66,7 +66,7 @@ def _thin_out(count: Ints, hashes: Hashes) -> None:
     count[often[number > np.maximum(_PAIRS // count[often], 1)]] = 0
 
 
-def repetitions(streams: Rows, run: int, corpus: TokenCorpus) -> Ints:
+def repetitions(streams: TokenRows, run: int, corpus: TokenCorpus) -> Ints:
     """For each token of a stream the place up to which one has to read to know it said before.
 
     A token is said before if it stands in `run` tokens in a row that stand earlier in the stream;
@@ -84,7 +84,7 @@ def repetitions(streams: Rows, run: int, corpus: TokenCorpus) -> Ints:
     return known_from
 
 
-def twins(golds: Rows, stream_of: Ints, run: int, corpus: TokenCorpus) -> Ints:
+def twins(golds: TokenRows, stream_of: Ints, run: int, corpus: TokenCorpus) -> Ints:
     """For each token of gold the first of the same stream's gold texts that says the same.
 
     Tokens say the same in `run` tokens in a row, or in a whole gold text that is shorter, that both
@@ -105,12 +105,13 @@ def twins(golds: Rows, stream_of: Ints, run: int, corpus: TokenCorpus) -> Ints:
         repeats, first = repeats[same], first[same]
         for step in range(n):
             twin[repeats + step] = np.minimum(twin[repeats + step], first + step)
+    # A twin may have an earlier twin: each round halves the way to the first of them.
     while ((root := twin[twin]) != twin).any():
         twin = root
     return twin
 
 
-def _long(texts: Rows, run: int, corpus: TokenCorpus) -> dict[int, Bools]:
+def _long(texts: TokenRows, run: int, corpus: TokenCorpus) -> dict[int, Bools]:
     """How many tokens in a row are as long as `run` words, and from which places on.
 
     `run`, or three times as many where one of them is a character of a script that writes without
@@ -130,6 +131,7 @@ def repeated(grams: Grams, n: int) -> tuple[Ints, Ints]:
     """Where n tokens stand that stand earlier in the same stream, and the first place there."""
     hashes, usable = grams.of(n), grams.texts.fit(n)
     bits = min(_SLOTS, len(hashes).bit_length() + 2)
+    # Nearly all n-grams stand once: a count by slot dismisses them, and few are left to be sorted.
     slots = ((hashes * _BASE) >> np.uint64(64 - bits)).astype(np.int64)
     often = np.bincount(slots[usable], minlength=1 << bits) > 1
     places = np.flatnonzero(often[slots] & usable)

@@ -44,7 +44,7 @@ def without_markup(text: str) -> str:
     if not signs.isdisjoint("*~"):
         text = _EMPHASIS.sub(_emphasised, text)
     if raised:
-        text = _RAISED.sub(_raised, text)
+        text = _RAISED.sub(_strip_citation, text)
     if raised or "-\n" in text or "- " in text or "-\r" in text:
         text = _LINE_END.sub("", _HYPHEN_IN_LINE.sub("", text))
     if "&" in signs:
@@ -298,7 +298,7 @@ def _emphasised(mark: Match) -> str:
     return mark[2] if any(char > "\x7f" and char.isalpha() for char in after + before) else mark[0]
 
 
-def _raised(mark: Match) -> str:
+def _strip_citation(mark: Match) -> str:
     """Nothing for a citation mark; a power such as `km²` or `10⁻³` stays."""
     before = mark.string[max(0, mark.start() - 4) : mark.start()]
     last = before[-1:]

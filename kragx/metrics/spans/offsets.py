@@ -24,27 +24,29 @@ Piece = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedText:
     """A text whose place is known: the source, and where each of its words begins and ends."""
 
     source: str
     words: tuple[tuple[int, int], ...]
 
 
-def placed(text: str | None, metadata: Mapping[str, Any], how: SpanOptions) -> Placed | None:
+def placed(
+    text: str | None, metadata: Mapping[str, Any], options: SpanOptions
+) -> PlacedText | None:
     """The words of a text in its source; None if its metadata do not say where it stands.
 
     A wrapper around the text takes no place in the source. Text and places that do not fit one
     another in length say nothing.
     """
-    source, start = _at(metadata, how.source), _at(metadata, how.start)
+    source, start = _at(metadata, options.source), _at(metadata, options.start)
     if text is None or source is None or not _is_place(start):
         return None
-    inner = inside(text, wrappers=how.wrappers == "removed")
-    end = _at(metadata, how.end)
+    inner = inside(text, wrappers=options.wrappers == "removed")
+    end = _at(metadata, options.end)
     if _is_place(end) and end - start != len(inner):
         return None
-    return Placed(str(source), tuple((start + a, start + b) for a, b in _words(inner)))
+    return PlacedText(str(source), tuple((start + a, start + b) for a, b in _words(inner)))
 
 
 def _words(text: str) -> list[tuple[int, int]]:
@@ -68,7 +70,7 @@ def _at(metadata: Mapping[str, Any], keys: str) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints, Ints]:
+def locate(golds: Sequence[PlacedText], docs: Sequence[PlacedText]) -> tuple[Cells, Ints, Ints]:
     """The words of gold texts in the words of retrieved texts, by their places.
 
     A word is covered where retrieved words, or parts of it, hold all of its characters together.
@@ -104,7 +106,7 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
     return Cells(*np.array(cells, np.int64).reshape(-1, 3).T), repeats, twin
 
 
-def _by_source(texts: Sequence[Placed]) -> dict[str, list[Piece]]:
+def _by_source(texts: Sequence[PlacedText]) -> dict[str, list[Piece]]:
     """The words of each source, in its order; they are counted over all texts."""
     words = [(text.source, *word) for text in texts for word in text.words]
     pieces = sorted((source, begin, end, place) for place, (source, begin, end) in enumerate(words))
@@ -130,8 +132,8 @@ def _mark_repeats(pieces: Sequence[Piece], repeats: Ints) -> None:
         begin, end, place = piece
         touched = [piece for piece in known if piece[0] < end and begin < piece[1]]
         begins, ends, places = zip(piece, *touched)
-        *again, first = places
-        repeats[again] = place
+        *repeated, first = places
+        repeats[repeated] = place
         whole = (min(begins), max(ends), first)
         known = [*(piece for piece in known if piece not in touched), whole]
 

@@ -28,14 +28,14 @@ SEPARATOR = -1
 
 
 @dataclass(frozen=True)
-class Rows:
+class TokenRows:
     """Texts as one array of tokens; row i is ``tokens[start[i]:start[i + 1]]``."""
 
     tokens: Tokens
     start: Ints
 
     @classmethod
-    def of(cls, texts: Sequence[Tokens]) -> Rows:
+    def of(cls, texts: Sequence[Tokens]) -> TokenRows:
         """Join texts."""
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         tokens = np.concatenate(texts) if len(texts) else np.empty(0, np.int32)
@@ -104,7 +104,7 @@ class Least:
     at_end: Ints
 
     @classmethod
-    def of(cls, golds: Rows, corpus: TokenCorpus, run: int) -> Least:
+    def of(cls, golds: TokenRows, corpus: TokenCorpus, run: int) -> Least:
         """What the gold texts need, by their length and their first and last words."""
         lengths = golds.lengths
         weight = weights(golds.tokens, corpus)
@@ -117,11 +117,11 @@ class Least:
             inside = n <= lengths[:, None]
             # -1, where a text has no more tokens, takes the 0 at the end.
             place = np.where(inside, outermost[:, None] + step * (n - 1), -1)
-            held, said = (
+            n_held, n_syllables = (
                 np.append(weights, 0)[place].cumsum(axis=1) for weights in (weight, spoken)
             )
             # One token alone is never enough, however many syllables it has.
-            too_few = inside & (held < minimum[:, None]) & ((said < SYLLABLES) | (n == 1))
+            too_few = inside & (n_held < minimum[:, None]) & ((n_syllables < SYLLABLES) | (n == 1))
             extra: Ints = np.cumprod(too_few, axis=1).sum(axis=1)
             return np.minimum(1 + extra, lengths)
 

@@ -47,7 +47,7 @@ def metrics_figure(values: Mapping[str, Mapping[str, float | None]], k: int | No
     with drawing("visualize_results"):
         from matplotlib.patches import Patch
 
-        figure, [axes] = panels(_title(k), 1, 1, 11, 4.3, shown=True)
+        figure, [axes] = panels(_title(k), 1, 1, 11, 4.3, is_interactive=True)
         heights: list[float | None] = []
         averages = []
         for position, of_metric in enumerate(values.values()):
@@ -56,7 +56,7 @@ def metrics_figure(values: Mapping[str, Mapping[str, float | None]], k: int | No
             for number, (name, value) in enumerate(bars):
                 prefix = name.partition("_")[0]
                 averages.append(prefix if prefix in _AVERAGES else "mean")
-                heights.append(_known(value))
+                heights.append(_finite_or_none(value))
                 x = position + (number - (len(bars) - 1) / 2) * width
                 axes.bar(x, heights[-1] or 0, width * 0.95, color=_AVERAGES[averages[-1]][0])
                 _write(axes, heights[-1], x=x, y=heights[-1] or 0)
@@ -104,9 +104,9 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
     with drawing("visualize_retrieval_at_K"):
         across = ceil(len(columns) / ceil(len(columns) / 5))
         height = 0.75 + 1.2 * rows_height(names)
-        figure, axes = panels(_title(k), len(columns), across, 3.1, height, shown=True)
+        figure, axes = panels(_title(k), len(columns), across, 3.1, height, is_interactive=True)
         for position, (panel, column) in enumerate(zip(axes, columns, strict=True)):
-            heights = list(map(_known, df_mean[column].tolist()))
+            heights = list(map(_finite_or_none, df_mean[column].tolist()))
             panel.barh(range(len(names)), [height or 0 for height in heights], color="#0072B2")
             for row, value in enumerate(heights):
                 _write(panel, value, x=value or 0, y=row, beside=True)
@@ -132,7 +132,7 @@ def _write(axes: Axes, value: float | None, *, x: float, y: float, beside: bool 
     )
 
 
-def _known(value: float | None) -> float | None:
+def _finite_or_none(value: float | None) -> float | None:
     return None if value is None or isnan(value) else float(value)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from kragx.comparison import Comparison
 from kragx.data import GoldDataset, Run, file_names
-from kragx.evaluation.curves import Curve, Histogram, Times, curves, histogram, times
+from kragx.evaluation.curves import CutoffCurve, Histogram, Times, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import lists_behind
 from kragx.metrics import metric as metric_named
@@ -153,7 +153,7 @@ def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
     return figure
 
 
-def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[Curve]]) -> Figure | None:
+def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]) -> Figure | None:
     by_name = [{curve.metric: curve for curve in of_name} for of_name in of_names]
     metrics = [
         metric
@@ -240,13 +240,13 @@ def _seconds(of_names: Mapping[str, Times | None]) -> Figure | None:
     if not rows:
         return None
     figure, [axes] = panels(phrase("Time a query takes"), 1, 1, 8.0, 1.2 + 0.42 * len(rows))
-    for row, (_, own, timed) in enumerate(rows):
+    for row, (_, color, timed) in enumerate(rows):
         # On a logarithmic axis there is no 0.
         p5, p25, p50, p75, p95 = (
             max(seconds, 1e-6) for seconds in (timed.p5, timed.p25, timed.p50, timed.p75, timed.p95)
         )
-        axes.hlines(row, p5, p95, own, linewidth=2.5, alpha=0.5)
-        axes.barh(row, p75 - p25, 0.46, left=p25, color=own, alpha=0.6)
+        axes.hlines(row, p5, p95, color, linewidth=2.5, alpha=0.5)
+        axes.barh(row, p75 - p25, 0.46, left=p25, color=color, alpha=0.6)
         axes.vlines(p50, row - 0.3, row + 0.3, INK, linewidth=2)
         write_beside(axes, row, _duration(timed.p50))
     axes.set_xscale("log")

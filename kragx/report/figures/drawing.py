@@ -70,17 +70,17 @@ ENDINGS = (".png", ".svg", ".pdf")
 
 
 @contextmanager
-def drawing(what: str, language: str | None = None) -> Iterator[None]:
+def drawing(purpose: str, language: str | None = None) -> Iterator[None]:
     """The look of texts, axes and files made meanwhile, and their language; what is made keeps it.
 
     Raises:
-        MissingExtraError: matplotlib or koreanize-matplotlib is not installed; `what` needs it.
+        MissingExtraError: matplotlib or koreanize-matplotlib is not installed; `purpose` needs it.
         UsageError: there is no such language.
     """
-    with needing("plot", what):
+    with needing("plot", purpose):
         import matplotlib
         from matplotlib import font_manager
-    font = str(font_file(what))
+    font = str(font_file(purpose))
     # By its file, so that a second call does not list the font twice.
     if all(entry.fname != font for entry in font_manager.fontManager.ttflist):
         font_manager.fontManager.addfont(font)
@@ -88,22 +88,28 @@ def drawing(what: str, language: str | None = None) -> Iterator[None]:
         yield
 
 
-def font_file(what: str) -> Path:
+def font_file(purpose: str) -> Path:
     """Where the Korean font of koreanize-matplotlib lies.
 
     Raises:
-        MissingExtraError: it is not installed; `what` needs it.
+        MissingExtraError: it is not installed; `purpose` needs it.
     """
     spec = find_spec("koreanize_matplotlib")
     for folder in (spec and spec.submodule_search_locations) or ():
         path = Path(folder, "fonts", f"{_FONT}.ttf")
         if path.is_file():
             return path
-    raise MissingExtraError(what, "plot")
+    raise MissingExtraError(purpose, "plot")
 
 
 def panels(
-    title: str, count: int, across: int, width: float, height: float, *, shown: bool = False
+    title: str,
+    count: int,
+    across: int,
+    width: float,
+    height: float,
+    *,
+    is_interactive: bool = False,
 ) -> tuple[Figure, list[Axes]]:
     """A figure of panels in rows of `across`, each `width` x `height` inches.
 
@@ -113,12 +119,12 @@ def panels(
         across: how many of them stand in a row.
         width: of a panel.
         height: of a panel.
-        shown: whether the figure will be shown, so that pyplot knows it if it has windows.
+        is_interactive: whether the figure will be shown, so that pyplot knows it if it has windows.
     """
     across = min(across, count)
     down = -(-count // across)
     size = (max(5.5, width * across), height * down + 0.7)
-    figure = _figure_to_show(size) if shown else _figure(size)
+    figure = _figure_to_show(size) if is_interactive else _figure(size)
     figure.suptitle(in_language(title), x=0.02, ha="left")
     axes = [figure.add_subplot(down, across, place) for place in range(1, count + 1)]
     for panel in axes:
@@ -208,6 +214,7 @@ def rows_height(names: Sequence[str]) -> float:
 
 def wrapped(name: str) -> str:
     """A name in lines of about the same width, whatever its script; never cut."""
+    # Letters of East Asia are nearly twice as wide, so fewer of them fill a line.
     return textwrap.fill(name, 14 if _width(name) > len(name) else 24) or " "
 
 
@@ -289,6 +296,7 @@ def _screen() -> str:
 
 
 def _shell() -> Any:
+    # Looked up and not imported: whoever is in a notebook has loaded it.
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython else None
 

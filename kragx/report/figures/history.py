@@ -52,12 +52,12 @@ def history_figure(
     title = phrase(
         "Metrics over time (95% intervals; a line is broken where numbers mean something else)"
     )
-    shown, n = history.metrics if metrics is None else metrics, len(history.runs)
+    names, n = history.metrics if metrics is None else metrics, len(history.runs)
     labelled = range(0, n, max(-(-n // _MOST_LABELS), 1))
     with drawing("history", language):
-        figure, axes = panels(title, len(shown), 1, 8.5, 3.3)
+        figure, axes = panels(title, len(names), 1, 8.5, 3.3)
         lines: dict[str, Any] = {}
-        for place, (panel, metric) in enumerate(zip(axes, shown, strict=True), start=1):
+        for place, (panel, metric) in enumerate(zip(axes, names, strict=True), start=1):
             for number, series in enumerate(history.series):
                 look: dict[str, Any] = {"color": colour(number), "linestyle": dashes(number)}
                 name = visible(series.retriever)

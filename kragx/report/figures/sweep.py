@@ -69,7 +69,7 @@ def sweep_figure(
         else "Metrics against the threshold (dotted: the chosen one)"
     )
     with drawing("sweep", language):
-        figure, axes = panels(title, len(metrics), 2, 5.2, 3.3, shown=path is None)
+        figure, axes = panels(title, len(metrics), 2, 5.2, 3.3, is_interactive=path is None)
         lines: dict[str, Any] = {}
         for place, (panel, metric) in enumerate(zip(axes, metrics, strict=True), start=1):
             means: list[float | None] = []

@@ -89,10 +89,10 @@ def _context(panel: Axes, sized: Sequence[SettingResult], tuning: Tuning) -> Non
             [setting.tokens or 0], [setting.mean or 0], color=colour(0), marker=shape, alpha=faint
         )
         if setting.name == tuning.take:
-            at = (setting.tokens or 0, setting.mean or 0)
+            point = (setting.tokens or 0, setting.mean or 0)
             panel.annotate(
                 in_language(phrase("take")),
-                at,
+                point,
                 (0, 9),
                 textcoords="offset points",
                 ha="center",

@@ -14,7 +14,7 @@ from kragx.comparison import check_comparable
 from kragx.comparison.near_misses import Origins, most_alike
 from kragx.data import Doc, Gold, GoldDataset, Run
 from kragx.errors import UsageError, check_whole
-from kragx.evaluation.curves import Curve, curves, histogram, times
+from kragx.evaluation.curves import CutoffCurve, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import (
     budget_ranks,
@@ -27,14 +27,14 @@ from kragx.matchers import BaseMatcher
 from kragx.metrics import RankedList
 from kragx.metrics.intervals import SEED
 from kragx.plain import plain
-from kragx.report.html_page.packing import rounded_score, said, short
+from kragx.report.html_page.packing import by_language, rounded_score, short
 
 Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
 """What a judge said: for (query id, document text, gold text) its grade and its reason."""
 
 
 @dataclass(frozen=True)
-class Sample:
+class QuestionSample:
     """Which questions the page holds, where it cannot hold all.
 
     Those on which retrievers differ, one finding gold and another none, come first, by lot where
@@ -74,13 +74,13 @@ class Sources:
     max_chars: int | None = None
 
     def __post_init__(self) -> None:
-        check_whole("max_docs", self.max_docs, most=1_000_000_000)
+        check_whole("max_docs", self.max_docs, highest=1_000_000_000)
         if self.max_chars is not None:
             check_whole("max_chars", self.max_chars)
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class RunCell:
     """One retriever under one matcher, with the texts behind it.
 
     Attributes:
@@ -94,7 +94,7 @@ class Cell:
     evaluation: Evaluation
     lists: Sequence[RankedList] | None
     golds: Sequence[Sequence[Gold]]
-    curves: Sequence[Curve]
+    curves: Sequence[CutoffCurve]
     rows: Sequence[int | None]
 
     @property
@@ -121,11 +121,11 @@ class Grid:
         sample: how they were picked; None where they are all.
     """
 
-    cells: Mapping[str, Mapping[str, Cell]]
+    cells: Mapping[str, Mapping[str, RunCell]]
     query_ids: Sequence[str]
-    sample: Sample | None = None
+    sample: QuestionSample | None = None
 
-    def __iter__(self) -> Iterator[Cell]:
+    def __iter__(self) -> Iterator[RunCell]:
         """Every cell."""
         return (cell for of_match in self.cells.values() for cell in of_match.values())
 
@@ -143,13 +143,13 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
     """
     if not evaluations:
         raise UsageError("evaluations: the list is empty; pass at least one")
-    query_ids, sample = _held(evaluations)
-    cells: dict[str, dict[str, Cell]] = {}
+    query_ids, sample = _sample_queries(evaluations)
+    cells: dict[str, dict[str, RunCell]] = {}
     for evaluation, of_metric in zip(evaluations, curves(evaluations), strict=True):
         lists = lists_behind(evaluation, sources.dataset, sources.runs)
         golds = _golds(evaluation, lists, sources.dataset)
         row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
-        cell = Cell(evaluation, lists, golds, of_metric, list(map(row_of.get, query_ids)))
+        cell = RunCell(evaluation, lists, golds, of_metric, list(map(row_of.get, query_ids)))
         if (
             cells.setdefault(evaluation.match_name, {}).setdefault(evaluation.name, cell)
             is not cell
@@ -169,14 +169,14 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
     return Grid(cells, query_ids, sample)
 
 
-def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], Sample | None]:
+def _sample_queries(evaluations: Sequence[Evaluation]) -> tuple[list[str], QuestionSample | None]:
     """The queries that the page holds."""
     query_ids = list(dict.fromkeys(chain(*(evaluation.query_ids for evaluation in evaluations))))
     n = len(query_ids)
     if n <= MOST_QUESTIONS:
         return query_ids, None
     row_of = {query_id: row for row, query_id in enumerate(query_ids)}
-    found, missed = np.zeros(
+    is_found, missed = np.zeros(
         (2, len({evaluation.match_name for evaluation in evaluations}), n), bool
     )
     number_of: dict[str, int] = {}
@@ -186,12 +186,14 @@ def _held(evaluations: Sequence[Evaluation]) -> tuple[list[str], Sample | None]:
         is_lost = np.zeros(len(places), bool)
         is_lost[missed_rows(evaluation)] = True
         missed[match, places[is_lost]] = True
-        found[match, places[~is_lost]] = True
-    differing = np.asarray((found & missed).any(axis=0))
+        is_found[match, places[~is_lost]] = True
+    differing = np.asarray((is_found & missed).any(axis=0))
     order = np.random.default_rng(SEED).permutation(n)
-    held = np.sort(order[np.argsort(~differing[order], kind="stable")][:MOST_QUESTIONS])
-    sample = Sample(n, int(differing.sum()), int(differing[held].sum()))
-    return [query_ids[row] for row in held.tolist()], sample
+    # A stable sort of a random order: all questions in which retrievers differ come first, and both
+    # groups stay in an order by chance.
+    kept_rows = np.sort(order[np.argsort(~differing[order], kind="stable")][:MOST_QUESTIONS])
+    sample = QuestionSample(n, int(differing.sum()), int(differing[kept_rows].sum()))
+    return [query_ids[row] for row in kept_rows.tolist()], sample
 
 
 def _golds(
@@ -206,7 +208,7 @@ def _golds(
     return [()] * len(evaluation.query_ids)
 
 
-def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[str, Any]:
+def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> dict[str, Any]:
     """Everything about a cell but the texts of its lists.
 
     Args:
@@ -216,9 +218,9 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
     """
     evaluation, lists, by_query = cell.evaluation, cell.lists, cell.by_query
     first, best = _gold_ranks(evaluation)
-    held = set(cell.rows)
+    kept_rows = set(cell.rows)
     missed = (
-        {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation) if row in held}
+        {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation) if row in kept_rows}
         if lists
         else {}
     )
@@ -235,7 +237,7 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
         "bounds": evaluation.bounds,
         "maximum": evaluation.maximum,
         "counts": evaluation.counts,
-        "remarks": list(map(said, evaluation.further_remarks)),
+        "remarks": list(map(by_language, evaluation.further_remarks)),
         "status": "".join(by_query(_statuses(cell), "-")),
         "seconds": None if lists is None else by_query(short([ranked.seconds for ranked in lists])),
         "cuts": {
@@ -251,7 +253,7 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
     }
 
 
-def _statuses(cell: Cell) -> list[str]:
+def _statuses(cell: RunCell) -> list[str]:
     """A letter for each row: answered, empty, failed or missing."""
     evaluation, table = cell.evaluation, cell.evaluation.table
     if cell.lists is None:

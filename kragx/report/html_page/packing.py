@@ -25,19 +25,19 @@ def packed(value: Any) -> str:
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
 
 
-class Texts:
+class TextTable:
     """Numbers for texts: each distinct text is stored once, however many lists it stands in.
 
     Args:
-        most: how many characters of a text are kept; None for all.
+        limit: how many characters of a text are kept; None for all.
 
     Attributes:
         starts: the number of the first text of each block, once `blocks` has been gone through.
     """
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, limit: int | None = None) -> None:
         self._numbers: dict[str, int] = {}
-        self._most = most
+        self._most = limit
         self.starts: list[int] = []
 
     def number(self, text: str | None) -> int:
@@ -70,7 +70,7 @@ class Texts:
             yield block
 
 
-def said(sentence: str) -> dict[str, str]:
+def by_language(sentence: str) -> dict[str, str]:
     """A sentence by language; in English alone where it is not known in another."""
     spoken = {name: in_language(sentence, name) for name in LANGUAGES}
     return {name: text for name, text in spoken.items() if name == "en" or text != sentence}
@@ -98,5 +98,7 @@ def rounded_score(score: float, threshold: float) -> float | None:
     rounded = round(score, 4)
     is_match = matches(score, threshold)
     if matches(rounded, threshold) != is_match:
+        # Rounding led over the threshold: the page would show a match where there is none, or none
+        # where there is one.
         return threshold if is_match else floor(score * 10_000) / 10_000
     return rounded

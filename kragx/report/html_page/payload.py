@@ -25,9 +25,9 @@ from kragx.evaluation.ranked_lists import texts_by_id
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.metrics import TextBudget, parse
 from kragx.plain import plain
-from kragx.report.html_page.cells import Cell, Grid, Sources, cell_grid, cell_values
-from kragx.report.html_page.packing import Texts, packed, said, short
-from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, Questions
+from kragx.report.html_page.cells import Grid, RunCell, Sources, cell_grid, cell_values
+from kragx.report.html_page.packing import TextTable, by_language, packed, short
+from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, OpenedQuestions
 from kragx.tuning import MatcherSettings, Tuning
 
 
@@ -64,8 +64,8 @@ def payload(
     grid = cell_grid(evaluations, sources)
     queries = _queries(grid, sources)
     by_id, origins = texts_by_id(grid.runs, sources.corpus), Origins.of(grid.runs, sources.corpus)
-    texts, metadata = Texts(sources.max_chars), Texts()
-    questions = Questions(grid, texts, metadata, by_id, sources)
+    texts, metadata = TextTable(sources.max_chars), TextTable()
+    questions = OpenedQuestions(grid, texts, metadata, by_id, sources)
     # Questions number the texts, and blocks of texts say where each begins: the index comes last.
     details = list(map(packed, questions.blocks(queries)))
     text_blocks = list(map(packed, texts.blocks()))
@@ -75,11 +75,11 @@ def payload(
     index = {
         "versions": versions(),
         "record": record,
-        "gates": [{**plain(gate), "said": said(gate.said)} for gate in gates],
+        "gates": [{**plain(gate), "said": by_language(gate.said)} for gate in gates],
         "tunings": {tuning.match: _tuning(tuning) for tuning in tunings},
         "matcher_grids": short(plain(matcher_grids)),
         "dataset": dict(first.settings["dataset"]),
-        "profile": said(first.profile_label),
+        "profile": by_language(first.profile_label),
         "matches": [
             {**_match(name, of_match), "members": questions.members.get(name)}
             for name, of_match in grid.cells.items()
@@ -111,7 +111,7 @@ def payload(
         },
         "losses": {
             name: [
-                {**plain(loss), "remarks": list(map(said, loss.remarks))}
+                {**plain(loss), "remarks": list(map(by_language, loss.remarks))}
                 for loss in losses
                 if loss.match == name
             ]
@@ -149,7 +149,7 @@ def _queries(grid: Grid, sources: Sources) -> list[Query]:
     return [queries.get(query_id) or Query(query_id) for query_id in grid.query_ids]
 
 
-def _match(name: str, of_match: Mapping[str, Cell]) -> dict[str, Any]:
+def _match(name: str, of_match: Mapping[str, RunCell]) -> dict[str, Any]:
     first = next(iter(of_match.values()))
     evaluation, match = first.evaluation, first.evaluation.settings["match"]
     return {
@@ -183,7 +183,7 @@ def _tuning(tuning: Tuning) -> dict[str, Any]:
     """What the page says of a grid."""
     values = short(plain(tuning))
     for setting, setting_values in zip(tuning.settings, values["settings"], strict=True):
-        setting_values["failed"] = said(setting.failed) if setting.failed else None
+        setting_values["failed"] = by_language(setting.failed) if setting.failed else None
     return dict(values)
 
 
@@ -231,8 +231,8 @@ def _standings(
             caution for caution in comparison.recommendations[0].cautions if caution.code in _TEXTS
         ]
         record["cautions"] = [
-            *(said(order.text) for order in turning),
-            *(said(caution) for caution in comparison.cautions if caution not in warnings),
+            *(by_language(order.text) for order in turning),
+            *(by_language(caution) for caution in comparison.cautions if caution not in warnings),
         ]
         record["advice"] = plain(comparison.recommendations)
         values[comparison.match] = short(record)

@@ -13,9 +13,9 @@ from kragx.data.formats.jsonl import to_json
 from kragx.errors import DataError
 from kragx.matchers import MatchItem, MatchWarning
 from kragx.plain import plain
-from kragx.report.html_page.cells import Cell, Grid, Sources
+from kragx.report.html_page.cells import Grid, RunCell, Sources
 from kragx.report.html_page.decisions import Decision, Decisions
-from kragx.report.html_page.packing import Texts, rounded_score
+from kragx.report.html_page.packing import TextTable, rounded_score
 
 QUESTIONS_A_BLOCK = 32
 """How many questions a block holds."""
@@ -24,7 +24,7 @@ MOST_FIELDS, MOST_CHARACTERS = 20, 300
 """So many fields of a document's metadata are shown, and so many characters of each."""
 
 
-class Questions:
+class OpenedQuestions:
     """What the page shows of an opened question.
 
     Args:
@@ -38,8 +38,8 @@ class Questions:
     def __init__(
         self,
         grid: Grid,
-        texts: Texts,
-        metadata: Texts,
+        texts: TextTable,
+        metadata: TextTable,
         by_id: Mapping[str, str],
         sources: Sources,
     ) -> None:
@@ -51,7 +51,7 @@ class Questions:
             for match, matcher in sources.matchers.items()
             if match in grid.cells and matcher.members
         }
-        self._held = {id(cell): _held(cell) for cell in grid}
+        self._held = {id(cell): _held_facts(cell) for cell in grid}
         self._decided = {
             id(cell): self._decided_rows(decisions, cell)
             for match, decisions in self._decisions.items()
@@ -70,7 +70,7 @@ class Questions:
             yield [self._question(position, query) for position, query in enumerate(block, start)]
 
     def _question(self, position: int, query: Query) -> dict[str, Any]:
-        def by_cell(values: Callable[[str, Cell, int], list[Any]]) -> list[list[list[Any]]]:
+        def by_cell(values: Callable[[str, RunCell, int], list[Any]]) -> list[list[list[Any]]]:
             """For each matcher and retriever what is known of the question's row."""
             return [
                 [
@@ -120,7 +120,7 @@ class Questions:
             position for position, gold in enumerate(query.gold) if matcher.remark(gold.text or "")
         ]
 
-    def _pool(self, position: int, of_match: Mapping[str, Cell]) -> list[dict[str, Any]] | None:
+    def _pool(self, position: int, of_match: Mapping[str, RunCell]) -> list[dict[str, Any]] | None:
         """The graded documents of a pool, which all retrievers share; None without one."""
         cell = next(iter(of_match.values()))
         row = cell.rows[position]
@@ -149,11 +149,12 @@ class Questions:
         values = [doc.id, self._texts.number(doc.text), score_record(doc.score), about]
         return [*values, 1] if repeated else values
 
-    def _pairs(self, match: str, cell: Cell, row: int) -> list[float | None]:
+    def _pairs(self, match: str, cell: RunCell, row: int) -> list[float | None]:
         """Document, gold item and score of each pair with a score above 0, one after the other."""
         table = cell.evaluation.table
         first = table.doc_start[row]
         last = min(table.doc_start[row + 1], first + self._sources.max_docs)
+        # Pairs stand by document, so those of some documents in a row are one slice.
         pairs = slice(*np.searchsorted(table.pair_doc, (first, last)))
         docs = (table.pair_doc[pairs] - first).tolist()
         golds = (table.pair_gold[pairs] - table.gold_start[row]).tolist()
@@ -161,7 +162,7 @@ class Questions:
         rounded = (rounded_score(score, table.threshold) for score in scores)
         return list(chain(*zip(docs, golds, rounded)))
 
-    def _reasons(self, match: str, cell: Cell, row: int) -> list[list[Any]]:
+    def _reasons(self, match: str, cell: RunCell, row: int) -> list[list[Any]]:
         """[document, gold item, grade, reason] of each pair that a judge has looked at.
 
         The gold item is -1 where the judge was asked about document and question alone.
@@ -183,7 +184,7 @@ class Questions:
                     reasons.append([position, item, *best])
         return reasons
 
-    def _decided_rows(self, decisions: Decisions, cell: Cell) -> dict[int, list[Decision]]:
+    def _decided_rows(self, decisions: Decisions, cell: RunCell) -> dict[int, list[Decision]]:
         """The decisions about each row of a cell, as far as its documents are kept."""
         limit = self._sources.max_docs
         items = (MatchItem(ranked.query, ranked.docs[:limit]) for ranked in cell.lists or ())
@@ -206,7 +207,7 @@ def shown_metadata(metadata: Mapping[str, Any]) -> str:
     return to_json({"entries": entries, "more": max(0, len(metadata) - MOST_FIELDS)})
 
 
-def _held(cell: Cell) -> Mapping[int, list[float | None]]:
+def _held_facts(cell: RunCell) -> Mapping[int, list[float | None]]:
     """By row how far a retriever's documents hold each fact; nothing where no metric asked."""
     evidence = cell.evaluation.evidence
     facts = None if evidence is None else evidence.matched_facts

@@ -8,12 +8,12 @@ from kragx.errors import UsageError, nearest
 from kragx.printing import Line, Part, Result, counted, phrase
 from kragx.workshop.exchange import ratings, tools
 from kragx.workshop.exchange.lines import write_jsonl
-from kragx.workshop.exchange.rows import Source, Written
+from kragx.workshop.exchange.rows import ExportReport, ExportSource
 from kragx.workshop.exchange.sheet import write_csv
 from kragx.workshop.names import people_called
 from kragx.workshop.state.state import State
 
-WRITERS: Mapping[str, Callable[[Source, Path], Written]] = {
+WRITERS: Mapping[str, Callable[[ExportSource, Path], ExportReport]] = {
     "csv": write_csv,
     "jsonl": write_jsonl,
     "qrels": ratings.write_qrels,
@@ -65,7 +65,7 @@ class Exported(Result):
             yield Line(phrase("not in {form}: {what}", form=self.form, what=words))
 
 
-def export_file(source: Source, form: str, path: str | Path) -> Exported:
+def export_file(source: ExportSource, form: str, path: str | Path) -> Exported:
     """Write the questions and judgements of a workshop.
 
     Args:

@@ -7,16 +7,16 @@ from pathlib import Path
 from kragx.data.documents import Doc
 from kragx.errors import UsageError, nearest
 from kragx.printing import Line, Part, Result, counted, joined, phrase
-from kragx.workshop.exchange.doubts import read_doubts
 from kragx.workshop.exchange.lines import first_record, read_jsonl
 from kragx.workshop.exchange.merging import Merge
 from kragx.workshop.exchange.ratings import read_qrels
-from kragx.workshop.exchange.rows import Rows
+from kragx.workshop.exchange.rows import FileRows
 from kragx.workshop.exchange.sheet import read_sheet
-from kragx.workshop.state.records import Candidate, Judgement, Person, Question
+from kragx.workshop.exchange.undecided import read_doubts
+from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument
 from kragx.workshop.state.state import State
 
-READERS: Mapping[str, Callable[[Path], Rows]] = {
+READERS: Mapping[str, Callable[[Path], FileRows]] = {
     "csv": read_sheet,
     "jsonl": read_jsonl,
     "qrels": read_qrels,
@@ -122,7 +122,7 @@ def import_file(
             people=kinds.count(Person),
             questions=kinds.count(Question),
             judgements=kinds.count(Judgement),
-            candidates=kinds.count(Candidate),
+            candidates=kinds.count(SuggestedDocument),
             changed=merge.n_changed,
             unchanged=merge.n_unchanged,
             author=merge.author,

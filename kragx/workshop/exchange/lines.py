@@ -7,21 +7,28 @@ from pathlib import Path
 from kragx.data.formats.jsonl import read_records, write_records
 from kragx.errors import nearest, shorten
 from kragx.printing import phrase
-from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, Written
-from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Record, Release
+from kragx.workshop.exchange.rows import ExportReport, ExportSource, FileRows, Mistakes, Row
+from kragx.workshop.state.records import (
+    Judgement,
+    Person,
+    Question,
+    Release,
+    StoredRecord,
+    SuggestedDocument,
+)
 
-KINDS: Mapping[str, type[Record]] = {
+KINDS: Mapping[str, type[StoredRecord]] = {
     "person": Person,
     "question": Question,
-    "candidate": Candidate,
+    "candidate": SuggestedDocument,
     "judgement": Judgement,
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
-def write_jsonl(source: Source, path: Path) -> Written:
+def write_jsonl(source: ExportSource, path: Path) -> ExportReport:
     """Write every record with its fields; of one person, without what others judged."""
-    counts: Counter[type[Record]] = Counter()
+    counts: Counter[type[StoredRecord]] = Counter()
     records = []
     for record in source.state.store.after({}):
         if isinstance(record, Judgement) and source.person not in (None, record.person):
@@ -33,11 +40,11 @@ def write_jsonl(source: Source, path: Path) -> Written:
     write_records(records, path)
     n_releases = counts.pop(Release, 0)
     left_out = phrase("{n} releases: they are files of the folder", n=n_releases)
-    shown = {kind.table: counts[kind] for kind in KINDS.values()}
-    return Written(shown, [left_out] if n_releases else [])
+    n_written = {kind.table: counts[kind] for kind in KINDS.values()}
+    return ExportReport(n_written, [left_out] if n_releases else [])
 
 
-def read_jsonl(path: Path) -> Rows:
+def read_jsonl(path: Path) -> FileRows:
     """Read what `write_jsonl` wrote.
 
     Raises:
@@ -56,7 +63,7 @@ def read_jsonl(path: Path) -> Rows:
         else:
             rows.append(Row(kind, place, line, number=number))
     mistakes.refuse()
-    return Rows(rows, is_history=True)
+    return FileRows(rows, is_history=True)
 
 
 def first_record(path: Path) -> Mapping[str, object]:

@@ -12,17 +12,17 @@ from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.errors import DataError, nearest, shorten
-from kragx.workshop.exchange.doubts import check_place
-from kragx.workshop.exchange.rows import Mistakes, Row, Rows, is_same, text_of
+from kragx.workshop.exchange.rows import FileRows, Mistakes, Row, is_same, text_of
+from kragx.workshop.exchange.undecided import check_place
 from kragx.workshop.names import alike, people_called
 from kragx.workshop.pairs.moved import moved_candidate
 from kragx.workshop.state.records import (
     RECORDS,
-    Candidate,
     Judgement,
     Person,
     Question,
-    Record,
+    StoredRecord,
+    SuggestedDocument,
     now,
 )
 from kragx.workshop.state.state import State
@@ -39,7 +39,7 @@ class Merge:
     def __init__(
         self,
         state: State,
-        rows: Rows,
+        rows: FileRows,
         path: Path,
         documents: Mapping[str, Doc],
         grades: Mapping[int, str],
@@ -49,11 +49,11 @@ class Merge:
         self._documents, self._grades, self._person = documents, grades, person
         self._mistakes = Mistakes(str(path))
         self._people, self._questions = dict(state.people), dict(state.questions)
-        self._uids: dict[str, list[Record]] = {}  # with every wording of a question or name
+        self._uids: dict[str, list[StoredRecord]] = {}  # with every wording of a question or name
         for record in state.store.after({}):
             self._uids.setdefault(record.uid, []).append(record)
         self._said: dict[tuple[object, ...], Judgement] = {}
-        self.added: list[Record] = []
+        self.added: list[StoredRecord] = []
         self.n_changed: int = 0
         self.n_unchanged: int = 0
         self.author: str | None = None
@@ -68,7 +68,7 @@ class Merge:
         for kind, take in (
             (Person, self._take_thing),
             (Question, self._take_thing),
-            (Candidate, self._take_candidate),
+            (SuggestedDocument, self._take_candidate),
             (Judgement, self._take_judgement),
         ):
             of_kind = [row for row in rows if row.kind is kind]
@@ -157,7 +157,7 @@ class Merge:
     # -- suggestions and judgements ----------------------------------------------------------------
 
     def _take_candidate(self, row: Row) -> None:
-        record = self._record(Candidate, self._referring(row))
+        record = self._record(SuggestedDocument, self._referring(row))
         if self._rows.adds_only:
             text, share = record.detail, record.score or 0.0
             check_place(text, text_of(self._documents, record.document), share)
@@ -188,7 +188,7 @@ class Merge:
         if uid is None and not self._is_new(record):
             self.n_unchanged += 1
             return
-        self._put(record)
+        self._store(record)
 
     def _is_new(self, record: Judgement) -> bool:
         """Whether a row without uid says something else than its person says of the pair.
@@ -235,9 +235,9 @@ class Merge:
             )
         self.n_changed += 1
         fields = {name: getattr(record, name) for name in (*_CONTENT, *_PAIR)}
-        self._put(Judgement(**fields, purpose="import"))
+        self._store(Judgement(**fields, purpose="import"))
 
-    def _put(self, record: Judgement) -> None:
+    def _store(self, record: Judgement) -> None:
         self._said[_values(record, _PAIR)] = record
         self._uids.setdefault(record.uid, []).append(record)
         self.added.append(record)
@@ -323,7 +323,7 @@ class Merge:
             problem = f"{shorten(uid)}: there is no such question"
             raise DataError(problem, field="question", remedy=nearest(uid, self._questions))
 
-    def _record(self, kind: type[Record], values: Mapping[str, Any]) -> Any:
+    def _record(self, kind: type[StoredRecord], values: Mapping[str, Any]) -> Any:
         """A record of checked values.
 
         Raises:
@@ -364,7 +364,7 @@ def _adapter(table: str) -> Any:
     return TypeAdapter(next(kind for kind in RECORDS if kind.table == table))
 
 
-def _over(stored: Record, values: Mapping[str, Any]) -> dict[str, Any]:
+def _over(stored: StoredRecord, values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a record, those that a row says otherwise as it says them."""
     fields = asdict(stored)
     for name, value in values.items():

@@ -14,7 +14,7 @@ from kragx.data.formats.jsonl import open_text
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, shorten
 from kragx.printing import phrase
-from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, Written
+from kragx.workshop.exchange.rows import ExportReport, ExportSource, FileRows, Mistakes, Row
 from kragx.workshop.pairs.scale import USUAL_TOP
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair
@@ -22,7 +22,7 @@ from kragx.workshop.state.state import Pair
 _ALWAYS = phrase("who judged, notes, evidence, times, earlier grades, and questions' other fields")
 
 
-def _ratings(source: Source, left_out: Counter[str]) -> Iterator[tuple[Pair, int]]:
+def _ratings(source: ExportSource, left_out: Counter[str]) -> Iterator[tuple[Pair, int]]:
     for pair in source.pairs():
         grade, why = source.rating(pair)
         if grade is not None:
@@ -35,7 +35,7 @@ def _words(left_out: Counter[str]) -> list[str]:
     return [_ALWAYS, *(phrase("{n} pairs {why}", n=n, why=why) for why, n in left_out.items())]
 
 
-def write_qrels(source: Source, path: Path) -> Written:
+def write_qrels(source: ExportSource, path: Path) -> ExportReport:
     """Write a line for each graded pair.
 
     Raises:
@@ -59,10 +59,10 @@ def write_qrels(source: Source, path: Path) -> Written:
         words.append(
             phrase("what is gold: a 1 answers nothing, so score with rel=2, or with a release")
         )
-    return Written({"grades": len(ratings)}, words)
+    return ExportReport({"grades": len(ratings)}, words)
 
 
-def read_qrels(path: Path) -> Rows:
+def read_qrels(path: Path) -> FileRows:
     """Read grades of known questions."""
     mistakes, rows = Mistakes(str(path)), []
     for line, query, document, grade in iter_qrels(path):
@@ -71,10 +71,10 @@ def read_qrels(path: Path) -> Rows:
         values = {"question": query, "document": document, "kind": "grade", "grade": int(grade)}
         rows.append(Row(Judgement, str(line), values))
     mistakes.refuse()
-    return Rows(rows)
+    return FileRows(rows)
 
 
-def write_quepid(source: Source, path: Path) -> Written:
+def write_quepid(source: ExportSource, path: Path) -> ExportReport:
     """Write the ratings of a case; a question without any has a line with its text alone."""
     left_out: Counter[str] = Counter()
     ratings = dict(_ratings(source, left_out))
@@ -87,7 +87,7 @@ def write_quepid(source: Source, path: Path) -> Written:
             writer.writerow((_safe(questions[question]), _safe(document), grade))
         writer.writerows((_safe(questions[uid]), "", "") for uid in questions if uid in idle)
     counts = {"grades": len(ratings), "questions without a grade": len(idle)}
-    return Written(counts, _words(left_out))
+    return ExportReport(counts, _words(left_out))
 
 
 def _safe(cell: str) -> str:

@@ -9,7 +9,7 @@ from kragx.data.documents import Doc
 from kragx.errors import DataError
 from kragx.printing import phrase
 from kragx.workshop.pairs.standing import standing
-from kragx.workshop.state.records import Judgement, Record
+from kragx.workshop.state.records import Judgement, StoredRecord
 from kragx.workshop.state.state import Pair, State
 
 WORDS = ("unusable", "later", "undone")
@@ -30,7 +30,7 @@ class Row:
             sorted them by.
     """
 
-    kind: type[Record]
+    kind: type[StoredRecord]
     place: str
     values: Mapping[str, Any]
     question: str | None = None
@@ -39,7 +39,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Rows:
+class FileRows:
     """What a file holds.
 
     Attributes:
@@ -56,7 +56,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Written:
+class ExportReport:
     """What stands in a file.
 
     Attributes:
@@ -69,7 +69,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Source:
+class ExportSource:
     """What there is to write.
 
     Attributes:
@@ -148,10 +148,10 @@ class Mistakes:
     def refuse(self) -> None:
         """Raise a `DataError` that lists the first 20, if there is any."""
         if self.lines:
-            more = [f"... and {len(self.lines) - 20} more"] if len(self.lines) > 20 else []
+            overflow = [f"... and {len(self.lines) - 20} more"] if len(self.lines) > 20 else []
             noun = "mistake" if len(self.lines) == 1 else "mistakes"
             head = f"{len(self.lines)} {noun}; nothing was imported"
-            raise DataError("\n  ".join([head, *self.lines[:20], *more]))
+            raise DataError("\n  ".join([head, *self.lines[:20], *overflow]))
 
 
 def grade_word(judgement: Judgement) -> str:

@@ -17,14 +17,14 @@ from kragx.errors import DataError, nearest, shorten
 from kragx.printing import phrase
 from kragx.workshop.exchange.rows import (
     WORDS,
+    ExportReport,
+    ExportSource,
+    FileRows,
     Mistakes,
     Row,
-    Rows,
-    Source,
-    Written,
     grade_word,
 )
-from kragx.workshop.state.records import Judgement, Person, Question, Record
+from kragx.workshop.state.records import Judgement, Person, Question, StoredRecord
 
 MOST_CELL = 32_767
 """Characters that Excel keeps of a cell; of a passage no more are written."""
@@ -35,7 +35,7 @@ _COLUMNS = (
     *("uid", "question_uid", "person_uid", "number", "at", "seconds", "purpose", "origin", "role"),
     *("sources", "gold", "metadata"),
 )
-_KINDS: Mapping[str, type[Record]] = {
+_KINDS: Mapping[str, type[StoredRecord]] = {
     "person": Person,
     "question": Question,
     "judgement": Judgement,
@@ -59,7 +59,7 @@ _ELSEWHERE = {"person", "question", "grade", "kind", "name", "text", "spans", "i
 _TRUTH = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 
 
-def write_csv(source: Source, path: Path) -> Written:
+def write_csv(source: ExportSource, path: Path) -> ExportReport:
     """Write people, questions and judgements, in UTF-8 with a mark, as Excel wants it."""
     counts: Counter[str] = Counter()
     with open_text(path, "utf-8-sig") as file:
@@ -69,10 +69,10 @@ def write_csv(source: Source, path: Path) -> Written:
             counts[f"{row['record']} rows"] += 1
     n_suggested = sum(map(len, source.state.candidates.values()))
     left_out = phrase("{n} suggested pairs: --form jsonl has them", n=n_suggested)
-    return Written(counts, [left_out] if n_suggested else [])
+    return ExportReport(counts, [left_out] if n_suggested else [])
 
 
-def _sheet(source: Source) -> Iterator[dict[str, object]]:
+def _sheet(source: ExportSource) -> Iterator[dict[str, object]]:
     state = source.state
     for person in state.people.values():
         yield {"record": "person", "person": person.name, **_common(person)}
@@ -97,7 +97,7 @@ def _sheet(source: Source) -> Iterator[dict[str, object]]:
             }
 
 
-def _common(record: Record) -> dict[str, object]:
+def _common(record: StoredRecord) -> dict[str, object]:
     """The cells of the fields whose columns have their names."""
     names = [name for name in record.columns() if name not in _ELSEWHERE]
     return {name: _cell(getattr(record, name)) for name in names}
@@ -111,7 +111,7 @@ def _cell(value: object) -> object:
     return value
 
 
-def read_sheet(path: Path) -> Rows:
+def read_sheet(path: Path) -> FileRows:
     """Read what `write_csv` wrote, or a table with columns of these names.
 
     Raises:
@@ -129,7 +129,7 @@ def read_sheet(path: Path) -> Rows:
         except DataError as error:
             mistakes.add(f"row {number}", error.field, error.problem, error.remedy)
     mistakes.refuse()
-    return Rows(rows)
+    return FileRows(rows)
 
 
 def _row(place: str, cells: Mapping[str, str]) -> Row:

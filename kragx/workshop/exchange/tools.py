@@ -17,7 +17,7 @@ from typing import Any
 
 from kragx.data.formats.jsonl import open_text, to_json
 from kragx.printing import joined, phrase
-from kragx.workshop.exchange.rows import Source, Written, grade_word
+from kragx.workshop.exchange.rows import ExportReport, ExportSource, grade_word
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair
 
@@ -38,7 +38,7 @@ _ALWAYS = phrase(
 )
 
 
-def _pairs(source: Source, left_out: list[str]) -> Iterator[tuple[Pair, str]]:
+def _pairs(source: ExportSource, left_out: list[str]) -> Iterator[tuple[Pair, str]]:
     n_without = 0
     for pair in source.pairs():
         text = source.text(pair[1])
@@ -55,7 +55,7 @@ def _write(items: list[dict[str, Any]], path: Path) -> None:
         file.write(to_json(items, indent=1) + "\n")
 
 
-def write_label_studio(source: Source, path: Path) -> Written:
+def write_label_studio(source: ExportSource, path: Path) -> ExportReport:
     """Write a task for each pair, and beside it the labelling interface as ``FILE.xml``."""
     left_out: list[str] = [_ALWAYS]
     tasks: list[dict[str, Any]] = []
@@ -77,10 +77,10 @@ def write_label_studio(source: Source, path: Path) -> Written:
     with open_text(path.with_name(path.name + ".xml")) as file:
         file.write(LABELS.format(choices=choices))
     n_annotations = sum(len(task["annotations"]) for task in tasks)
-    return Written({"tasks": len(tasks), "annotations": n_annotations}, left_out)
+    return ExportReport({"tasks": len(tasks), "annotations": n_annotations}, left_out)
 
 
-def _annotation(source: Source, judgement: Judgement) -> dict[str, Any]:
+def _annotation(source: ExportSource, judgement: Judgement) -> dict[str, Any]:
     text = source.text(judgement.document) or ""
     choice = {"type": "choices", "value": {"choices": [grade_word(judgement)]}}
     results = [{"id": judgement.uid, "from_name": "grade", **choice}]
@@ -100,7 +100,7 @@ def _annotation(source: Source, judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def write_argilla(source: Source, path: Path) -> Written:
+def write_argilla(source: ExportSource, path: Path) -> ExportReport:
     """Write a record for each pair; the questions are grade, evidence (spans) and note."""
     left_out: list[str] = [joined(", ", [_ALWAYS, phrase("times, and decisions")])]
     records: list[dict[str, Any]] = []
@@ -132,7 +132,7 @@ def write_argilla(source: Source, path: Path) -> Written:
         )
     _write(records, path)
     n_responses = sum(len(record["responses"].get("grade", ())) for record in records)
-    return Written({"records": len(records), "responses": n_responses}, left_out)
+    return ExportReport({"records": len(records), "responses": n_responses}, left_out)
 
 
 def _user(uid: str) -> str:

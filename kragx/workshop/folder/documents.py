@@ -47,10 +47,10 @@ class Documents(Mapping[str, Doc]):
             return Doc(doc_id, text)
         source, first = place_of(whole)
         start, end = (first + int(place) for place in span.split("-"))
-        own = {"source": source, "start": start, "end": end}
+        position = {"source": source, "start": start, "end": end}
         of_whole = {"start_index", "end_index"}
         metadata = {key: value for key, value in whole.metadata.items() if key not in of_whole}
-        return Doc(doc_id, text, metadata | own)
+        return Doc(doc_id, text, metadata | position)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._docs)

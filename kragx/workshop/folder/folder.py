@@ -25,9 +25,9 @@ from kragx.printing import Line, Part, Result, phrase, warning
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.folder.samples import documents_of, records_of, scale_of
-from kragx.workshop.folder.settings import Language, Settings, settings_of
-from kragx.workshop.state.records import Person, Question, Record
-from kragx.workshop.state.store import Store
+from kragx.workshop.folder.settings import Language, WorkshopSettings, settings_of
+from kragx.workshop.state.records import Person, Question, StoredRecord
+from kragx.workshop.state.store import RecordStore
 
 FILE, GUIDELINES, SECRET = "workshop.yaml", "guidelines.md", ".secret"
 DATABASE = "workshop.sqlite"
@@ -61,7 +61,7 @@ class Workshop:
     """
 
     folder: Path
-    settings: Settings
+    settings: WorkshopSettings
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
@@ -92,9 +92,9 @@ class Workshop:
         """Where its database is."""
         return Address.of(self.settings.database or self.folder / DATABASE)
 
-    def store(self) -> Store:
+    def store(self) -> RecordStore:
         """Its database, made where it is new."""
-        return Store(self.address, schema=self.settings.database_schema)
+        return RecordStore(self.address, schema=self.settings.database_schema)
 
     @property
     def guidelines(self) -> str:
@@ -112,6 +112,8 @@ class Workshop:
         """What its links are made with; made when it is first asked for."""
         file = self.folder / SECRET
         try:
+            # Of several processes that begin at once one makes the file, and all read what it
+            # wrote; nobody else may read it.
             number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             pass
@@ -255,7 +257,7 @@ def start(
         top = max(workshop.settings.scale) if source is gold_set else None
         records.append(incoming(source, person, documents, top))
     _check_once([gold_set, question_set])
-    of_sample: list[Record] = []
+    of_sample: list[StoredRecord] = []
     if drawn is not None:
         people.append(Person(name=Path(str(sample)).name, role="file"))
         of_sample = records_of(drawn, people[-1])

@@ -9,7 +9,13 @@ from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import DataError
 from kragx.workshop.folder.places import place_of
 from kragx.workshop.pairs.scale import people_grade
-from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Record
+from kragx.workshop.state.records import (
+    Judgement,
+    Person,
+    Question,
+    StoredRecord,
+    SuggestedDocument,
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class Incoming:
         kept: gold items that stay with their questions as they are.
     """
 
-    records: tuple[Record, ...]
+    records: tuple[StoredRecord, ...]
     questions: int
     judgements: int
     kept: int
@@ -46,7 +52,7 @@ def incoming(
     Raises:
         DataError: a question has no text, and nobody could judge for it.
     """
-    records: list[Record] = []
+    records: list[StoredRecord] = []
     n_judgements = n_kept = 0
     for query in dataset:
         if not query.text:
@@ -69,7 +75,9 @@ def incoming(
             [*(judgement_now.document for judgement_now in judged), *question.sources]
         )
         records += (
-            Candidate(question=query.id, document=document, origin="source", detail=person.name)
+            SuggestedDocument(
+                question=query.id, document=document, origin="source", detail=person.name
+            )
             for document in suggested
             if document in documents
         )
@@ -78,7 +86,7 @@ def incoming(
     return Incoming(tuple(records), len(dataset), n_judgements, n_kept)
 
 
-def _question(query: Query, person: Person, kept: list[dict[str, Any]]) -> Question:
+def _question(query: Query, person: Person, gold: list[dict[str, Any]]) -> Question:
     metadata = dict(query.metadata)
     if query.expected_doc_types:
         metadata["expected_doc_types"] = list(query.expected_doc_types)
@@ -100,7 +108,7 @@ def _question(query: Query, person: Person, kept: list[dict[str, Any]]) -> Quest
         reference=query.reference,
         answerable=query.answerable,
         sources=tuple(sources) if "sources" not in metadata and sources else (),
-        gold=tuple(kept),
+        gold=tuple(gold),
         metadata=metadata,
     )
 

@@ -21,9 +21,12 @@ def token_of(person: Person, secret: bytes) -> str:
 
 def holder(token: str, people: Iterable[Person], secret: bytes) -> Person | None:
     """The person of a link, gone or not; None if it is nobody's. Files have no links."""
-    given = token.encode("utf-8", "replace")
+    token_bytes = token.encode("utf-8", "replace")
     match = None
     for person in people:  # all of them, so that the time tells nothing
-        if hmac.compare_digest(token_of(person, secret).encode(), given) and person.role != "file":
+        if (
+            hmac.compare_digest(token_of(person, secret).encode(), token_bytes)
+            and person.role != "file"
+        ):
             match = person
     return match

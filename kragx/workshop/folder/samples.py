@@ -5,7 +5,7 @@ from kragx.agreement.sample import Sample
 from kragx.data import Doc
 from kragx.errors import DataError, UsageError
 from kragx.judging.rubric import RUBRICS
-from kragx.workshop.state.records import Candidate, Person, Question, Record
+from kragx.workshop.state.records import Person, Question, StoredRecord, SuggestedDocument
 
 
 def documents_of(sample: Sample) -> dict[str, Doc]:
@@ -23,7 +23,7 @@ def documents_of(sample: Sample) -> dict[str, Doc]:
     return documents
 
 
-def records_of(sample: Sample, person: Person) -> list[Record]:
+def records_of(sample: Sample, person: Person) -> list[StoredRecord]:
     """The questions of a sample, and its pairs as suggestions, in its order."""
     texts = {pair.query_id: pair.query for pair in sample.items}
     questions = [
@@ -31,7 +31,7 @@ def records_of(sample: Sample, person: Person) -> list[Record]:
         for uid, text in texts.items()
     ]
     pairs = [
-        Candidate(question=pair.query_id, document=pair.document_id, origin="source")
+        SuggestedDocument(question=pair.query_id, document=pair.document_id, origin="source")
         for pair in sample.items
     ]
     return [*questions, *pairs]

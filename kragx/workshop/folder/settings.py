@@ -18,8 +18,8 @@ Language = Literal["ko", "en"]
 
 
 def _anchored(path: Path, info: ValidationInfo) -> Path:
-    here: Path = (info.context or {})["here"]
-    return Path(os.path.normpath(here / path.expanduser()))
+    folder: Path = (info.context or {})["here"]
+    return Path(os.path.normpath(folder / path.expanduser()))
 
 
 _LocalPath = Annotated[Path, AfterValidator(_anchored)]
@@ -37,7 +37,7 @@ def _real_scale(value: dict[int, str]) -> dict[int, str]:
     return value
 
 
-class Settings(BaseModel):
+class WorkshopSettings(BaseModel):
     """What stands in workshop.yaml; relative paths start at its folder.
 
     Attributes:
@@ -73,7 +73,7 @@ class Settings(BaseModel):
     underline: bool = True
 
 
-def settings_of(text: str, name: str, here: Path) -> Settings:
+def settings_of(text: str, name: str, folder: Path) -> WorkshopSettings:
     """The settings in a YAML text.
 
     Raises:
@@ -89,11 +89,11 @@ def settings_of(text: str, name: str, here: Path) -> Settings:
     problems: list[str] = []
     if isinstance(database := raw.get("database"), str):
         raw["database"] = with_variables(database, lambda match: _variable(match[1], problems))
-    valid = [field.alias or key for key, field in Settings.model_fields.items()]
+    valid = [field.alias or key for key, field in WorkshopSettings.model_fields.items()]
     problems += [f"{key}: unknown key; {nearest(key, valid)}" for key in raw if key not in valid]
     try:
-        settings = Settings.model_validate(
-            {key: value for key, value in raw.items() if key in valid}, context={"here": here}
+        settings = WorkshopSettings.model_validate(
+            {key: value for key, value in raw.items() if key in valid}, context={"here": folder}
         )
     except ValidationError as error:
         raise ConfigError(name, [*problems, *_readable(error)]) from None

@@ -5,6 +5,6 @@ Texts are compared as `letters`. What is looked for is a gold text with what sto
 and whether it is whole there, is said in `choosing`; `rebuild` makes gold of it again.
 """
 
-from kragx.workshop.moving.move import Move, Moved, Placed, beside, move
+from kragx.workshop.moving.move import Move, Moved, Placed, move, undecided_file
 
-__all__ = ["Move", "Moved", "Placed", "beside", "move"]
+__all__ = ["Move", "Moved", "Placed", "move", "undecided_file"]

@@ -12,7 +12,7 @@ import numpy as np
 from kragx.data import Doc
 from kragx.data.tokens import Ints
 from kragx.workshop.folder.places import origin_of
-from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Letters, grams, letters
+from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, LetterStream, grams, letters
 
 BLOCK = 1 << 20
 """Characters that are worked on at once."""
@@ -50,7 +50,7 @@ class Block:
 
     first: int
     docs: list[Doc]
-    letters: Letters
+    letters: LetterStream
     hashes: Hashes
     stream: Codes
     row: Ints
@@ -69,6 +69,8 @@ class Block:
     def whole_grams(self) -> Bools:
         """Which letters of the own rows begin a gram that is in its row."""
         start = self.letters.start
+        # One more where a row begins and one less where its last whole gram has begun: the sums so
+        # far tell what is inside, without a loop over rows.
         change = np.zeros(len(self.letters.codes) + 1, np.int64)
         rows = slice(self.own.start, self.own.stop)
         np.add.at(change, start[:-1][rows], 1)
@@ -77,6 +79,7 @@ class Block:
 
     def rows(self, row: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
         """The first row of a stretch of the stream, and how many it has, within a row's source."""
+        # A number for each stretch of rows that follow on one another.
         source = np.cumsum(~np.array(self.follows))
         ends = self.row + np.diff(self.letters.start)
         first = np.searchsorted(ends, begin, side="right")
@@ -128,6 +131,7 @@ def blocks(
 
 def _block(first: int, docs: list[Doc], begin: int, banners: set[str]) -> Block:
     of_texts = letters([doc.text or "" for doc in docs])
+    # The letters as strings, in which overlaps are searched for.
     raw = of_texts.codes.astype("<u4").tobytes()
     bounds = (4 * of_texts.start).tolist()
     texts = [raw[a:b].decode("utf-32-le", "surrogatepass") for a, b in pairwise(bounds)]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from kragx.printing import phrase
 from kragx.workshop.moving.letters import GRAM
 from kragx.workshop.moving.places import FEWEST, Place, Stretch
-from kragx.workshop.moving.probes import Probe
+from kragx.workshop.moving.probes import GoldProbe
 from kragx.workshop.moving.runs import CorpusRun
-from kragx.workshop.moving.search import Meeting, Search
+from kragx.workshop.moving.search import MoveSearch, Overlap
 
 Mask = NDArray[np.bool_]
 
@@ -57,7 +57,7 @@ class Piece:
 
 
 @dataclass
-class Choice:
+class PlaceChoice:
     """What became of a gold text.
 
     Attributes:
@@ -76,19 +76,19 @@ class Choice:
 
 
 def choose(  # noqa: PLR0911  # a line for each reason
-    number: int, probes: Sequence[Probe], search: Search
-) -> Choice:
+    number: int, probes: Sequence[GoldProbe], search: MoveSearch
+) -> PlaceChoice:
     """What became of a gold text."""
     probe, unique = probes[number], search.unique[number]
     if probe.low == probe.high:
-        return Choice("unsure", reason=phrase("its text has no letters"))
+        return PlaceChoice("unsure", reason=phrase("its text has no letters"))
     meetings = search.meetings[number]
     if not any(meeting.runs for meeting in meetings):
         if number in search.crowded:
             return _unsure([], phrase("its text stands in very many chunks"))
         if len(probe.codes) < GRAM:
-            return Choice("unsure", reason=phrase("its text is too short to be looked for"))
-        return Choice("lost", reason=phrase("no chunk has its text"))
+            return PlaceChoice("unsure", reason=phrase("its text is too short to be looked for"))
+        return PlaceChoice("lost", reason=phrase("no chunk has its text"))
     # Text that is common has few letters of its own.
     n_in_text = max(0, probe.high - GRAM + 1 - probe.low) / search.step
     is_in_text = (unique >= probe.low) & (unique <= probe.high - GRAM)
@@ -102,26 +102,26 @@ def choose(  # noqa: PLR0911  # a line for each reason
         if (place := Place(probe, group, holding, unique, search)).equal.any()
     ]
     places.sort(key=lambda place: (-place.weight, -place.share))
-    there = [place for place in places if place.share >= (MUCH if place.is_framed else THERE)]
-    if not there:
+    candidates = [place for place in places if place.share >= (MUCH if place.is_framed else THERE)]
+    if not candidates:
         return _in_parts(places, is_common=is_common)
     if number in search.crowded:
-        return _unsure(there, phrase("its text stands in very many chunks"))
-    chosen, reason = _own(probe, there, len(unique), is_common)
-    if not chosen:
-        return _unsure(there, reason)
-    choice = _whole_or_parts(chosen[0])
-    for place in chosen[1:]:  # the same text again: any of them serves
-        more = _whole_or_parts(place)
-        if len(choice.pieces) == len(more.pieces) == 1:
-            choice.pieces[0].chunks += more.pieces[0].chunks
-        elif len(more.pieces) == 1:
-            choice = more
+        return _unsure(candidates, phrase("its text stands in very many chunks"))
+    selected, reason = _own(probe, candidates, len(unique), is_common)
+    if not selected:
+        return _unsure(candidates, reason)
+    choice = _whole_or_parts(selected[0])
+    for place in selected[1:]:  # the same text again: any of them serves
+        further = _whole_or_parts(place)
+        if len(choice.pieces) == len(further.pieces) == 1:
+            choice.pieces[0].chunks += further.pieces[0].chunks
+        elif len(further.pieces) == 1:
+            choice = further
     return choice
 
 
 def _groups(
-    probe: Probe, meetings: Sequence[Meeting], search: Search
+    probe: GoldProbe, meetings: Sequence[Overlap], search: MoveSearch
 ) -> Iterator[list[tuple[int, CorpusRun]]]:
     """Runs with their chunks, of those where the gold text would begin at one place."""
     runs = sorted(
@@ -143,65 +143,67 @@ def _groups(
 
 
 def _own(  # noqa: PLR0911  # a line for each reason
-    probe: Probe, there: list[Place], n_unique: int, is_common: bool
+    probe: GoldProbe, candidates: list[Place], n_unique: int, is_common: bool
 ) -> tuple[list[Place], str]:
     """The place that is the gold text's own, or several that serve alike; else why not."""
-    exact = [place for place in there if place.is_start and place.share >= _SAME]
+    exact = [place for place in candidates if place.is_start and place.share >= _SAME]
     if len(exact) == 1:
         return exact, ""
     if probe.source is not None:
-        from_source = [place for place in there if place.source == probe.source]
-        if len(from_source) == 1 and (len(there) > 1 or is_common):
+        from_source = [place for place in candidates if place.source == probe.source]
+        if len(from_source) == 1 and (len(candidates) > 1 or is_common):
             return from_source, ""
-        there = from_source or there
-        other = bool(there) and not from_source and there[0].source is not None
-        if other and is_common:
+        candidates = from_source or candidates
+        is_elsewhere = bool(candidates) and not from_source and candidates[0].source is not None
+        if is_elsewhere and is_common:
             return [], phrase("its text is common, and no chunk of its source has it")
-    best = max(there, key=lambda place: (place.is_known, place.weight))
+    best = max(candidates, key=lambda place: (place.is_known, place.weight))
     if not best.is_known:
-        if len(there) == 1 and n_unique < FEWEST and not is_common and best.weight >= 0:
-            return there, ""
-        if len(there) == 1:
+        if len(candidates) == 1 and n_unique < FEWEST and not is_common and best.weight >= 0:
+            return candidates, ""
+        if len(candidates) == 1:
             return [], phrase("a text like it stood elsewhere as well, and this may be that one")
         return [], phrase(
-            "its text stands in {n} places, and nothing around it tells which", n=len(there)
+            "its text stands in {n} places, and nothing around it tells which", n=len(candidates)
         )
-    alike = [place for place in there if place.weight > 0.9 * best.weight]
+    alike = [place for place in candidates if place.weight > 0.9 * best.weight]
     if not best.has_own and _is_beside_itself(probe):
         alike = [place for place in alike if place.is_held]
         if not alike:
             return [], phrase("a text like it stood elsewhere as well, and this may be that one")
-    near = [place for place in there if place.weight > 0.5 * best.weight]
+    near = [place for place in candidates if place.weight > 0.5 * best.weight]
     if len(near) > len(alike) or any(abs(place.share - best.share) > 1 - _SAME for place in alike):
-        return [], phrase("its text stands in {n} places that are much alike", n=len(there))
+        return [], phrase("its text stands in {n} places that are much alike", n=len(candidates))
     return alike, ""
 
 
-def _is_beside_itself(probe: Probe) -> bool:
+def _is_beside_itself(probe: GoldProbe) -> bool:
     """Whether what is around a text has some of it again, as of two banners in a row."""
-    left, own, right = (part.tobytes() for part in np.split(probe.codes, [probe.low, probe.high]))
+    before, gold, after = (
+        part.tobytes() for part in np.split(probe.codes, [probe.low, probe.high])
+    )
     size = 4 * min(GRAM, probe.high - probe.low)
     return any(
-        own[start : start + size] in around
-        for start in range(0, len(own) - size + 1, 4)
-        for around in (left, right)
+        gold[start : start + size] in around
+        for start in range(0, len(gold) - size + 1, 4)
+        for around in (before, after)
     )
 
 
-def _unsure(places: Sequence[Place], reason: str) -> Choice:
+def _unsure(places: Sequence[Place], reason: str) -> PlaceChoice:
     """Not known: with the chunks where it may be, those with most of it first."""
     shares: dict[int, float] = {}
     for place in places:
         for number, share in place.candidates():
             shares[number] = max(shares.get(number, 0.0), share)
     ranked = sorted(shares.items(), key=lambda entry: -entry[1])
-    return Choice("unsure", reason=reason, candidates=ranked[:10])
+    return PlaceChoice("unsure", reason=reason, candidates=ranked[:10])
 
 
-def _in_parts(places: list[Place], *, is_common: bool) -> Choice:
+def _in_parts(places: list[Place], *, is_common: bool) -> PlaceChoice:
     """A gold text of which no place has enough, but several together may."""
     if not places:
-        return Choice("lost", reason=phrase("no chunk has its text"))
+        return PlaceChoice("lost", reason=phrase("no chunk has its text"))
     covered = np.sum([place.equal for place in places], axis=0)
     share = float((covered > 0).mean())
     if share < THERE:
@@ -221,7 +223,7 @@ def _in_parts(places: list[Place], *, is_common: bool) -> Choice:
     return _choice_of(pieces, covered > 0)
 
 
-def _whole_or_parts(place: Place) -> Choice:
+def _whole_or_parts(place: Place) -> PlaceChoice:
     """Where a gold text is, at a place that is its own."""
     wholes = [
         number
@@ -244,14 +246,14 @@ def _whole_or_parts(place: Place) -> Choice:
     (piece,) = pieces
     piece.low, piece.high, piece.share = 0, high, 1.0
     larger = place.chunks[piece.chunks[0]].size > LARGER * max(place.probe.size, 1)
-    return Choice("merged" if larger else "moved", pieces, place.equal)
+    return PlaceChoice("merged" if larger else "moved", pieces, place.equal)
 
 
-def _choice_of(pieces: list[Piece], equal: Mask) -> Choice:
+def _choice_of(pieces: list[Piece], equal: Mask) -> PlaceChoice:
     total = sum(piece.share for piece in pieces)
     for piece in pieces:
         piece.share /= total
-    return Choice("split", pieces, equal)
+    return PlaceChoice("split", pieces, equal)
 
 
 def _pieces(place: Place) -> list[Piece]:

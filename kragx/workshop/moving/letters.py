@@ -32,7 +32,7 @@ _MARKS = "\u0300-\u036f\u1160-\u11ff\u3099\u309a"
 _CLUSTER = re.compile(rf"(?s).[{_MARKS}]*")
 
 
-class Letters(NamedTuple):
+class LetterStream(NamedTuple):
     """The letters of texts, one text after another.
 
     Attributes:
@@ -54,7 +54,7 @@ class Letters(NamedTuple):
         return self.place[self.start[row] : self.start[row + 1]]
 
 
-def letters(texts: Sequence[str]) -> Letters:
+def letters(texts: Sequence[str]) -> LetterStream:
     """The letters of texts."""
     composed = {
         row: _composed(text)
@@ -65,6 +65,7 @@ def letters(texts: Sequence[str]) -> Letters:
         texts = [composed[row][0] if row in composed else text for row, text in enumerate(texts)]
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    # One code point is four bytes there, lone surrogates too, so bytes can be read as an array.
     raw = "".join(texts).encode("utf-32-le", "surrogatepass")
     codes = np.frombuffer(raw, np.uint32)
     table = _table()
@@ -76,9 +77,9 @@ def letters(texts: Sequence[str]) -> Letters:
     start = np.searchsorted(letters, begin)
     place = (letters - np.repeat(begin[:-1], np.diff(start))).astype(np.int32)
     for row, (_, origin) in composed.items():
-        own = slice(start[row], start[row + 1])
-        place[own] = origin[place[own]]
-    return Letters(folded[letters], start, place)
+        span = slice(start[row], start[row + 1])
+        place[span] = origin[place[span]]
+    return LetterStream(folded[letters], start, place)
 
 
 def _composed(text: str) -> tuple[str, NDArray[np.int32]]:
@@ -113,6 +114,7 @@ def grams(codes: Codes, size: int = GRAM) -> Hashes:
     """
     hashes = codes.astype(np.uint64) + np.uint64(1)
     base, step = _BASE, 1
+    # Hashes of twice as many letters are made of two neighbours, so 16 letters take four rounds.
     while step < size:
         longer = hashes * np.uint64(base)
         longer[:-step] += hashes[step:]
@@ -141,6 +143,8 @@ class Known:
 
     def add(self, hashes: Hashes) -> None:
         """Count grams."""
+        # Slots are distinct here: an addition by index would count one that stands there twice
+        # once.
         slots, times = np.unique(_slots(hashes[self.sampled(hashes)]), return_counts=True)
         self.times[slots] = np.minimum(self.times[slots] + times, MANY)
         self._n += len(slots)
@@ -159,6 +163,7 @@ class Known:
     def has(self, hashes: Hashes) -> Bools:
         """Whether each of some grams stands there, once the times are forgotten."""
         slots = _slots(hashes)
+        # `packbits` puts the first of eight into the highest bit.
         bits = self._bits[slots >> 3] >> (7 - (slots & 7)).astype(np.uint8)
         return np.asarray(bits & 1, bool)
 

@@ -28,9 +28,9 @@ from kragx.printing import (
     visible,
     warning,
 )
-from kragx.workshop.moving.choosing import Choice, Verdict, choose
+from kragx.workshop.moving.choosing import PlaceChoice, Verdict, choose
 from kragx.workshop.moving.probes import probes_of
-from kragx.workshop.moving.rebuild import Option, option_of, rebuilt
+from kragx.workshop.moving.rebuild import MoveOption, option_of, rebuilt
 from kragx.workshop.moving.search import Chunk, search
 
 MEANING: Mapping[Verdict, str] = {
@@ -186,8 +186,8 @@ class Move(Result):
             why = joined("; ", [item.reason, maybe if places else ""])
             yield Line(joined(": ", [name, why]), item="?")
         if len(items) > _SHOWN:
-            more = phrase("and {n} more", n=len(items) - _SHOWN)
-            yield Line(more, "dim", indent=2)
+            rest_line = phrase("and {n} more", n=len(items) - _SHOWN)
+            yield Line(rest_line, "dim", indent=2)
 
     def write(self, path: Path) -> tuple[Path, Path]:
         """Write the moved gold set, and beside it what is left to a person.
@@ -198,11 +198,13 @@ class Move(Result):
         make_folder(path.parent)
         write_gold(self.dataset, path)
         queries = {query.id: query for query in self.dataset}
-        write_records((_left(item, queries[item.query]) for item in self.open), beside(path))
-        return path, beside(path)
+        write_records(
+            (_undecided_line(item, queries[item.query]) for item in self.open), undecided_file(path)
+        )
+        return path, undecided_file(path)
 
 
-def beside(path: Path) -> Path:
+def undecided_file(path: Path) -> Path:
     """The file of what is left to a person, beside a moved gold set."""
     return path.with_name(f"{path.name.removesuffix('.jsonl')}.unsure.jsonl")
 
@@ -232,32 +234,32 @@ def move(gold: object, old: object, new: object) -> Move:
     # The gold of many queries is the same chunks.
     numbers: dict[tuple[str | None, str | None, str], int] = {}
     distinct: list[Doc] = []
-    which: list[int] = []
+    numbers_to_move: list[int] = []
     for *_, doc in named:
         key = (doc.id, doc.text, str(doc.metadata))
         if key not in numbers:
             numbers[key] = len(distinct)
             distinct.append(doc)
-        which.append(numbers[key])
+        numbers_to_move.append(numbers[key])
     probes, known_grams = probes_of(distinct, documents(old))
     without = {probe.doc.id for probe in probes if probe.text is None}
     if without:
-        raise _lacking(named, without, old)
+        raise _missing_text_error(named, without, old)
     search_result = search(probes, known_grams, documents(new))
     del known_grams
     choices = []
     for number in range(len(probes)):
         is_same = number in search_result.same
-        choices.append(Choice("same") if is_same else choose(number, probes, search_result))
+        choices.append(PlaceChoice("same") if is_same else choose(number, probes, search_result))
         search_result.meetings[number] = []  # the choice has what is needed of them
-    by_item: defaultdict[tuple[str, int], list[Option]] = defaultdict(list)
-    options = [option_of(probes[n], choices[n], search_result.chunks) for n in which]
+    by_item: defaultdict[tuple[str, int], list[MoveOption]] = defaultdict(list)
+    options = [option_of(probes[n], choices[n], search_result.chunks) for n in numbers_to_move]
     for (query, number, *_), option in zip(named, options):
         by_item[query.id, number].append(option)
     queries, n_joined = [], 0
     for query in dataset:
-        own = [by_item[query.id, number] for number in range(len(query.gold))]
-        moved, n = rebuilt(query, own)
+        item_options = [by_item[query.id, number] for number in range(len(query.gold))]
+        moved, n = rebuilt(query, item_options)
         queries.append(moved)
         n_joined += n
     items = tuple(
@@ -277,7 +279,9 @@ def move(gold: object, old: object, new: object) -> Move:
     )
 
 
-def _lacking(named: Iterable[_Named], without: Collection[str | None], old: object) -> DataError:
+def _missing_text_error(
+    named: Iterable[_Named], without: Collection[str | None], old: object
+) -> DataError:
     """The error for gold of which there is no text."""
     lacking = Lacking(as_corpus(old))
     for query, number, _, doc in named:
@@ -289,18 +293,18 @@ def _lacking(named: Iterable[_Named], without: Collection[str | None], old: obje
 
 
 def _bare(
-    dataset: GoldDataset, options: Mapping[tuple[str, int], Sequence[Option]]
+    dataset: GoldDataset, options: Mapping[tuple[str, int], Sequence[MoveOption]]
 ) -> Iterator[str]:
     """The queries that had relevant gold, and of which nobody knows where any is."""
     for query in dataset:
         relevant = [n for n, gold in enumerate(query.gold) if gold.grade > 0]
-        own = [option for n in relevant for option in options[query.id, n]]
-        if own and all(option.is_open for option in own):
+        item_options = [option for n in relevant for option in options[query.id, n]]
+        if item_options and all(option.is_open for option in item_options):
             yield query.id
 
 
 def _moved(
-    query: Query, name: str, grade: float, option: Option, chunks: Mapping[int, Chunk]
+    query: Query, name: str, grade: float, option: MoveOption, chunks: Mapping[int, Chunk]
 ) -> Moved:
     choice, doc = option.choice, option.probe.doc
     if choice.verdict == "same":
@@ -313,8 +317,8 @@ def _moved(
     else:
         places = []
         for piece in choice.pieces:
-            first, *others = dict.fromkeys(chunks[number].id for number in piece.chunks)
-            places.append(Placed(first, round(piece.share, 4), tuple(others)))
+            first, *rest = dict.fromkeys(chunks[number].id for number in piece.chunks)
+            places.append(Placed(first, round(piece.share, 4), tuple(rest)))
     edited = None if option.edited is None else round(option.edited, 4)
     return Moved(
         query.id,
@@ -329,7 +333,7 @@ def _moved(
     )
 
 
-def _left(item: Moved, query: Query) -> dict[str, Any]:
+def _undecided_line(item: Moved, query: Query) -> dict[str, Any]:
     """An item that is left to a person, as a line of a file."""
     places = [{"id": place.id, "share": place.share} for place in item.places]
     gold = {"id": item.id, "text": item.text, "grade": item.grade}

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from kragx.data.tokens import Ints
 from kragx.workshop.moving.letters import GRAM, letters
-from kragx.workshop.moving.probes import Probe
-from kragx.workshop.moving.runs import PUT_IN, CorpusRun, apart, chain_of
-from kragx.workshop.moving.search import LEAST, Chunk, Search
+from kragx.workshop.moving.probes import GoldProbe
+from kragx.workshop.moving.runs import PUT_IN, CorpusRun, chain_of, without_overlaps
+from kragx.workshop.moving.search import LEAST, Chunk, MoveSearch
 
 AGAINST = 32
 """So many grams that stood once in the old corpus outweigh one end of a run at which the new one
@@ -65,24 +65,26 @@ class Place:
 
     def __init__(
         self,
-        probe: Probe,
+        probe: GoldProbe,
         meetings: Sequence[tuple[int, CorpusRun]],
         holding: Mapping[int, bool],
         unique: Ints,
-        search: Search,
+        search: MoveSearch,
     ) -> None:
         self.probe = probe
         self.holding = holding
         self.chunks: dict[int, Chunk] = {number: search.chunks[number] for number, _ in meetings}
 
         def is_own(run: CorpusRun) -> bool:
+            # How many grams that stand once in the old corpus lie in the run; of a sample each
+            # stands for `step`.
             n = np.searchsorted(unique, run.last - GRAM + 1) - np.searchsorted(unique, run.first)
             return bool(search.step * n >= FEWEST)
 
         of_chunk: defaultdict[int, set[CorpusRun]] = defaultdict(set)
         for number, run in meetings:
             of_chunk[number].add(run)
-        runs = {run for stretches in of_chunk.values() for run in apart(stretches)}
+        runs = {run for stretches in of_chunk.values() for run in without_overlaps(stretches)}
         self.runs: list[CorpusRun] = chain_of(runs, probe, is_own)
         low, high = max(0, probe.low - LEAST), min(len(probe.codes), probe.high + LEAST)
         self.is_held: bool = any(
@@ -96,8 +98,8 @@ class Place:
                 is_there[begin:end] = True
         self.equal: NDArray[np.bool_] = whole[probe.low : probe.high]
         self.share: float = float(self.equal.mean())
-        left, right = unique < probe.low, unique > probe.high - GRAM
-        in_text = search.step * int(is_there[~left & ~right].sum())
+        is_before, is_after = unique < probe.low, unique > probe.high - GRAM
+        in_text = search.step * int(is_there[~is_before & ~is_after].sum())
         self.has_own: bool = in_text >= FEWEST
         ends = [
             letter
@@ -110,7 +112,10 @@ class Place:
         self.weight: int = search.step * int(is_there.sum()) - AGAINST * len(ends)
         self.is_framed: bool = self.weight >= FEWEST and all(
             not n_letters or search.step * is_there[side].sum() >= FEWEST
-            for n_letters, side in ((probe.low, left), (len(probe.codes) - probe.high, right))
+            for n_letters, side in (
+                (probe.low, is_before),
+                (len(probe.codes) - probe.high, is_after),
+            )
         )
         self.is_known: bool = self.is_framed or (self.has_own and self.weight >= FEWEST)
         self.begin: int = self._at(probe.low, is_end=False)

@@ -22,7 +22,7 @@ AROUND = 128
 
 
 @dataclass(slots=True)
-class Probe:
+class GoldProbe:
     """A gold text that is looked for.
 
     Attributes:
@@ -61,7 +61,7 @@ def content(text: str) -> bytes:
     return blake2b(normalise(text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[Probe], Known]:
+def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProbe], Known]:
     """Read the corpus that gold is of, once.
 
     Args:
@@ -72,20 +72,20 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[Probe], 
         A probe for each, and which of the corpus's texts stand in it more than once. A probe
         without a text is of an id that is not in the corpus.
     """
-    probes = [Probe(doc) for doc in docs]
-    wanted: defaultdict[str, list[Probe]] = defaultdict(list)
-    stretches: defaultdict[str, list[tuple[Probe, int, int]]] = defaultdict(list)
+    probes = [GoldProbe(doc) for doc in docs]
+    probes_by_key: defaultdict[str, list[GoldProbe]] = defaultdict(list)
+    stretches: defaultdict[str, list[tuple[GoldProbe, int, int]]] = defaultdict(list)
     for probe in probes:
         if probe.doc.id is not None:
-            wanted[key_of(probe.doc)].append(probe)
+            probes_by_key[key_of(probe.doc)].append(probe)
             if (stretch := stretch_of(key_of(probe.doc))) is not None:
                 stretches[stretch[0]].append((probe, *stretch[1:]))
-    known = Known()
-    for block in blocks(corpus, banners=known.banners):
-        known.add(block.new_grams())
+    gram_counts = Known()
+    for block in blocks(corpus, banners=gram_counts.banners):
+        gram_counts.add(block.new_grams())
         for row in block.own:
             key = key_of(block.docs[row])
-            for probe in wanted.get(key, ()):
+            for probe in probes_by_key.get(key, ()):
                 _read(probe, block, row, 0, None)
             for probe, start, end in stretches.get(key, ()):
                 if probe.chunk is None and start < end <= len(block.docs[row].text or ""):
@@ -93,10 +93,10 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[Probe], 
     for probe in probes:
         if probe.text is None and probe.doc.text is not None:
             _read_alone(probe, probe.doc.text)
-    return probes, known
+    return probes, gram_counts
 
 
-def _read_alone(probe: Probe, text: str) -> None:
+def _read_alone(probe: GoldProbe, text: str) -> None:
     """A text of which nobody knows where it stood."""
     probe.text, probe.codes = text, letters([text]).codes
     probe.high = probe.size = len(probe.codes)
@@ -105,7 +105,7 @@ def _read_alone(probe: Probe, text: str) -> None:
         probe.source, probe.start = source, start
 
 
-def _read(probe: Probe, block: Block, row: int, first: int, last: int | None) -> None:
+def _read(probe: GoldProbe, block: Block, row: int, first: int, last: int | None) -> None:
     """Take a probe's text, and what stands around it, from its chunk.
 
     `first` and `last` are the characters of the chunk that its id means.
@@ -123,9 +123,9 @@ def _read(probe: Probe, block: Block, row: int, first: int, last: int | None) ->
     if low < high:
         probe.begin = int(places[low])
     place = int(block.row[row])
-    left, right = block.around(place + low, place + high, AROUND)
-    probe.codes = np.concatenate((left, codes[low:high], right))
-    probe.low, probe.high = len(left), len(left) + high - low
+    before, after = block.around(place + low, place + high, AROUND)
+    probe.codes = np.concatenate((before, codes[low:high], after))
+    probe.low, probe.high = len(before), len(before) + high - low
     # A document of which stretches are gold is their source, unless it names another.
     probe.source, start = origin_of(doc) if last is None else place_of(doc)
     if start is not None and probe.source is not None:
@@ -143,14 +143,14 @@ def _stretch(doc: Doc, chunk: Doc, places: NDArray[np.int32]) -> int:
     return int(np.searchsorted(places, min(max(start - first, 0), len(chunk.text or ""))))
 
 
-def _find(codes: Codes, wanted: Codes, first: int) -> tuple[int, int] | None:
+def _find(codes: Codes, pattern_codes: Codes, first: int) -> tuple[int, int] | None:
     """Where letters stand in others, from a place on rather than before; None if they do not."""
-    if not len(wanted):
+    if not len(pattern_codes):
         return None
-    text, pattern = _text(codes), _text(wanted)
+    text, pattern = _text(codes), _text(pattern_codes)
     place = text.find(pattern, first)
     place = text.find(pattern) if place < 0 else place
-    return None if place < 0 else (place, place + len(wanted))
+    return None if place < 0 else (place, place + len(pattern_codes))
 
 
 def _text(codes: Codes) -> str:

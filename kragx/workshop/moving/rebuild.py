@@ -16,10 +16,10 @@ from kragx.data import Doc, Gold, Query, normalise
 from kragx.data.gold_changes import MOVE
 from kragx.data.words import unspaced
 from kragx.printing import phrase
-from kragx.workshop.moving.choosing import SLIVER, Choice, Piece
+from kragx.workshop.moving.choosing import SLIVER, Piece, PlaceChoice
 from kragx.workshop.moving.letters import letters
 from kragx.workshop.moving.places import Stretch
-from kragx.workshop.moving.probes import Probe
+from kragx.workshop.moving.probes import GoldProbe
 from kragx.workshop.moving.search import Chunk
 
 _MOST_PARTS = 8
@@ -35,7 +35,7 @@ Places = NDArray[np.int32]
 
 
 @dataclass
-class Option:
+class MoveOption:
     """A gold item or an alternative on its way: what it was, and what became of it.
 
     Attributes:
@@ -46,8 +46,8 @@ class Option:
         edited: the share of its words that are not there as they were; None if it is nowhere.
     """
 
-    probe: Probe
-    choice: Choice
+    probe: GoldProbe
+    choice: PlaceChoice
     parts: list[list[Doc]] = field(default_factory=list)
     ends: list[tuple[int, int, Chunk]] = field(default_factory=list)
     left_out: int = 0
@@ -73,9 +73,9 @@ class Option:
         self.parts, self.ends = [[Doc(None, text, {**doc.metadata, **marks})]], []
 
 
-def option_of(probe: Probe, choice: Choice, chunks: Mapping[int, Chunk]) -> Option:
+def option_of(probe: GoldProbe, choice: PlaceChoice, chunks: Mapping[int, Chunk]) -> MoveOption:
     """What a gold item or an alternative becomes."""
-    option = Option(probe, choice)
+    option = MoveOption(probe, choice)
     if choice.verdict == "same":
         option.parts, option.edited = [[probe.doc]], 0.0
     elif option.is_open:
@@ -89,7 +89,7 @@ def option_of(probe: Probe, choice: Choice, chunks: Mapping[int, Chunk]) -> Opti
     return option
 
 
-def _place(option: Option, chunks: Mapping[int, Chunk]) -> None:
+def _place(option: MoveOption, chunks: Mapping[int, Chunk]) -> None:
     probe, choice, doc = option.probe, option.choice, option.probe.doc
     text = probe.text or ""
     # Where each letter of the gold text stands in it; in other words than the chunk's it is none.
@@ -112,22 +112,22 @@ def _place(option: Option, chunks: Mapping[int, Chunk]) -> None:
         is_there = is_equal and not is_split and normalise(text) in normalise(in_chunk)
         if probe.apart or (is_there and doc.text is not None):
             own_text = doc.text
-            at = in_chunk.find(text, max(0, begin - len(text)))
-            if at >= 0 and not probe.apart:
-                begin, end = at, at + len(text)
+            offset = in_chunk.find(text, max(0, begin - len(text)))
+            if offset >= 0 and not probe.apart:
+                begin, end = offset, offset + len(text)
         elif is_there and len(choice.equal) == first.size:
             own_text = None  # the chunk's own, as before
-        where = _where(probe, place, begin, end, is_equal=is_equal and not is_split)
+        position = _where(probe, place, begin, end, is_equal=is_equal and not is_split)
         share = {"share": round(piece.share, 4)} if is_split else {}
         ids = dict.fromkeys(chunks[number].id for number in piece.chunks)
-        new = Doc(first.id, own_text, {**metadata, **where, **evidence, **share})
+        new = Doc(first.id, own_text, {**metadata, **position, **evidence, **share})
         option.parts.append([new, *(Doc(name, own_text) for name in ids if name != first.id)])
         option.ends.append((begin, end, first))
     if not option.parts:
         option.give_up(phrase("its parts are many and small"))
 
 
-def _edited(text: str, places: Places | None, choice: Choice) -> float:
+def _edited(text: str, places: Places | None, choice: PlaceChoice) -> float:
     """The share of a text's words of which some letter is not there."""
     if places is None:
         return float(1 - choice.equal.mean())
@@ -140,14 +140,14 @@ def _edited(text: str, places: Places | None, choice: Choice) -> float:
     return float(is_gone.mean())
 
 
-def _ends(probe: Probe, piece: Piece, text: str) -> tuple[int, int]:
+def _ends(probe: GoldProbe, piece: Piece, text: str) -> tuple[int, int]:
     """Where a part stands in its chunk, in characters, with what is edited at its ends."""
     low, high = probe.low + piece.low, probe.low + piece.high
-    begin, end, before, behind = _characters(piece.runs, low, high, text)
+    begin, end, before, after = _characters(piece.runs, low, high, text)
     letter = str.isalnum
     for _ in range(before):
         begin = next((place for place in range(begin - 1, -1, -1) if letter(text[place])), begin)
-    for _ in range(behind):
+    for _ in range(after):
         end = next((place + 1 for place in range(end, len(text)) if letter(text[place])), end)
     while begin and text[begin - 1] in _OPENING:
         begin -= 1
@@ -183,7 +183,7 @@ def _place_of(number: int, text: str) -> int:
     return int(places[min(number, len(places) - 1)])
 
 
-def _source_of(probe: Probe, chunk: Chunk) -> tuple[str, int] | None:
+def _source_of(probe: GoldProbe, chunk: Chunk) -> tuple[str, int] | None:
     """The source in which the places of an item are counted in a chunk, and its first character."""
     if str(probe.doc.metadata.get("source")) == probe.doc.id:  # in the chunk's own text
         return chunk.id, 0
@@ -193,7 +193,7 @@ def _source_of(probe: Probe, chunk: Chunk) -> tuple[str, int] | None:
 
 
 def _where(
-    probe: Probe, place: tuple[str, int] | None, begin: int, end: int, *, is_equal: bool
+    probe: GoldProbe, place: tuple[str, int] | None, begin: int, end: int, *, is_equal: bool
 ) -> Mapping[str, Any]:
     """Source and characters of a part, if its gold item names them."""
     metadata = probe.doc.metadata
@@ -205,7 +205,7 @@ def _where(
 
 
 def _evidence(
-    probe: Probe, piece: Piece, text: str, places: Places | None, base: int
+    probe: GoldProbe, piece: Piece, text: str, places: Places | None, base: int
 ) -> dict[str, list[list[int]]]:
     """The evidence of an item, pairs of characters of its source, in the new chunk's.
 
@@ -222,6 +222,8 @@ def _evidence(
             in_source += probe.start - probe.begin
         moved[name] = []
         for pair in pairs:
+            # Characters to letters: marks and spaces between have none, so an end goes to the next
+            # letter.
             inside = np.clip(np.searchsorted(in_source, pair), piece.low, piece.high)
             low, high = (inside + probe.low).tolist()
             if any(max(run.first, low) < min(run.last, high) for run in piece.runs):
@@ -246,10 +248,10 @@ class _Item:
 
     gold: Gold
     number: int
-    option: Option | None
+    option: MoveOption | None
 
 
-def rebuilt(query: Query, options: Sequence[Sequence[Option]]) -> tuple[Query, int]:
+def rebuilt(query: Query, options: Sequence[Sequence[MoveOption]]) -> tuple[Query, int]:
     """A query with its gold where it is now, and how many items became one with another.
 
     Args:
@@ -261,14 +263,14 @@ def rebuilt(query: Query, options: Sequence[Sequence[Option]]) -> tuple[Query, i
         for number, option in enumerate(options)
         for gold in _golds(query.gold[number], option)
     ]
-    _settle(items)
+    _leave_irrelevant(items)
     joined_items = _joined(items)
     return replace(query, gold=tuple(item.gold for item in joined_items)), len(items) - len(
         joined_items
     )
 
 
-def _golds(gold: Gold, options: Sequence[Option]) -> list[Gold]:
+def _golds(gold: Gold, options: Sequence[MoveOption]) -> list[Gold]:
     """What a gold item becomes: itself, if all of it is as it was."""
     if all(option.choice.verdict == "same" for option in options):
         return [gold]
@@ -287,11 +289,11 @@ def _golds(gold: Gold, options: Sequence[Option]) -> list[Gold]:
         docs: dict[Any, Doc] = {}
         for doc in chain.from_iterable(ors):
             docs.setdefault(doc.id if doc.id is not None else ("text", doc.text), doc)
-        first, *others = docs.values()
+        first, *rest = docs.values()
         now = [doc.id for doc in docs.values() if doc.id is not None]
         record = {MOVE: {"from": before, "to": now}} if is_whole and before else {}
         metadata = {**first.metadata, **record}
-        golds.append(Gold(first.id, first.text, gold.grade, tuple(others), metadata))
+        golds.append(Gold(first.id, first.text, gold.grade, tuple(rest), metadata))
     return golds
 
 
@@ -310,7 +312,7 @@ def _by_chunk(items: Sequence[_Item]) -> list[list[_Item]]:
     ]
 
 
-def _settle(items: list[_Item]) -> None:
+def _leave_irrelevant(items: list[_Item]) -> None:
     """Leave to a person what was judged as not relevant and is in a chunk of relevant gold now."""
     relevant = {
         name: item
@@ -336,7 +338,7 @@ def _settle(items: list[_Item]) -> None:
                 )
             )
         if gold.id is not None:
-            first = next(other for other in items if other.number == item.number)
+            first = next(candidate for candidate in items if candidate.number == item.number)
             if item is first:
                 (doc,) = option.parts[0]
                 item.gold = replace(
@@ -356,13 +358,13 @@ def _joined(items: list[_Item]) -> list[_Item]:
             for item in group
             if item.option is not None
         ]
-        first, *others = group
+        first, *rest = group
         stretches = [place for place in places if place is not None]
         if len(stretches) < len(group):  # one that has not moved has all of the chunk
             whole = next((n for n, place in enumerate(places) if place is None), 0)
             if group[whole].gold.text is not None:
                 continue
-            first, others = group[whole], [*group[:whole], *group[whole + 1 :]]
+            first, rest = group[whole], [*group[:whole], *group[whole + 1 :]]
             first.gold = replace(first.gold, grade=grade)
         else:
             text = (stretches[0][2].text or "")[
@@ -371,5 +373,5 @@ def _joined(items: list[_Item]) -> list[_Item]:
             of_one = (*_OF_A_PART, MOVE)
             metadata = {n: v for n, v in first.gold.metadata.items() if n not in of_one}
             first.gold = replace(first.gold, text=text, grade=grade, metadata=metadata)
-        removed += others
+        removed += rest
     return [item for item in items if not any(item is removed_item for removed_item in removed)]

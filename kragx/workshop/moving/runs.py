@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from kragx.workshop.moving.probes import Probe
+from kragx.workshop.moving.probes import GoldProbe
 
 PUT_IN = 16
 """Letters of a word; more is a sentence of its own."""
@@ -44,13 +44,13 @@ class CorpusRun(NamedTuple):
         before, after = self.before and first == self.first, self.after and last == self.last
         return CorpusRun(first, last, first + self.shift, before, after)
 
-    def is_in(self, probe: Probe) -> bool:
+    def is_in(self, probe: GoldProbe) -> bool:
         """Whether some of them are of the gold text itself."""
         return self.last > probe.low and self.first < probe.high
 
 
 def chain_of(
-    runs: Collection[CorpusRun], probe: Probe, is_own: Callable[[CorpusRun], bool]
+    runs: Collection[CorpusRun], probe: GoldProbe, is_own: Callable[[CorpusRun], bool]
 ) -> list[CorpusRun]:
     """Runs in the order of both texts: those of the most letters, for the least put in between.
 
@@ -58,14 +58,15 @@ def chain_of(
     Text that stands in many places, as a banner does, counts only beside what is there.
     """
     parts = sorted(part for run in _joined(runs) for part in _cut(run, probe.low, probe.high))
-    own = [is_own(part) for part in parts]
+    is_of_gold = [is_own(part) for part in parts]
     chains: list[tuple[float, int, int]] = []  # its worth, the part before, from which letter on
-    for at, part in enumerate(parts):
+    for end, part in enumerate(parts):
         # What may as well be of what is around the text is that.
-        penalty = 0.5 if part.is_in(probe) and not own[at] else 0.0
+        penalty = 0.5 if part.is_in(probe) and not is_of_gold[end] else 0.0
         best = (part.last - part.first - penalty, -1, part.first)
-        for number in range(at):
+        for number in range(end):
             before = parts[number]
+            # Not before the part ahead of it ends, neither in the gold text nor in the corpus.
             first = max(part.first, before.last, before.end - part.shift)
             if part.last - first < min(2, part.last - part.first):
                 continue
@@ -75,46 +76,48 @@ def chain_of(
             elif away <= PUT_IN:
                 cost = away / PUT_IN
             else:
-                cost = min(away, _JUMP) if own[at] and own[number] else away
+                cost = min(away, _JUMP) if is_of_gold[end] and is_of_gold[number] else away
             best = max(
                 best, (chains[number][0] + part.last - first - penalty - cost, number, first)
             )
         chains.append(best)
-    at = max(range(len(parts)), key=lambda number: chains[number][0], default=-1)
+    # From the end of the best chain back, by the part that each one goes on from.
+    end = max(range(len(parts)), key=lambda number: chains[number][0], default=-1)
     chain: list[tuple[CorpusRun, bool]] = []
-    while at >= 0:
-        _, before_it, first = chains[at]
-        part = parts[at]
-        chain.insert(0, (part.part(first, part.last), own[at]))
-        at = before_it
+    while end >= 0:
+        _, before_it, first = chains[end]
+        part = parts[end]
+        chain.insert(0, (part.part(first, part.last), is_of_gold[end]))
+        end = before_it
     kept = [
         run
-        for at, (run, is_its_own) in enumerate(chain)
+        for place, (run, is_its_own) in enumerate(chain)
         if is_its_own
         or any(
-            abs(run.shift - other.shift) <= PUT_IN
-            for other, _ in [*chain[max(0, at - 1) : at], *chain[at + 1 : at + 2]]
+            abs(run.shift - neighbour.shift) <= PUT_IN
+            for neighbour, _ in [*chain[max(0, place - 1) : place], *chain[place + 1 : place + 2]]
         )
     ]
     return _joined(kept or [run for run, _ in chain][:1])
 
 
-def apart(runs: Collection[CorpusRun]) -> Iterator[CorpusRun]:
+def without_overlaps(runs: Collection[CorpusRun]) -> Iterator[CorpusRun]:
     """The runs of a chunk, each without the letters that are in a longer one.
 
     A chunk is of one document: where the next one begins as the gold text ends, the letters there
     are those of what is behind it.
     """
     runs_kept: list[CorpusRun] = []
+    # The longest first: others give way to those that are kept already.
     for run in sorted(runs, key=lambda run: (run.first - run.last, run)):
         begin, end = run.place, run.end
-        for other in runs_kept:
-            if other.last - other.first == run.last - run.first:
+        for candidate in runs_kept:
+            if candidate.last - candidate.first == run.last - run.first:
                 continue
-            if other.place <= begin:
-                begin = max(begin, other.end)
+            if candidate.place <= begin:
+                begin = max(begin, candidate.end)
             else:
-                end = min(end, other.place)
+                end = min(end, candidate.place)
         if end - begin >= min(2, run.last - run.first):
             runs_kept.append(run.part(begin - run.shift, end - run.shift))
     yield from runs_kept

@@ -17,7 +17,7 @@ from kragx.workshop.folder.places import origin_of
 from kragx.workshop.moving.blocks import NEIGHBOURS, Block, blocks
 from kragx.workshop.moving.index import STEP, Index, once_of, portions
 from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Known
-from kragx.workshop.moving.probes import Probe, content, key_of
+from kragx.workshop.moving.probes import GoldProbe, content, key_of
 
 FINE = 8
 """Letters in a row by which a gold text and a chunk are laid beside each other."""
@@ -55,7 +55,7 @@ class Chunk(NamedTuple):
         return self.place + self.size
 
 
-class Run(NamedTuple):
+class SharedRun(NamedTuple):
     """Letters in a row that a gold text and a chunk share.
 
     Attributes:
@@ -73,7 +73,7 @@ class Run(NamedTuple):
 
 
 @dataclass(slots=True)
-class Meeting:
+class Overlap:
     """A gold text and a chunk that share letters.
 
     Attributes:
@@ -83,12 +83,12 @@ class Meeting:
     """
 
     chunk: int
-    runs: list[Run]
+    runs: list[SharedRun]
     is_gold: bool
 
 
 @dataclass
-class Search:
+class MoveSearch:
     """What a corpus has of gold texts.
 
     Attributes:
@@ -101,7 +101,7 @@ class Search:
         n_chunks: how many there are.
     """
 
-    meetings: list[list[Meeting]]
+    meetings: list[list[Overlap]]
     chunks: dict[int, Chunk]
     same: dict[int, str]
     crowded: set[int]
@@ -110,30 +110,32 @@ class Search:
     n_chunks: int = 0
 
 
-def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Search:
+def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc]) -> MoveSearch:
     """Read the corpus to which gold moves, once.
 
     Args:
         probes: what is looked for.
-        known: the grams of the corpus that they are of.
+        gram_counts: the grams of the corpus that they are of.
         corpus: the documents of the new one.
     """
-    result = Search([[] for _ in probes], {}, {}, set(), once_of(probes, known), known.step)
-    index = Index(probes, known)
-    known.forget_times()
+    result = MoveSearch(
+        [[] for _ in probes], {}, {}, set(), once_of(probes, gram_counts), gram_counts.step
+    )
+    index = Index(probes, gram_counts)
+    gram_counts.forget_times()
     same: defaultdict[str, list[int]] = defaultdict(list)
     for number, probe in enumerate(probes):
         if probe.chunk is not None:
             same[key_of(probe.doc)].append(number)
     n_places = np.zeros(len(probes), np.int64)
-    for block in blocks(corpus, banners=known.banners):
+    for block in blocks(corpus, banners=gram_counts.banners):
         for row in block.own:
             doc = block.docs[row]
             for number in same.get(key_of(doc), ()):
                 if content(doc.text or "") == probes[number].chunk:
                     result.same[number] = str(doc.id)
         result.n_chunks += len(block.own)
-        _search_block(block, index, known, probes, n_places, result)
+        _search_block(block, index, gram_counts, probes, n_places, result)
     is_short = np.diff(index.start) < GRAM
     crowded = (n_places > _CROWD) | ((index.n_grams == 0) & ~is_short)
     result.crowded = set(np.flatnonzero(crowded).tolist())
@@ -143,10 +145,10 @@ def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Sear
 def _search_block(
     block: Block,
     index: Index,
-    known: Known,
-    probes: Sequence[Probe],
+    gram_counts: Known,
+    probes: Sequence[GoldProbe],
     n_places: Ints,
-    result: Search,
+    result: MoveSearch,
 ) -> None:
     """Add what a block has of gold."""
     probe, letter, place = index.hits(block.hashes, block.whole_grams())
@@ -170,33 +172,29 @@ def _search_block(
     probe, row = np.divmod(
         np.unique(np.repeat(probe[is_kept] * n_rows + first_row, n) + ranges(n)), n_rows
     )
-    is_old = _old(block, known)
+    is_old = _old(block, gram_counts)
     before = -1, 0
     for pair, runs in _runs(index, block, probe, row):
-        number, own = int(probe[pair]), int(row[pair])
+        number, chunk_row = int(probe[pair]), int(row[pair])
         wanted_probe = probes[number]
-        if before[0] == number and own - before[1] <= NEIGHBOURS:
-            for empty in range(before[1] + 1, own):
+        # Chunks between two that a gold text meets may hold what of it was edited, and are kept as
+        # well.
+        if before[0] == number and chunk_row - before[1] <= NEIGHBOURS:
+            for empty in range(before[1] + 1, chunk_row):
                 _keep(result, block, number, empty, [], wanted_probe)
-        before = number, own
-        _keep(
-            result, block, number, own, _told(block, is_old, own, runs, wanted_probe), wanted_probe
-        )
-        for other, ends in _between(block, own, runs, wanted_probe):
-            _keep(
-                result,
-                block,
-                number,
-                other,
-                _told(block, is_old, other, [ends], wanted_probe),
-                wanted_probe,
-            )
+        before = number, chunk_row
+        edged = _with_edges(block, is_old, chunk_row, runs, wanted_probe)
+        _keep(result, block, number, chunk_row, edged, wanted_probe)
+        for neighbour, ends in _between(block, chunk_row, runs, wanted_probe):
+            edged = _with_edges(block, is_old, neighbour, [ends], wanted_probe)
+            _keep(result, block, number, neighbour, edged, wanted_probe)
 
 
-def _old(block: Block, known: Known) -> Bools:
+def _old(block: Block, gram_counts: Known) -> Bools:
     """At which letters of the stream what is before and behind stood together in the old corpus."""
-    is_counted = block.is_text & known.sampled(block.stream_hashes)
-    is_known = is_counted & known.has(block.stream_hashes)
+    is_counted = block.is_text & gram_counts.sampled(block.stream_hashes)
+    is_known = is_counted & gram_counts.has(block.stream_hashes)
+    # Sums up to each place, so that the grams over a place are counted by one subtraction.
     places = np.arange(len(is_counted) + 1)
     first, last = np.maximum(places - GRAM + _SIDE, 0), np.maximum(places - _SIDE + 1, 0)
     n, n_known = (
@@ -206,82 +204,86 @@ def _old(block: Block, known: Known) -> Bools:
     return np.asarray((2 * n_known >= n) & (n_known > 1))
 
 
-def _told(block: Block, is_old: Bools, row: int, runs: list[Run], probe: Probe) -> list[Run]:
+def _with_edges(
+    block: Block, is_old: Bools, row: int, runs: list[SharedRun], probe: GoldProbe
+) -> list[SharedRun]:
     """Runs that say what stands before and behind them."""
     stream, codes, begin = block.stream, probe.codes, int(block.row[row])
-    told = []
+    edged = []
     for run in runs:
         first, last = begin + run.other, begin + run.other + run.last - run.first
         before = run.first > 0 and first > 0 and stream[first - 1] != codes[run.first - 1]
         after = run.last < len(codes) and last < len(stream) and stream[last] != codes[run.last]
-        told.append(
+        edged.append(
             run._replace(before=bool(before and is_old[first]), after=bool(after and is_old[last]))
         )
-    return told
+    return edged
 
 
 def _keep(
-    result: Search, block: Block, number: int, row: int, runs: list[Run], wanted: Probe
+    result: MoveSearch, block: Block, number: int, row: int, runs: list[SharedRun], probe: GoldProbe
 ) -> None:
     chunk, doc = block.first + row, block.docs[row]
     size = int(block.letters.start[row + 1] - block.letters.start[row])
     # What is edited at the end of a text may be in a chunk beside what is around it.
-    is_gold = any(run.last > wanted.low and run.first < wanted.high for run in runs)
+    is_gold = any(run.last > probe.low and run.first < probe.high for run in runs)
     is_gold |= not runs or not (
-        (runs[0].first >= wanted.high and not runs[0].other)
-        or (runs[-1].last <= wanted.low and runs[-1].other + runs[-1].last - runs[-1].first == size)
+        (runs[0].first >= probe.high and not runs[0].other)
+        or (runs[-1].last <= probe.low and runs[-1].other + runs[-1].last - runs[-1].first == size)
     )
-    known = result.chunks.get(chunk)
-    if known is None or (is_gold and known.text is None):
+    chunk_text = result.chunks.get(chunk)
+    if chunk_text is None or (is_gold and chunk_text.text is None):
         source, start = origin_of(doc)
         text = doc.text if is_gold else None
         result.chunks[chunk] = Chunk(str(doc.id), size, block.place[row], source, start, text)
-    result.meetings[number].append(Meeting(chunk, runs, is_gold))
+    result.meetings[number].append(Overlap(chunk, runs, is_gold))
 
 
-def _between(block: Block, row: int, runs: list[Run], probe: Probe) -> Iterator[tuple[int, Run]]:
+def _between(
+    block: Block, row: int, runs: list[SharedRun], probe: GoldProbe
+) -> Iterator[tuple[int, SharedRun]]:
     """What is too short to be looked up: between runs, at the chunk's ends, in short neighbours."""
     size = len(block.letters.of(row))
     for before, after in pairwise(runs):
-        other = before.other + before.last - before.first
-        if 0 < after.other - other <= _SHORT and 0 < after.first - before.last <= _SHORT:
-            yield from _few(block, row, (other, after.other), probe, (before.last, after.first))
-    last, at = max(runs, key=lambda run: run.last), row
+        expected = before.other + before.last - before.first
+        if 0 < after.other - expected <= _SHORT and 0 < after.first - before.last <= _SHORT:
+            yield from _few(block, row, (expected, after.other), probe, (before.last, after.first))
+    last, current_row = max(runs, key=lambda run: run.last), row
     begin = last.other + last.last - last.first
     gold = last.last
     n = size - begin
     while gold < probe.high and n <= _SHORT:
         n = min(n, probe.high - gold)
         if n > 0 and gold + n > probe.low:
-            yield from _few(block, at, (begin, begin + n), probe, (gold, gold + n))
-        gold, at = gold + max(n, 0), at + 1
-        if at >= len(block.docs) or not block.follows[at]:
+            yield from _few(block, current_row, (begin, begin + n), probe, (gold, gold + n))
+        gold, current_row = gold + max(n, 0), current_row + 1
+        if current_row >= len(block.docs) or not block.follows[current_row]:
             break
-        begin = block.overlap[at]
-        n = min(len(block.letters.of(at)) - begin, probe.high - gold)
-    first, at = min(runs), row
+        begin = block.overlap[current_row]
+        n = min(len(block.letters.of(current_row)) - begin, probe.high - gold)
+    first, current_row = min(runs), row
     end, gold = first.other, first.first
     n = end
     while gold > probe.low and n <= _SHORT:
         n = min(n, gold - probe.low)
         if n > 0 and gold - n < probe.high:
-            yield from _few(block, at, (end - n, end), probe, (gold - n, gold))
+            yield from _few(block, current_row, (end - n, end), probe, (gold - n, gold))
         gold -= max(n, 0)
-        if at == 0 or not block.follows[at]:
+        if current_row == 0 or not block.follows[current_row]:
             break
-        at -= 1
-        end = len(block.letters.of(at)) - block.overlap[at + 1]
+        current_row -= 1
+        end = len(block.letters.of(current_row)) - block.overlap[current_row + 1]
         n = min(end, gold - probe.low)
 
 
 def _few(
-    block: Block, row: int, others: tuple[int, int], probe: Probe, golds: tuple[int, int]
-) -> Iterator[tuple[int, Run]]:
+    block: Block, row: int, chunk_span: tuple[int, int], probe: GoldProbe, golds: tuple[int, int]
+) -> Iterator[tuple[int, SharedRun]]:
     """The runs of a few letters of a chunk and those of gold that should be the same."""
-    (begin, end), (low, high) = others, golds
-    other, codes = block.letters.of(row)[begin:end], probe.codes[low:high]
-    if len(codes) == len(other) and (codes == other).all():
-        yield row, Run(low, high, begin)
+    (begin, end), (low, high) = chunk_span, golds
+    chunk_codes, codes = block.letters.of(row)[begin:end], probe.codes[low:high]
+    if len(codes) == len(chunk_codes) and (codes == chunk_codes).all():
+        yield row, SharedRun(low, high, begin)
         return
     from rapidfuzz.distance import LCSseq
 
@@ -290,15 +292,20 @@ def _few(
         codes = probe.codes[low:high]
     pieces = [
         (op.src_start, op.src_end, op.dest_start)
-        for op in LCSseq.opcodes(codes.tolist(), other.tolist())
+        for op in LCSseq.opcodes(codes.tolist(), chunk_codes.tolist())
         if op.tag == "equal" and op.src_end - op.src_start > 1
     ]
-    if sum(last - first for first, last, _ in pieces) >= min(len(other), golds[1] - golds[0]) / 2:
-        for first, last, at in pieces:
-            yield row, Run(low + first, low + last, begin + at)
+    if (
+        sum(last - first for first, last, _ in pieces)
+        >= min(len(chunk_codes), golds[1] - golds[0]) / 2
+    ):
+        for first, last, position in pieces:
+            yield row, SharedRun(low + first, low + last, begin + position)
 
 
-def _runs(index: Index, block: Block, probe: Ints, row: Ints) -> Iterator[tuple[int, list[Run]]]:
+def _runs(
+    index: Index, block: Block, probe: Ints, row: Ints
+) -> Iterator[tuple[int, list[SharedRun]]]:
     """What gold texts and rows share, in runs; by the number of the pair."""
     sizes = np.diff(index.start)[probe] + np.diff(block.letters.start)[row]
     for begin, end in portions(sizes, _CELLS):
@@ -307,7 +314,7 @@ def _runs(index: Index, block: Block, probe: Ints, row: Ints) -> Iterator[tuple[
 
 def _runs_of(
     index: Index, block: Block, probe: Ints, row: Ints, begin: int
-) -> Iterator[tuple[int, list[Run]]]:
+) -> Iterator[tuple[int, list[SharedRun]]]:
     pair, diagonal = _diagonals(index, block, probe, row)
     start, rows = index.start, block.letters.start
     first = np.maximum(start[probe[pair]], rows[row[pair]] - diagonal)
@@ -324,37 +331,42 @@ def _runs_of(
         ends = np.flatnonzero(inside[1:-1] & (~inside[2:] | new[1:])) + 1
         long = ends - begins >= LEAST
         begins, ends = begins[long], ends[long]
-        of = pair_of[begins]
-        other = place[begins] + diagonal[of] - rows[row[pair[of]]]
-        own = place[begins] - start[probe[pair[of]]]
-        order = np.lexsort((own, pair[of]))
-        columns = (pair[of], own, own + ends - begins, other)
-        group: list[Run] = []
+        pair_index = pair_of[begins]
+        chunk_place = place[begins] + diagonal[pair_index] - rows[row[pair[pair_index]]]
+        gold_place = place[begins] - start[probe[pair[pair_index]]]
+        order = np.lexsort((gold_place, pair[pair_index]))
+        columns = (pair[pair_index], gold_place, gold_place + ends - begins, chunk_place)
+        group: list[SharedRun] = []
         before = -1
         for number, *run in zip(*(column[order].tolist() for column in columns)):
             if number != before and group:
                 yield begin + before, group
                 group = []
             before = number
-            group.append(Run(*run))
+            group.append(SharedRun(*run))
         if group:
             yield begin + before, group
 
 
 def _diagonals(index: Index, block: Block, probe: Ints, row: Ints) -> tuple[Ints, Ints]:
     """On which diagonals each pair shares `FINE` letters in a row, the best of them."""
-    own, own_pair = _laid_out(index.codes, index.start, probe, STEP)
-    other, other_pair = _laid_out(block.letters.codes, block.letters.start, row, 1)
-    own_keys = _fine(index.codes, own) ^ (own_pair.astype(np.uint64) * _SALT)
-    other_keys = _fine(block.letters.codes, other) ^ (other_pair.astype(np.uint64) * _SALT)
+    gold_place, own_pair = _laid_out(index.codes, index.start, probe, STEP)
+    chunk_place, other_pair = _laid_out(block.letters.codes, block.letters.start, row, 1)
+    own_keys = _fine(index.codes, gold_place) ^ (own_pair.astype(np.uint64) * _SALT)
+    other_keys = _fine(block.letters.codes, chunk_place) ^ (other_pair.astype(np.uint64) * _SALT)
     order = np.argsort(own_keys, kind="stable")
-    own, own_pair, own_keys = own[order], own_pair[order], own_keys[order]
+    gold_place, own_pair, own_keys = gold_place[order], own_pair[order], own_keys[order]
     first = np.searchsorted(own_keys, other_keys)
+    # Four places of one gram at most: text that repeats itself would give as many diagonals as
+    # pairs of places.
     times = np.minimum(np.searchsorted(own_keys, other_keys, side="right") - first, 4)
     hit = np.repeat(first, times) + ranges(times)
-    keys = own_pair[hit] << 40 | (np.repeat(other, times) - own[hit] + (1 << 39))
+    # Pair and diagonal in one whole number; a diagonal may be negative, so half of the lower 40
+    # bits is added to it.
+    keys = own_pair[hit] << 40 | (np.repeat(chunk_place, times) - gold_place[hit] + (1 << 39))
     keys, support = np.unique(keys, return_counts=True)
     pair, diagonal = keys >> 40, (keys & ((1 << 40) - 1)) - (1 << 39)
+    # By pair, and of a pair those first that share the most grams.
     rank = np.lexsort((-support, pair))
     number = np.empty(len(rank), np.int64)
     number[rank] = ranges(np.bincount(pair, minlength=len(probe)))

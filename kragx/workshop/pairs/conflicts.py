@@ -10,7 +10,7 @@ from kragx.judging.votes import ordinal_alpha
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
 from kragx.workshop.pairs import standing
-from kragx.workshop.pairs.boards import Board
+from kragx.workshop.pairs.candidates import Board
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair, State
 
@@ -66,9 +66,9 @@ def agreement(state: State, top: int) -> Alpha:
             n_pairs += 1
             counts = sums.setdefault(pair[0], np.zeros((top + 1, top + 1)))
             # Of m grades each stands beside m - 1 others, and counts once in all.
-            for one, other in combinations(grades, 2):
-                counts[one, other] += 1 / (len(grades) - 1)
-                counts[other, one] += 1 / (len(grades) - 1)
+            for first, second in combinations(grades, 2):
+                counts[first, second] += 1 / (len(grades) - 1)
+                counts[second, first] += 1 / (len(grades) - 1)
     if n_pairs < LEAST_PAIRS:
         return Alpha(None, None, n_pairs, len(sums))
     terms = np.stack(list(sums.values()))

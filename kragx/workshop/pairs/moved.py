@@ -8,14 +8,14 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from kragx.data import Gold, normalise
-from kragx.workshop.state.records import Candidate
+from kragx.workshop.state.records import SuggestedDocument
 
 ORIGIN = "moved"
 _MOST = 1000  # characters that are shown of a text; it was one chunk
 _OPEN = ("unsure", "lost")
 
 
-def moved_candidate(question: str, document: str, text: str, share: float) -> Candidate:
+def moved_candidate(question: str, document: str, text: str, share: float) -> SuggestedDocument:
     """A chunk in which a gold text may be; the same again has the same uid.
 
     Args:
@@ -24,7 +24,7 @@ def moved_candidate(question: str, document: str, text: str, share: float) -> Ca
         text: the gold text, of which the beginning is shown.
         share: of the text's letters that the chunk has.
     """
-    return Candidate(
+    return SuggestedDocument(
         uid=_uid(question, document, text),
         question=question,
         document=document,
@@ -47,7 +47,7 @@ def is_doubt(gold: Gold) -> bool:
 def is_settled(
     gold: Gold,
     question: str,
-    candidates: Mapping[str, Iterable[Candidate]],
+    candidates: Mapping[str, Iterable[SuggestedDocument]],
     first: Callable[[str], str],
     judged: Collection[str],
     relevant: Collection[str],

@@ -24,5 +24,5 @@ def people_grade(grade: float, top: int) -> int | None:
     """The grade of people that a gold file's grade stands for; None where the scale has none."""
     if grade <= 0:
         return 0
-    own = grade + relevant_from(top) - 1
-    return int(own) if float(own).is_integer() and own <= top else None
+    scaled = grade + relevant_from(top) - 1
+    return int(scaled) if float(scaled).is_integer() and scaled <= top else None

@@ -51,7 +51,7 @@ def verdicts(state: State, question: str, documents: Iterable[str]) -> dict[str,
     newest: dict[str, Judgement] = {}
     for document in documents:
         for person, rows in state.judgements.get((question, document), {}).items():
-            row = next((one for one in reversed(rows) if one.kind != "later"), None)
+            row = next((row for row in reversed(rows) if row.kind != "later"), None)
             if row is not None and (person not in newest or newest[person].at <= row.at):
                 newest[person] = row
     files = {uid for uid in newest if uid in state.people and state.people[uid].role == "file"}
@@ -82,16 +82,16 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
             if rows and rows[-1].kind == "later":
                 later.add(person)
         decisions += state.decisions.get(pair, [])[-1:]
-    by, put_off = frozenset(newest), frozenset(later)
+    people, put_off = frozenset(newest), frozenset(later)
     opinions = {(row.kind, row.grade) for row in newest.values()}
     if decisions:
         last = max(decisions, key=lambda row: row.at)
         opinions = {(last.kind, last.grade)}
     if len(opinions) != 1:
         grades = [grade for _, grade in opinions if grade is not None]
-        least = min(grades) if grades and len(grades) == len(opinions) else None
-        return Standing("conflict" if opinions else "open", None, by, False, put_off, least)
+        lowest = min(grades) if grades and len(grades) == len(opinions) else None
+        return Standing("conflict" if opinions else "open", None, people, False, put_off, lowest)
     ((kind, grade),) = opinions
     is_graded = kind == "grade"
     state_of: Literal["graded", "unusable"] = "graded" if is_graded else "unusable"
-    return Standing(state_of, grade, by, bool(decisions), put_off, grade)
+    return Standing(state_of, grade, people, bool(decisions), put_off, grade)

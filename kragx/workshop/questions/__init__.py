@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kragx.workshop.questions.leak import leak, mean_leak
 from kragx.workshop.questions.making import make_questions
 from kragx.workshop.questions.measured import WordLeak, word_leak
-from kragx.workshop.questions.question import NewQuestion, Questions
+from kragx.workshop.questions.question import NewQuestion, QuestionSet
 from kragx.workshop.questions.templates import Template, own_templates, read_templates
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NewQuestion",
-    "Questions",
+    "QuestionSet",
     "Template",
     "WordLeak",
     "WrittenQuestions",

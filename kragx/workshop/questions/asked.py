@@ -36,14 +36,14 @@ class Asked:
             return True
         content = content_words(str(text))
         return bool(content) and any(
-            (content <= known or known <= content)
-            and len(content & known) >= ALIKE * len(content | known)
-            for known in self._words
+            (content <= words or words <= content)
+            and len(content & words) >= ALIKE * len(content | words)
+            for words in self._words
         )
 
 
 def uses_of(existing: Iterable[Query]) -> Counter[str]:
     """How many questions were made from each document, by its id."""
     lists = (query.metadata.get("sources") for query in existing)
-    sources = (own for own in lists if isinstance(own, list | tuple))
+    sources = (entry for entry in lists if isinstance(entry, list | tuple))
     return Counter(str(source) for of_query in sources for source in of_query)

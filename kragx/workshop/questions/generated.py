@@ -27,7 +27,7 @@ from kragx.plain import plain
 from kragx.printing import phrase
 from kragx.workshop.questions.asked import Asked, uses_of
 from kragx.workshop.questions.leak import leak
-from kragx.workshop.questions.passages import Part, Passage, Passages
+from kragx.workshop.questions.passages import CorpusPassages, Passage, PassagePart
 from kragx.workshop.questions.pointing import pointing
 from kragx.workshop.questions.question import NewQuestion
 from kragx.workshop.questions.targets import (
@@ -98,7 +98,7 @@ def write_questions(
         problem = f"{min(wrong)!r} is no difficulty that a model is asked for"
         raise UsageError(problem, field="targets", remedy=f"name {', '.join(DIFFICULTIES)}")
     existing = [*existing]
-    passages = Passages([*as_corpus(corpus).docs.values()], language, seed, uses_of(existing))
+    passages = CorpusPassages([*as_corpus(corpus).docs.values()], language, seed, uses_of(existing))
     counts = counts_of(kinds_of(existing))
     kinds = Kinds(shares, counts, unanswerable, several * passages.have_neighbours, seed)
     work = _Work(judge, rubric, passages, [query.text or "" for query in existing], most_leak)
@@ -143,7 +143,7 @@ class _Candidate:
     slot: _Slot
     passage: Passage
     question: NewQuestion
-    parts: Sequence[Part]
+    parts: Sequence[PassagePart]
     checks: list[Question]
 
 
@@ -154,7 +154,7 @@ class _Work:
         self,
         judge: Grader,
         rubric: Rubric | None,
-        passages: Passages,
+        passages: CorpusPassages,
         existing: Iterable[str],
         most_leak: float | None,
     ) -> None:
@@ -169,7 +169,7 @@ class _Work:
 
     def round(self, slots: Sequence[_Slot], offset: int) -> None:
         """Write a question for each of these places, and check it."""
-        questions = [self._asked(slot, offset) for slot in slots]
+        questions = [self._request(slot, offset) for slot in slots]
         written, judged = drafts(self._judge, [question for _, question in questions])
         self._writing.add(judged.tally)
         self._check_missing(judged.judgements)
@@ -179,13 +179,13 @@ class _Work:
         ):
             new = draft if judgement.failure is None else self._unwritten(slot, judgement, question)
             if new is not None:
-                candidates += filter(None, [self._ruled(slot, passage, question, new)])
+                candidates += filter(None, [self._check_draft(slot, passage, question, new)])
             elif judgement.failure is None:
                 self._counts["without"] += 1
         if candidates:
             self._check(candidates)
 
-    def _asked(self, slot: _Slot, offset: int) -> tuple[Passage, Question]:
+    def _request(self, slot: _Slot, offset: int) -> tuple[Passage, Question]:
         """The question to the model for a place, about a passage that had none of this kind."""
         # Of three: half the times two, as a question seldom needs more.
         n = 2 + slot.place % 2 if slot.kind.several else 1
@@ -212,8 +212,8 @@ class _Work:
             self._counts["unknown"] += 1
         return None
 
-    def _ruled(
-        self, slot: _Slot, passage: Passage, asked: Question, draft: Draft
+    def _check_draft(
+        self, slot: _Slot, passage: Passage, open_question: Question, draft: Draft
     ) -> _Candidate | None:
         """A draft with what the model is asked about it; None if a rule takes it out."""
         kind, judge = slot.kind, self._judge
@@ -224,17 +224,17 @@ class _Work:
             kind.query_type,
             draft.difficulty if kind.answerable else None,
             tuple(dict.fromkeys(part.id for part in passage.parts)),
-            {"model": judge.members[0].model, "rubric": asked.rubric.id, **missing},
+            {"model": judge.members[0].model, "rubric": open_question.rubric.id, **missing},
             share,
             answerable=None if kind.answerable else False,
             reference=draft.answer or None if kind.answerable else None,
         )
         if slot.is_open:  # else it is none yet
-            if why := self._rule(question, passage, asked):
+            if why := self._rule(question, passage, open_question):
                 self._dropped.append(Dropped(question, *why))
                 return None
             self._known.add(draft.text)
-        parts: Sequence[Part] = passage.parts if len(passage.parts) > 1 else ()
+        parts: Sequence[PassagePart] = passage.parts if len(passage.parts) > 1 else ()
         if not kind.answerable:
             near = self._passages.nearest(draft.text, _NEAREST + 1)
             if not slot.is_open:  # what stands for a question is near to nothing
@@ -258,15 +258,15 @@ class _Work:
         return _Candidate(slot, passage, question, parts, checks)
 
     def _rule(
-        self, question: NewQuestion, passage: Passage, asked: Question
+        self, question: NewQuestion, passage: Passage, open_question: Question
     ) -> tuple[Why, str] | None:
         """The rule that takes a question out, and what it saw."""
         text = question.text
         if len(text) > LONGEST:
             return "too long", f"{len(text)} characters"
-        korean = asked.rubric.language == "ko"
+        korean = open_question.rubric.language == "ko"
         if is_korean(text) != korean and (korean or not is_korean(passage.text)):
-            return "wrong language", f"asked for in {asked.rubric.language}"
+            return "wrong language", f"asked for in {open_question.rubric.language}"
         if words := pointing(text):
             return "points at its passage", words
         if text in self._known:
@@ -286,12 +286,12 @@ class _Work:
         for candidate in candidates:
             of_candidate = [next(judgements) for _ in candidate.checks]
             if candidate.slot.is_open:
-                self._settle(candidate, of_candidate)
+                self._decide(candidate, of_candidate)
 
-    def _settle(self, candidate: _Candidate, judgements: Sequence[Judgement]) -> None:
+    def _decide(self, candidate: _Candidate, judgements: Sequence[Judgement]) -> None:
         """Keep a question or drop it, by what the model says."""
         question, slot = candidate.question, candidate.slot
-        need, answers, *each = judgements
+        need, answers, *parts = judgements
         by_need, by_relevance = (check.rubric for check in candidate.checks[:2])
         cut = by_relevance.match_from
         verdicts: list[tuple[bool, Why, str]] = []
@@ -299,20 +299,20 @@ class _Work:
             why: Why = "vague" if need.grade < by_need.low + 1 else "common sense"
             verdicts.append((need.grade < by_need.match_from, why, need.text))
         if slot.kind.answerable:
-            needed = [need, answers]
+            required = [need, answers]
             if answers.grade is not None:
                 verdicts.append((answers.grade < cut, "not answered", answers.text))
         else:
-            needed = [need, answers, *each]
+            required = [need, answers, *parts]
             places = [candidate.passage.parts[0], *candidate.parts]
-            for part, judgement in zip(places, [answers, *each], strict=True):
+            for part, judgement in zip(places, [answers, *parts], strict=True):
                 if judgement.grade is not None and judgement.grade >= cut:
                     verdicts.append((True, "answered", f"{part.id}: {judgement.text}"))
         for falls, why, detail in verdicts:
             if falls:
                 self._dropped.append(Dropped(question, why, detail))
                 return
-        if failures := [judgement.failure for judgement in needed if judgement.grade is None]:
+        if failures := [judgement.failure for judgement in required if judgement.grade is None]:
             waits = self._judge.dry_run
             outcome = "refused" if _REFUSED.issuperset(failures) else "unknown"
             self._counts["waiting" if waits else outcome] += 1
@@ -320,8 +320,8 @@ class _Work:
             return
         grades = {"need": need.grade, "relevance": answers.grade}
         sources = question.sources
-        if slot.kind.answerable and each:
-            sources = _needed(candidate.parts, each, by_relevance)
+        if slot.kind.answerable and parts:
+            sources = _needed_documents(candidate.parts, parts, by_relevance)
         made_by = {**question.made_by, "checks": grades}
         stretches = [
             {"source": part.id, "start": part.start, "end": part.end}
@@ -387,8 +387,8 @@ class _Work:
         )
 
 
-def _needed(
-    parts: Sequence[Part], judgements: Sequence[Judgement], relevance: Rubric
+def _needed_documents(
+    parts: Sequence[PassagePart], judgements: Sequence[Judgement], relevance: Rubric
 ) -> tuple[str, ...]:
     """The documents that a question about several parts needs.
 

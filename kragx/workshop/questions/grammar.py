@@ -5,14 +5,17 @@ import unicodedata
 
 from kragx.errors import UsageError
 
+# Two ways to write a pair: ``(으)로`` puts more behind a consonant, ``은/는`` has a form for each.
 _PAIR = re.compile(
     r"\((?P<more>[가-힣]+)\)(?P<rest>[가-힣]+)|(?P<closed>[가-힣]+)/(?P<open>[가-힣]+)"
 )
+# A note in brackets at the end, or a mark: the particle goes by the sound before.
 _NOT_SPOKEN = re.compile(r"\s*\([^()]*\)$|[\W_]$")
 _FINAL_OF_DIGIT = dict(zip("0123456789", ["x", "l", "", "x", "", "", "x", "l", "l", ""]))
 """What the digits' Sino-Korean names end in: a vowel, ``l`` (ㄹ) or another consonant."""
 _FINAL_OF_LETTER = {"L": "l", "R": "l", "M": "x", "N": "x"}
 """The same of the letters' names; all others end in a vowel."""
+# A short vowel with a stop, as in `cap` or `kick`: Korean writes the stop as a final consonant.
 _SHORT = re.compile(r"(?:^|[^aeiou])[aeiou](?:ck|[ckpt])$")
 _LATIN = re.compile(r"[A-Za-z]+$")
 

@@ -13,7 +13,7 @@ from kragx.printing import phrase
 from kragx.workshop.questions.asked import Asked, uses_of
 from kragx.workshop.questions.filling import Filling, fillings
 from kragx.workshop.questions.leak import has_kiwi, leak
-from kragx.workshop.questions.question import NewQuestion, Questions
+from kragx.workshop.questions.question import NewQuestion, QuestionSet
 from kragx.workshop.questions.targets import (
     Cell,
     Quotas,
@@ -41,7 +41,7 @@ def make_questions(
     most_per_template: int = 3,
     most_leak: float | None = None,
     seed: int = 0,
-) -> Questions:
+) -> QuestionSet:
     """Make questions by filling templates from a corpus.
 
     Of a large corpus a random part is looked at: two documents a question, and at least 500.
@@ -97,7 +97,9 @@ def make_questions(
                 install=installing("korean"),
             )
         )
-    return Questions(tuple(questions), n, quotas.shares, quotas.counts, len(existing), tuple(notes))
+    return QuestionSet(
+        tuple(questions), n, quotas.shares, quotas.counts, len(existing), tuple(notes)
+    )
 
 
 class _Maker:
@@ -108,20 +110,22 @@ class _Maker:
         filled: Sequence[Filling],
         templates: Sequence[Template],
         existing: Sequence[Query],
-        most: int,
+        limit: int,
         most_leak: float | None,
         rng: Random,
     ) -> None:
         self._filled = filled  # in random order, as they were drawn
         self._templates = rng.sample(templates, len(templates))
-        self._most, self._most_leak = most, most_leak
+        self._most, self._most_leak = limit, most_leak
         self._asked = Asked(query.text or "" for query in existing)
         made_by = (query.metadata.get("made_by") for query in existing)
-        self._uses = Counter(made.get("template") for made in made_by if isinstance(made, Mapping))
+        self._uses = Counter(
+            origin.get("template") for origin in made_by if isinstance(origin, Mapping)
+        )
         self._document_uses = uses_of(existing)
         self._done: set[str] = set()  # templates that make no more
         self._n_leaking = self._n_repeated = 0
-        self._fits = {template.id: self._fitting(template) for template in templates}
+        self._fits = {template.id: self._fitting_passages(template) for template in templates}
         self._filling = {name for name, numbers in self._fits.items() if numbers}
 
     @property
@@ -152,7 +156,7 @@ class _Maker:
             self._done.add(template.id)
         return None
 
-    def _fitting(self, template: Template) -> list[int]:
+    def _fitting_passages(self, template: Template) -> list[int]:
         return [
             number
             for number, filling in enumerate(self._filled)

@@ -53,6 +53,8 @@ def _runs(text: str, tokens: Sequence[Any]) -> list[tuple[str, bool]]:
 _OPEN = frozenset({"적", "째", "끼리", "별"})
 """Endings with which no phrase ends."""
 
+# A determiner begins a noun phrase, and what may follow a noun ends it; in between the fewest words
+# that do.
 _ENGLISH = re.compile(
     r"\b(?:the|an?|this|each|every|any|no|your|our|their|its|his|my)\s+"
     r"(?P<phrase>[a-z][a-z0-9-]+(?:[ \n][a-z][a-z0-9-]+){0,2}?)"
@@ -69,13 +71,13 @@ def english(texts: Sequence[str]) -> Iterator[Iterator[str]]:
     somewhere in the texts alone behind a determiner; in a text without any, whatever the last one
     is. A single word is one where it stands twice.
     """
-    found = [[match["phrase"].split() for match in _ENGLISH.finditer(text)] for text in texts]
-    heads = {phrase[0].lower() for phrases in found for phrase in phrases if len(phrase) == 1}
+    matches = [[match["phrase"].split() for match in _ENGLISH.finditer(text)] for text in texts]
+    heads = {phrase[0].lower() for phrases in matches for phrase in phrases if len(phrase) == 1}
     heads |= {f"{head}s" for head in heads if not head.endswith("s")}
-    return (_telling(phrases, heads) for phrases in found)
+    return (_certain_nouns(phrases, heads) for phrases in matches)
 
 
-def _telling(phrases: Sequence[Sequence[str]], heads: set[str]) -> Iterator[str]:
+def _certain_nouns(phrases: Sequence[Sequence[str]], heads: set[str]) -> Iterator[str]:
     """The phrases that surely are nouns; of a text without any, those that may be."""
     lower = [tuple(map(str.lower, phrase)) for phrase in phrases]
     nouns = [

@@ -27,7 +27,7 @@ _SOURCES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PassagePart:
     """A document, or a stretch of a long one.
 
     Attributes:
@@ -63,7 +63,7 @@ class Part:
 class Passage:
     """What one question is asked about: a part of the corpus, or several together."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PassagePart, ...]
 
     @property
     def text(self) -> str:
@@ -72,7 +72,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Passages:
+class CorpusPassages:
     """The passages of a corpus in an order by chance.
 
     Attributes:
@@ -89,7 +89,7 @@ class Passages:
     language: Literal["auto", "ko", "en"] = "auto"
     seed: int = 0
     uses: Mapping[str, int] = field(default_factory=dict)
-    _parts: list[Part] = field(init=False, repr=False)
+    _parts: list[PassagePart] = field(init=False, repr=False)
     _order: list[int] = field(init=False, repr=False)
     _group: list[list[int]] = field(init=False, repr=False)
 
@@ -105,7 +105,7 @@ class Passages:
         for name, value in {"_parts": parts, "_order": order, "_group": _groups(parts)}.items():
             object.__setattr__(self, name, value)
 
-    def _stretches(self) -> Iterator[Part]:
+    def _stretches(self) -> Iterator[PassagePart]:
         known = set[str]()
         for doc in self.docs:
             text = doc.text or ""
@@ -119,7 +119,7 @@ class Passages:
                     continue
                 if self.language == "auto" or is_korean(bare) == (self.language == "ko"):
                     known.add(bare)
-                    yield Part(doc, start, end)
+                    yield PassagePart(doc, start, end)
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -148,7 +148,7 @@ class Passages:
         """The texts of the parts, in one case and Unicode form."""
         return [unicodedata.normalize("NFC", part.text).casefold() for part in self._parts]
 
-    def nearest(self, question: str, n: int) -> list[Part]:
+    def nearest(self, question: str, n: int) -> list[PassagePart]:
         """The parts that have most of a question's content words, rare ones counting more."""
         words = content_words(question)
         having = {word: [word.casefold() in text for text in self._folded] for word in words}
@@ -161,7 +161,7 @@ class Passages:
         return [self._parts[number] for number in best[:n] if scores[number] > 0]
 
 
-def _groups(parts: Sequence[Part]) -> list[list[int]]:
+def _groups(parts: Sequence[PassagePart]) -> list[list[int]]:
     """For each part those that it belongs together with, itself among them, in their order.
 
     What belongs together was cut from the same source, or is of one document. Where there is
@@ -178,7 +178,7 @@ def _groups(parts: Sequence[Part]) -> list[list[int]]:
     return [group_of.get(number, [number]) for number in range(len(parts))]
 
 
-def _by_field(parts: Sequence[Part], name: str | None) -> dict[str, list[int]]:
+def _by_field(parts: Sequence[PassagePart], name: str | None) -> dict[str, list[int]]:
     """The parts by what one field says in words, or by their documents."""
     members: dict[str, list[int]] = {}
     for number, part in enumerate(parts):

@@ -61,7 +61,7 @@ class NewQuestion:
 
 
 @dataclass(frozen=True)
-class Questions(Result):
+class QuestionSet(Result):
     """Questions that were made, and how near they come to what was asked for.
 
     Attributes:

@@ -127,11 +127,11 @@ class Quotas:
             quota.get(value, 0) - counts[value]
             for quota, counts, value in zip(self._quotas, self.counts.values(), cell)
         ]
-        wanted = float(self._whole)
+        target = float(self._whole)
         for shares, value in zip(self.shares.values(), cell):
-            wanted *= shares.get(value, 0.0)
+            target *= shares.get(value, 0.0)
         is_over = [n <= 0 for n in remaining]
-        return any(is_over), *is_over, self._cells[cell] - wanted, cell
+        return any(is_over), *is_over, self._cells[cell] - target, cell
 
     def count(self, cell: Cell) -> None:
         """One more of a kind."""
@@ -154,8 +154,10 @@ def _shares(targets: Mapping[str, float], values: Sequence[str]) -> dict[str, fl
 def _largest_remainders(shares: Mapping[str, float], n: int) -> dict[str, int]:
     """Whole numbers near to `n` times each share, which add up to n if the shares do to 1."""
     exact = {value: share * n for value, share in shares.items()}
+    # A share times n may come out a little below the whole number that it is.
     quotas = {value: floor(number + 1e-9) for value, number in exact.items()}
     n_left = round(sum(exact.values())) - sum(quotas.values())
+    # The largest remainder first, of equal ones by name.
     for value in sorted(exact, key=lambda value: (quotas[value] - exact[value], value))[:n_left]:
         quotas[value] += 1
     return quotas

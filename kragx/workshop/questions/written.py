@@ -10,7 +10,7 @@ from kragx.judging.remedies import failure_lines
 from kragx.judging.tally import Tally
 from kragx.plain import HIDDEN, plain
 from kragx.printing import Line, Part, Table, counted, phrase, warning
-from kragx.workshop.questions.question import NewQuestion, Questions
+from kragx.workshop.questions.question import NewQuestion, QuestionSet
 
 LONGEST = 300
 """Characters of a question; nobody asks for more at once."""
@@ -54,7 +54,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class WrittenQuestions(Questions):
+class WrittenQuestions(QuestionSet):
     """Questions that a model wrote, and those that fell.
 
     Attributes:
@@ -81,7 +81,7 @@ class WrittenQuestions(Questions):
     writing: Tally = field(default_factory=Tally)
     checking: Tally = field(default_factory=Tally)
 
-    also_plain: ClassVar[tuple[str, ...]] = (*Questions.also_plain, "fell")
+    also_plain: ClassVar[tuple[str, ...]] = (*QuestionSet.also_plain, "fell")
 
     @property
     def fell(self) -> dict[Why, int]:
@@ -119,8 +119,8 @@ class WrittenQuestions(Questions):
             phrase("passages with nothing to ask"): self.n_without,
             phrase("questions that the model refuses to write or to check"): self.n_refused,
         }
-        if shown := {kind: n for kind, n in failures.items() if n}:
-            yield Line(counted(shown))
+        if n_of_failure := {kind: n for kind, n in failures.items() if n}:
+            yield Line(counted(n_of_failure))
         total = self.writing + self.checking
         if self.n_unknown:
             yield warning(phrase("not known, as a call failed: {n} questions", n=self.n_unknown))

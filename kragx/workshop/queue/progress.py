@@ -23,7 +23,7 @@ import numpy as np
 
 from kragx.metrics import Floats
 from kragx.metrics.intervals import student_t
-from kragx.workshop.pairs.boards import Board, Plan
+from kragx.workshop.pairs.candidates import Board, LabellingPlan
 
 _LEAST = 10
 
@@ -49,15 +49,15 @@ def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[st
         those with a target first, in its order, questions without a value last. Share and target
         are of all questions; `judged` are pairs, `answered` questions with a relevant document.
     """
-    shown: dict[str, list[dict[str, Any]]] = {}
+    shares_of: dict[str, list[dict[str, Any]]] = {}
     for name in ("query_type", "difficulty"):
         boards_of: defaultdict[str | None, list[Board]] = defaultdict(list)
         for board in boards:
             boards_of[getattr(board.question, name)].append(board)
         target = targets.get(name, {})
-        others = sorted(value for value in boards_of if value is not None and value not in target)
-        values = [*target, *others, *([None] if None in boards_of else [])]
-        shown[name] = [
+        further = sorted(value for value in boards_of if value is not None and value not in target)
+        values = [*target, *further, *([None] if None in boards_of else [])]
+        shares_of[name] = [
             {
                 "value": value,
                 "questions": len(boards_of[value]),
@@ -68,11 +68,11 @@ def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[st
             }
             for value in ([] if values == [None] else values)
         ]
-    return shown
+    return shares_of
 
 
 @dataclass(frozen=True)
-class Estimate:
+class PoolEstimate:
     """What the random share says of all suggested pairs.
 
     Attributes:
@@ -95,7 +95,7 @@ class Estimate:
     missing: int
 
 
-def estimates(boards: Sequence[Board], plan: Plan) -> list[Estimate]:
+def estimates(boards: Sequence[Board], plan: LabellingPlan) -> list[PoolEstimate]:
     """Of the share of relevant pairs, then of each retriever's precision; empty without a sample.
 
     Args:
@@ -130,7 +130,7 @@ def estimates(boards: Sequence[Board], plan: Plan) -> list[Estimate]:
         error = sample.std(axis=0, ddof=1) * sqrt(max(0.0, 1 - n / n_pairs) / n)
     reach = student_t(0.975, n - 1) * error if n >= _LEAST else np.full_like(mean, np.nan)
     return [
-        Estimate(
+        PoolEstimate(
             name,
             float(value),
             None if np.isnan(own_reach) else max(0.0, float(value - own_reach)),

@@ -9,9 +9,9 @@ from itertools import chain, islice, takewhile
 from typing import Literal
 
 from kragx.data import Doc
-from kragx.workshop.pairs.boards import Board, Plan, chance
+from kragx.workshop.pairs.candidates import Board, LabellingPlan, chance
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.outlook import Sums
+from kragx.workshop.queue.convergence import Sums
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair, State
 
@@ -43,7 +43,7 @@ Why = Literal["no questions", "no documents", "all judged", "with others"]
 
 
 @dataclass(frozen=True)
-class Turn:
+class JudgingTurn:
     """A pair to judge.
 
     Attributes:
@@ -62,7 +62,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Nothing:
+class NothingToJudge:
     """That there is nothing to judge for a person, and why."""
 
     why: Why
@@ -93,12 +93,12 @@ class Queue:
         state: State,
         docs: Mapping[str, Doc],
         copies: Copies,
-        plan: Plan | None = None,
+        plan: LabellingPlan | None = None,
     ) -> None:
         self.state: State = state
         self.docs: Mapping[str, Doc] = docs
         self.copies: Copies = copies
-        self.plan: Plan = plan or Plan()
+        self.plan: LabellingPlan = plan or LabellingPlan()
         self.empty: set[str] = set()
         self.boards: dict[str, Board] = {}
         self._position = 0
@@ -158,7 +158,7 @@ class Queue:
 
     def next_pair(
         self, person: str, question: str | None = None, besides: Sequence[Pair] = ()
-    ) -> Turn | Nothing:
+    ) -> JudgingTurn | NothingToJudge:
         """What a person judges next; the same again until they have judged it.
 
         Args:
@@ -171,31 +171,31 @@ class Queue:
             now = time.monotonic()
             self._look_at_leases(now)
             request = (person, question, besides)
-            pair = self._leased(*request) or self._chosen(*request)
+            pair = self._leased(*request) or self._choose(*request)
             if pair is None:  # others may just have left their page open
                 self._look_at_leases(now, LEASE - _IDLE)
-                pair = self._chosen(*request)
+                pair = self._choose(*request)
                 self._look_at_leases(now)
             leased = [*besides, *filter(None, [pair])][:_HELD]
             leases = self._leases.setdefault(person, {}) if leased else {}
             for lease in leased:
-                leases.pop(lease, None)
+                leases.pop(lease, None)  # so that those shown longest ago stand first, and go below
                 leases[lease] = now + LEASE
             for old in list(leases)[:-_LEASES]:
                 del leases[old]
             if pair is None:
-                return Nothing(self._why(person, question))
+                return NothingToJudge(self._why(person, question))
             turn, board = self.turn(person, *pair), self.boards[pair[0]]
             if self._is_late(person, board, board.documents.index(pair[1])):
                 turn = replace(turn, late=sum(1 for _ in self._lates(person, question, ())))
             return turn
 
-    def turn(self, person: str, question: str, document: str) -> Turn:
+    def turn(self, person: str, question: str, document: str) -> JudgingTurn:
         """A pair as it is shown, whether it is suggested or was searched for."""
         copies = self.copies.all(document)
         newest = (self.state.newest((question, copy), person) for copy in copies)
         mine = max(filter(None, newest), key=lambda judgement: judgement.at, default=None)
-        return Turn(question, document, len(copies), mine)
+        return JudgingTurn(question, document, len(copies), mine)
 
     def purpose(self, question: str, document: str) -> Purpose:
         """Why a pair is judged: part of the random share, suggested, or searched for."""
@@ -244,7 +244,7 @@ class Queue:
                     return pair
         return None
 
-    def _chosen(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
+    def _choose(self, person: str, question: str | None, besides: Sequence[Pair]) -> Pair | None:
         history = self.state.history.get(person, ())
         if question is None:
             if pair := self._doubted(person, None, besides):
@@ -276,11 +276,11 @@ class Queue:
 
     def _lacks(self, person: str, board: Board, column: int, looking: Collection[str] = ()) -> bool:
         """Whether a pair lacks a judgement of this person, if those who look at it give theirs."""
-        standing = board.standings[column]
-        if person in standing.by or standing.is_decided or standing.state == "conflict":
+        status = board.standings[column]
+        if person in status.by or status.is_decided or status.state == "conflict":
             return False
         # Of what is in doubt since a move, a file's grade is what is asked about.
-        people = frozenset[str]() if column in board.doubted_columns else standing.by
+        people = frozenset[str]() if column in board.doubted_columns else status.by
         return len(people.union(looking)) < (2 if board.twice[column] else 1)
 
     def _is_late(self, person: str, board: Board, column: int) -> bool:

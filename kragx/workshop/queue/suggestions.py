@@ -13,9 +13,9 @@ from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
 from kragx.data.databases import StoreFailedError, answering
 from kragx.errors import KragxError
 from kragx.evaluation.retriever_adapters import start_daemon
-from kragx.workshop.pairs.boards import asking_uid
+from kragx.workshop.pairs.candidates import asking_uid
 from kragx.workshop.queue.queue import Queue
-from kragx.workshop.state.records import Candidate, Question
+from kragx.workshop.state.records import Question, SuggestedDocument
 
 _AT_ONCE = 200
 """So many questions a retriever is asked at once; those that have come meanwhile are next."""
@@ -31,7 +31,7 @@ Heard = Callable[[Query, Retrieved], None]
 
 
 @dataclass(frozen=True)
-class Source:
+class SuggestionSource:
     """A retriever that suggests documents.
 
     Attributes:
@@ -74,7 +74,7 @@ class Suggester:
     def __init__(
         self,
         queue: Queue,
-        sources: Sequence[Source],
+        sources: Sequence[SuggestionSource],
         say: Callable[[str, Sequence[Remark]], object] = lambda name, remarks: None,
     ) -> None:
         self._queue, self._sources, self._say = queue, sources, say
@@ -121,14 +121,14 @@ class Suggester:
             self._position = len(self._state.touched)
             questions = [self._state.questions[uid] for uid in news if uid in self._state.questions]
             questions = [question for question in questions if question.state == "open"]
-            self._add([row for one in questions for row in self._at_hand(one)])
+            self._add([row for question in questions for row in self._at_hand(question)])
         for source in self._sources:
-            todo = [one for one in questions if self._is_open(one, source)]
+            todo = [question for question in questions if self._is_open(question, source)]
             for first in range(0, len(todo), _AT_ONCE):
                 if not self._ask(source, todo[first : first + _AT_ONCE]):
                     break
 
-    def _at_hand(self, question: Question) -> Iterator[Candidate]:
+    def _at_hand(self, question: Question) -> Iterator[SuggestedDocument]:
         """What a question was made from, and what lies beside its gold."""
         board = self._queue.boards.get(question.uid)
         known = set(self._state.candidates.get(question.uid, ()))
@@ -142,9 +142,9 @@ class Suggester:
             for document in documents:
                 if document in self._docs and document not in known:
                     known.add(document)
-                    yield Candidate(question=question.uid, document=document, origin=origin)
+                    yield SuggestedDocument(question=question.uid, document=document, origin=origin)
 
-    def _is_open(self, question: Question, source: Source) -> bool:
+    def _is_open(self, question: Question, source: SuggestionSource) -> bool:
         uid = asking_uid(question, source.name, source.key)
         if uid in self._tried:
             return False
@@ -153,10 +153,11 @@ class Suggester:
             rows = self._state.candidates.get(question.uid, {}).values()
             return not any(row.uid == uid for of_document in rows for row in of_document)
 
-    def _ask(self, source: Source, questions: Sequence[Question]) -> bool:
+    def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> bool:
         """Store the answers to some questions; False if it cannot be asked at all."""
         dataset = GoldDataset(tuple(Query(question.uid, question.text) for question in questions))
         unanswered = {question.uid: question for question in questions}
+        # Answers may come from several threads at once.
         lock = threading.Lock()
 
         def hear(query: Query, answer: Retrieved) -> None:
@@ -180,7 +181,7 @@ class Suggester:
         self._say(source.name, list(self._remarks(source.name)))
         return True
 
-    def _store(self, source: Source, question: Question, answer: Retrieved) -> None:
+    def _store(self, source: SuggestionSource, question: Question, answer: Retrieved) -> None:
         """Store an answer as soon as it has come: who starts anew half way asks for the others."""
         if answer.error is not None:
             self._failed[source.name][question.uid] = answer.error
@@ -192,20 +193,20 @@ class Suggester:
             uid = asking_uid(question, source.name, source.key)
             self._queue.answered_with_nothing(question.uid, uid)
 
-    def _add(self, rows: list[Candidate]) -> None:
+    def _add(self, rows: list[SuggestedDocument]) -> None:
         with answering(within=_PATIENCE):
             self._state.add(rows)
 
     def _candidates(
-        self, source: Source, question: Question, answer: Retrieved
-    ) -> Iterator[Candidate]:
+        self, source: SuggestionSource, question: Question, answer: Retrieved
+    ) -> Iterator[SuggestedDocument]:
         uid = asking_uid(question, source.name, source.key)
         for rank, doc in enumerate(answer.documents[: self._queue.plan.depth], start=1):
             document = self._in_corpus(doc)
             if document is None:
                 self._lost[source.name][doc.id or (doc.text or "")[:40]] = None
                 continue
-            yield Candidate(
+            yield SuggestedDocument(
                 uid=uid,
                 question=question.uid,
                 document=document,
@@ -224,14 +225,16 @@ class Suggester:
         document = self._docs.get(doc.id) if doc.id is not None else None
         text = None if doc.text is None else normalise(doc.text)
         if document is not None:
-            known = normalise(document.text or "")
-            if text is None or (text and (text in known or (known and known in text))):
+            normalised = normalise(document.text or "")
+            if text is None or (
+                text and (text in normalised or (normalised and normalised in text))
+            ):
                 return doc.id
         if text is None:
             return None
         if not self._of_text:
-            for doc_id, one in self._docs.items():
-                self._of_text.setdefault(normalise(one.text or ""), doc_id)
+            for doc_id, candidate in self._docs.items():
+                self._of_text.setdefault(normalise(candidate.text or ""), doc_id)
         return self._of_text.get(text) if text else None
 
     def _remarks(self, name: str) -> Iterator[Remark]:

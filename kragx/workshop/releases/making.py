@@ -111,14 +111,15 @@ def ready(
     for question in state.open_questions():
         groups = of_question.get(question.uid, {})
         opinions = {
-            first: _said(state, question.uid, group, top) for first, group in groups.items()
+            first: _judgements_of(state, question.uid, group, top)
+            for first, group in groups.items()
         }
         places = state.candidates.get(question.uid, {})
         judged = {
             first for first, rows in opinions.items() if any(row.person in people for row in rows)
         }
         is_found = partial(is_settled, candidates=places, first=copies.first, judged=judged)
-        outcome = _made(question, opinions, documents, copies, top, allow_undecided, is_found)
+        outcome = _make_query(question, opinions, documents, copies, top, allow_undecided, is_found)
         if isinstance(outcome, LeftOut):
             left_out.append(outcome)
         else:
@@ -137,7 +138,9 @@ def _is_relevant(grades: Collection[float | None]) -> bool:
     return all(grade is not None and grade > 0 for grade in grades)
 
 
-def _said(state: State, question: str, documents: Sequence[str], top: int) -> list[Judgement]:
+def _judgements_of(
+    state: State, question: str, documents: Sequence[str], top: int
+) -> list[Judgement]:
     """What counts of a document and its copies: what each person says, newest of all.
 
     What was decided stands alone, beside those who say the same, as they may have marked evidence.
@@ -157,7 +160,7 @@ def _grades(rows: Sequence[Judgement], top: int) -> set[float | None]:
     return {None if row.grade is None else gold_grade(row.grade, top) for row in rows}
 
 
-def _made(
+def _make_query(
     question: Question,
     opinions: Mapping[str, Sequence[Judgement]],
     documents: Mapping[str, Doc],
@@ -247,12 +250,12 @@ def _gold(
             if len(spans) > 1:
                 metadata["evidence"] = [[first_place + a, first_place + b] for a, b in spans]
             text = text[start:end]
-    others = [
+    alternatives = [
         Doc(member, (text if text in whole else whole) or None)
         for member, whole in texts.items()
         if member != document
     ]
-    return Gold(document, text if text.strip() else None, grade, tuple(others), metadata)
+    return Gold(document, text if text.strip() else None, grade, tuple(alternatives), metadata)
 
 
 def _query(question: Question, golds: Sequence[Gold]) -> Query:

@@ -75,8 +75,13 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
     if coming.content.left_out:
         yield Heading(phrase("Left out"))
         rows = [
-            [own.question, visible(own.text), REASONS[own.reason], ", ".join(own.documents)]
-            for own in coming.content.left_out
+            [
+                omission.question,
+                visible(omission.text),
+                REASONS[omission.reason],
+                ", ".join(omission.documents),
+            ]
+            for omission in coming.content.left_out
         ]
         heads = [phrase("id"), phrase("question"), phrase("why"), phrase("documents")]
         yield Table(heads, rows, words=4)

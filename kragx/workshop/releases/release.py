@@ -154,10 +154,10 @@ def release(
 def _is_mine(state: State, version: int, content_hash: str, person: str) -> bool:
     """Take a number, unless somebody has just taken it for something else."""
     file = f"gold_v{version}.jsonl"
-    own = records.Release(
+    release_record = records.Release(
         uid=f"release-{version}", person=person, version=version, hash=content_hash, file=file
     )
-    state.add([own])
+    state.add([release_record])
     return any(row.version == version and row.hash == content_hash for row in state.releases)
 
 
@@ -191,17 +191,17 @@ def _write(
     _tidy(workshop.folder)
     with (
         refused(path, "written"),
-        tempfile.TemporaryDirectory(".part", ".release-", workshop.folder) as made,
+        tempfile.TemporaryDirectory(".part", ".release-", workshop.folder) as folder,
     ):
-        work = Path(made)
+        work = Path(folder)
         write_gold(dataset, work / path.name)
         read = read_dataset(work / path.name)
         if read.content_hash != dataset.content_hash:  # else nobody could ever check it
             raise DataError("what was written does not read back as it was", path=str(path))
         # Not against the corpus, which its texts were taken from.
-        found = validate(str(work / path.name), targets=workshop.settings.targets)
-        problems = tuple(replace(problem, file=path.name) for problem in found.problems)
-        validation = replace(found, file=path.name, problems=problems)
+        report = validate(str(work / path.name), targets=workshop.settings.targets)
+        problems = tuple(replace(problem, file=path.name) for problem in report.problems)
+        validation = replace(report, file=path.name, problems=problems)
         beside = {
             "file": path.name,
             "name": dataset.name,
@@ -224,13 +224,14 @@ def _write(
             if target != path:
                 (work / target.name).replace(target)
             else:
-                _put(work / target.name, target, dataset.content_hash)
+                _move_into_place(work / target.name, target, dataset.content_hash)
     return validation
 
 
-def _put(part: Path, target: Path, content_hash: str) -> None:
+def _move_into_place(part: Path, target: Path, content_hash: str) -> None:
     """Give a file its name, unless another has it; the same release may have been written twice."""
     try:
+        # A link fails where the name is taken, and at once; to rename would replace what is there.
         os.link(part, target)
     except FileExistsError:
         if read_dataset(target).content_hash != content_hash:
@@ -244,7 +245,7 @@ def _put(part: Path, target: Path, content_hash: str) -> None:
 
 def _tidy(folder: Path) -> None:
     """Remove what writers that were killed have left."""
-    for left in folder.glob(".release-*.part"):
+    for stale in folder.glob(".release-*.part"):
         with suppress(OSError):
-            if left.stat().st_mtime < time.time() - _STALE:
-                shutil.rmtree(left)
+            if stale.stat().st_mtime < time.time() - _STALE:
+                shutil.rmtree(stale)

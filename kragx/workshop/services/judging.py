@@ -7,7 +7,7 @@ from kragx.workshop.forms import DecisionForm, JudgementForm, NextForm
 from kragx.workshop.pairs.conflicts import conflicts
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.standing import verdicts
-from kragx.workshop.queue.queue import Nothing, Turn
+from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge
 from kragx.workshop.services.context import Context, Plain, plain_judgement, plain_question
 from kragx.workshop.services.errors import ClashError, MisfitError
 from kragx.workshop.state.records import Judgement, Person
@@ -38,12 +38,12 @@ class Judging:
                 context.open_question(form.question)
             besides = [(question, document) for question, document in form.after]
             turn = context.queue.next_pair(person.uid, form.question, besides)
-            if isinstance(turn, Nothing):
+            if isinstance(turn, NothingToJudge):
                 return {"pair": None, "why": turn.why, **self._status(person)}
-            shown = self.shown(turn, person)
-        return self._underlined(shown)
+            view = self.shown(turn, person)
+        return self._underlined(view)
 
-    def shown(self, turn: Turn, person: Person) -> Plain:
+    def shown(self, turn: JudgingTurn, person: Person) -> Plain:
         """A pair as a person reads it, and how far the set is."""
         context, mine = self.context, turn.mine
         return {
@@ -59,15 +59,15 @@ class Judging:
             **self._status(person),
         }
 
-    def _underlined(self, shown: Plain) -> Plain:
+    def _underlined(self, view: Plain) -> Plain:
         """The same with where the question's words stand in the text; nobody waits for Kiwi."""
-        context, pair = self.context, shown["pair"]
+        context, pair = self.context, view["pair"]
         if context.workshop.settings.underline:
             meeting = context.meetings.of(pair["question"]["text"], pair["document"]["text"])
             pair["words"] = {"spans": list(map(list, meeting.spans)), "densest": meeting.densest}
-        return shown
+        return view
 
-    def _moved(self, turn: Turn) -> list[str]:
+    def _moved(self, turn: JudgingTurn) -> list[str]:
         """Gold texts of before the corpus was chunked anew, which this document may hold."""
         candidates = self.context.state.candidates.get(turn.question, {})
         copies = self.context.copies.all(turn.document)
@@ -137,8 +137,8 @@ class Judging:
             if undone.is_decision or state.questions[pair[0]].state != "open":
                 return self.next(person)
             queue.refresh()
-            shown = self.shown(queue.turn(person.uid, *pair), person)
-        return self._underlined(shown)
+            view = self.shown(queue.turn(person.uid, *pair), person)
+        return self._underlined(view)
 
     def conflicts(self) -> Plain:
         """The pairs on which people differ and nobody has decided, side by side; for the owner."""
@@ -178,8 +178,8 @@ class Judging:
             self.context.open_question(judgement.question)  # a repeated one was stored before
             state.add([judgement])
             stored = state.judgement(judgement.uid)
-        given = replace(judgement, at="", purpose="")
-        if stored is None or replace(stored, at="", purpose="") != given:
+        sent = replace(judgement, at="", purpose="")
+        if stored is None or replace(stored, at="", purpose="") != sent:
             raise ClashError("this uid is another judgement's", code="uid", field="uid")
 
     def _judgement(self, person: Person, form: JudgementForm) -> Judgement:

@@ -45,26 +45,26 @@ class Progress:
         with context.state.lock:
             counts = context.counts(person)
             boards = list(context.queue.boards.values())
-            shown: Plain = {
+            figures: Plain = {
                 "totals": counts,
                 "decides": context.decides,
                 "by": shares(boards, settings.targets),
             }
             if person.role == "owner":
-                found = estimates(boards, context.queue.plan)
-                shown |= {
+                pair_estimates = estimates(boards, context.queue.plan)
+                figures |= {
                     "totals": totals(boards) | counts,
                     "agreement": self.agreement(),
                     "people": self._people(),
-                    "estimates": [vars(estimate) for estimate in found],
+                    "estimates": [vars(estimate) for estimate in pair_estimates],
                     "notices": self._notices(),
                 }
             else:
-                for row in chain(*shown["by"].values()):
+                for row in chain(*figures["by"].values()):
                     del row["judged"], row["answered"]
             questions = list(context.state.open_questions())
         leaks = list(map(context.leak, questions))
-        return shown | {"leak": {"mean": mean_leak(leaks), "target": settings.leak_target}}
+        return figures | {"leak": {"mean": mean_leak(leaks), "target": settings.leak_target}}
 
     def agreement(self) -> Plain:
         """How far people agree, as alpha with its interval.

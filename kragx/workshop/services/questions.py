@@ -9,7 +9,7 @@ from kragx.workshop.questions.leak import has_kiwi, mean_leak
 from kragx.workshop.questions.question import NewQuestion
 from kragx.workshop.services.context import Context, Plain, plain_question
 from kragx.workshop.services.errors import ClashError, RefusedError
-from kragx.workshop.state.records import Candidate, Person, Question, new_uid, now
+from kragx.workshop.state.records import Person, Question, SuggestedDocument, new_uid, now
 from kragx.workshop.state.state import Pair
 
 
@@ -95,7 +95,7 @@ class Questions:
                 question = replace(before, **fields, at=now())
             candidates = self._state.candidates.get(question.uid, {})
             suggested = (
-                Candidate(question=question.uid, document=source, origin="source")
+                SuggestedDocument(question=question.uid, document=source, origin="source")
                 for source in form.sources
                 if source not in candidates
             )
@@ -113,22 +113,22 @@ class Questions:
         with self._state.lock:
             existing = [_query(question) for question in self._state.questions.values()]
         settings = self._context.workshop.settings
-        made = make_questions(
+        result = make_questions(
             self._context.documents.corpus,
             n=form.n,
             existing=existing,
             targets={name: shares for name, shares in settings.targets.items() if name in TARGETS},
             seed=form.seed,
         )
-        self._drafts = {question.uid: question for question in made.questions}
+        self._drafts = {question.uid: question for question in result.questions}
         fields = ("uid", "text", "query_type", "difficulty", "leak")
         return {
             "questions": [
-                {name: getattr(question, name) for name in fields} for question in made.questions
+                {name: getattr(question, name) for name in fields} for question in result.questions
             ],
             "unmet": [
                 dict(zip(("by", "value", "share", "target"), row))
-                for row in unmet(made.targets, made.counts)
+                for row in unmet(result.targets, result.counts)
             ],
             "lacks_kiwi": settings.language == "ko" and not has_kiwi(),
         }
@@ -171,6 +171,6 @@ def _check_author(person: Person, question: Question) -> None:
 
 def _query(question: Question) -> Query:
     """A question as templates look at those that exist."""
-    own = {"difficulty": question.difficulty, "sources": [*question.sources]}
-    metadata = {**question.metadata, **own}
+    properties = {"difficulty": question.difficulty, "sources": [*question.sources]}
+    metadata = {**question.metadata, **properties}
     return Query(question.uid, question.text, query_type=question.query_type, metadata=metadata)

@@ -51,7 +51,7 @@ def _names(kind: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class StoredRecord:
     """A row of a table.
 
     Attributes:
@@ -79,7 +79,7 @@ class Record:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Person(Record):
+class Person(StoredRecord):
     """Somebody who judges, or a file that judgements came from.
 
     Attributes:
@@ -93,7 +93,7 @@ class Person(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question(Record):
+class Question(StoredRecord):
     """A question, as it was at one time.
 
     Attributes:
@@ -120,7 +120,7 @@ class Question(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate(Record):
+class SuggestedDocument(StoredRecord):
     """A document that is suggested for a question.
 
     Attributes:
@@ -139,7 +139,7 @@ class Candidate(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement(Record):
+class Judgement(StoredRecord):
     """What a person says of a question and a document; its uid is given by who sends it.
 
     Attributes:
@@ -166,7 +166,7 @@ class Judgement(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release(Record):
+class Release(StoredRecord):
     """A gold set that was written, and never changes."""
 
     table: ClassVar[str] = "releases"
@@ -176,4 +176,4 @@ class Release(Record):
     file: str
 
 
-RECORDS: tuple[type[Record], ...] = (Person, Question, Candidate, Judgement, Release)
+RECORDS: tuple[type[StoredRecord], ...] = (Person, Question, SuggestedDocument, Judgement, Release)

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Iterator
 
 from kragx.workshop.state.records import (
     OWNER,
-    Candidate,
     Judgement,
     Person,
     Question,
-    Record,
     Release,
+    StoredRecord,
+    SuggestedDocument,
 )
-from kragx.workshop.state.store import Store
+from kragx.workshop.state.store import RecordStore
 
 Pair = tuple[str, str]
 """The uid of a question, and the id of a document."""
@@ -42,12 +42,12 @@ class State:
             keeps something made of them sees from where they stopped what to make anew.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RecordStore) -> None:
         self.store = store
         self.lock: threading.RLock = threading.RLock()
         self.people: dict[str, Person] = {}
         self.questions: dict[str, Question] = {}
-        self.candidates: dict[str, dict[str, list[Candidate]]] = defaultdict(dict)
+        self.candidates: dict[str, dict[str, list[SuggestedDocument]]] = defaultdict(dict)
         self.judgements: dict[Pair, dict[str, list[Judgement]]] = defaultdict(dict)
         self.decisions: dict[Pair, list[Judgement]] = defaultdict(list)
         self.history: dict[str, list[Judgement]] = defaultdict(list)
@@ -77,17 +77,17 @@ class State:
         for record in self.store.after(self._last, tables):
             self._take(record)
 
-    def add(self, records: Iterable[Record], known: tuple[int, ...] | None = None) -> bool:
+    def add(self, records: Iterable[StoredRecord], imported: tuple[int, ...] | None = None) -> bool:
         """Write records; once this returns they are committed, and part of what is read.
 
-        With `known`, of an import, False if another one has come meanwhile; see `Store.add`.
+        With `imported`, of an import, False if another one has come meanwhile; see its `add`.
 
         Raises:
             StoreFailedError: nothing is written.
         """
         records = list(records)
         with self.lock:
-            is_added = self.store.add(records, known)
+            is_added = self.store.add(records, imported)
             self._read({record.table for record in records})
             return is_added
 
@@ -130,14 +130,14 @@ class State:
         """Yield the questions that were not dropped."""
         return (question for question in self.questions.values() if question.state == "open")
 
-    def _take(self, record: Record) -> None:
+    def _take(self, record: StoredRecord) -> None:
         match record:
             case Person():
                 self.people[record.uid] = record
             case Question():
                 self.questions[record.uid] = record
                 self.touched.append(record.uid)
-            case Candidate():
+            case SuggestedDocument():
                 self.candidates[record.question].setdefault(record.document, []).append(record)
                 self.touched.append(record.question)
             case Judgement():

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from kragx.data.databases import Address
-from kragx.workshop.state.records import RECORDS, Record
+from kragx.workshop.state.records import RECORDS, StoredRecord
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -16,7 +16,7 @@ _WAITS = (0.1, 0.5)  # seconds; somebody waits for the answer, and their page as
 _LOCK = 5707241103  # PostgreSQL's advisory lock of who adds rows
 
 
-class Store:
+class RecordStore:
     """The database of a workshop, to be used as a context manager; by several threads at will.
 
     Args:
@@ -69,13 +69,13 @@ class Store:
         )
         return tuple(int(db.execute(query).scalar_one()) for query in newest)
 
-    def add(self, records: Iterable[Record], known: tuple[int, ...] | None = None) -> bool:
+    def add(self, records: Iterable[StoredRecord], imported: tuple[int, ...] | None = None) -> bool:
         """Commit all of these, or none; a judgement or release that is known already adds nothing.
 
         Args:
             records: rows to add.
-            known: of an import, `imported` before it read what there is: if there is more by now,
-                nothing is written.
+            imported: of an import, `imported` before it read what there is: if there is more by
+                now, nothing is written.
 
         Returns:
             Whether they are written.
@@ -94,7 +94,7 @@ class Store:
                 # Numbers are given before the commit; who reads on from the last one would miss
                 # those of a slower transaction.
                 db.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-            if known is not None and self._imported(db) != known:
+            if imported is not None and self._imported(db) != imported:
                 return False
             for table, of_table in rows.items():
                 insert_rows(db, self._tables[table], of_table)
@@ -104,7 +104,7 @@ class Store:
 
     def after(
         self, last: dict[str, int], tables: Collection[str] | None = None
-    ) -> Iterator[Record]:
+    ) -> Iterator[StoredRecord]:
         """Yield what came after the rows with these numbers, table by table.
 
         Args:

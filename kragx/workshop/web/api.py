@@ -16,14 +16,14 @@ from kragx.data.text import Mender
 from kragx.errors import DataError, KragxError, UsageError, shorten
 from kragx.workshop import forms
 from kragx.workshop.desk import Desk
-from kragx.workshop.forms import Form
+from kragx.workshop.forms import RequestForm
 from kragx.workshop.services import ClashError, RefusedError, UnknownError
 from kragx.workshop.services.context import Plain
 from kragx.workshop.state.records import Person
 from kragx.workshop.web.security import Refusal, body_of, json_response, token_of
 from kragx.workshop.web.tree import tree
 
-_Form = TypeVar("_Form", bound=Form)
+_Form = TypeVar("_Form", bound=RequestForm)
 
 _PATIENCE = 2.0
 """Seconds that a database which others hold may take; the page then keeps what it sent, and asks
@@ -43,7 +43,7 @@ class Call:
 
     method: Literal["GET", "POST"]
     path: str
-    form: type[Form]
+    form: type[RequestForm]
     answer: Callable[[Desk, Person, Any], Plain]
     owner: bool = False
 
@@ -53,7 +53,12 @@ CALLS: tuple[Call, ...] = (
     Call("GET", "next", forms.NextForm, lambda desk, *form: desk.judging.next(*form)),
     Call("POST", "leave", forms.Nothing, lambda desk, person, _: desk.judging.leave(person)),
     Call("POST", "judgements", forms.JudgementForm, lambda desk, *form: desk.judging.judge(*form)),
-    Call("POST", "undo", forms.UndoForm, lambda desk, who, form: desk.judging.undo(who, form.uid)),
+    Call(
+        "POST",
+        "undo",
+        forms.UndoForm,
+        lambda desk, person, form: desk.judging.undo(person, form.uid),
+    ),
     Call("GET", "questions", forms.QuestionsForm, lambda desk, *form: desk.questions.listed(*form)),
     Call("POST", "questions", forms.QuestionForm, lambda desk, *form: desk.questions.put(*form)),
     Call("POST", "questions/drop", forms.DropForm, lambda desk, *form: desk.questions.drop(*form)),

@@ -147,8 +147,10 @@ async def body_of(request: Request) -> bytes:
         raise Refusal(415, "a body must be JSON", field="Content-Type")
     too_large = Refusal(413, f"more than {LARGEST_BODY} bytes", remedy="write less", code="large")
     length = request.headers.get("content-length", "0")
+    # To read a number of thousands of digits takes long; the first twenty say enough.
     if not length.isdecimal() or int(length[:20]) > LARGEST_BODY:
         raise too_large
+    # The length that a client names may be wrong, or missing: what comes is counted.
     body = bytearray()
     try:
         async with asyncio.timeout(_SLOWEST_BODY):

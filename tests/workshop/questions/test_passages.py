@@ -8,7 +8,7 @@ import pytest
 
 from kragx.data.documents import Doc
 from kragx.errors import DataError
-from kragx.workshop.questions.passages import LONGEST, Passages
+from kragx.workshop.questions.passages import LONGEST, CorpusPassages
 
 LONG = "A sentence with enough words to be asked about, the one numbered "
 
@@ -28,12 +28,12 @@ def groups(passages, n):
 
 def test_each_once_in_every_round():
     """A round has every passage once, in an order by the seed; the next round is the same one."""
-    passages = Passages(docs(20), seed=3)
+    passages = CorpusPassages(docs(20), seed=3)
     first = [passages.at(at)[0].text for at in range(20)]
     assert sorted(first) == sorted(doc.text for doc in docs(20))
     assert [passages.at(at)[0].text for at in range(20, 40)] == first
     assert {passages.at(at)[1] for at in range(20, 40)} == {1}
-    assert first != [Passages(docs(20), seed=4).at(at)[0].text for at in range(20)]
+    assert first != [CorpusPassages(docs(20), seed=4).at(at)[0].text for at in range(20)]
 
 
 @pytest.mark.parametrize(
@@ -52,18 +52,18 @@ def test_each_once_in_every_round():
 )  # fmt: skip
 def test_neighbours(metadata, expected):
     """What belongs together stands side by side in the corpus, within one group."""
-    assert groups(Passages(docs(8, **metadata)), 2) == expected
+    assert groups(CorpusPassages(docs(8, **metadata)), 2) == expected
 
 
 def test_titles_and_stretches():
     """A title that the text lacks stands above it; a long text is cut at white space."""
     titled = Doc("a", f"{LONG}0.", {"title": " Opening \n hours "})
-    (part,) = Passages([titled]).at(0)[0].parts
+    (part,) = CorpusPassages([titled]).at(0)[0].parts
     assert (part.text, part.is_whole) == (f"Opening hours\n\n{titled.text}", True)
     named = Doc("a", f"Opening hours. {LONG}0.", {"title": "Opening hours"})
-    assert Passages([named]).at(0)[0].text == named.text
+    assert CorpusPassages([named]).at(0)[0].text == named.text
     text = " ".join(f"word{at}" for at in range(1500))
-    passages = Passages([Doc("a", text)])
+    passages = CorpusPassages([Doc("a", text)])
     parts = sorted(
         (passages.at(at)[0].parts[0] for at in range(len(passages))), key=lambda p: p.start
     )
@@ -75,9 +75,9 @@ def test_titles_and_stretches():
 def test_what_is_left_out():
     """The same text twice, and what says too little; in a language, all others."""
     twice = [Doc("a", f"{LONG}0."), Doc("b", f"  {LONG}0. \n"), Doc("c", "Contents")]
-    assert [part.id for part in Passages(twice).at(0)[0].parts] == ["a"]
+    assert [part.id for part in CorpusPassages(twice).at(0)[0].parts] == ["a"]
     with pytest.raises(DataError, match="no text in the language 'ko'"):
-        Passages(twice, "ko")
+        CorpusPassages(twice, "ko")
 
 
 def test_nearest():
@@ -89,7 +89,7 @@ def test_nearest():
     ]
     nfd = unicodedata.normalize("NFD", "반품은 십사 일 안에 하며 그 뒤에는 받지 않는다. " * 2)
     corpus.append(Doc("nfd", nfd))
-    assert [part.id for part in Passages(corpus).nearest("반품은 언제까지?", 3)] == ["nfd"]
-    near = Passages(corpus).nearest("Which sentence has the zeppelin and a number?", 9)
+    assert [part.id for part in CorpusPassages(corpus).nearest("반품은 언제까지?", 3)] == ["nfd"]
+    near = CorpusPassages(corpus).nearest("Which sentence has the zeppelin and a number?", 9)
     assert near[0].id == "rare"
     assert "other" not in {part.id for part in near}

@@ -15,7 +15,7 @@ from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.scale import gold_grade
 from kragx.workshop.pairs.standing import Standing, standing
-from kragx.workshop.state.records import Candidate, Question
+from kragx.workshop.state.records import Question, SuggestedDocument
 from kragx.workshop.state.state import State
 
 CUT = 10
@@ -26,7 +26,7 @@ _ANSWER = 0.1
 
 
 @dataclass(frozen=True)
-class Plan:
+class LabellingPlan:
     """How a workshop asks and what for.
 
     Attributes:
@@ -100,7 +100,7 @@ class Board:
         cls,
         state: State,
         question: Question,
-        plan: Plan,
+        plan: LabellingPlan,
         copies: Copies,
         docs: Mapping[str, Doc],
         empty: Collection[str] = (),
@@ -124,7 +124,7 @@ class Board:
         suggested: set[str] = set()
         doubts: dict[str, dict[str, float]] = {}
 
-        def take(row: Candidate) -> None:
+        def take(row: SuggestedDocument) -> None:
             number = uids.get(row.uid)
             if row.origin == "retriever" and number is None and uids:
                 return  # of a retriever that is not asked any more, or another text

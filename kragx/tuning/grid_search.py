@@ -86,7 +86,7 @@ def tune(
     gold = read_dataset(dataset)
     spec = _metric(metric, profile)
     criteria = Criteria.of(match=match, metrics=[spec], profile=profile)
-    runs = {own.name: _asked(gold, make, own, progress, asking) for own in every}
+    runs = {setting.name: _ask_setting(gold, make, setting, progress, asking) for setting in every}
     corpus_texts = as_corpus(corpus)
     criteria = for_all(criteria, gold, runs.values(), corpus_texts)
     query_ids, sizes, tried, match = [query.id for query in gold], Sizes(budget_tokenizer), [], ""
@@ -102,10 +102,10 @@ def tune(
 
 def _check_options(asking: Mapping[str, Any]) -> None:
     """Refuse what neither `tune` nor `retrieve` takes, before anything is asked."""
-    known = [*signature(Asking).parameters, *signature(tune).parameters]
+    names = [*signature(Asking).parameters, *signature(tune).parameters]
     for name in asking:
-        if name not in known:
-            raise UsageError(f"tune: unknown argument {name!r}; {nearest(name, known)}")
+        if name not in names:
+            raise UsageError(f"tune: unknown argument {name!r}; {nearest(name, names)}")
 
 
 def _metric(text: str | None, profile: str | Profile | None) -> MetricSpec:
@@ -119,7 +119,7 @@ def _metric(text: str | None, profile: str | Profile | None) -> MetricSpec:
     return fit[0]
 
 
-def _asked(
+def _ask_setting(
     gold: GoldDataset,
     make: Callable[..., Any],
     setting: Setting,

@@ -38,7 +38,7 @@ def screen(
     losses: Sequence[StageLosses] = (),
     tunings: Sequence[Tuning] = (),
     matcher_grids: Sequence[MatcherSettings] = (),
-    told: Sequence[str] = (),
+    notices: Sequence[str] = (),
 ) -> Iterator[Part]:
     """What one needs to decide what to do next.
 
@@ -54,7 +54,7 @@ def screen(
         tunings: which setting of a grid to take, one for each matcher; they stand in the place of
             verdict and means, which of so many are too long to read.
         matcher_grids: what depends on the settings of a matcher.
-        told: what was said already.
+        notices: what was said already.
     """
     comparison, group = comparisons[0], by_matcher(evaluations)[0]
     verdict, *advice = comparison.recommendations
@@ -66,7 +66,7 @@ def screen(
     for tuning in tunings[:1]:
         yield from tuning.describe(SHOWN)
     for tuning in tunings[1:]:
-        yield from _elsewhere(tuning)
+        yield from _other_matchers(tuning)
     if tunings:
         yield from verdict.caution_lines()
     else:
@@ -78,11 +78,15 @@ def screen(
         yield from of_grid.describe()
     if len(comparisons) > 1 and not matcher_grids:
         yield _first_metric(comparisons)
-        known = {line.text for line in verdict.caution_lines()}
-        for own in comparisons[1:]:
-            for line in own.recommendations[0].caution_lines():
-                if line.text not in known:
-                    text = phrase("under {match}: {said}", match=visible(own.match), said=line.text)
+        texts = {line.text for line in verdict.caution_lines()}
+        for further_comparison in comparisons[1:]:
+            for line in further_comparison.recommendations[0].caution_lines():
+                if line.text not in texts:
+                    text = phrase(
+                        "under {match}: {said}",
+                        match=visible(further_comparison.match),
+                        said=line.text,
+                    )
                     yield replace(line, text=text)
     yield from (part for part in gates_parts(gates) if isinstance(part, Line))
     broken = [result.text for result in failed(gates)]
@@ -98,16 +102,16 @@ def screen(
         Line,
         _first([joined(": ", [visible(losses.retriever), losses.summary]) for losses in of_first]),
     )
-    beside = {*told, *(own.text for own in verdict.cautions)}
+    beside = {*notices, *(caution.text for caution in verdict.cautions)}
     further = [*comparison.further_cautions]
     for change in changes:
         further += [caution.text for caution in change.comparison.recommendations[0].cautions]
         further += change.comparison.further_cautions
-    said = [text for text in dict.fromkeys(further) if text not in beside]
-    yield from map(warning, _first([*said, *_remarks(evaluations)]))
+    remarks = [text for text in dict.fromkeys(further) if text not in beside]
+    yield from map(warning, _first([*remarks, *_remarks(evaluations)]))
 
 
-def _elsewhere(tuning: Tuning) -> Iterator[Line]:
+def _other_matchers(tuning: Tuning) -> Iterator[Line]:
     """Which setting to take under another matcher than the first."""
     yield Line(phrase("under {match}: {said}", match=visible(tuning.match), said=tuning.sentence))
 
@@ -180,11 +184,11 @@ def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
         for name in names
         if name == comparison.primary or "second" not in parse(name, profile).metric.unit
     ]
-    shown = untimed[: METRICS if are_few else METRICS // 2]
-    more = len(names) - len(shown)
-    note = phrase("1 more metric: --full" if more == 1 else "{n} more metrics: --full", n=more)
-    notes = [note] if more else []
-    table = replace(comparison, metrics=tuple(shown)).means_table(evaluations)
+    listed_names = untimed[: METRICS if are_few else METRICS // 2]
+    n_more = len(names) - len(listed_names)
+    note = phrase("1 more metric: --full" if n_more == 1 else "{n} more metrics: --full", n=n_more)
+    notes = [note] if n_more else []
+    table = replace(comparison, metrics=tuple(listed_names)).means_table(evaluations)
     narrow = table.narrow or table
     if are_few:
         narrow = replace(narrow, note=joined("; ", [narrow.note, *notes]))
@@ -214,11 +218,11 @@ def _first_metric(comparisons: Sequence[Comparison]) -> Table:
 
 def _change(change: Change) -> str:
     """What became of a retriever in the first metric, and of how many queries."""
-    lost = [failure for failure in change.comparison.failures if not failure.tolerated]
-    if lost:
+    serious = [failure for failure in change.comparison.failures if not failure.tolerated]
+    if serious:
         why = (
             phrase("{when} it {failed}", when=failure.retriever, failed=failure.text)
-            for failure in lost
+            for failure in serious
         )
         return phrase(
             "{retriever}: not comparable: {why}", retriever=change.retriever, why=joined("; ", why)
@@ -237,14 +241,14 @@ def _plans(evaluation: Evaluation) -> Iterator[tuple[Mapping[str, Any], str, boo
     """What a dry run counted of gold, facts and relevance: it, its name, whether it is a pool's."""
     pooled = "pool" in evaluation.settings
     whole = f"{evaluation.match_name}, {evaluation.name}"
-    for name, what, shared in (
+    for name, label, shared in (
         ("judging", whole, pooled),
         ("judging_facts", phrase("facts of {name}", name=whole), pooled),
         ("judging_relevance", phrase("relevance of {name}", name=whole), True),
     ):
         judging = evaluation.counts.get(name, {})
         if "plan" in judging:
-            yield judging, what, shared
+            yield judging, label, shared
 
 
 def judging_plan(evaluations: Iterable[Evaluation], plans: Sequence[Plan]) -> Iterator[Line]:
@@ -254,7 +258,7 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Sequence[Plan]) -> It
     """
     names: dict[tuple[str, str], list[str]] = {}
     for place, evaluation in enumerate(evaluations):
-        for judging, what, shared in _plans(evaluation):
+        for judging, label, shared in _plans(evaluation):
             plan = judging["plan"]
             at_most = judging.get("panel", {}).get("ask") == "needed"
             text = phrase(
@@ -268,16 +272,16 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Sequence[Plan]) -> It
                 sent=plan["prompt_tokens"],
                 got=plan["completion_tokens"],
             )
-            names.setdefault((text, "" if shared else str(place)), []).append(what)
-    for (said, _), labels in names.items():
-        yield Line(joined(": ", [joined("; ", labels), said]))
+            names.setdefault((text, "" if shared else str(place)), []).append(label)
+    for (plan_text, _), labels in names.items():
+        yield Line(joined(": ", [joined("; ", labels), plan_text]))
     for plan in plans:
-        about, most = plan.about, plan.most
+        about, upper = plan.about, plan.most
         cost = (
             phrase(
                 "{low:.4f} to {high:.4f} {currency}",
                 low=plan.price.of(about),
-                high=plan.price.of(most),
+                high=plan.price.of(upper),
                 currency=plan.currency,
             )
             if plan.price
@@ -296,8 +300,8 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Sequence[Plan]) -> It
                 model=visible(plan.model),
                 sent=about.prompt_tokens,
                 got=about.completion_tokens,
-                most_sent=most.prompt_tokens,
-                most_got=most.completion_tokens,
+                most_sent=upper.prompt_tokens,
+                most_got=upper.completion_tokens,
                 cost=cost,
             )
         )

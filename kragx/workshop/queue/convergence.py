@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from kragx.metrics import Ints
-from kragx.workshop.pairs.boards import Board
+from kragx.workshop.pairs.candidates import Board
 
 QUESTIONS = 10
 PAIRS = 30
@@ -82,15 +82,17 @@ class Sums:
             "wait": int(board.question.answerable is not False and not board.answered.all()),
         }
         if board.is_compared and board.documents:
-            left = (board.disagreement > 0) & ~board.known
+            open_pairs = (board.disagreement > 0) & ~board.known
             counts |= {
                 "compared": 1,
                 "graded": board.n_judged,
                 "answered": int(board.has_relevant),
-                "left": int(left.sum()),
-                "telling": int(left[board.first_columns].sum()),
+                "left": int(open_pairs.sum()),
+                "telling": int(open_pairs[board.first_columns].sum()),
             }
             lists = np.concatenate([board.ranks, board.counts], axis=1)
+            # Two retrievers differ in a question if any rank or count does: all pairs of them at
+            # once.
             self.differing += times * (lists[:, None] != lists[None]).any(axis=2)
         for name, count in counts.items():
             self.counts[name] += times * count

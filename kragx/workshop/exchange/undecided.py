@@ -6,14 +6,14 @@ from typing import Any
 from kragx.data.formats.jsonl import read_records
 from kragx.errors import DataError, shorten
 from kragx.printing import phrase
-from kragx.workshop.exchange.rows import Mistakes, Row, Rows
+from kragx.workshop.exchange.rows import FileRows, Mistakes, Row
 from kragx.workshop.pairs.moved import ORIGIN
-from kragx.workshop.state.records import Candidate, Question
+from kragx.workshop.state.records import Question, SuggestedDocument
 
 _RUN, _SURE = 6, 0.3  # letters in a row that are there in any case if so great a share of all is
 
 
-def read_doubts(path: Path) -> Rows:
+def read_doubts(path: Path) -> FileRows:
     """Read the lines: a question for each query, a candidate for each chunk where its gold may be.
 
     Raises:
@@ -56,7 +56,7 @@ def read_doubts(path: Path) -> Rows:
         for candidate in places:
             values = {"question": uid, "document": candidate["id"], "origin": ORIGIN}
             values |= {"detail": text, "score": float(candidate["share"])}
-            candidates.append(Row(Candidate, place, values, question=query, number=number))
+            candidates.append(Row(SuggestedDocument, place, values, question=query, number=number))
     mistakes.refuse()
     rows = [Row(Question, f"query {uid}", values) for uid, values in questions.items()]
     remark = phrase(
@@ -64,7 +64,7 @@ def read_doubts(path: Path) -> Rows:
         "as they are",
         n=n_without,
     )
-    return Rows([*rows, *candidates], adds_only=True, remarks=(remark,) if n_without else ())
+    return FileRows([*rows, *candidates], adds_only=True, remarks=(remark,) if n_without else ())
 
 
 def check_place(text: str, document: str | None, share: float) -> None:
@@ -72,9 +72,9 @@ def check_place(text: str, document: str | None, share: float) -> None:
     remedy = "import into the workshop over the corpus that the gold was moved to"
     if document is None:
         raise DataError("the corpus has no such document", field="candidates", remedy=remedy)
-    letters, there = (
+    letters, runs_there = (
         "".join(filter(str.isalnum, string)).casefold() for string in (text, document)
     )
     runs = {letters[start : start + _RUN] for start in range(max(1, len(letters) - _RUN + 1))}
-    if share >= _SURE and not any(run in there for run in runs):
+    if share >= _SURE and not any(run in runs_there for run in runs):
         raise DataError("the document has nothing of the text", field="candidates", remedy=remedy)

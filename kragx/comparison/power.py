@@ -28,13 +28,13 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
         return phrase(
             "cannot be decided with any number of questions: a run's own number has no interval"
         )
-    least, greatest = metric.range
+    lowest, greatest = metric.range
     if greatest is None:
         return None
-    width, sign = greatest - least, 1 if limit.upwards else -1
-    best = 0.0 if gate.than else greatest if limit.upwards else least
-    needed = enough(sign * (best - limit.bound) / width, confidence)
-    if needed is None:
+    width, sign = greatest - lowest, 1 if limit.upwards else -1
+    best = 0.0 if gate.than else greatest if limit.upwards else lowest
+    n_needed = enough(sign * (best - limit.bound) / width, confidence)
+    if n_needed is None:
         return phrase(
             "cannot be decided with any number of questions unless it is better; leave room: "
             "'by 0.02'"
@@ -42,7 +42,7 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
             else "cannot be decided with any number of questions: {best} is the best there is",
             best=number(best),
         )
-    if needed <= n:
+    if n_needed <= n:
         return None
     form = signed if gate.than else number
     reached = form(best - sign * unseen(n, confidence) * width)
@@ -59,7 +59,7 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
         questions=questions,
         best=number(best),
         surely=surely,
-        needed=needed,
+        needed=n_needed,
     )
 
 
@@ -110,11 +110,11 @@ def undecidable_differences(n: int, settings: Settings) -> TooFew | None:
         n: how many questions have a value; of 0 nothing is said.
         settings: of the statistics.
     """
-    least = least_p(n, settings.resamples)
-    if n < 1 or least <= settings.alpha:
+    smallest = least_p(n, settings.resamples)
+    if n < 1 or smallest <= settings.alpha:
         return None
-    needed = deciding(settings.alpha, settings.resamples)
-    return TooFew(n, least, needed, settings.resamples)
+    n_needed = deciding(settings.alpha, settings.resamples)
+    return TooFew(n, smallest, n_needed, settings.resamples)
 
 
 def too_few_questions(comparison: Comparison) -> TooFew | None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import TokenCorpus, UnicodeTokenizer
-from kragx.matchers import laid
-from kragx.matchers.laid import OFFSETS, best_offsets
+from kragx.matchers import alignment
+from kragx.matchers.alignment import OFFSETS, best_offsets
 from tests.thoroughness import examples
 
 TEXT = st.lists(st.sampled_from("abcd"), max_size=14).map(" ".join)
@@ -45,7 +45,7 @@ def test_offsets_are_those_that_a_counter_gives(
     pairs: list[tuple[str, str]], most: int, at_once: int
 ) -> None:
     """Of each two texts the most frequent offsets, those first that meet first, in any batches."""
-    with patch.multiple(laid, _MOST_PLACES=most, _AT_ONCE=at_once):
+    with patch.multiple(alignment, _MOST_PLACES=most, _AT_ONCE=at_once):
         found = of(pairs)
     assert found == [counted(doc, gold, most) for doc, gold in pairs]
 
