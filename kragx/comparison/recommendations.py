@@ -285,7 +285,7 @@ def _unfound(case: _Case) -> Advice:
             every=every(case.comparison) if len(case.scores) > 1 else phrase("the retriever"),
             queries=listed(ids, 5, n),
         )
-        yield text, {"metric": metric, "n": n, "of": int(is_known.sum()), "query_ids": ids}
+        yield text, {"metric": metric, "n": n, "of": int(answerable.sum()), "query_ids": ids}
 
 
 def _combination(case: _Case) -> Advice:
