@@ -18,6 +18,9 @@ _NO_GOLD = {
     "abstain": phrase("1 for an empty list, else 0"),
 }
 _MISSING = {"empty": phrase("scored as empty lists"), "left_out": phrase("left out")}
+_MANY_EMPTY = 10
+"""From a tenth of the questions on empty lists are no routine: something may be broken."""
+
 _REPEATS = {
     "once": phrase("the first one counts"),
     "count": phrase("each one counts"),
@@ -64,26 +67,38 @@ def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def routine_remarks(counts: Mapping[str, Any], profile: Profile) -> Iterator[str]:
-    """What is as a rule in order, and asks for nothing: empty lists, questions without answer.
+    """What is as a rule in order, and asks for nothing: short gold, questions without an answer.
 
     Args:
         counts: of an evaluation.
         profile: what its numbers mean.
     """
-    unanswerable = counts.get("unanswerable", {})
-    yield from _unanswerable(unanswerable, profile)
-    # Where nothing answers, an empty list is right.
-    n_empty = counts["n_empty"] - unanswerable.get("n_empty", 0)
-    empty, short = (
-        phrase("queries answered with an empty list"),
-        phrase("questions with short gold"),
+    yield from _unanswerable(counts.get("unanswerable", {}), profile)
+    n_empty = _n_empty(counts)
+    if 0 < n_empty < counts["n_queries"] / _MANY_EMPTY:
+        yield _empty_remark(n_empty)
+    if n_short := counts.get(SHORT_GOLD):
+        yield phrase(
+            "{noun}: {n} ({treatment})",
+            noun=phrase("questions with short gold"),
+            n=n_short,
+            treatment=phrase("looked for as a phrase"),
+        )
+
+
+def _n_empty(counts: Mapping[str, Any]) -> int:
+    """How many questions have an empty list; where nothing answers, that is right."""
+    n_empty: int = counts["n_empty"] - counts.get("unanswerable", {}).get("n_empty", 0)
+    return n_empty
+
+
+def _empty_remark(n: int) -> str:
+    return phrase(
+        "{noun}: {n} ({treatment})",
+        noun=phrase("queries answered with an empty list"),
+        n=n,
+        treatment=phrase("nothing was found"),
     )
-    for noun, n, treatment in (
-        (empty, n_empty, phrase("nothing was found")),
-        (short, counts.get(SHORT_GOLD), phrase("looked for as a phrase")),
-    ):
-        if n:
-            yield phrase("{noun}: {n} ({treatment})", noun=noun, n=n, treatment=treatment)
 
 
 def further_remarks(
@@ -101,6 +116,8 @@ def further_remarks(
         vote_bounds: of each mean, by several judges' votes.
     """
     yield from routine_remarks(counts, profile)
+    if (n_empty := _n_empty(counts)) >= counts["n_queries"] / _MANY_EMPTY and n_empty:
+        yield _empty_remark(n_empty)
     left_out, no_match = phrase("left out"), phrase("no match")
     # Of unanswerable ones it is said already.
     n_no_gold = counts["n_no_gold"] - counts.get("unanswerable", {}).get("n_queries", 0)

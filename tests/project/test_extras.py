@@ -27,12 +27,12 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_in_a_clone(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In its folder the line of README; from elsewhere, and without an environment, as true."""
+    """In its folder the page's line; from elsewhere, and without an environment, as true."""
     (environment / "pyproject.toml").touch()
     (line,) = (
         line
-        for line in (ROOT / "README.md").read_text("utf-8").splitlines()
-        if line.startswith("python3 -m pip --python")
+        for line in (ROOT / "docs/install.md").read_text("utf-8").splitlines()
+        if line.startswith("python3 -m pip --python") and "korean" in line
     )
     assert errors.installing("korean,pandas") == line
     assert str(errors.MissingExtraError("x", "korean")).endswith(line.replace(",pandas", ""))

@@ -80,9 +80,12 @@ def test_slices_stand_in_the_report(run):
 
 
 def test_what_asks_for_nothing_stands_in_the_report(run, module, monkeypatch, here):
-    """Empty lists are no line of the screen, but of the report and of --full."""
+    """A few empty lists are no line of the screen, but of the report and of --full."""
     monkeypatch.syspath_prepend(str(here))
-    module("toy_few", "def few(question):\n    return [{'id': 'g2'}] if '2' in question else []\n")
+    module(
+        "toy_few",
+        "def few(question):\n    return [{'id': 'g2'}] * (question[-2:] != ' 3')\n",
+    )
     options = ("--set", "retrievers.few=toy_few:few", "-o", "out")
     assert "empty list" not in run(*options)[0].out
     assert "few: queries answered with an empty list: " in run(*options, "--full")[0].out
