@@ -1,5 +1,6 @@
 """The one way in for data: a file, table or Python value as a gold set, a run, or both."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -152,6 +153,12 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
         DataError: the source has mistakes, or holds no retrieved lists.
         UsageError: it is no run, or has not one list for each query of `dataset`.
     """
+    run = _run_of(source, dataset)
+    return run if dataset is None else _with_ids_of(dataset, run)
+
+
+def _run_of(source: object, dataset: GoldDataset | None) -> Run:
+    """What was retrieved, with the ids that its source has."""
     if isinstance(source, Run):
         return source
     if isinstance(source, (str, Path)) and kind_of_file(source) == "run":
@@ -174,6 +181,26 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
         )
     rows, run = read_rows(source)
     return replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
+
+
+def _with_ids_of(dataset: GoldDataset, run: Run) -> Run:
+    """A run whose ids are the questions, as in a table without ids, with the gold set's ids.
+
+    Any other run stays as it is, and so it does where a question stands twice.
+    """
+    if any(query_id in dataset for query_id in run):
+        return run
+    texts = [_plain_text(query.text or "") for query in dataset]
+    ids = dict(zip(texts, (query.id for query in dataset)))
+    query_ids = [ids.get(_plain_text(question)) for question in run]
+    if None in query_ids or len(ids) < len(texts) or len({*query_ids}) < len(query_ids):
+        return run
+    return replace(run, results=dict(zip(filter(None, query_ids), run.results.values())))
+
+
+def _plain_text(text: str) -> str:
+    """A text however its letters are composed and its words are set apart."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def read_runs(paths: Sequence[str | Path]) -> list[Run]:
