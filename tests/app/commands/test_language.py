@@ -120,7 +120,7 @@ WARNINGS = {
     "texts that can match nothing": (
         "--match rouge2",
         {"gold": [{"text": "1919"}, {"text": "가 나 다"}], "retrieved": [{"text": "..."}]},
-        "아무것과도 매치될 수 없는 정답: 질문 12개, 예: 'q0' 질문의 '1919': 토큰이 너무 적습니다",
+        "어떤 것과도 매치될 수 없는 정답: 질문 12개, 예: 'q0' 질문의 '1919': 토큰이 너무 적습니다",
     ),
     "broken texts": (
         "--match overlap",
@@ -130,7 +130,7 @@ WARNINGS = {
     "scores that are distances": (
         "--match id --profile trec",
         {"gold": [{"id": "g"}], "retrieved": DISTANCES},
-        "거리처럼 점수가 모든 목록에서 아래로 갈수록 커지는데",
+        "모든 목록에서 점수가 거리처럼 아래로 갈수록 커지는데",
     ),
     "metrics above 1": (
         "--match text --profile krag",
