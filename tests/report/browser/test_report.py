@@ -916,7 +916,7 @@ def test_the_report_of_the_consumer_config(opened, tmp_path, monkeypatch):
             "Questions marked unanswerable: 3; always retrieves something for 2",
             "none the less",
         ),
-        ("ko-KR", "답이 없다고 표시된 질문: 3개. always: 그 가운데 2개", "문서를 가져옴"),
+        ("ko-KR", "답이 없다고 표시된 질문 3개 가운데 2개에서 always 쪽이", "문서를 가져옴"),
     ],
 )
 def test_what_is_retrieved_where_nothing_answers(opened, tmp_path, language, said, chip):
