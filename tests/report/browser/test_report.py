@@ -183,6 +183,23 @@ def test_equal_retrievers(opened, tmp_path, language, equal, behind, distance):
     assert distance in page.locator("dialog .list .card").first.inner_text()
 
 
+def test_advice_counts_the_questions_that_it_is_of(opened, tmp_path):
+    """Where most questions are found by nobody, the page says of how many these are."""
+    gold, path = dataset(), tmp_path / "unfound.html"
+    asked = [query for query in gold if query.gold]
+    made = {
+        name: Run.from_documents(
+            {query.id: [asked[0].gold[0].text, name] for query in gold}, name=name
+        )
+        for name in ("one", "two")
+    }
+    results = [evaluate(gold, run, match="exact", metrics=["recall@5"]) for run in made.values()]
+    n_found = sum(value["recall@5"] == 1 for value in results[0].queries.values())
+    write_html(results, path, dataset=gold, runs=made)
+    said = f"{len(asked) - n_found} of {len(asked)} questions have recall@5 = 0"
+    assert said in opened(path=path).text_content(".advice")
+
+
 def test_advice_by_another_metric_says_so(opened):
     """Numbers of a metric that is not the chosen one are not taken for its own."""
     page = opened()
