@@ -11,7 +11,7 @@ from kragx.data.formats.jsonl import file_name
 from kragx.data.formats.located import is_located
 from kragx.data.gold import GoldDataset
 from kragx.data.released import release_of
-from kragx.data.runs import Run
+from kragx.data.runs import Retrieved, Run
 from kragx.data.source import Reading, kind_of_file
 from kragx.errors import DataError, UsageError
 from kragx.printing import phrase
@@ -186,16 +186,18 @@ def _run_of(source: object, dataset: GoldDataset | None) -> Run:
 def _with_ids_of(dataset: GoldDataset, run: Run) -> Run:
     """A run whose ids are the questions, as in a table without ids, with the gold set's ids.
 
-    Any other run stays as it is, and so it does where a question stands twice.
+    What the gold set does not ask keeps its own; any other run stays as it is.
     """
     if any(query_id in dataset for query_id in run):
         return run
-    texts = [_plain_text(query.text or "") for query in dataset]
-    ids = dict(zip(texts, (query.id for query in dataset)))
-    query_ids = [ids.get(_plain_text(question)) for question in run]
-    if None in query_ids or len(ids) < len(texts) or len({*query_ids}) < len(query_ids):
-        return run
-    return replace(run, results=dict(zip(filter(None, query_ids), run.results.values())))
+    ids: dict[str, list[str]] = {}
+    for query in dataset:
+        ids.setdefault(_plain_text(query.text or ""), []).append(query.id)
+    results: dict[str, Retrieved] = {}
+    for question, retrieved in run.results.items():
+        for query_id in ids.get(_plain_text(question), [question]):
+            results.setdefault(query_id, retrieved)
+    return replace(run, results=results)
 
 
 def _plain_text(text: str) -> str:

@@ -88,8 +88,20 @@ def test_questions_without_ids(write, form):
     assert run.results["q1"].documents[0].text == "없습니다"
 
 
+def test_a_question_that_the_gold_set_lacks(write):
+    """It is left out and counted; the others join. One that is there twice has its list twice."""
+    gold = write(GOLD + "q3,Do gift cards expire?,Gift cards do not expire\n", "gold.csv")
+    rows = (
+        "question,rank,text\nWho are you?,1,x\nDo gift cards expire?,1,Gift cards do not expire\n"
+    )
+    evaluation = evaluate(gold, write(rows), metrics=["mrr@5"])
+    assert evaluation.counts["n_extra"] == evaluation.counts["n_missing"] == 1
+    values = {query_id: of_query["mrr@5"] for query_id, of_query in evaluation.queries.items()}
+    assert values == {"q1": 0, "q2": 1, "q3": 1}
+
+
 def test_questions_that_are_not_in_the_gold_set(write):
-    """A question that the gold set lacks joins nothing, and is said."""
+    """Where no question is in the gold set, that is said."""
     gold = write(GOLD, "gold.csv")
     with pytest.raises(DataError, match="none of its 1 query ids is in the gold set"):
         evaluate(gold, write("question,rank,text\nWho are you?,1,x\n"))
@@ -101,6 +113,7 @@ def test_questions_that_are_not_in_the_gold_set(write):
         ("query_id,rank,text\nq1,1,a\nq1,1,b\n", "rank: 1 stands twice for the question"),
         ("query_id,rank,text\nq1,first,a\n", "rank: must be a number, not 'first'"),
         ("query_id,rank,text\nq1,,a\n", "rank: missing"),
+        ("query_id,rank,text\nq1,1,a\nq1,2,\n", ":3: text: missing; a document needs a text"),
         ("query_id,rank,text\n,1,a\n", "query_id: missing; of which question is it?"),
         ("user,rank,text\nu,1,a\n", "no column says of which question"),
     ],

@@ -117,6 +117,12 @@ def _add(
         problems.add(line, fields[key], "missing; of which question is it?")
         return
     question = questions.setdefault(str(query_id).strip(), _Question(line, cells.get("query")))
+    if cells.get("id") is None and cells.get("text") is None:
+        name = fields.get("text", fields.get("id"))
+        problems.add(
+            line, name, "missing; a document needs a text or an id", query_id=str(query_id)
+        )
+        return
     numbers: dict[str, float] = {}
     for name in ("rank", "score"):
         if cells.get(name) is not None:

@@ -91,7 +91,10 @@ def test_what_is_no_result_is_looked_at_and_set_against_nothing(page_of):
 
 @pytest.mark.parametrize(
     ("locale", "said"),
-    [("en-US", "dead and late failed, so there is nothing to compare."), ("ko-KR", "모두 실패")],
+    [
+        ("en-US", "dead and late failed, so there is nothing to compare."),
+        ("ko-KR", "dead, late: 실패하여 비교할 것이 없습니다."),
+    ],
 )
 def test_nobody_is_best_where_all_failed(page_of, locale, said):
     """Where every retriever failed nobody shares the best value."""
