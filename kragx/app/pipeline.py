@@ -12,7 +12,7 @@ from kragx.app.config import RunConfig, filled
 from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.folder.opened import Content, opened, read_folder
 from kragx.app.folder.scores import RecordedScores, Recording
-from kragx.app.preflight import check_slices, earlier_results, undecidable_with
+from kragx.app.preflight import check_gold, check_slices, earlier_results, undecidable_with
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.grids import ask_settings, check_axes, cuts, plan
 from kragx.app.retrieving.retrieve_all import Keeping
@@ -128,6 +128,7 @@ def run(
     dataset = _with_texts(dataset, config, corpus, matchers)
     # Whatever can be wrong is found before the first question is asked.
     check_slices(config, dataset)
+    check_gold(config, dataset, matchers.values())
     undecidable = tuple(undecidable_with(config, dataset))
     for problem in undecidable:
         say(problem)

@@ -1,6 +1,6 @@
 """What is refused, or said, before the first question is asked, lest all be done for nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
@@ -23,7 +23,9 @@ from kragx.comparison import (
 )
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff
+from kragx.data.reading import nothing_to_find
 from kragx.errors import UsageError, nearest
+from kragx.matchers import BaseMatcher
 from kragx.metrics import parse_all
 from kragx.printing import phrase
 
@@ -82,6 +84,24 @@ def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
             )
     if problems:
         raise UsageError("\n".join(problems))
+
+
+def check_gold(config: RunConfig, dataset: GoldDataset, matchers: Iterable[BaseMatcher]) -> None:
+    """Refuse a gold set without any gold where all that is asked for is made of it.
+
+    A judge needs none: what it grades relevant is the gold.
+
+    Raises:
+        DataError: no metric could have a value.
+    """
+    specs = parse_all(config.metrics, config.resolved_profile)
+    profile = replace(
+        config.resolved_profile, no_gold=config.no_gold or config.resolved_profile.no_gold
+    )
+    needs_gold = profile.leaves_out_no_gold and all(spec.metric.from_matches for spec in specs)
+    judged = any(matcher.judges for matcher in matchers)
+    if needs_gold and not judged and not any(query.gold for query in dataset):
+        raise nothing_to_find(len(dataset), dataset.name)
 
 
 def earlier_results(

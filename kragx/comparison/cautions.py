@@ -16,6 +16,9 @@ from kragx.matchers.ids import APART
 from kragx.matchers.siblings import SIBLINGS
 from kragx.printing import joined, listed, number, phrase
 
+_MANY_MISSING = 10
+"""From a tenth of the questions on their absence may turn a verdict."""
+
 
 def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
     """What could turn the verdict of a comparison, the worst first.
@@ -44,6 +47,19 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         ]
         n_failed = {failure.retriever: failure.n_failed for failure in failures}
         yield Caution("failed", joined("; ", texts), n_failed)
+    lacking = {score.name: _n_lacking(score) for score in scores}
+    if lacking := {name: n for name, n in lacking.items() if n}:
+        texts = [
+            phrase(
+                "{retriever} has no results for {n} of {of} questions, which score as empty lists",
+                retriever=score.name,
+                n=lacking[score.name],
+                of=score.counts["n_queries"],
+            )
+            for score in scores
+            if score.name in lacking
+        ]
+        yield Caution("missing_questions", joined("; ", texts), lacking)
     bounds = {score.name: score.bounds[metric] for score in scores if metric in score.bounds}
     if bounds:
         ranges = [
@@ -75,3 +91,11 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
     ]
     if turned and comparison.leader is not None and (warning := orders_warning(comparison.orders)):
         yield Caution("threshold", warning, {"metric": metric, "led_by": turned[0].led_by})
+
+
+def _n_lacking(scores: RetrieverScores) -> int:
+    """How many questions score 0 as they are not in the results; 0 if those are few."""
+    n_missing: int = scores.counts.get("n_missing", 0)
+    scored = scores.settings["profile"]["missing"] == "empty"
+    is_many = n_missing * _MANY_MISSING >= scores.counts.get("n_queries", 0)
+    return n_missing if scored and is_many else 0

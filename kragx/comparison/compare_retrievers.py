@@ -30,6 +30,7 @@ from kragx.data.gold_diff import GoldDiff
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.metrics import MetricSpec, parse_all
+from kragx.metrics.registry import split
 from kragx.printing import phrase
 
 
@@ -316,10 +317,30 @@ def _cautions(
             "signs for each of them",
             most=MANY,
         )
+    yield from _short_lists(comparison.primary, scores)
     if too_few := too_few_questions(comparison):
         yield too_few.text
     if warning := orders_warning(comparison.orders):
         yield warning
+
+
+def _short_lists(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[str]:
+    """Who returns fewer documents than others and than the metric looks at.
+
+    Where all return as few, nobody has an advantage.
+    """
+    k = split(metric)[1]
+    longest = {score.name: score.longest for score in scores if score.longest}
+    if isinstance(k, int) and longest:
+        for name, n in longest.items():
+            if n < min(k, max(longest.values())):
+                yield phrase(
+                    "{retriever} returns at most {n} documents, and {metric} looks at {k}",
+                    retriever=name,
+                    n=n,
+                    metric=metric,
+                    k=k,
+                )
 
 
 def _slices(

@@ -97,7 +97,8 @@ class Caution(Result):
     """One thing that could turn a verdict.
 
     Attributes:
-        code: ``siblings``, ``failed``, ``missing_judgements``, ``ids_apart`` or ``threshold``.
+        code: ``siblings``, ``failed``, ``missing_questions``, ``missing_judgements``, ``ids_apart``
+            or ``threshold``.
         text: as people read it, a sentence without its full stop.
         values: the numbers and names in it.
     """

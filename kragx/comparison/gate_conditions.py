@@ -27,7 +27,8 @@ from typing import Literal
 
 from kragx.data import normalise
 from kragx.errors import UsageError, nearest, shorten
-from kragx.metrics import KRAGX, Profile, parse
+from kragx.metrics import KRAGX, Profile, known_metric, parse
+from kragx.printing import phrase
 
 FAILURES = ("n_failed", "max_failed")
 """What a gate may hold beside metrics: how many questions failed, and which share of them."""
@@ -179,6 +180,12 @@ class _Block:
         try:
             name = metric if metric in FAILURES else str(parse(metric, self.within))
         except UsageError as error:
+            retriever, _, rest = metric.partition(".")
+            if known_metric(rest) is not None:
+                written = f"retrievers: {{{retriever}: {{{rest}: {shorten(conditions)}}}}}"
+                problem = phrase("a gate of one retriever is written {gate}", gate=written)
+                self.problems.append(f"gates: {problem}")
+                return
             self.problems.append(f"{self.path}: {error}{also}")
             return
         for text in conditions if isinstance(conditions, list) else [conditions]:

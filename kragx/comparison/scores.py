@@ -40,6 +40,7 @@ class RetrieverScores:
         seconds: (q) how long each answer took, whether or not a metric is made of them; None where
             that was not kept.
         groups: the fields of the queries to slice by, where these stand beside the values.
+        longest: how many documents its longest list has; None where that was not kept.
     """
 
     name: str
@@ -58,6 +59,7 @@ class RetrieverScores:
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
     seconds: Floats | None = field(default=None, repr=False, compare=False)
     groups: Tables | None = field(default=None, repr=False, compare=False)
+    longest: int | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> RetrieverScores:
@@ -78,6 +80,7 @@ class RetrieverScores:
             counts=evaluation.counts,
             dataset=evaluation.dataset,
             seconds=evaluation.seconds,
+            longest=evaluation.longest_list,
         )
 
     @classmethod

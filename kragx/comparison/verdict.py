@@ -7,6 +7,7 @@ from math import inf, nan, sqrt
 from typing import Any
 
 from kragx.comparison.comparison import Comparison, Recommendation
+from kragx.comparison.scores import direction
 from kragx.comparison.statistics import deciding, queries_needed
 from kragx.comparison.view import Difference, Leader
 from kragx.metrics import known_metric
@@ -27,11 +28,15 @@ def verdict(comparison: Comparison) -> Recommendation:
         return _single(comparison)
     metric, leader = comparison.primary, comparison.leader
     if leader is None:
+        is_directed = direction(metric) != "neither"
         text = phrase(
-            "{metric} has no direction or no value, so it does not say which retriever is best.",
+            "{metric} has no value for any question, so it does not say which retriever is best: "
+            "look whether the questions have gold."
+            if is_directed
+            else "{metric} has no direction, so it does not say which retriever is best.",
             metric=metric,
         )
-        return Recommendation("no_winner", text, False, {"metric": metric})
+        return Recommendation("no_winner", text, False, {"metric": metric, "directed": is_directed})
     if comparison.overall.found_nothing(metric):
         return _nothing_found(comparison)
     return _between(comparison, leader)

@@ -20,7 +20,9 @@ from kragx.data.documents import (
     clean_fields,
     clean_number,
     clean_text,
+    named,
 )
+from kragx.data.foreign import foreign_fields
 from kragx.data.pages import page_gold
 from kragx.data.text import Mender
 from kragx.data.turns import Turn
@@ -246,6 +248,12 @@ class GoldDataset(Shown):
         """
         mender = Mender()
         by_id = numbered(gold)
+        for query_id, items in by_id:
+            if foreign_fields(items) is not None:
+                raise UsageError(
+                    f"gold: a list of gold is expected for query {query_id!r}, not {named(items)}",
+                    remedy="put it in brackets: [[document], [document]] has one for each query",
+                )
         if queries is not None and len(queries) != len(by_id):
             raise UsageError(
                 f"queries: {len(queries)} questions for {len(by_id)} lists of gold; "

@@ -1,7 +1,7 @@
 """The one way in for data: a file, table or Python value as a gold set, a run, or both."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from kragx.data.runs import Retrieved, Run
 from kragx.data.source import Reading, kind_of_file
 from kragx.errors import DataError, UsageError
 from kragx.printing import phrase
+
+_SIGNS = " ?!.,;:…\"'“”‘’「」"
 
 
 def read_dataset(
@@ -186,23 +188,37 @@ def _run_of(source: object, dataset: GoldDataset | None) -> Run:
 def _with_ids_of(dataset: GoldDataset, run: Run) -> Run:
     """A run whose ids are the questions, as in a table without ids, with the gold set's ids.
 
-    What the gold set does not ask keeps its own; any other run stays as it is.
+    Questions are told by their texts, else without case and signs around them, where one question
+    alone is alike. What the gold set does not ask keeps its own id; any other run stays as it is.
     """
     if any(query_id in dataset for query_id in run):
         return run
-    ids: dict[str, list[str]] = {}
-    for query in dataset:
-        ids.setdefault(_plain_text(query.text or ""), []).append(query.id)
+    by_text, loosely = (_ids_by_question(dataset, form) for form in (_plain_text, _loose_text))
     results: dict[str, Retrieved] = {}
     for question, retrieved in run.results.items():
-        for query_id in ids.get(_plain_text(question), [question]):
+        alike = loosely.get(_loose_text(question), [])
+        ids = by_text.get(_plain_text(question)) or (alike if len(alike) == 1 else [question])
+        for query_id in ids:
             results.setdefault(query_id, retrieved)
     return replace(run, results=results)
+
+
+def _ids_by_question(dataset: GoldDataset, form: Callable[[str], str]) -> dict[str, list[str]]:
+    """The ids of questions by a form of their texts."""
+    ids: dict[str, list[str]] = {}
+    for query in dataset:
+        ids.setdefault(form(query.text or ""), []).append(query.id)
+    return ids
 
 
 def _plain_text(text: str) -> str:
     """A text however its letters are composed and its words are set apart."""
     return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _loose_text(text: str) -> str:
+    """The same without case, and without signs around it: question marks, quotes."""
+    return _plain_text(unicodedata.normalize("NFKC", text).casefold()).strip(_SIGNS)
 
 
 def read_runs(paths: Sequence[str | Path]) -> list[Run]:
@@ -254,6 +270,21 @@ def nothing_retrieved(path: str) -> DataError:
             "pass a results file"
         ),
         path=path,
+    )
+
+
+def nothing_to_find(n: int, path: str) -> DataError:
+    """The error of a gold set of n questions where nobody says what should be found."""
+    return DataError(
+        phrase("none of the {n} questions has gold, so no metric has a value", n=n)
+        if n > 1
+        else phrase("the question has no gold, so no metric has a value"),
+        path=path,
+        field="gold",
+        remedy=phrase(
+            "say in each question's 'gold' what should be found, or let a judge grade what "
+            "comes (match: llm)"
+        ),
     )
 
 

@@ -36,6 +36,7 @@ from kragx.printing import phrase
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 """Records, each with the line on which it begins."""
 
+_EXAMPLE = '{"query_id": "q1", "query": "...", "gold": [{"text": "..."}]}'
 _PLAIN, _OBJECTS = 2048, 512
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
@@ -225,7 +226,11 @@ class Reading:
     @property
     def empty(self) -> DataError:
         """The error of a file without any query."""
-        return DataError(phrase("the file holds no query"), path=self.problems.file)
+        return DataError(
+            phrase("the file holds no query"),
+            path=self.problems.file,
+            remedy=phrase("a line for each: {example}", example=_EXAMPLE),
+        )
 
     def _with_format(self, rows: _Rows) -> _Rows:
         """All of the records; the first that has a format's own fields says which format it is.

@@ -109,10 +109,16 @@ class Validation(Result):
         heads = ("by", phrase("value"), phrase("count"), phrase("share"), phrase("target"))
         yield Table(heads, rows, words=2)
         yield Line(
-            phrase(
-                "{n_errors} errors, {n_warnings} warnings",
-                n_errors=self.n_errors,
-                n_warnings=self.n_warnings,
+            joined(
+                ", ",
+                [
+                    phrase("1 error")
+                    if self.n_errors == 1
+                    else phrase("{n} errors", n=self.n_errors),
+                    phrase("1 warning")
+                    if self.n_warnings == 1
+                    else phrase("{n} warnings", n=self.n_warnings),
+                ],
             )
         )
 

@@ -400,6 +400,11 @@ class Evaluation(Result):
         return phrase("{name}, with {changed}", name=name, changed=changed) if changed else name
 
     @property
+    def longest_list(self) -> int:
+        """How many documents the longest list has; 0 where there is none."""
+        return self.table.longest if self.longest is None else self.longest
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before trusting the numbers: everything that was left out."""
         siblings = siblings_remarks(self.counts, self.match_name)
@@ -408,11 +413,10 @@ class Evaluation(Result):
     @property
     def further_remarks(self) -> tuple[str, ...]:
         """The same but for failures and siblings, where a verdict says what these mean."""
-        longest = self.table.longest if self.longest is None else self.longest
         return (
             *further_remarks(self.counts, self.settings, self.profile, self.vote_bounds),
             *abstention_remarks(self.specs, self.evidence),
-            *short_remarks(self.specs, longest),
+            *short_remarks(self.specs, self.longest_list),
         )
 
     def mean_cell(self, metric: str) -> str:

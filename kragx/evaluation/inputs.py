@@ -508,7 +508,8 @@ def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Pro
         raise DataError(
             phrase(
                 "run {run!r}: none of its {n} query ids is in the gold set {gold!r} ({example}); "
-                "queries join by id",
+                "queries join by id (of a retriever by name pass a list of documents for each "
+                "question)",
                 run=run.name,
                 n=len(run),
                 gold=gold.name,

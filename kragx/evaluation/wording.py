@@ -119,10 +119,13 @@ def further_remarks(
     if (n_empty := _n_empty(counts)) >= counts["n_queries"] / _MANY_EMPTY and n_empty:
         yield _empty_remark(n_empty)
     left_out, no_match = phrase("left out"), phrase("no match")
+    without_gold = _NO_GOLD[profile.no_gold]
+    if profile.no_gold == "skip":
+        without_gold = phrase("left out; add gold, or answerable: false where nothing answers")
     # Of unanswerable ones it is said already.
     n_no_gold = counts["n_no_gold"] - counts.get("unanswerable", {}).get("n_queries", 0)
     for n, noun, treatment in (
-        (n_no_gold, phrase("queries without gold"), _NO_GOLD[profile.no_gold]),
+        (n_no_gold, phrase("queries without gold"), without_gold),
         ("n_missing", phrase("queries missing in the run"), _MISSING[profile.missing]),
         ("n_extra", phrase("queries of the run that the gold set lacks"), left_out),
         (

@@ -141,6 +141,44 @@ def test_ids_that_never_meet():
     assert "none of the ids that two retrieved is any gold id" in result.verdict
 
 
+@pytest.mark.parametrize(("n_missing", "is_said"), [(2, False), (3, True), (28, True)])
+def test_questions_that_the_results_lack(n_missing, is_said):
+    """From a tenth of the questions on, that a run lacks them stands in the verdict."""
+    gold = {f"q{n}": [f"mill {n}"] for n in range(30)}
+    runs = {
+        "whole": Run.from_documents(gold),
+        "part": Run.from_documents(dict([*gold.items()][n_missing:])),
+    }
+    result = evaluate(gold, runs, metrics=["mrr@5"])
+    assert codes(result.comparison) == ["missing_questions"] * is_said
+    caution = f"part has no results for {n_missing} of 30 questions, which score as empty lists"
+    assert (caution in result.verdict) == is_said
+    left_out = evaluate(gold, Run.from_documents(gold), metrics=["mrr@5"])
+    assert "no results" not in str(left_out)
+
+
+def test_lists_that_are_shorter_than_the_metric_looks():
+    """Who returns fewer documents than others and than the cut-off is named; else nobody is."""
+    lists = {
+        n: [[f"noise {i} {q}" for i in range(n - 1)] + own for q, own in enumerate(GOLD)]
+        for n in (3, 9)
+    }
+    said = "three returns at most 3 documents, and mrr@5 looks at 5"
+    runs = {"three": lists[3], "nine": lists[9]}
+    assert str(evaluate(GOLD, runs, match="text", metrics=["mrr@5"])).count(said) == 1
+    assert said not in str(evaluate(GOLD, runs, match="text", metrics=["mrr@3"]))
+    same = {"three": lists[3], "other": lists[3]}
+    assert said not in str(evaluate(GOLD, same, match="text", metrics=["mrr@5"]))
+
+
+def test_no_gold_at_all():
+    """Where no question has gold, the verdict says why it has no value."""
+    runs = {"one": [["a b"], ["c d"]], "two": [["e f"], ["g h"]]}
+    verdict = evaluate([[], []], runs, metrics=["mrr@5"]).verdict
+    assert "mrr@5 has no value for any question" in verdict
+    assert "look whether the questions have gold" in verdict
+
+
 def test_an_order_that_the_threshold_turns():
     """Said in the verdict where it is about the best, and not once more below."""
     golds = [[f"{word}{n}" for word in "abcdefghijklmno"] for n in range(30)]

@@ -36,8 +36,8 @@ def test_the_gates():
     assert [gate.path.removeprefix("gates.") for gate in gates] == [
         "ndcg@10",
         "recall@3",
-        "p95_seconds",
-        "p95_seconds",
+        "seconds_p95",
+        "seconds_p95",
         "n_failed",
         "max_failed",
         "retrievers.hybrid.ndcg@10",

@@ -341,6 +341,7 @@ def test_earlier_results():
         ({"p95_secnods": "< 1"}, "perhaps you meant 'p95_seconds'?"),
         ({"retriever": {"a": {}}}, "perhaps you meant 'retrievers'?"),
         ({"good": {"mrr@10": ">= 1"}}, "stand as retrievers: {NAME: {METRIC: CONDITION}}"),
+        ({"good.mrr@10": ">= 1"}, "is written retrievers: {good: {mrr@10: '>= 1'}}"),
         ({"mrr@10": {"good": ">= 1"}}, "gates.mrr@10: a condition is expected, not a mapping"),
         ({"retrievers": ["a"]}, "gates.retrievers: a mapping from name to gates is expected"),
         ({"slices": {"easy": ">= 1"}}, "gates.slices.easy: a mapping from a value"),

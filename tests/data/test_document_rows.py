@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx import DataError, evaluate, read_dataset
+from kragx import DataError, GoldDataset, evaluate, read_dataset
 from kragx.data.reading import read_run
 
 GOLD = """query_id,question,answer_passage
@@ -86,6 +86,23 @@ def test_questions_without_ids(write, form):
     run = read_run(write(f"질문,순위,내용\n{question},1,없습니다\n"), gold)
     assert [*run] == ["q1"]
     assert run.results["q1"].documents[0].text == "없습니다"
+
+
+@pytest.mark.parametrize(
+    ("question", "joins"),
+    [
+        ("do gift cards expire", True),
+        ("“Do gift cards expire?”", True),
+        ("Is it C++?", False),  # not C#
+        ("What is 1.5?", False),  # two are alike without signs around them
+    ],
+)
+def test_questions_written_a_little_otherwise(write, question, joins):
+    """Case and signs around a question do not matter where one question alone is alike."""
+    questions = ["Do gift cards expire?", "Is it C#?", "what is 1.5", "What is 1.5."]
+    gold = GoldDataset.from_documents([["Never"]] * 4, queries=questions)
+    run = read_run(write(f"question,rank,text\n{question},1,Never\n"), gold)
+    assert (len({*run} & {query.id for query in gold}) == 1) == joins
 
 
 def test_a_question_that_the_gold_set_lacks(write):

@@ -19,6 +19,7 @@ def explain(
     results: opt.Results,
     query: Annotated[str, typer.Option("--query", "-q", help="The query's id.")],
     match: MatchSpec = None,
+    gold: opt.Gold = None,
     retriever: Annotated[
         str | None, typer.Option(help="Of a folder: only this retriever (default: each).")
     ] = None,
@@ -29,6 +30,8 @@ def explain(
 ) -> None:
     """Show why each document of a query matched or did not."""
     spec = match_spec(match)
+    if gold is not None and results.is_dir():
+        raise UsageError("--gold: belongs to a results file; a folder has its own")
     if results.is_dir():
         explanations = pipeline.explain_folder(
             results, query, match=spec, retriever=retriever, corpus=corpus, trust=trust
@@ -38,7 +41,8 @@ def explain(
     elif retriever is not None:
         raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
     else:
-        explanations = [explain_query(str(results), query_id=query, match=spec, corpus=corpus)]
+        sources = [str(path) for path in (gold, results) if path is not None]
+        explanations = [explain_query(*sources, query_id=query, match=spec, corpus=corpus)]
     show(
         format,
         lambda: _parts(explanations, full=full),

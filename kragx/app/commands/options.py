@@ -51,6 +51,10 @@ MoreRuns = Annotated[
     list[Path] | None,
     argument(metavar="RUN", help="More runs, after --runs."),
 ]
+Gold = Annotated[
+    Path | None,
+    typer.Option(help="Gold file, for files that say only what was retrieved."),
+]
 Corpus = Annotated[
     Path | None,
     typer.Option(

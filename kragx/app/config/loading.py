@@ -15,7 +15,7 @@ from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError
 from kragx.judging.store import is_url
-from kragx.printing import phrase
+from kragx.printing import joined, phrase
 from kragx.secrets import Secrets
 from kragx.warned import warn
 
@@ -111,7 +111,10 @@ def _mapping(text: str, name: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise ConfigError(name, [yaml_problem(error)]) from None
     if not isinstance(raw, dict):
-        raise ConfigError(name, [phrase("a mapping with 'dataset' and 'retrievers' is expected")])
+        problem = phrase("a mapping with 'dataset' and 'retrievers' is expected")
+        raise ConfigError(
+            name, [joined("; ", [problem, phrase("kragx init writes a config to start from")])]
+        )
     return raw
 
 

@@ -261,6 +261,21 @@ def test_failing_queries(run, kragx, retriever, n_failed, error):
     assert f"mine failed on {n_failed} of 2 questions, so it is not comparable" in outcome.out
 
 
+@pytest.mark.parametrize("more", ["", "no_gold: zero", "metrics: [mrr@3, seconds_mean]"])
+def test_no_gold_at_all(run, jsonl, kragx, more):
+    """Nobody is asked where no metric could have a value; where one could, the run goes on."""
+    jsonl({"query_id": "q1", "query": "a cow?", "gold": []}, name="gold.jsonl")
+    retrievers = f"retrievers: {{f: {{class: 'toy_retrievers:fox'}}}}\n{more}"
+    if more:
+        assert run(retrievers).evaluations[0].counts["n_no_gold"] == 1
+        return
+    with pytest.raises(DataError, match="the question has no gold, so no metric has a value"):
+        run(retrievers)
+    outcome = kragx("run", "run.yaml")
+    assert outcome.code == 3
+    assert "say in each question's 'gold' what should be found" in outcome.err
+
+
 def test_no_gold_and_profile_are_passed_on(run, jsonl):
     """`no_gold` and `metrics` of the config reach the evaluation."""
     jsonl(GOLD[0], {"query_id": "q3", "query": "a cow?", "gold": []}, name="gold.jsonl")

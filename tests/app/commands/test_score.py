@@ -263,6 +263,15 @@ def test_duplicates(kragx, jsonl):
     assert "stand twice" in kragx("score", jsonl(twice)).out
 
 
+def test_explain_by_a_gold_file(kragx, jsonl):
+    """Results without gold are explained by a gold file beside them, as they are scored."""
+    gold = jsonl({"query_id": "q", "gold": [{"text": "the red door"}]}, name="gold.jsonl")
+    results = jsonl({"query_id": "q", "retrieved": [{"text": "the red door of the house"}]})
+    told = kragx("explain", results, "--gold", gold, "-q", "q", "--format", "json").json()
+    assert [pair["matched"] for pair in told["pairs"]] == [True]
+    assert "this query has no gold" in kragx("explain", results, "-q", "q").out
+
+
 def test_only_queries_without_gold(kragx, jsonl):
     """Where no query has gold, every mean is null, not NaN and not 0."""
     result = kragx("score", jsonl(NO_GOLD), "--format", "json").json()

@@ -218,7 +218,7 @@ def test_command(kragx, jsonl):
     assert (code, err) == (3, "")
     assert "bad.jsonl:1: querry: unknown field; perhaps you meant 'query'?" in out
     assert "bad.jsonl:2: gold:" in out
-    assert "1 errors, 1 warnings" in out
+    assert "1 error, 1 warning" in out
     warned = jsonl(row(1, query="half \ufffd"), name="warned.jsonl")
     assert kragx("gold", "validate", warned, "--strict").code == 3
     found = kragx("gold", "validate", warned, "--format", "json").json()

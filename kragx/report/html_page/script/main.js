@@ -2,7 +2,9 @@
 
 function renderAll() {
   renderHeader();
-  const sections = [tuningSection(), verdict(), gatesSection(), questionsSection(), metricsTable(), poolSection(), stagesSection(), slicesTable(), figuresSection(), aboutSection()];
+  const failed = data.gates.some(({ passed }) => !passed); // then they are what the reader came for
+  const first = failed ? [gatesSection(), tuningSection(), verdict()] : [tuningSection(), verdict(), gatesSection()];
+  const sections = [...first, questionsSection(), metricsTable(), poolSection(), stagesSection(), slicesTable(), figuresSection(), aboutSection()];
   byId("main").replaceChildren(...sections.filter(Boolean));
   renderFilters();
   renderQuestions();
