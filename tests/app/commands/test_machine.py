@@ -221,7 +221,8 @@ def test_closed_streams(jsonl, closed, tmp_path):
 def test_nothing_is_read_of_a_closed_stream(jsonl):
     """Standard input that is closed holds no query."""
     done = run("score", "-", closed=(0,))
-    assert (done.returncode, done.stderr) == (3, "kragx: -: the file holds no query\n")
+    assert done.returncode == 3
+    assert done.stderr.startswith("kragx: -: the file holds no query; a line for each: ")
 
 
 @pytest.mark.integration
