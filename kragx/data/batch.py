@@ -614,7 +614,7 @@ class Scored:
         Raises:
             DataError: a grade is no finite number, or a score is none.
         """
-        if not (_are_mappings(qrels) and _are_mappings(run)):
+        if not (are_scores(qrels) and are_scores(run)):
             return None
         query_ids, nothing = tuple(qrels), dict[str, float]()
         rankings = {query_id: run.get(query_id, nothing) for query_id in query_ids}
@@ -644,13 +644,16 @@ class Scored:
             )
 
 
-def _are_mappings(value: object) -> TypeGuard[Scores]:
-    """Whether a value is a mapping of mappings, all of whose keys are ids."""
+def are_scores(value: object) -> TypeGuard[Scores]:
+    """Whether a value is a mapping of mappings, all of whose keys are ids; lists are no scores."""
     if not (isinstance(value, Mapping) and value):
         return False
     mappings = value.values()
     if not all(issubclass(kind, Mapping) for kind in {*map(type, mappings)}):
         return False
+    kinds = {*map(type, chain.from_iterable([mapping.values() for mapping in mappings]))}
+    if any(issubclass(kind, (list, tuple, Mapping)) for kind in kinds):
+        return False  # answers of chains, or of databases
     return _are_ids([*value]) and _are_ids([*chain.from_iterable(mappings)])
 
 
