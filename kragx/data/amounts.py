@@ -63,10 +63,11 @@ def _any(words: Iterable[str]) -> str:
 
 
 _SYLLABLE = f"[{''.join((*_ONES, *_PLACES, *_GROUPS))}]"
-_FIGURES = r"\d{1,3}(?:,\d{3})+(?!,?\d)(?:\.\d+)?|\d+(?:\.\d+)?(?![\d,]*,\d)"
+# Whole figures, and not too many of them: else a long row of digits takes long.
+_FIGURES = r"(?<!\d)(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!,?\d)"
 _PART = re.compile(rf"{_FIGURES}|{_SYLLABLE}")
-_RUN = rf"(?:{_FIGURES}|{_SYLLABLE})+"
-_NUMBER = rf"{_RUN}(?:(?<=[백천만억조])\s{_RUN})*"
+_RUN = rf"(?:{_FIGURES}|{_SYLLABLE}){{1,30}}"
+_NUMBER = rf"{_RUN}(?:(?<=[백천만억조])\s{_RUN}){{0,6}}"
 _LASTS = "이내|동안|간|전|후|만에"
 # Here a word ends, or goes on with what goes on behind an amount.
 _END = (

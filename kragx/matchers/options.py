@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from kragx.data import Tokenizer, tokenizers
 from kragx.errors import UsageError
+from kragx.plugins import one_of, optional
 
 
 def check_threshold(value: object) -> float:
@@ -30,7 +31,7 @@ Threshold = Annotated[float, check_threshold]
 TokenizerOption = Annotated[Tokenizer, tokenizers.tokenizer]
 """A tokenizer, made from its name, mapping or import path."""
 
-Numbers = Literal["alike"] | None
+Numbers = Annotated[Literal["alike"] | None, optional(one_of("alike"))]
 """Whether amounts of money, times and the like are read alike (`kragx.data.amounts`)."""
 
 EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")

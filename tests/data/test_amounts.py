@@ -131,3 +131,12 @@ def test_reading_twice_is_reading_once(text: str) -> None:
     """What was read is an amount in figures, which stays."""
     once = in_figures(text)
     assert in_figures(once) == once
+
+
+@pytest.mark.parametrize(
+    "row", ["1", "일", "1,", "1.", "1천", "1만 ", "1일", "백 ", "1 ", "$1", "제1"]
+)
+def test_long_rows_take_no_longer_for_each_of_their_letters(row: str) -> None:
+    """Text that looks like one number, to the end, is read in a time by its length."""
+    text = row * (20_000 // len(row)) + "!"
+    assert len(in_figures(text)) <= 3 * len(text)
