@@ -235,7 +235,7 @@ class TokenMatcher(BatchMatcher):
         alike = {"numbers": {"name": self.numbers, "version": RULES}} if self.numbers else {}
         return {**super().settings, **alike}
 
-    def with_figures(self, text: str) -> str:
+    def _in_figures(self, text: str) -> str:
         """A text as `numbers` has it read."""
         return in_figures(text) if self.numbers else text
 

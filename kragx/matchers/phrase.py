@@ -78,7 +78,7 @@ class PhraseMatcher(TokenMatcher):
 
     def read(self, text: str) -> str:
         """As spans are, without markup."""
-        return self.with_figures(plain(text))
+        return self._in_figures(plain(text))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,7 +120,7 @@ class OverlapMatcher(PassageMatcher):
 
     def read(self, text: str) -> str:
         """As the words of an evaluation are read, so that either finds what the other has read."""
-        return self.with_figures(plain(text))
+        return self._in_figures(plain(text))
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those without tokens; without the short rule, gold of one token as well."""

@@ -62,7 +62,7 @@ class RougeMatcher(TokenMatcher):
 
     def read(self, text: str) -> str:
         """A text as it is, but for its numbers."""
-        return self.with_figures(text)
+        return self._in_figures(text)
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""
