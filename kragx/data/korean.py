@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kragx.data.stretches import Ints, counted, distinct, ranges
 
-_PARTICLES = (
+PARTICLES = (
     "에게서는|으로부터|에서는|에게는|까지는|부터는|이라는|이라고|으로는|인가요|인지요|일까요|입니까|"
     "합니까|됩니까|했나요|되나요|하나요|나요|까요|니까|습니다|입니다|합니다|됩니다|세요|해요|이에요|예요|네요|"
     "는데|은데|에서|에게|으로|까지|부터|처럼|보다|이나|이란|하고|이랑|하는|하여|해서|하면|되면|되는|된|한|할|"
@@ -24,7 +24,7 @@ _PARTICLES = (
 )
 # By their last syllable, the longer ones first.
 _ENDINGS: defaultdict[str, list[str]] = defaultdict(list)
-for _ending in sorted(_PARTICLES.split("|"), key=len, reverse=True):
+for _ending in sorted(PARTICLES.split("|"), key=len, reverse=True):
     _ENDINGS[_ending[-1]].append(_ending)
 _NUMBER = re.compile(r"\d")
 

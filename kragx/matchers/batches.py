@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer
+from kragx.data.amounts import RULES, in_figures
 from kragx.data.batch import Batch, numbered
 from kragx.data.known import Forms, known_texts
 from kragx.data.lists import Lists
@@ -22,6 +23,7 @@ from kragx.errors import shorten
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import Targets, items_of
 from kragx.matchers.notes import Finding, Notes
+from kragx.matchers.options import Numbers
 from kragx.metrics import Bools, Floats
 from kragx.phrase import Phrase
 from kragx.plugins import shown_name
@@ -219,12 +221,23 @@ class TokenMatcher(BatchMatcher):
 
     A subclass says in `compare` what two lists of texts score. A text with fewer than
     `least_tokens` tokens matches nothing. One with an option `short` looks for gold of at most so
-    many tokens as a phrase.
+    many tokens as a phrase, one with `numbers` what is read so.
     """
 
     tokenizer: Tokenizer
     least_tokens: int = 1
     short: int = 0
+    numbers: Numbers = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a result records; how numbers are read with the version of its rules."""
+        alike = {"numbers": {"name": self.numbers, "version": RULES}} if self.numbers else {}
+        return {**super().settings, **alike}
+
+    def _in_figures(self, text: str) -> str:
+        """A text as `numbers` has it read."""
+        return in_figures(text) if self.numbers else text
 
     def remedy(self, text: str) -> str:
         """By what the text has: tokens but too few, none, markup alone, or nothing at all."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from kragx.data import Tokenizer, tokenizers
 from kragx.errors import UsageError
+from kragx.plugins import one_of, optional
 
 
 def check_threshold(value: object) -> float:
@@ -29,6 +30,9 @@ Threshold = Annotated[float, check_threshold]
 
 TokenizerOption = Annotated[Tokenizer, tokenizers.tokenizer]
 """A tokenizer, made from its name, mapping or import path."""
+
+Numbers = Annotated[Literal["alike"] | None, optional(one_of("alike"))]
+"""Whether amounts of money, times and the like are read alike (`kragx.data.amounts`)."""
 
 EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")
 """What the matcher `embedding` needs; of another module, its type is what it says."""

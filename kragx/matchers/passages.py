@@ -46,6 +46,8 @@ class PassageMatcher(TokenMatcher):
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """This matcher with the words of the evaluation's texts, and its tokenizer chosen."""
         twin = copy(self)
+        if self.numbers:
+            vocabulary = vocabulary.with_amounts()
         twin._set(vocabulary=vocabulary)
         if self.tokenizer == AutoTokenizer():
             twin._set(tokenizer=AutoTokenizer(vocabulary.passages))

@@ -19,7 +19,7 @@ from kragx.matchers.answers import ANSWER, wholes
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.broken import Gaps
 from kragx.matchers.notes import Notes
-from kragx.matchers.options import Threshold, TokenizerOption
+from kragx.matchers.options import Numbers, Threshold, TokenizerOption
 from kragx.matchers.passages import PAIR, PassageMatcher
 from kragx.matchers.rouge import scores_of_counts
 from kragx.matchers.siblings import Siblings
@@ -66,16 +66,19 @@ class PhraseMatcher(TokenMatcher):
     Attributes:
         casefold: ignore case; False only with the tokenizer `unicode`.
         tokenizer: a name, mapping, import path or `Tokenizer`.
+        numbers: ``alike`` reads Korean amounts alike where a unit settles them: 300만원,
+            3,000,000원, 삼백만 원 (`kragx.data.amounts`). None reads them as they are written.
     """
 
     casefold: bool = True
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
+    numbers: Numbers = None
     name = "phrase"
     yes_or_no = True
 
     def read(self, text: str) -> str:
         """As spans are, without markup."""
-        return plain(text)
+        return self._in_figures(plain(text))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,17 +107,20 @@ class OverlapMatcher(PassageMatcher):
         siblings: ``apart`` makes a document no match that has other known words between the words
             of the gold text, as texts made from one template have (`kragx.matchers.siblings`).
         tokenizer: a name, mapping, import path or `Tokenizer`.
+        numbers: ``alike`` reads Korean amounts alike where a unit settles them: 300만원,
+            3,000,000원, 삼백만 원 (`kragx.data.amounts`). None reads them as they are written.
     """
 
     threshold: Threshold = 0.5
     short: Annotated[int, whole(0, 1000)] = SHORT
     siblings: Annotated[Siblings, one_of("apart", "together")] = "apart"
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
+    numbers: Numbers = None
     name = "overlap"
 
     def read(self, text: str) -> str:
         """As the words of an evaluation are read, so that either finds what the other has read."""
-        return plain(text)
+        return self._in_figures(plain(text))
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those without tokens; without the short rule, gold of one token as well."""

@@ -65,7 +65,7 @@ def matcher(
     Examples:
         >>> from kragx import matcher
         >>> matcher("phrase")
-        PhraseMatcher(casefold=True, tokenizer=AutoTokenizer(passages=None))
+        PhraseMatcher(casefold=True, tokenizer=AutoTokenizer(passages=None), numbers=None)
         >>> matcher({"method": "id", "id_key": "metadata.parent_id"})
         IdMatcher(id_key='metadata.parent_id', gold_id_key=None)
     """

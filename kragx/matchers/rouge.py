@@ -14,7 +14,7 @@ from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.lists import Lists
 from kragx.data.ngrams import Pairs, ngram_overlaps, of_pairs
 from kragx.matchers.batches import TokenMatcher
-from kragx.matchers.options import Threshold, TokenizerOption
+from kragx.matchers.options import Numbers, Threshold, TokenizerOption
 from kragx.metrics import Floats, Ints, Profile
 
 Method = Literal["rouge1", "rouge2", "rougeL"]
@@ -34,12 +34,15 @@ class RougeMatcher(TokenMatcher):
             (``overlap``, the overlap coefficient), which does not mind how large the chunks are.
         threshold: the least score that is a match, in (0, 1].
         tokenizer: a name, mapping, import path or `Tokenizer`.
+        numbers: ``alike`` reads Korean amounts alike where a unit settles them: 300만원,
+            3,000,000원, 삼백만 원 (`kragx.data.amounts`). None reads them as they are written.
     """
 
     method: Method = "rouge2"
     measure: Measure = "fmeasure"
     threshold: Threshold = 0.5
     tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
+    numbers: Numbers = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,6 +59,10 @@ class RougeMatcher(TokenMatcher):
     def methods(cls) -> Mapping[str, Mapping[str, str]]:
         """Each ROUGE."""
         return {name: {"method": name} for name in get_args(Method)}
+
+    def read(self, text: str) -> str:
+        """A text as it is, but for its numbers."""
+        return self._in_figures(text)
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""

@@ -15,7 +15,7 @@ from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, are_short
 from kragx.data.stretches import distinct, starts
 from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens
-from kragx.matchers.options import Threshold, TokenizerOption
+from kragx.matchers.options import Numbers, Threshold, TokenizerOption
 from kragx.matchers.passages import PassageMatcher
 from kragx.matchers.phrase import phrases
 from kragx.matchers.rouge import Of, shared_part
@@ -48,6 +48,8 @@ class SpanMatcher(PassageMatcher):
             of the gold text, as texts made from one template have (`kragx.matchers.siblings`).
         wrappers: what a pipeline put around texts, and markup, is ``removed`` or ``kept``.
         tokenizer: a name, mapping, import path or `Tokenizer`.
+        numbers: ``alike`` reads Korean amounts alike where a unit settles them: 300만원,
+            3,000,000원, 삼백만 원 (`kragx.data.amounts`). None reads them as they are written.
     """
 
     of: Of = "either"
@@ -58,11 +60,12 @@ class SpanMatcher(PassageMatcher):
     siblings: Annotated[Siblings, one_of("apart", "together")] = "apart"
     wrappers: Wrappers = "removed"
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
+    numbers: Numbers = None
     name = "span"
 
     def read(self, text: str) -> str:
         """A text as it was before a pipeline put something around it."""
-        return reading(text, wrappers=self.wrappers == "removed")
+        return self._in_figures(reading(text, wrappers=self.wrappers == "removed"))
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """The share that is aligned, by words or by letters."""

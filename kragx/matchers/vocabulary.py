@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 
 import numpy as np
 
 from kragx.data import TokenCorpus
+from kragx.data.amounts import in_figures
 from kragx.data.batch import NO_TEXT, Batch, Entries
 from kragx.data.known import known_texts
 from kragx.data.korean import stem
@@ -73,6 +74,19 @@ class Vocabulary:
         word = stem(word)
         n = self.golds.get(word, 0) + self.docs.get(word, 0)
         return n <= max(_FEW_AT_LEAST, _FEW * self.n_texts)
+
+    def with_amounts(self) -> Vocabulary:
+        """The same where amounts are read alike; of 500만 원, 500원 and 500% 500 is left."""
+
+        def with_amounts(counts: Mapping[str, int]) -> Counter[str]:
+            read = Counter(counts)
+            for word, n in counts.items():
+                if word[:1].isdecimal():
+                    amounts = {in_figures(word + unit) for unit in ("", "원", "만원", "퍼센트")}
+                    read.update(dict.fromkeys(amounts - {word}, n))
+            return read
+
+        return replace(self, golds=with_amounts(self.golds), docs=with_amounts(self.docs))
 
     @property
     def settings(self) -> dict[str, int | str]:

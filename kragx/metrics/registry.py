@@ -8,6 +8,7 @@ from kragx import plugins
 from kragx.errors import UsageError, nearest, shorten
 from kragx.metrics import abstention, evidence_metrics, ranking_metrics, relevance_metrics
 from kragx.metrics.evidence import Cut, TextBudget
+from kragx.metrics.of_ragas import remedy_for
 from kragx.metrics.profiles import KRAGX, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.printing import phrase
@@ -69,7 +70,7 @@ def _named(name: str) -> Metric:
     name = _ALIASES.get(name, name)
     if name not in METRICS:
         problem = phrase("unknown name {name!r}", name=name)
-        raise UsageError(problem, remedy=nearest(name, [*METRICS, *_ALIASES]))
+        raise UsageError(problem, remedy=remedy_for(name) or nearest(name, [*METRICS, *_ALIASES]))
     return METRICS[name]
 
 

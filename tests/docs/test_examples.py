@@ -75,6 +75,29 @@ def test_two_queries(capsys: pytest.CaptureFixture[str]) -> None:
     assert "both                   4      2      4       1" in printed
 
 
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:gold that can match nothing")  # one word, by rouge2
+def test_korean_pairs() -> None:
+    """The table of both pages is what the 300 pairs come to."""
+    rows = example("korean_pairs")["main"]()
+    assert len(rows) == 18
+    for name in ("docs/evidence/matchers.md", "docs/evidence/matchers.ko.md"):
+        assert "\n".join(rows) in Document(name).text
+
+
+def test_the_korean_pairs_are_what_is_said_of_them() -> None:
+    """300 different pairs; a kind has one label; a negative holds its gold in a longer number at
+    most.
+    """
+    pairs = example("korean_pairs")["pairs"]()
+    assert len({(pair["gold"], pair["document"]) for pair in pairs}) == len(pairs) == 300
+    labels = {pair["kind"]: pair["label"] for pair in pairs}
+    assert all(labels[pair["kind"]] == pair["label"] for pair in pairs)
+    for pair in pairs:
+        before, is_inside, _ = pair["document"].partition(pair["gold"])
+        assert pair["label"] or not is_inside or before[-1:].isdecimal(), pair["id"]
+
+
 def test_own_retriever(capsys: pytest.CaptureFixture[str]) -> None:
     """A LangChain retriever of one's own is asked every question and finds part of the gold."""
     result = example("own_retriever")["main"]()

@@ -1,0 +1,121 @@
+"""The page for who comes from ragas: both values of its rows, and the notebook beside it."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kragx import evaluate
+from kragx.errors import UsageError
+from kragx.metrics import METRICS
+
+from .support import Document
+
+PAGE, TWIN = Document("docs/ragas.md"), Document("docs/ragas.ko.md")
+PYTHON = "KRAGX_RAGAS_PYTHON"
+"""Names the Python of an environment with ragas; without it one is made, which takes minutes."""
+
+
+def rows() -> list[dict[str, Any]]:
+    """The rows that the page writes down."""
+    names: dict[str, Any] = {}
+    code = next(block.text for block in PAGE.blocks if block.language == "pycon")
+    for example in doctest.DocTestParser().get_examples(code):
+        if example.source.startswith("rows ="):
+            exec(example.source, names)
+    return names["rows"]  # type: ignore[no-any-return]
+
+
+def table(document: Document) -> list[tuple[str, list[float], str, list[float]]]:
+    """Each row of the page's table: what it is called in either, with its values."""
+    lines = [line for line in document.prose.splitlines() if line.startswith("|")]
+    start = next(n for n, line in enumerate(lines) if "IDBasedContextPrecision" in line)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start:]]
+    return [
+        (
+            name,
+            [*map(float, theirs.split(", "))] if theirs else [],
+            metric,
+            [*map(float, ours.split(", "))],
+        )
+        for name, theirs, metric, ours in (row for row in cells if len(row) == 4)
+    ]
+
+
+@pytest.mark.parametrize("document", [PAGE, TWIN], ids=["en", "ko"])
+def test_the_values_of_kragx_are_the_pages(document: Document) -> None:
+    """Each row's third cell names a metric, and maybe the match; its fourth the values by query."""
+    for _, _, named, shown in table(document):
+        metric = named.split("`")[1]
+        match = "id" if "`id`" in named else "overlap"
+        result = evaluate(rows(), match=match, metrics=[metric])
+        assert [query[metric] for query in result.queries.values()] == shown, named
+    assert len(table(document)) == 7
+
+
+def test_where_the_values_of_ragas_come_from() -> None:
+    """Its average precision divides by the hits, and a model's values are what is true."""
+    by_name = {
+        name.split("`")[1] if name else "": (theirs, ours) for name, theirs, _, ours in table(PAGE)
+    }
+    for name in ("context_precision", "context_recall", "IDBasedContextRecall"):
+        assert by_name[name][0] == by_name[name][1]
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """That of an environment with ragas 0.4 and what it cannot be imported without."""
+    if PYTHON in os.environ:
+        return os.environ[PYTHON]
+    if (plain := shutil.which("python3", path=os.defpath)) is None:
+        pytest.skip("no Python that has pip")
+    folder = tmp_path_factory.mktemp("ragas")
+    wanted = "ragas==0.4.3", "langchain-community<0.4", "rapidfuzz"
+    for command in ([plain, "-m", "venv", folder], [folder / "bin/pip", "install", "-q", *wanted]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"ragas cannot be installed here: {done.stderr[-300:]}")
+    return str(folder / "bin/python")
+
+
+@pytest.mark.integration
+def test_the_values_of_ragas_are_the_pages(python: str) -> None:
+    """The real package, on the rows of the page, gives the values of its second column."""
+    script = Path(__file__).with_name("ragas_values.py")
+    done = subprocess.run(
+        [python, script], input=json.dumps(rows()), capture_output=True, text=True, check=True
+    )
+    measured = json.loads(done.stdout)
+    for document in (PAGE, TWIN):
+        shown = {name.split("`")[1]: theirs for name, theirs, _, _ in table(document) if name}
+        assert measured == shown
+
+
+NAMES = {
+    "map(norm=hits)": "context_precision ContextPrecision NonLLMContextPrecisionWithReference "
+    "llm_context_precision_without_reference context_utilization",
+    "'recall'": "context_recall LLMContextRecall NonLLMContextRecall non_llm_context_recall "
+    "IDBasedContextRecall ContextEntityRecall",
+    "'precision', with match: id": "IDBasedContextPrecision id_based_context_precision",
+    "judges answers": "faithfulness answer_relevancy ResponseRelevancy answer_correctness "
+    "SemanticSimilarity factual_correctness noise_sensitivity",
+}
+
+
+@pytest.mark.parametrize("remedy", NAMES)
+def test_a_name_of_ragas_is_answered_with_what_to_write(remedy: str) -> None:
+    """Names and classes, also with a cut-off, lead to kragx's metric, or to who judges answers."""
+    for name in NAMES[remedy].split():
+        for metric in (name, f"{name}@5"):
+            with pytest.raises(UsageError) as caught:
+                evaluate(rows(), metrics=[metric])
+            assert remedy in str(caught.value), str(caught.value)
+    for written in remedy.split("'")[1:2]:
+        assert written in METRICS
