@@ -17,6 +17,11 @@ _NO_GOLD = {
     "error": phrase("refused"),
     "abstain": phrase("1 for an empty list, else 0"),
 }
+_TREATED = {
+    **_NO_GOLD,
+    "skip": phrase("left out; add gold, or answerable: false where nothing answers"),
+}
+"""The same where it is said how many there are."""
 _MISSING = {"empty": phrase("scored as empty lists"), "left_out": phrase("left out")}
 IDS_ALONE = "ids alone"
 """Why matches are by id where nobody has said so."""
@@ -126,13 +131,10 @@ def further_remarks(
     if made := settings.get("run", {}).get("retriever"):
         yield phrase("the retriever: {made}, with its own number of documents", made=made)
     left_out, no_match = phrase("left out"), phrase("no match")
-    without_gold = _NO_GOLD[profile.no_gold]
-    if profile.no_gold == "skip":
-        without_gold = phrase("left out; add gold, or answerable: false where nothing answers")
     # Of unanswerable ones it is said already.
     n_no_gold = counts["n_no_gold"] - counts.get("unanswerable", {}).get("n_queries", 0)
     for n, noun, treatment in (
-        (n_no_gold, phrase("queries without gold"), without_gold),
+        (n_no_gold, phrase("queries without gold"), _TREATED[profile.no_gold]),
         ("n_missing", phrase("queries missing in the run"), _MISSING[profile.missing]),
         (
             "n_by_distance",
