@@ -179,6 +179,11 @@ def _run_of(source: object, dataset: GoldDataset | None) -> Run:
     if isinstance(source, Mapping) and not tabular.is_splits(source):
         return Run.from_documents(source, name=name if isinstance(name, str) and name else "run")
     if isinstance(source, Sequence) and _by_query(source):
+        if source and all(map(callable, source)):
+            raise UsageError(
+                f"run: a list of {len(source)} functions",
+                remedy="give each retriever a name: {'bm25': search_bm25, 'dense': search_dense}",
+            )
         if dataset is not None and len(source) != len(dataset):
             raise UsageError(
                 f"run: {len(source)} lists of retrieved documents for {len(dataset)} queries; "
