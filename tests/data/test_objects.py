@@ -219,7 +219,13 @@ def test_examples_of_langsmith() -> None:
     """Their outputs are gold, under the usual keys."""
     ids = [UUID(int=number) for number in (1, 2)]
     examples = [
-        Object(id=own, inputs={"question": text}, outputs={"documents": [answer]}, metadata=None)
+        Object(
+            id=own,
+            dataset_id=ids[0],
+            inputs={"question": text},
+            outputs={"documents": [answer]},
+            metadata=None,
+        )
         for own, text, answer in zip(ids, QUESTIONS, ["In Busan.", {"text": "At nine."}])
     ]
     dataset = read_dataset(examples)
@@ -392,6 +398,8 @@ def test_paths_into_hits() -> None:
     assert "no field 'body' in document 1" in (wrong["q1"].error or "")
     with pytest.raises(UsageError, match=r"text: .*is no part of a path"):
         retrieve(nested, GOLD, **{**PATHS, "text": "a b"})
+    with pytest.raises(UsageError, match="score: 'score' is read only where text or id say"):
+        retrieve(nested, GOLD, score="score")
     with pytest.raises(UsageError, match="text: 'content' says how a retriever is asked"):
         evaluate(GOLD, [["In Busan."], []], text="content")
 
