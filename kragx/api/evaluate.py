@@ -17,7 +17,7 @@ from kragx.evaluation.evaluate import evaluate_run, for_all, ready
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.inputs import first_failure
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.metrics import MetricSpec, NoGold, Profile
+from kragx.metrics import MetricLike, NoGold, Profile
 from kragx.plugins import check_arguments
 from kragx.warned import about
 
@@ -46,7 +46,7 @@ class EvaluateOptions(TypedDict, total=False):
     """The options of `evaluate`, which says what they mean."""
 
     match: object
-    metrics: Iterable[str | MetricSpec] | None
+    metrics: MetricLike | Iterable[MetricLike] | None
     profile: str | Profile | None
     no_gold: NoGold | None
     facts_match: object

@@ -29,7 +29,7 @@ from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
-from kragx.metrics import MetricSpec, parse_all
+from kragx.metrics import MetricLike, name_among, parse_all
 from kragx.printing import phrase
 
 
@@ -37,7 +37,7 @@ def compare(
     evaluations: Iterable[Evaluation] | Mapping[str, Evaluation],
     *,
     baseline: str | None = None,
-    metrics: Iterable[str | MetricSpec] | None = None,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
     slices: Iterable[str] = (),
     dataset: object = None,
     confidence: float = CONFIDENCE,
@@ -93,7 +93,12 @@ def compare(
         Settings(confidence, resamples, seed, correction, max_failed),
         baseline=baseline,
         metrics=(
-            None if metrics is None else list(map(str, parse_all(metrics, evaluations[0].profile)))
+            None
+            if metrics is None
+            else [
+                name_among(spec, evaluations[0].mean, evaluations[0].profile)
+                for spec in parse_all(metrics, evaluations[0].profile)
+            ]
         ),
         slices=(slices,) if isinstance(slices, str) else tuple(slices),
         dataset=next(datasets, None) if dataset is None else read_dataset(dataset),

@@ -157,6 +157,13 @@ def further_remarks(
         if count := counts.get(n) if isinstance(n, str) else n:
             yield phrase("{noun}: {n} ({treatment})", noun=noun, n=count, treatment=treatment)
     yield from _valueless(counts)
+    for metric, n in counts.get("not_one_to_one", {}).items():
+        yield phrase(
+            "{metric}: other than its tool in {n} queries, where documents and gold do not match "
+            "one to one: each gold item counts once here",
+            metric=metric,
+            n=n,
+        )
     for reading in settings.get("spans", ()):
         if reading["n_queries_by_offsets"]:
             yield phrase(

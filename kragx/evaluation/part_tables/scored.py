@@ -193,6 +193,7 @@ def _compute(
             result.values[most(name)] = [score.maxima]
         counts = {} if score.no_gold is None else {"no gold": int(score.no_gold.sum())}
         counts |= asdict(score.pooled) if score.pooled else {}
+        counts |= {"not one to one": score.not_one_to_one} if score.not_one_to_one else {}
         result.sums.update({f"{name} {kind}": n for kind, n in counts.items()})
     if evidence is not None:
         result.readers = evidence.readers

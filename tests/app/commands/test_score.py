@@ -114,16 +114,17 @@ def test_csv_per_query(kragx, jsonl):
 @pytest.mark.parametrize(
     ("written", "canonical"),
     [
-        ("nDCG@5", "ndcg@5"),
+        ("Ndcg@5", "ndcg@5"),
         ("hit-rate@1", "hit_rate@1"),
         ("ndcg@5( gain = exp2 )", "ndcg@5(gain=exp2)"),
         ("precision@5(over=k)", "precision@5"),
         ("recall@3(rel=2.0)", "recall@3(rel=2)"),
-        ("MRR", "mrr"),
+        ("Mrr", "mrr"),
+        ("nDCG(dcg='exp-log2')@5", "nDCG(dcg='exp-log2')@5"),
     ],
 )
 def test_canonical_names(kragx, jsonl, written, canonical):
-    """However a metric is written, and however often, it appears once, by its canonical name."""
+    """However a metric is written, and however often, it appears once, by one name."""
     path = jsonl(FOUND | {"gold": [{"id": "g", "text": "the quick brown fox jumps", "grade": 2}]})
     result = kragx("score", path, "-m", written, "--metric", canonical, "--format", "json").json()
     assert list(result["mean"]) == [canonical]
