@@ -146,7 +146,7 @@ def _words(name: str, k: str | None, *options: str) -> str:
 
 
 _MEANINGS = {
-    "map": "ap averageprecision setap gmap 11ptavg",
+    "map": "ap averageprecision setap setmap mapcut gmap",
     "map@5(norm=hits)": "contextprecision contextualprecision llmcontextprecisionwithreference "
     "llmcontextprecisionwithoutreference nonllmcontextprecisionwithreference",
     "precision@5": "p prec precisionatk relativep setrelp iprec interpolatedprecisionatrecall "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from math import isnan
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 
 from kragx import UsageError, compare, evaluate
+from kragx.evaluation.criteria import Criteria
 from kragx.metrics import MetricWarning, known_metric, measure, parse
 
 from .support import Ranking, compute, quick, ranking, rankings, table
@@ -90,12 +92,13 @@ def test_direction_in_a_comparison() -> None:
     assert (difference.against, difference.verdict) == ("near", "worse")
 
 
-def test_several_processes() -> None:
-    """A function goes to workers by itself, and gives the same there."""
-    gold, run = [[f"g{n}"] for n in range(40)], [["x", f"g{n}"] for n in range(40)]
-    here = evaluate(gold, run, match="exact", metrics=[rank_of_first])
-    there = evaluate(gold, run, match="exact", metrics=[rank_of_first], workers=2)
-    assert here.queries == there.queries
+def test_other_processes() -> None:
+    """A function goes to other processes by itself, or by the path that it was named by."""
+    asked = [rank_of_first, f"{__name__}:found_grades", "P@5", "mrr"]
+    criteria = Criteria.of(metrics=asked)
+    there = pickle.loads(pickle.dumps(criteria))
+    assert there.specs == criteria.specs
+    assert there.metrics == ("rank_of_first", f"{__name__}:found_grades", "P@5", "mrr")
 
 
 @pytest.mark.parametrize(
