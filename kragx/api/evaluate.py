@@ -104,7 +104,7 @@ def evaluate(
             or lists of documents in the order of `dataset`.
         match: a method name, a mapping of options, an import path, or a matcher; None for the
             profile's (``overlap`` for kragx).
-        metrics: metric strings such as ``ndcg@10`` or ``source_diversity@10``; None for the
+        metrics: metric strings such as ``ndcg@10``, names of other tools, functions; None for the
             profile's (the usual seven at 10). The verdict of a comparison speaks of the first.
         profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``; None for
             kragx, or for trec where metrics have trec_eval's names (``ndcg_cut_10``).

@@ -6,7 +6,7 @@ grade of what rank i + 1 matches first, 0 if that is nothing new, for the whole 
 """
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 from math import inf, isfinite
 from numbers import Real
 from typing import Any, Literal, TypeVar
@@ -41,24 +41,16 @@ def measure(
 
     Raises:
         UsageError: the range is none, or there is no such direction.
-
-    Examples:
-        >>> from kragx import evaluate
-        >>> @measure(range=(0, 1))
-        ... def best_in_two(relevances, gold_grades):
-        ...     return max(relevances[:2], default=0) / gold_grades[0]
-        >>> gold, run = {"q": {"a": 1, "b": 4}}, {"q": [{"id": "a"}, {"id": "x"}, {"id": "b"}]}
-        >>> evaluate(gold, run, match="id", metrics=[best_in_two])["best_in_two"]
-        0.25
     """
     if better not in ("higher", "lower", "neither"):
         raise UsageError(f"better: {better!r} is none of higher, lower, neither")
     least, greatest = range or (-inf, None)
     if greatest is not None and not least < greatest:
         raise UsageError(f"range: {range!r} has no least value below a greatest one")
+    claims: dict[str, Any] = {"better": better, "rises_with_matches": rises_with_matches}
 
     def described(function: Measured) -> Measured:
-        metric = _metric(function, (float(least), greatest), better, rises_with_matches)
+        metric = replace(function_metric(function), range=(float(least), greatest), **claims)
         function.metric = metric  # type: ignore[attr-defined]
         return function
 
@@ -71,16 +63,8 @@ def function_metric(function: Callable[..., Any]) -> Metric:
     Raises:
         UsageError: it has no name that could stand in a table.
     """
-    described = getattr(function, "metric", None)
-    return described if isinstance(described, Metric) else _metric(function)
-
-
-def _metric(
-    function: Callable[..., Any],
-    limits: tuple[float, float | None] = (-inf, None),
-    better: Literal["higher", "lower", "neither"] = "higher",
-    rises_with_matches: bool = False,
-) -> Metric:
+    if isinstance(described := getattr(function, "metric", None), Metric):
+        return described
     name = getattr(function, "__name__", "")
     if not name.isidentifier():
         raise UsageError(
@@ -92,22 +76,14 @@ def _metric(
         name=name,
         question=about or f"What does {name} say?",
         formula=f"{name}(relevances, gold_grades)",
-        from_matches=partial(_values, function=function, limits=limits),
-        range=limits,
-        better=better,
+        from_matches=_values,
+        range=(-inf, None),
         cuts=False,
-        rises_with_matches=rises_with_matches,
         function=function,
     )
 
 
-def _values(
-    view: TableView,
-    spec: MetricSpec,
-    *,
-    function: Callable[..., Any],
-    limits: tuple[float, float | None],
-) -> Floats:
+def _values(view: TableView, spec: MetricSpec) -> Floats:
     table, values = view.table, np.zeros(view.table.n_queries)
     queries, ranks, found = view.new_grades
     starts = np.searchsorted(queries, np.arange(table.n_queries + 1))
@@ -116,27 +92,30 @@ def _values(
         part = slice(starts[query], starts[query + 1])
         relevances[ranks[part] - 1] = found[part]
         items = slice(table.gold_start[query], table.gold_start[query + 1])
-        grades = sorted(table.grade[items][view.is_gold[items]].tolist(), reverse=True)
-        where = f"metric {str(spec)!r}, query number {query + 1}"
+        grades = np.sort(table.grade[items][view.is_gold[items]])[::-1]
         try:
-            value = function(relevances.tolist(), grades)
-        except KragxError:
-            raise
-        except Exception as error:  # whatever it raises, one must learn where
-            raise UsageError(f"{where}: {type(error).__name__}: {error}") from error
-        values[query] = np.nan if value is None else _checked(value, limits, where)
+            values[query] = _value(spec.metric, relevances.tolist(), grades.tolist())
+        except KragxError as error:
+            raise error.within(f"metric {spec.name!r}, query number {query + 1}") from error
     return np.broadcast_to(values, (len(view.cuts), len(values)))
 
 
-def _checked(value: object, limits: tuple[float, float | None], where: str) -> float:
-    """A value as a number.
+def _value(metric: Metric, relevances: list[float], gold_grades: list[float]) -> float:
+    """What a metric's function gives, NaN for None.
 
     Raises:
-        UsageError: it is none, or beyond the range.
+        UsageError: it raises an error, or gives no number, or one beyond its range.
     """
+    assert metric.function is not None
+    try:
+        value = metric.function(relevances, gold_grades)
+    except Exception as error:  # whatever it raises, one must learn where
+        raise UsageError(f"{type(error).__name__}: {error}") from error
+    if value is None:
+        return float("nan")
     if not isinstance(value, (Real, np.bool_)) or not isfinite(number := float(value)):
-        raise UsageError(f"{where}: {shorten(value)} is neither a number nor None")
-    least, greatest = limits[0], inf if limits[1] is None else limits[1]
+        raise UsageError(f"{shorten(value)} is neither a number nor None")
+    least, greatest = metric.range[0], inf if metric.range[1] is None else metric.range[1]
     if not least - _ROUNDING <= number <= greatest + _ROUNDING:
-        raise UsageError(f"{where}: {number} is beyond its range, {least:g} to {greatest:g}")
+        raise UsageError(f"{number} is beyond its range, {least:g} to {greatest:g}")
     return min(max(number, least), greatest)

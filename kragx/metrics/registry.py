@@ -169,11 +169,9 @@ def name_among(asked: MetricLike, names: Collection[str], within: Profile = KRAG
         UsageError: as `parse`.
     """
     spec = parse(asked, within)
-    if str(spec) in names:
-        return str(spec)
-    known = ((name, parse(name)) for name in names if known_metric(name) is not None)
     bare = replace(spec, label="")
-    return next((name for name, of in known if replace(of, label="") == bare), str(spec))
+    same = (n for n in names if known_metric(n) and replace(parse(n), label="") == bare)
+    return str(spec) if str(spec) in names else next(same, str(spec))
 
 
 def parse_all(

@@ -113,14 +113,12 @@ def _of_ir_measures(text: str) -> str | None:
     if measure is None or measure["name"] not in _IR_MEASURES:
         return None
     name, needed = _IR_MEASURES[measure["name"]]
-    options = {}
-    for part in (measure["options"] or "").split(",") if measure["options"] else ():
-        option = _IR_OPTION.fullmatch(part)
-        if option is None:
-            return None  # kragx's name in other letters, with kragx's options
-        options[option[1]] = option[2]
+    parts = filter(None, (measure["options"] or "").split(","))
+    matches = [_IR_OPTION.fullmatch(part) for part in parts]
+    options = {match[1]: match[2] for match in matches if match}
     k = measure["k"] or options.pop("cutoff", None)
-    if needed and needed not in {**options, **({} if k is None else {"k": k})}:
+    # With kragx's options, or without what the tool demands, it is kragx's name in other letters.
+    if None in matches or (needed and not (k if needed == "k" else needed in options)):
         return None
     pairs = ("=".join(option) for option in options.items())
     return _words(name, k, *(_IR_OPTIONS.get(pair, pair) for pair in pairs))
