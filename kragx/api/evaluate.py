@@ -20,7 +20,7 @@ from kragx.evaluation.evaluate import evaluate_run, for_all, ready
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.inputs import first_failure
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.metrics import MetricSpec, NoGold, Profile
+from kragx.metrics import MetricLike, NoGold, Profile
 from kragx.plugins import check_arguments
 from kragx.warned import about
 
@@ -49,7 +49,7 @@ class EvaluateOptions(TypedDict, total=False):
     """The options of `evaluate`, which says what they mean."""
 
     match: object
-    metrics: Iterable[str | MetricSpec] | None
+    metrics: MetricLike | Iterable[MetricLike] | None
     profile: str | Profile | None
     no_gold: NoGold | None
     facts_match: object
@@ -124,7 +124,7 @@ def evaluate(
             values is one of these.
         match: a method name, a mapping of options, an import path, or a matcher; None for the
             profile's (``overlap`` for kragx; ``id`` where one side has ids alone, and no `corpus`).
-        metrics: metric strings such as ``ndcg@10`` or ``source_diversity@10``; None for the
+        metrics: metric strings such as ``ndcg@10``, names of other tools, functions; None for the
             profile's (the usual seven at 10). The verdict of a comparison speaks of the first.
         profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``; None for
             kragx, or for trec where metrics have trec_eval's names (``ndcg_cut_10``).

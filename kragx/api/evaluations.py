@@ -14,7 +14,7 @@ from kragx.errors import UsageError, nearest
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
-from kragx.metrics import parse
+from kragx.metrics import MetricLike, name_among
 from kragx.plain import HIDDEN, plain
 from kragx.printing import (
     Line,
@@ -148,7 +148,7 @@ class Evaluations(Result):
         """Each query's values of the first metric by retriever, those that differ most first."""
         return self.queries_by(self.comparison.primary)
 
-    def queries_by(self, metric: str) -> dict[str, dict[str, float | None]]:
+    def queries_by(self, metric: MetricLike) -> dict[str, dict[str, float | None]]:
         """Each query's values of a metric by retriever, those that differ most first.
 
         None where a retriever failed, or the query has no value, or is not among a retriever's
@@ -157,10 +157,11 @@ class Evaluations(Result):
         Raises:
             UsageError: not all have computed it.
         """
-        name = str(parse(metric, next(iter(self.evaluations.values())).profile))
+        profile = next(iter(self.evaluations.values())).profile
+        name = name_among(metric, self.comparison.metrics, profile)
         if name not in self.comparison.metrics:
-            hint = nearest(metric, self.comparison.metrics)
-            raise UsageError(f"metric {metric!r} is not compared; {hint}")
+            hint = nearest(name, self.comparison.metrics)
+            raise UsageError(f"metric {name!r} is not compared; {hint}")
         values: dict[str, dict[str, float | None]] = {}
         for retriever, evaluation in self.evaluations.items():
             for query_id, row in evaluation.queries.items():

@@ -9,11 +9,14 @@ from kragx.data.formats.other_tools import read_submission
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import MetricSpec
+from kragx.metrics import MetricLike
 
 
 def evaluate_submission(
-    gold: str | Path, submission: str | Path, *, metrics: Iterable[str | MetricSpec] | None = None
+    gold: str | Path,
+    submission: str | Path,
+    *,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
 ) -> Evaluation:
     """Score a submission of the Korean science QA competition as the competition does.
 

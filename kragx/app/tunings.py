@@ -148,6 +148,5 @@ def _as_measured(metric: str, evaluation: Evaluation) -> str:
     if metric in names:
         return metric
     rel = spec.options.get("rel")
-    return next(
-        name for name, spec_of_name in names.items() if spec_of_name.with_options(rel=rel) == spec
-    )
+    same = spec.with_options(rel=rel)
+    return next(name for name, of in names.items() if of.with_options(rel=rel) == same)

@@ -29,8 +29,9 @@ from kragx.data import GoldDataset, read_dataset
 from kragx.data.gold_diff import GoldDiff
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
-from kragx.metrics import MetricSpec, parse_all
+from kragx.metrics import MetricLike, name_among, parse_all
 from kragx.metrics.registry import split
+from kragx.metrics.tool_names import in_kragx_words
 from kragx.printing import phrase
 
 
@@ -38,7 +39,7 @@ def compare(
     evaluations: Iterable[Evaluation] | Mapping[str, Evaluation],
     *,
     baseline: str | None = None,
-    metrics: Iterable[str | MetricSpec] | None = None,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
     slices: Iterable[str] = (),
     dataset: object = None,
     confidence: float = CONFIDENCE,
@@ -94,7 +95,12 @@ def compare(
         Settings(confidence, resamples, seed, correction, max_failed),
         baseline=baseline,
         metrics=(
-            None if metrics is None else list(map(str, parse_all(metrics, evaluations[0].profile)))
+            None
+            if metrics is None
+            else [
+                name_among(spec, evaluations[0].mean, evaluations[0].profile)
+                for spec in parse_all(metrics, evaluations[0].profile)
+            ]
         ),
         slices=(slices,) if isinstance(slices, str) else tuple(slices),
         dataset=next(datasets, None) if dataset is None else read_dataset(dataset),
@@ -329,7 +335,7 @@ def _short_lists(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[str
 
     Where all return as few, nobody has an advantage.
     """
-    k = split(metric)[1]
+    k = split(in_kragx_words(metric))[1]
     longest = {score.name: score.longest for score in scores if score.longest}
     if isinstance(k, int) and longest:
         for name, n in longest.items():

@@ -20,14 +20,14 @@ are evidence for (`kragx.comparison.statistics.sure_bounds`), so that chance doe
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Literal
 
 from kragx.data import normalise
 from kragx.errors import UsageError, nearest, shorten
-from kragx.metrics import KRAGX, Profile, known_metric, parse
+from kragx.metrics import KRAGX, Profile, known_metric, name_among
 from kragx.printing import phrase
 
 FAILURES = ("n_failed", "max_failed")
@@ -121,7 +121,11 @@ class Gate:
 
 
 def parse_gates(
-    gates: object, problems: list[str], within: Profile = KRAGX, path: str = "gates"
+    gates: object,
+    problems: list[str],
+    within: Profile = KRAGX,
+    path: str = "gates",
+    metrics: Collection[str] = (),
 ) -> tuple[Gate, ...]:
     """Read a mapping of gates.
 
@@ -130,8 +134,9 @@ def parse_gates(
         problems: gets a line for each mistake, with its path.
         within: the profile by which metric strings are read.
         path: where the mapping stands.
+        metrics: the names of those that are computed, whatever names the gates have for them.
     """
-    return tuple(_Block(path, problems, within, {}).gates(gates))
+    return tuple(_Block(path, problems, within, metrics, {}).gates(gates))
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,7 @@ class _Block:
     path: str
     problems: list[str]
     within: Profile
+    metrics: Collection[str]
     context: Mapping[str, str]
 
     def gates(self, block: object, levels: Sequence[str] = ()) -> Iterator[Gate]:
@@ -178,7 +184,8 @@ class _Block:
             )
             return
         try:
-            name = metric if metric in FAILURES else str(parse(metric, self.within))
+            is_metric = metric not in FAILURES
+            name = name_among(metric, self.metrics, self.within) if is_metric else metric
         except UsageError as error:
             retriever, _, rest = metric.partition(".")
             if known_metric(rest) is not None:

@@ -18,6 +18,7 @@ from kragx.errors import UsageError, needing
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.wording import method_label
 from kragx.matchers.batches import SHORT_GOLD
+from kragx.metrics import MetricLike, listed
 from kragx.printing import Cell, Line, Part, Result, Table, number, phrase, warning
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Sweep(Result):
 
 def sweep(
     evaluations: Evaluation | Iterable[Evaluation],
-    metrics: Iterable[str] | str | None = None,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
     thresholds: Iterable[float] | Literal["scores", "near"] | None = None,
 ) -> Sweep:
     """Metrics against the threshold, and the order of retrievers; nothing is matched again.
@@ -151,8 +152,8 @@ def sweep(
     if len({*names}) < len(names):
         raise UsageError("evaluations: several have one name; give each run its own")
     if metrics is not None:
-        listed = [metrics] if isinstance(metrics, str) else [*metrics]
-        several = [evaluation.with_metrics(listed) for evaluation in several]
+        metrics = listed(metrics)
+        several = [evaluation.with_metrics(metrics) for evaluation in several]
     looked_at = _thresholds(several, thresholds, threshold)
     n_matches, values = {}, {}
     for evaluation in several:

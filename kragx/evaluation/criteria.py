@@ -45,11 +45,13 @@ from kragx.metrics import (
     KRAGX,
     NO_GOLD,
     MatchTable,
+    MetricLike,
     MetricSpec,
     NoGold,
     Profile,
     RankedList,
     TextBudget,
+    listed,
     parse_all,
     profile_for,
 )
@@ -105,7 +107,7 @@ class Criteria:
         cls,
         *,
         match: object = None,
-        metrics: Iterable[str | MetricSpec] | None = None,
+        metrics: MetricLike | Iterable[MetricLike] | None = None,
         profile: str | Profile | None = None,
         no_gold: NoGold | None = None,
         facts_match: object = None,
@@ -118,7 +120,7 @@ class Criteria:
             UsageError: an argument is wrong, or the matcher cannot do what a metric needs.
         """
         if metrics is not None:
-            metrics = [metrics] if isinstance(metrics, str) else list(metrics)
+            metrics = listed(metrics)
         named = profile_for(profile, metrics)
         match_spec = named.match if match is None else match
         matcher = matchers.matcher(match_spec, named.match_options)
@@ -366,8 +368,11 @@ class Criteria:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        # Metrics are functions: others read them by their names.
-        return {**vars(self), "specs": self.metrics}
+        # Metrics hold functions, so others read them by their names; a plain one goes by itself.
+        specs = [
+            (":" not in spec.name and spec.metric.function) or str(spec) for spec in self.specs
+        ]
+        return {**vars(self), "specs": specs}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         specs = tuple(parse_all(state["specs"], state["named"]))

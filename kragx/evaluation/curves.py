@@ -78,8 +78,10 @@ def curves(evaluations: Sequence[Evaluation]) -> list[list[CutoffCurve]]:
 
 
 def _curves(evaluation: Evaluation, ks: tuple[int, ...]) -> list[CutoffCurve]:
-    of_matches = [spec for spec in evaluation.specs if spec.metric.from_matches is not None]
-    bare = list(dict.fromkeys(replace(spec, k=None) for spec in of_matches))
+    of_matches = [
+        spec for spec in evaluation.specs if spec.metric.from_matches and spec.metric.cuts
+    ]
+    bare = list(dict.fromkeys(replace(spec, k=None, label="") for spec in of_matches))
     specs = [replace(spec, k=k) for spec in bare for k in ks]
     scores = compute(evaluation.table, specs, evaluation.profile)
     means = iter([score.mean for score in scores])

@@ -33,6 +33,7 @@ from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import (
     Floats,
     MatchTable,
+    MetricLike,
     MetricScores,
     MetricSpec,
     MetricWarning,
@@ -40,7 +41,7 @@ from kragx.metrics import (
     compute,
     counted,
     intervals_of,
-    parse,
+    name_among,
     parse_all,
     valueless,
 )
@@ -210,16 +211,21 @@ class Evaluation(Result):
         values = ((str(scores.spec), getattr(scores, name)) for scores in self.scores)
         return {metric: value for metric, value in values if value is not None}
 
-    def __getitem__(self, metric: str) -> float | None:
+    def __getitem__(self, metric: MetricLike) -> float | None:
         """The macro average of a metric, however it is written: ``result["nDCG@10"]``."""
-        name = metric if metric in self.mean else str(parse(metric, self.profile))
+        name = self._name_of(metric)
         if name not in self.mean:
             raise UsageError(f"metric {metric!r} was not computed; {nearest(name, self.mean)}")
         return self.mean[name]
 
-    def micro_of(self, metric: str) -> float | None:
+    def micro_of(self, metric: MetricLike) -> float | None:
         """The micro average of a metric, however it is written; None for none, as in `micro`."""
-        return self.micro.get(str(parse(metric, self.profile)))
+        return self.micro.get(self._name_of(metric))
+
+    def _name_of(self, metric: MetricLike) -> str:
+        if isinstance(metric, str) and metric in self.mean:
+            return metric
+        return name_among(metric, self.mean, self.profile)
 
     @cached_property
     def queries(self) -> dict[str, dict[str, float | None]]:
@@ -245,7 +251,7 @@ class Evaluation(Result):
         starts = pairwise(table.doc_start.tolist())
         return {self.query_ids[row]: grades[a:b] for row, (a, b) in zip(rows, starts)}
 
-    def with_metrics(self, metrics: Iterable[str | MetricSpec]) -> Evaluation:
+    def with_metrics(self, metrics: MetricLike | Iterable[MetricLike]) -> Evaluation:
         """The same matches measured by other metrics; nothing is matched again.
 
         Raises:

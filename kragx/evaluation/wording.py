@@ -174,13 +174,7 @@ def further_remarks(
         if count := counts.get(n) if isinstance(n, str) else n:
             yield phrase("{noun}: {n} ({treatment})", noun=noun, n=count, treatment=treatment)
     yield from _valueless(counts)
-    for reading in settings.get("spans", ()):
-        if reading["n_queries_by_offsets"]:
-            yield phrase(
-                "spans: by offsets for {n_queries_by_offsets} queries, by comparing texts for "
-                "{n_queries_by_text}",
-                **reading,
-            )
+    yield from _of_metrics(counts, settings)
     if counts.get("facts", {}).get("n_unreviewed"):
         yield phrase(
             "facts that a model wrote and nobody has reviewed: of {n_unreviewed} of {n_queries} "
@@ -199,6 +193,24 @@ def further_remarks(
         )
         for line in _judging(judging, votes_on(vote_bounds, "judging_relevance")):
             yield phrase("relevance: {line}", line=line)
+
+
+def _of_metrics(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+    """How metrics of other tools differ here, and how those of spans have read the texts."""
+    for metric, n in counts.get("not_one_to_one", {}).items():
+        yield phrase(
+            "{metric}: other than by its tool where documents and gold do not match one to one (n: "
+            "{n}), as each gold item counts once here",
+            metric=metric,
+            n=n,
+        )
+    for reading in settings.get("spans", ()):
+        if reading["n_queries_by_offsets"]:
+            yield phrase(
+                "spans: by offsets for {n_queries_by_offsets} queries, by comparing texts for "
+                "{n_queries_by_text}",
+                **reading,
+            )
 
 
 def _valueless(counts: Mapping[str, Any]) -> Iterator[str]:

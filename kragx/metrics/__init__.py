@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kragx.metrics.engine import MetricWarning, compute
     from kragx.metrics.evidence import Cut, Evidence, HeldFacts, RankedList, TextBudget
+    from kragx.metrics.functions import measure
     from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes as Votes
     from kragx.metrics.profiles import (
         KRAGX as KRAGX,
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from kragx.metrics.registry import (
         DEFAULT_METRICS,
         METRICS,
+        MetricLike,
         known_metric as known_metric,
+        listed as listed,
         metric,
+        name_among as name_among,
         parse,
         parse_all as parse_all,
         profile_for as profile_for,
@@ -51,6 +55,7 @@ __all__ = [
     "Ints",
     "MatchTable",
     "Metric",
+    "MetricLike",
     "MetricScores",
     "MetricSpec",
     "MetricWarning",
@@ -61,6 +66,7 @@ __all__ = [
     "TableView",
     "TextBudget",
     "compute",
+    "measure",
     "metric",
     "parse",
     "profile",
@@ -68,7 +74,7 @@ __all__ = [
 
 _OF_THE_HOUSE = (
     *("KRAGX", "NO_GOLD", "Votes", "counted", "intervals_of", "is_mean", "known_metric"),
-    *("parse_all", "profile_for", "valueless"),
+    *("listed", "name_among", "parse_all", "profile_for", "valueless"),
 )
 """Names for the other rooms, not public."""
 
@@ -79,6 +85,7 @@ _MODULES = (
     "evidence",
     "table_view",
     "spec",
+    "functions",
     "scores",
     "registry",
     "engine",

@@ -15,6 +15,7 @@ from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
 from kragx.metrics.spec import Metric, MetricSpec, Value, defined
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
+from kragx.metrics.tool_names import BY_DOCUMENT
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -67,7 +68,7 @@ def warn_above_1(scores: Iterable[MetricScores]) -> None:
     """Warn of metrics that are above 1 for some queries, as those of a profile may be."""
     for score in scores:
         above = int((score.values > 1.0 + 1e-12).sum())
-        if above and score.spec.metric.from_matches is not None:
+        if above and score.spec.metric.from_matches is not None and score.spec.metric.is_share:
             warnings.warn(
                 phrase(
                     "{metric} is above 1 for {n} queries: it credits every matching document, also "
@@ -178,7 +179,19 @@ def _between(
 ) -> list[MetricScores]:
     """The estimate of each metric with its bounds, of a table with both its extremes."""
     lows, highs = (_score_metrics(extremes, specs, profile) for extremes in extreme)
-    return [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
+    scores = [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
+    for low, score in zip(lows, scores):
+        if score.mean is None and low.mean is not None and low.spec.metric.limits is None:
+            warnings.warn(
+                phrase(
+                    "{metric} has no mean: judgements are missing, and nothing bounds it; say what "
+                    "does: @measure(range=(0, 1))",
+                    metric=str(low.spec),
+                ),
+                MetricWarning,
+                stacklevel=outside(),
+            )
+    return scores
 
 
 def _score_metrics(
@@ -211,7 +224,7 @@ def _score_metrics(
 
     def score(spec: MetricSpec) -> MetricScores:
         metric, rel, row = spec.metric, spec["rel"], cuts.index(_cut(spec))
-        uncut = replace(spec, k=None)
+        uncut = replace(spec, k=None, label="")
         values, means = block(uncut)
         mean = means[row]
         if spec["macro"] == "means":  # as K-RAG's F1
@@ -221,12 +234,14 @@ def _score_metrics(
             )
             if precision is not None and recall is not None:
                 mean = harmonic(precision, recall)
-        no_gold = view(rel).empty
+        scores = MetricScores(spec, values[row], mean, view(rel).empty)
+        if spec.label and spec.name not in BY_DOCUMENT:
+            scores = replace(scores, not_one_to_one=int(view(rel).not_one_to_one.sum()))
         if metric.pooled is None:
-            return MetricScores(spec, values[row], mean, no_gold)
+            return scores
         counts = pooled(rel)[row]
         micro = None if mean is None else metric.pooled(counts)  # nothing over nothing is not 0
-        return MetricScores(spec, values[row], mean, no_gold, counts, micro)
+        return replace(scores, pooled=counts, micro=micro)
 
     return [score(spec) for spec in specs]
 

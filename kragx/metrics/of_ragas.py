@@ -24,7 +24,8 @@ _REMEDIES = {
     "id_based_context_recall": phrase("for ragas' metric write 'recall', with match: id"),
     "faithfulness faithfulness_with_hhem answer_relevancy answer_relevance response_relevancy "
     "answer_correctness answer_similarity semantic_similarity factual_correctness "
-    "noise_sensitivity response_groundedness answer_accuracy": _ANSWERS,
+    "noise_sensitivity response_groundedness answer_accuracy groundedness hallucination bleu rouge "
+    "bert_score": _ANSWERS,
 }
 _BY_NAME = {
     name.replace("_", ""): remedy for names, remedy in _REMEDIES.items() for name in names.split()

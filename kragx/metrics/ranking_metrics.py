@@ -12,7 +12,8 @@ from kragx.metrics.spec import Metric, MetricSpec, Option
 from kragx.metrics.table_view import PooledCounts, TableView, ratio
 
 
-def _above_0(text: str) -> float:
+def above_0(text: str) -> float:
+    """A number above 0; anything else is a `UsageError`."""
     try:
         number = float(text)
     except ValueError:
@@ -37,7 +38,7 @@ GAIN = Option("linear", ("linear", "exp2"), by_profile=True)
 GAIN_FROM = Option("gold", ("gold", "judge"), by_profile=True)
 """Whose grade is the gain: the gold item's, or the judge's best grade of it so far (`llm`)."""
 
-REL = Option(None, read=_above_0, by_profile=True)
+REL = Option(None, read=above_0, by_profile=True)
 """The least grade that counts as gold; None for any grade above 0."""
 
 # These exist to reproduce other tools.
@@ -76,7 +77,6 @@ HIT_RATE = Metric(
     options={"need": NEED, "rel": REL},
     rises_with_matches=True,
     rises_with_gold=lambda spec: spec["need"] == "any",
-    trec={"success_<k>": ""},
 )
 MRR = Metric(
     name="mrr",
@@ -90,7 +90,6 @@ MRR = Metric(
     options={"rel": REL},
     rises_with_matches=True,
     rises_with_gold=True,
-    trec={"recip_rank": ""},
 )
 
 
@@ -123,7 +122,6 @@ PRECISION = Metric(
     pooled=PooledCounts.precision,
     rises_with_matches=True,
     rises_with_gold=True,
-    trec={"P_<k>": "", "set_P": ""},
 )
 RECALL = Metric(
     name="recall",
@@ -137,7 +135,6 @@ RECALL = Metric(
     options={"rel": REL},
     pooled=PooledCounts.recall,
     rises_with_matches=True,
-    trec={"recall_<k>": "", "set_recall": ""},
 )
 F1 = Metric(
     name="f1",
@@ -151,7 +148,6 @@ F1 = Metric(
     options={"over": OVER, "rel": REL, "macro": MACRO},
     pooled=PooledCounts.f1,
     rises_with_matches=lambda spec: spec["macro"] == "queries",
-    trec={"set_F": "(over=retrieved)"},
 )
 
 
@@ -180,7 +176,6 @@ MAP = Metric(
     from_matches=_map,
     options={"norm": NORM, "rel": REL, "credit": CREDIT},
     rises_with_matches=lambda spec: spec["norm"] != "hits",
-    trec={"map": "", "map_cut_<k>": ""},
 )
 NDCG = Metric(
     name="ndcg",
@@ -195,7 +190,6 @@ NDCG = Metric(
     from_matches=ndcg,
     options={"gain": GAIN, "gain_from": GAIN_FROM, "ideal": IDEAL},
     rises_with_matches=lambda spec: spec["ideal"] != "retrieved" and spec["gain"] != "score",
-    trec={"ndcg": "", "ndcg_cut_<k>": ""},
 )
 
 

@@ -1,21 +1,38 @@
 """Every metric, by name; and metric strings, ``name@k(option=value)``, as specs."""
 
+import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from kragx import plugins
 from kragx.errors import UsageError, nearest, shorten
-from kragx.metrics import abstention, evidence_metrics, ranking_metrics, relevance_metrics
+from kragx.metrics import (
+    abstention,
+    evidence_metrics,
+    ranking_metrics,
+    relevance_metrics,
+    retrieval_metrics,
+    tool_names,
+)
 from kragx.metrics.evidence import Cut, TextBudget
-from kragx.metrics.of_ragas import remedy_for
+from kragx.metrics.functions import function_metric
 from kragx.metrics.profiles import KRAGX, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
+from kragx.metrics.tool_names import in_kragx_words
 from kragx.printing import phrase
+
+MetricLike = str | MetricSpec | Callable[..., Any]
+"""What stands for a metric: a metric string, another tool's name for one, an import path, a spec, a
+function of relevances and gold grades, a measure of ir_measures."""
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
-    for file in (ranking_metrics, evidence_metrics, relevance_metrics, abstention)
+    for file in (
+        *(ranking_metrics, retrieval_metrics, evidence_metrics, relevance_metrics),
+        abstention,
+    )
     for metric in vars(file).values()
     if isinstance(metric, Metric)
 }
@@ -35,13 +52,8 @@ and how much of the gold there is; a hit rate is soon 1 for every retriever."""
 
 _ALIASES = {alias: metric.name for metric in METRICS.values() for alias in metric.aliases}
 
-_TREC = {
-    re.compile(trec.replace("_<k>", r"[_.](?P<k>\d+)")): (metric.name, options)
-    for metric in METRICS.values()
-    for trec, options in metric.trec.items()
-}
-"""trec_eval's names as patterns, and what they mean in the profile trec."""
-
+_GIVEN: dict[str, Metric] = {}
+"""Functions and metrics that were given as such, by name: of a result only their names are read."""
 
 _PATTERN = re.compile(
     r"""\s* (?P<name> [^\W\d][\w.]*:[^\W\d][\w.]* | [A-Za-z_][\w-]*) \s*
@@ -64,14 +76,39 @@ def metric(text: str) -> Metric:
 def _named(name: str) -> Metric:
     if ":" in name:
         imported = plugins.build(name, None)
-        if not isinstance(imported, Metric):
-            raise UsageError(f"{name!r} is no kragx.metrics.Metric")
-        return replace(imported, name=name)
+        if (metric := _by_path(imported, name)) is None:
+            raise UsageError(f"{name!r} is no kragx.metrics.Metric, and no function of two")
+        return metric
     name = _ALIASES.get(name, name)
-    if name not in METRICS:
+    there = {tool_names.GRADED_RBP.name: tool_names.GRADED_RBP, **_GIVEN, **METRICS}
+    if name not in there:
         problem = phrase("unknown name {name!r}", name=name)
-        raise UsageError(problem, remedy=remedy_for(name) or nearest(name, [*METRICS, *_ALIASES]))
-    return METRICS[name]
+        raise UsageError(problem, remedy=tool_names.meant_by(name, [*METRICS, *_ALIASES]))
+    return there[name]
+
+
+def _by_path(value: object, path: str) -> Metric | None:
+    """The metric that an import path names; None where it is none."""
+    if isinstance(value, Metric):
+        return replace(value, name=path)
+    if not inspect.isfunction(value) or len(inspect.signature(value).parameters) != 2:
+        return None
+    return replace(function_metric(value), name=path)
+
+
+def _given(metric: Metric) -> Metric:
+    """A metric that somebody gives as such, which is known by its name from now on.
+
+    Raises:
+        UsageError: a function has a name that is kragx's, or another tool's.
+    """
+    name = metric.name.lower()
+    is_taken = name in {*METRICS, *_ALIASES} or in_kragx_words(metric.name) != metric.name
+    if metric.function and is_taken:
+        raise UsageError(f"metric {metric.name!r}: a metric has that name; call the function other")
+    if name not in METRICS and ":" not in name:
+        _GIVEN[name] = metric
+    return metric
 
 
 def known_metric(text: str) -> Metric | None:
@@ -85,17 +122,17 @@ def known_metric(text: str) -> Metric | None:
             return _named(name)
     except UsageError:
         return None
-    value = plugins.imported(name)
-    return replace(value, name=name) if isinstance(value, Metric) else None
+    return _by_path(plugins.imported(name), name)
 
 
-def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
+def parse(text: MetricLike, within: Profile = KRAGX) -> MetricSpec:
     """A metric string as a spec; options it does not name are the profile's.
 
-    trec_eval's names are read as well: ``ndcg_cut_10`` is ``ndcg@10``.
+    Names of other tools mean what these say, whatever the profile, and keep their spelling:
+    ``ndcg_cut_10`` and ``nDCG@10`` are kragx's ``ndcg@10``. A function is a metric, too.
 
     Raises:
-        UsageError: an unknown metric, option or value; the nearest valid one is named.
+        UsageError: an unknown metric, option or value; what is valid and nearest is named.
 
     Examples:
         >>> str(parse("nDCG@10(gain = exp2)"))
@@ -104,57 +141,83 @@ def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
         'source_diversity@5(key=url)'
     """
     if isinstance(text, MetricSpec):
+        _given(text.metric)
         return text
+    if hasattr(text, "SUPPORTED_PARAMS"):  # a measure of ir_measures
+        text = str(text)
+    elif callable(text):
+        return _given(function_metric(text)).spec()
     label = f"metric {shorten(text)}"
     if not isinstance(text, str):
         raise UsageError("a string such as 'ndcg@10' is expected", field=label)
+    words = in_kragx_words(text)
     try:
-        name, k, options = split(in_kragx_words(text))
-        return _named(name).spec(k, within, **options)
+        name, k, options = split(words)
+        if words == text:
+            return _named(name).spec(k, within, **options)
+        return replace(_named(name).spec(k, **options), label=text.strip())
     except UsageError as error:
         raise error.within(label) from None
 
 
+def name_among(asked: MetricLike, names: Collection[str], within: Profile = KRAGX) -> str:
+    """The name among some that means what is asked for, however that is written.
+
+    Without one it is the name of what is asked for.
+
+    Raises:
+        UsageError: as `parse`.
+    """
+    spec = parse(asked, within)
+    bare = replace(spec, label="")
+    same = (n for n in names if known_metric(n) and replace(parse(n), label="") == bare)
+    return str(spec) if str(spec) in names else next(same, str(spec))
+
+
 def parse_all(
-    texts: str | Iterable[str | MetricSpec] | None, within: Profile = KRAGX
+    texts: MetricLike | Iterable[MetricLike] | None, within: Profile = KRAGX
 ) -> tuple[MetricSpec, ...]:
-    """Several metric strings, or the profile's usual ones for None; one named twice counts once.
+    """Several metrics, or the profile's usual ones for None; one named twice counts once.
+
+    What says how far to trust one comes with it, as the residual does with ``rbp``.
 
     Raises:
         UsageError: as `parse`; or there is none.
     """
     if texts is None:
         texts = within.metrics or DEFAULT_METRICS
-    listed = [texts] if isinstance(texts, str) else list(texts)
-    if not listed:
+    specs = [parse(text, within) for text in listed(texts)]
+    if not specs:
         raise UsageError("metrics: the list is empty; name at least one, for example 'ndcg@10'")
-    return tuple(dict.fromkeys(parse(text, within) for text in listed))
+    return tuple(dict.fromkeys(spec for named in specs for spec in _with_beside(named)))
 
 
-def in_kragx_words(text: str) -> str:
-    """A metric string in kragx's words: ``ndcg_cut_10`` is ``ndcg@10``; others are as they were."""
-    for pattern, (name, options) in _TREC.items():
-        match = pattern.fullmatch(text.strip())
-        if match is not None:
-            k = match.groupdict().get("k")
-            return f"{name}{'' if k is None else f'@{k}'}{options}"
-    return text
+def _with_beside(spec: MetricSpec) -> Iterator[MetricSpec]:
+    yield spec
+    if spec.metric.beside:
+        yield replace(spec, metric=METRICS[spec.metric.beside], label="")
+
+
+def listed(metrics: MetricLike | Iterable[MetricLike]) -> list[Any]:
+    """Metrics as a list, whether it is one or several."""
+    if isinstance(metrics, (str, MetricSpec)) or callable(metrics):
+        metrics = [metrics]
+    return [name for metric in metrics for name in tool_names.expanded(metric)]
 
 
 def profile_for(
-    named: str | Profile | None, metrics: str | Iterable[str | MetricSpec] | None
+    named: str | Profile | None, metrics: MetricLike | Iterable[MetricLike] | None
 ) -> Profile:
     """The profile that is asked for; without one trec if trec_eval's names are used, else kragx.
 
     Raises:
         UsageError: no profile has that name, or trec_eval's names stand beside another one.
     """
-    listed = [] if metrics is None else [metrics] if isinstance(metrics, str) else metrics
     # ``map`` and ``ndcg`` are kragx's as well, and choose nothing.
     trec_only = [
         text
-        for text in listed
-        if isinstance(text, str) and in_kragx_words(text) not in (text, text.strip())
+        for text in ([] if metrics is None else listed(metrics))
+        if isinstance(text, str) and tool_names.trec_words(text.strip())
     ]
     resolved = profile(named if named is not None else "trec" if trec_only else "kragx")
     if trec_only and resolved.name != "trec":

@@ -52,6 +52,8 @@ class MetricScores:
             as in `bounds`. None of one judge.
         maxima: (q) the greatest value that each query could have reached, if that depends on the
             data.
+        not_one_to_one: in how many queries another tool would give another number: it is its
+            metric, and credits each gold item once. 0 of kragx's own metrics.
     """
 
     spec: MetricSpec
@@ -64,6 +66,7 @@ class MetricScores:
     micro_bounds: tuple[float, float] | None = None
     vote_bounds: tuple[float, float] | None = None
     maxima: Floats | None = None
+    not_one_to_one: int = 0
 
     @property
     def maximum(self) -> float | None:
@@ -126,7 +129,8 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
     """Counts of a run with those of single metrics, which replace what was there of others.
 
     ``metrics``: how many queries have a value, of metrics that look at documents or times, and of
-    those whose counts differ from the whole; ``pooled``: what micro averages are made of.
+    those whose counts differ from the whole; ``pooled``: what micro averages are made of;
+    ``not_one_to_one``: in how many queries another tool's metric would differ there.
     """
     usual = {"n_scored": counts["n_scored"], "n_no_gold": counts["n_no_gold"]}
     of_metrics = {
@@ -137,6 +141,9 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
     options = {
         "metrics": {name: count for name, count in of_metrics.items() if count != usual},
         "pooled": {str(score.spec): asdict(score.pooled) for score in scores if score.pooled},
+        "not_one_to_one": {
+            str(score.spec): score.not_one_to_one for score in scores if score.not_one_to_one
+        },
     }
     whole = {name: count for name, count in counts.items() if name not in options}
     return whole | {name: count for name, count in options.items() if count}
@@ -202,10 +209,13 @@ class Unknown:
         perhaps: Bools = np.isnan(lowest) != np.isnan(highest)
         if metric.may_be_undefined:
             perhaps = perhaps | (free & ~np.isnan(highest))
-        lowest[perhaps & np.isnan(lowest)] = 0.0
-        highest[perhaps & np.isnan(highest)] = 1.0
+        if metric.undefined_by_gold:
+            perhaps = perhaps | self.open_gold
+        least, greatest = metric.range[0], np.inf if metric.range[1] is None else metric.range[1]
+        lowest[perhaps & np.isnan(lowest)] = least
+        highest[perhaps & np.isnan(highest)] = greatest
         in_mean = ~np.isnan(highest)
-        lowest[free & in_mean], highest[free & in_mean] = 0.0, 1.0
+        lowest[free & in_mean], highest[free & in_mean] = least, greatest
         # Without a single document of which all is known, what is unsure has no estimate.
         rate = np.nan if self.rate is None else self.rate
         values = np.where(self.unsure, low.values + rate * (high.values - low.values), low.values)
@@ -217,6 +227,9 @@ class Unknown:
             )
             scored = defined(values)
             mean = float(np.clip(scored.mean(), *bounds)) if scored.size else None
+        if bounds is not None and not np.isfinite(bounds).all():
+            # What nothing bounds has no estimate: not of these queries, and so not of all.
+            values, bounds, mean = np.where(free, np.nan, values), None, None
         micro = low.micro
         if low.micro is not None and high.micro is not None and not self.open_gold.any():
             micro_bounds = (low.micro, high.micro)

@@ -102,8 +102,11 @@ class Metric:
             the options.
         rises_with_gold: the same for a gold item more, of which one does not know whether it is.
         may_be_undefined: whether a query with gold has no value without a relevant document.
+        undefined_by_gold: whether the grades of a query's gold may leave it without a value.
         aliases: other names.
-        trec: trec_eval's names (``<k>`` stands for a number) and the options that they imply.
+        beside: the name of a metric that is computed with it, as it says how far to trust it; it
+            has the same options.
+        function: the plain function that it is made of.
     """
 
     name: str
@@ -130,8 +133,10 @@ class Metric:
     rises_with_matches: bool | Callable[[MetricSpec], bool] = False
     rises_with_gold: bool | Callable[[MetricSpec], bool] = False
     may_be_undefined: bool = False
+    undefined_by_gold: bool = False
     aliases: tuple[str, ...] = ()
-    trec: Mapping[str, str] = field(default_factory=dict)
+    beside: str = ""
+    function: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         ways = (self.from_matches, self.from_relevance, self.from_evidence, self.from_run)
@@ -172,7 +177,7 @@ class Metric:
     def limits(self) -> tuple[float, float] | None:
         """Its range; None where that is not known on both sides."""
         lowest, greatest = self.range
-        return None if greatest is None else (lowest, greatest)
+        return None if greatest is None or np.isinf(lowest) else (lowest, greatest)
 
     def spec(self, k: Cut = None, within: Profile = KRAGX, /, **options: str) -> MetricSpec:
         """This metric at a cut-off; options that are not given are the profile's.
@@ -205,18 +210,20 @@ class MetricSpec:
     """One metric with its cut-off and every option resolved; `str` gives its canonical name.
 
     The canonical name says which options differ from their defaults and nothing else, so that the
-    same name always means the same number, whatever the profile. `Metric.spec` and
-    `kragx.metrics.parse` make one.
+    same name always means the same number, whatever the profile. A metric that was asked for by
+    another tool's name has that name. `Metric.spec` and `kragx.metrics.parse` make one.
 
     Attributes:
         metric: which metric.
         k: the cut-off, a number of documents or a budget; None for the whole list.
         options: the value of every option that the metric has.
+        label: another tool's name for it; empty where it was asked for by kragx's.
     """
 
     metric: Metric
     k: Cut = None
     options: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    label: str = ""
 
     @property
     def name(self) -> str:
@@ -247,10 +254,12 @@ class MetricSpec:
         return self.options.get(option)
 
     def with_options(self, **options: Value) -> MetricSpec:
-        """The same with other values of some options."""
-        return replace(self, options={**self.options, **options})
+        """The same with other values of some options; what another tool calls it is gone then."""
+        return replace(self, options={**self.options, **options}, label="")
 
     def __str__(self) -> str:
+        if self.label:
+            return self.label
         cut = "" if self.k is None else f"@{self.k}"
         options = ", ".join(
             f"{name}={shown(value)}"

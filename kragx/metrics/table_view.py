@@ -5,8 +5,10 @@ first rank at which gold item j is matched. Each quantity is one `bincount` of e
 happens for a query at a rank) into the cut-offs and one cumulative sum over them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -106,6 +108,38 @@ class TableView:
         _, golds, ranks = self.pairs
         golds = golds[self.finds]
         return self.gold_query[golds], ranks[self.finds], golds
+
+    @cached_property
+    def new_grades(self) -> tuple[Ints, Ints, Floats]:
+        """Ranks at which gold is found: their query, the rank, the largest grade found there."""
+        queries, ranks, golds = self.found_items
+        is_other_query = np.diff(queries, prepend=-1) != 0
+        starts = np.flatnonzero(is_other_query | (np.diff(ranks, prepend=-1) != 0))
+        grades = self.table.grade[golds]
+        largest = np.maximum.reduceat(grades, starts) if starts.size else grades
+        return queries[starts], ranks[starts], largest
+
+    @cached_property
+    def not_one_to_one(self) -> Bools:
+        """(q) whether a document matches several gold items, or a gold item several documents."""
+        docs, golds, _ = self.pairs
+        several = ~self.finds | (np.diff(docs, prepend=-1) == 0)
+        queries = np.zeros(self.table.n_queries, bool)
+        queries[self.gold_query[golds[several]]] = True
+        return queries
+
+    @cached_property
+    def judged_not_relevant(self) -> TableView:
+        """The documents that match no gold, with what is graded 0, or below `rel`, as their gold.
+
+        As trec_eval has it: items of a grade below 0 count as not judged.
+        """
+        table = self.table
+        is_relevant = table.docs_in(table.matched & self.is_gold[table.pair_gold])
+        others = table.of_pairs(~is_relevant[table.pair_doc])
+        grade = (~self.is_gold & (table.grade >= 0)).astype(np.float64)
+        repeats = self._count_repeats
+        return TableView(replace(others, grade=grade), [np.inf], None, count_repeats=repeats)
 
     @cached_property
     def found_cells(self) -> Ints:

@@ -31,6 +31,7 @@ METRICS = parse_all(
         "ndcg@3(gain=exp2)",
         "redundancy@3",
         "recall@3(rel=2)",
+        *("r_precision", "rbp@3", "err@3", "hits@3"),
     ]
 )
 
@@ -111,6 +112,36 @@ def test_bounds_enclose_the_truth(pair):
         if shown.micro_bounds is not None:
             low, high = shown.micro_bounds
             assert low - 1e-12 <= true.micro <= high + 1e-12, shown.spec
+
+
+@given(st.data())
+def test_bounds_where_grades_are_missing(data):
+    """What is gold and what is judged not relevant may both be open, as in a pool: so is bpref.
+
+    Then a query may have no value, and the bounds allow for it.
+    """
+    shown = data.draw(st.lists(st.sampled_from([np.nan, 0.0, 1.0]), min_size=1, max_size=6))
+    true = [data.draw(st.sampled_from([0.0, 1.0])) if np.isnan(g) else g for g in shown]
+    n = len(shown)
+    table = MatchTable(
+        doc_start=np.array([0, n // 2, n]),
+        gold_start=np.array([0, n // 2, n]),
+        grade=np.array(shown),
+        answered=np.ones(2, bool),
+        repeated=np.zeros(n, bool),
+        pair_doc=np.arange(n, dtype=np.int32),
+        pair_gold=np.arange(n, dtype=np.int32),
+        pair_score=np.ones(n),
+        threshold=1.0,
+    )
+    specs = parse_all(["bpref", "r_precision", "err", "rbp", "hits"])
+    known = compute(replace(table, grade=np.array(true)), specs)
+    for open_, given_ in zip(compute(table, specs), known, strict=True):
+        if open_.bounds is not None and given_.mean is not None:
+            low, high = open_.bounds
+            assert low - 1e-12 <= given_.mean <= high + 1e-12, given_.spec
+        if open_.bounds is None:
+            assert open_.mean == given_.mean
 
 
 @given(tables())

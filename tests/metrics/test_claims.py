@@ -30,7 +30,8 @@ def claiming(claim: str) -> list[MetricSpec]:
             if option.choices and option.settable and name != "gain_from"
         }
         claimed = getattr(metric, claim)
-        for k, *values in product(("@1", "@3", ""), *choices.values()):
+        ks = ("@1", "@3", "") if metric.cuts else ("",)
+        for k, *values in product(ks, *choices.values()):
             options = ", ".join(map("=".join, zip(choices, values)))
             if metric.from_matches is not None:
                 spec = parse(f"{metric.name}{k}({options})")

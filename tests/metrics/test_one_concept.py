@@ -24,7 +24,7 @@ RUN = Run({"q": Retrieved((Doc(text=TEXT, metadata={"source": "s"}),), 0.5)})
         ("source_diversity(key=url)", "source_diversity(key=url)"),
         ("seconds_p95", "seconds_p95"),
         ("nDCG@5", "ndcg@5"),
-        ("ndcg_cut_5", "ndcg@5"),
+        ("ndcg_cut_5", "ndcg_cut_5"),
     ],
 )
 def test_canonical_names(text, canonical):

@@ -8,7 +8,6 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.app.past_runs import history as past
-from kragx.metrics import KRAGX, parse
 from kragx.report.figures.history import history_figure
 
 
@@ -37,16 +36,10 @@ def history(
 
     With the commit, and the settings that changed. What cannot be compared is not joined.
     """
-    names = [_canonical(name) for name in metric or ()]
-    outcome = past(results, metrics=names, since=since)
-    metrics = outcome.metrics if names else outcome.metrics[:1]
+    outcome = past(results, metrics=metric or (), since=since)
+    metrics = outcome.metrics if metric else outcome.metrics[:1]
     if plot is not None:
         history_figure(outcome, plot, metrics)
     show(format, lambda: outcome.describe(metrics, full=since is not None), outcome.to_dict)
     if plot is not None:
         written([plot])
-
-
-def _canonical(metric: str) -> str:
-    """The name that results have for a metric; one of somebody's own stays as it is."""
-    return metric if ":" in metric else str(parse(metric, KRAGX))

@@ -36,7 +36,7 @@ from kragx.errors import nearest
 from kragx.judging import DEFAULT_STORE
 from kragx.judging.store import is_url
 from kragx.matchers import label
-from kragx.metrics import Profile, parse_all, profile_for
+from kragx.metrics import Profile, name_among, parse_all, profile_for
 from kragx.plugins import is_import_path
 from kragx.secrets import Secrets
 from kragx.tuning import GRID, MAX_SETTINGS, Setting, has_grid, read_grid, size, spread
@@ -762,7 +762,9 @@ class RunConfig(_Model):
     def tuning_metric(self) -> str | None:
         """The canonical name of the metric by which settings are compared; None for the first."""
         text = self.tuning.metric
-        return None if text is None else str(parse_all([text], self.resolved_profile)[0])
+        if text is None:
+            return None
+        return name_among(text, self.metric_names, self.resolved_profile)
 
     @property
     def stores(self) -> tuple[Path, ...]:
@@ -776,7 +778,8 @@ class RunConfig(_Model):
     @property
     def parsed_gates(self) -> tuple[Gate, ...]:
         """The gates; the config was checked, so they hold no mistake."""
-        return parse_gates(self.gates or {}, [], self.resolved_profile)
+        gates = self.gates or {}
+        return parse_gates(gates, [], self.resolved_profile, metrics=self.metric_names)
 
     @property
     def metric_names(self) -> list[str]:

@@ -12,7 +12,7 @@ from kragx.data import tokenizer
 from kragx.errors import KragxError, UsageError, nearest
 from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
 from kragx.matchers import matcher, method_class
-from kragx.metrics import KRAGX, parse, parse_all, profile_for
+from kragx.metrics import KRAGX, name_among, parse, parse_all, profile_for
 from kragx.printing import joined, phrase
 from kragx.tuning import GRID, has_grid, spread
 
@@ -174,8 +174,9 @@ def _of_tuning(config: RunConfig) -> Iterator[str]:
     except KragxError as error:
         yield f"tuning.metric: {error}"
         return
-    if str(spec) not in config.metric_names:
-        hint = nearest(str(spec), config.metric_names)
+    name = name_among(spec, config.metric_names)
+    if name not in config.metric_names:
+        hint = nearest(name, config.metric_names)
         yield f"tuning.metric: {text!r} is none of metrics; {hint}"
     elif spec.metric.better == "neither" or not spec.metric.is_mean:
         yield f"tuning.metric: {text!r} has no value of each question that is better or worse"
@@ -247,7 +248,9 @@ def of_whole(config: RunConfig) -> Iterator[str]:
 def of_gates(config: RunConfig) -> list[str]:
     """What is wrong with the gates of a config that is right in all else."""
     problems: list[str] = []
-    gates = parse_gates(config.gates or {}, problems, config.resolved_profile)
+    gates = parse_gates(
+        config.gates or {}, problems, config.resolved_profile, metrics=config.metric_names
+    )
     problems += gate_problems(
         gates,
         metrics=config.metric_names,

@@ -13,6 +13,7 @@ from kragx.comparison.history.runs import PastRun, PastScore
 from kragx.comparison.history.steps import HistoryStep, tested
 from kragx.data.gold_diff import gold_name
 from kragx.errors import UsageError, nearest
+from kragx.metrics import name_among
 from kragx.printing import (
     Cell,
     Heading,
@@ -85,7 +86,7 @@ class History(Result):
 
         Args:
             runs: in any order.
-            metrics: to look at, by canonical name; all of the newest run if none is named.
+            metrics: to look at, however they are written; all of the newest run if none is named.
             since: only runs from then on.
             skipped: folders that are no run.
 
@@ -106,6 +107,7 @@ class History(Result):
                 remedy="name an earlier day",
             )
         names = list(dict.fromkeys(name for run in reversed(of_time) for name in run.metrics))
+        metrics = [name if ":" in name else name_among(name, names) for name in metrics]
         for name in metrics:
             if name not in names:
                 raise UsageError(f"--metric: no run has {name!r}; {nearest(name, names)}")

@@ -195,11 +195,13 @@ def _scores(spec: MetricSpec, total: ScoredPart) -> MetricScores:
         return MetricScores(spec, values, number_of(metric, values), maxima=maxima)
     (mean,) = means(values[None])
     no_gold = np.arange(len(values)) < counts.pop("no gold")  # which ones nobody asks
+    n_many = counts.pop("not one to one", 0)
+    scores = MetricScores(spec, values, mean, no_gold, not_one_to_one=n_many)
     if metric.pooled is None:
-        return MetricScores(spec, values, mean, no_gold)
+        return scores
     pooled = PooledCounts(**counts)
     micro = None if mean is None else metric.pooled(pooled)
-    return MetricScores(spec, values, mean, no_gold, pooled, micro)
+    return replace(scores, pooled=pooled, micro=micro)
 
 
 def _unmatched(n: int, n_answered: int, threshold: float) -> MatchTable:

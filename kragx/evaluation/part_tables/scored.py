@@ -94,7 +94,7 @@ def settings_hash(criteria: Criteria, texts: Texts) -> str:
     Settings, the code of what is not kragx's, the texts of a corpus, and versions.
     """
     foreign = [matcher for matcher in criteria.members if not is_built_in(matcher)]
-    metrics = [spec.metric for spec in criteria.specs if ":" in spec.name]
+    metrics = [spec.metric for spec in criteria.specs if ":" in spec.name or spec.metric.function]
     of_corpus = hashlib.sha256()
     if texts.corpus.source is not None:
         for doc_id, doc in sorted(texts.corpus.docs.items()):
@@ -112,7 +112,7 @@ def settings_hash(criteria: Criteria, texts: Texts) -> str:
         "judges": [judge.decides_by for judge in criteria.judges],
         "code": [
             *(_code(type(m if m.inner is None else m.inner)) for m in foreign),
-            *(_code(metric.from_matches or metric.from_evidence) for metric in metrics),
+            *(_code(m.function or m.from_matches or m.from_evidence) for m in metrics),
         ],
         "tokens": criteria.token_settings,
         "profile": asdict(criteria.profile),
@@ -193,6 +193,7 @@ def _compute(
             result.values[most(name)] = [score.maxima]
         counts = {} if score.no_gold is None else {"no gold": int(score.no_gold.sum())}
         counts |= asdict(score.pooled) if score.pooled else {}
+        counts |= {"not one to one": score.not_one_to_one} if score.not_one_to_one else {}
         result.sums.update({f"{name} {kind}": n for kind, n in counts.items()})
     if evidence is not None:
         result.readers = evidence.readers

@@ -27,8 +27,9 @@ def test_json(kragx):
         assert set(row) >= FIELDS
         assert row["question"].endswith("?")
         if METRICS[row["name"]].from_matches is not None:
-            assert row["range"] == [0.0, 1.0]
-            assert row["direction"] == ("lower" if row["name"] == "redundancy" else "higher")
+            assert row["range"] == [0.0, None if row["name"] == "hits" else 1.0]
+            directions = {"redundancy": "lower", "rbp_residual": "neither"}
+            assert row["direction"] == directions.get(row["name"], "higher")
         else:
             assert row["range"][0] == 0.0
             assert row["direction"] in ("higher", "lower", "neither")

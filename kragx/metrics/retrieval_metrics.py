@@ -1,0 +1,194 @@
+"""R-precision, RBP, ERR, bpref and hits: what the tools of information retrieval also have.
+
+Gold is credited once, as everywhere: a rank counts by the gold that it matches first. Where one
+document matches one gold item these are the definitions of trec_eval (R-precision, bpref), of
+ir_measures (RBP), of gdeval (ERR) and of ranx (hits).
+"""
+
+import numpy as np
+
+from kragx.errors import DataError, UsageError
+from kragx.metrics.match_table import Floats, Ints
+from kragx.metrics.ranking_metrics import REL, above_0
+from kragx.metrics.spec import Metric, MetricSpec, Option, shown
+from kragx.metrics.table_view import TableView, order_within, ratio
+
+
+def _share(text: str) -> float:
+    number = above_0(text)
+    if number >= 1:
+        raise UsageError(f"must be a number below 1, not {text!r}")
+    return number
+
+
+PERSISTENCE = {"p": Option(0.8, read=_share), "rel": REL}
+"""How likely a reader goes on to the next rank."""
+
+GREATEST = Option(4.0, read=above_0)
+"""The greatest grade of the scale: a document of that grade satisfies all but surely."""
+
+
+def _uncut(values: Floats, view: TableView) -> Floats:
+    """(c, q) values that know no cut-off, the same at each."""
+    return np.broadcast_to(values, (len(view.cuts), len(values)))
+
+
+def _r_precision(view: TableView, _spec: MetricSpec) -> Floats:
+    queries, ranks, _ = view.found_items
+    within = queries[ranks <= view.n_gold[queries]]
+    found = np.bincount(within, minlength=view.table.n_queries).astype(np.float64)
+    return _uncut(ratio(found, view.n_gold.astype(np.float64)), view)
+
+
+R_PRECISION = Metric(
+    name="r_precision",
+    question="How much of the gold is in as many documents as there is gold?",
+    formula="gold found within m / m, m being all gold: recall at m",
+    meaning={
+        "en": "The share of a question's gold in its first m documents, m being how much there is.",
+        "ko": "정답이 m개인 질문의 처음 문서 m개 안에 있는 정답의 비율입니다.",
+    },
+    from_matches=_r_precision,
+    options={"rel": REL},
+    cuts=False,
+    rises_with_matches=True,
+)
+
+
+# -- readers who stop -----------------------------------------------------------------------------
+
+
+def chances(ranks: Ints, p: float) -> Floats:
+    """How likely a reader of persistence p stops at each rank: (1 - p) p^(rank - 1)."""
+    stops: Floats = (1 - p) * np.power(p, ranks - 1.0, dtype=np.float64)
+    return stops
+
+
+def _rbp(view: TableView, spec: MetricSpec) -> Floats:
+    queries, ranks, _ = view.new_grades
+    return view.sums(view.cells(queries, ranks), chances(ranks, spec["p"]))
+
+
+def _rbp_residual(view: TableView, spec: MetricSpec) -> Floats:
+    table = view.table
+    docs = np.flatnonzero(table.judged)
+    queries = np.searchsorted(table.doc_start, docs, side="right") - 1
+    ranks = docs - table.doc_start[queries] + 1
+    known = view.sums(view.cells(queries, ranks), chances(ranks, spec["p"]))
+    return np.maximum(1.0 - known, 0.0)
+
+
+# A match more can make a document redundant that found something, so neither of them only rises.
+RBP = Metric(
+    name="rbp",
+    question="How much does somebody find who goes on to the next rank with probability p?",
+    formula="(1 - p) * sum over the ranks within k that find gold first of p^(rank - 1)",
+    meaning={
+        "en": "What a reader finds in {} who may stop after each document.",
+        "ko": "문서마다 멈출 수 있는 독자가 {} 안에서 찾는 양입니다.",
+    },
+    from_matches=_rbp,
+    options=PERSISTENCE,
+    beside="rbp_residual",
+)
+RBP_RESIDUAL = Metric(
+    name="rbp_residual",
+    question="How much higher could RBP be, had everything been judged?",
+    formula="1 - (1 - p) * sum over the documents within k that match gold of any grade of "
+    "p^(rank - 1)",
+    meaning={
+        "en": "By how much RBP would rise if all that nobody has judged, beyond {} too, were "
+        "relevant.",
+        "ko": "{} 밖까지 포함해 아무도 판정하지 않은 것이 모두 관련 있을 때 RBP가 늘어나는 "
+        "양입니다.",
+    },
+    from_matches=_rbp_residual,
+    options=PERSISTENCE,
+    better="neither",
+)
+
+
+def _err(view: TableView, spec: MetricSpec) -> Floats:
+    queries, ranks, grades = view.new_grades
+    greatest, all_grades = spec["max"], view.table.grade
+    if (above := np.flatnonzero(all_grades > greatest)).size:
+        query, grade = int(view.gold_query[above[0]]) + 1, shown(float(all_grades.max()))
+        raise DataError(
+            f"{spec}: query number {query} has a grade above the greatest of the scale, "
+            f"{shown(greatest)}",
+            remedy=f"name the scale's greatest grade, for example err@10(max={grade})",
+        )
+    satisfies = np.exp2(grades - greatest) - np.exp2(-greatest)
+    order = order_within(queries)
+    goes_on, reaches = np.ones(view.table.n_queries), np.ones_like(satisfies)
+    for place in range(1, int(order.max(initial=0)) + 1):
+        at_place = np.flatnonzero(order == place)
+        of_query = queries[at_place]
+        reaches[at_place] = goes_on[of_query]
+        goes_on[of_query] *= 1 - satisfies[at_place]
+    return view.sums(view.cells(queries, ranks), reaches * satisfies / ranks)
+
+
+ERR = Metric(
+    name="err",
+    question="How early is a reader satisfied who stops at a good enough document?",
+    formula="sum over the ranks within k of R / rank * the product of (1 - R) before it, with "
+    "R = (2^g - 1) / 2^max of the largest grade g that the rank finds first",
+    meaning={
+        "en": "How early in {} a reader is satisfied, the better graded the likelier.",
+        "ko": "{} 안에서 독자가 얼마나 일찍 만족하는지를 나타냅니다. 등급이 높은 문서일수록 "
+        "만족할 가능성이 큽니다.",
+    },
+    from_matches=_err,
+    options={"max": GREATEST},
+)
+
+
+# -- what is judged, and counts -------------------------------------------------------------------
+
+
+def _bpref(view: TableView, _spec: MetricSpec) -> Floats:
+    others, n_queries = view.judged_not_relevant, view.table.n_queries
+    n_gold = view.n_gold.astype(np.float64)
+    queries, ranks, _ = view.found_items
+    beyond = view.table.longest + 1
+    places = others.found_items[0] * beyond + others.found_items[1]
+    before = np.searchsorted(places, queries * beyond + ranks)
+    before -= np.searchsorted(places, queries * beyond)
+    most = np.minimum(others.n_gold, n_gold)[queries]
+    preferred = 1.0 - np.minimum(before, n_gold[queries]) / np.maximum(most, 1.0)
+    sums = np.bincount(queries, preferred, minlength=n_queries).astype(np.float64)
+    values = ratio(sums, n_gold)
+    return _uncut(np.where(others.empty, np.nan, values), view)
+
+
+BPREF = Metric(
+    name="bpref",
+    question="Does gold stand before what was judged not relevant?",
+    formula="(1/m) * sum over the gold found of 1 - min(those before it judged not relevant, m) / "
+    "min(all judged not relevant, m); undefined where nothing is judged not relevant",
+    meaning={
+        "en": "How seldom something judged not relevant stands before gold; what nobody has judged "
+        "does not count.",
+        "ko": "관련 없다고 판정된 문서가 정답보다 앞에 있는 일이 얼마나 드문지를 나타냅니다. "
+        "판정되지 않은 문서는 세지 않습니다.",
+    },
+    from_matches=_bpref,
+    options={"rel": REL},
+    cuts=False,
+    undefined_by_gold=True,
+)
+HITS = Metric(
+    name="hits",
+    question="How many gold items are found?",
+    formula="gold found within k, a count",
+    meaning={
+        "en": "How many of a question's gold items stand in {}.",
+        "ko": "질문의 정답 가운데 {} 안에 있는 것의 개수입니다.",
+    },
+    from_matches=lambda view, _: view.found,
+    options={"rel": REL},
+    range=(0.0, None),
+    rises_with_matches=True,
+    rises_with_gold=True,
+)

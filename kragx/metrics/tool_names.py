@@ -1,0 +1,178 @@
+"""What other tools call metrics, in kragx's words; and what is meant by names that nobody has.
+
+ir_measures writes ``P(rel=2)@5``, ranx ``precision@5-l2``, trec_eval and pytrec_eval ``P_5``. A
+name is read by its tool's definition, whatever the profile, and printed as it was written.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kragx.errors import nearest
+from kragx.metrics.match_table import Floats
+from kragx.metrics.of_ragas import remedy_for
+from kragx.metrics.retrieval_metrics import RBP, chances
+from kragx.metrics.spec import MetricSpec
+from kragx.metrics.table_view import TableView
+from kragx.printing import phrase
+
+_IR_MEASURES = {
+    **dict.fromkeys(("P", "Precision"), ("precision", "k")),
+    **dict.fromkeys(("R", "Recall"), ("recall", "k")),
+    **dict.fromkeys(("RR", "MRR"), ("mrr", "")),
+    **dict.fromkeys(("AP", "MAP"), ("map", "")),
+    **dict.fromkeys(("nDCG", "NDCG"), ("ndcg", "")),
+    **dict.fromkeys(("Rprec", "RPrec"), ("r_precision", "")),
+    **dict.fromkeys(("Bpref", "BPref"), ("bpref", "")),
+    "Success": ("hit_rate", "k"),
+    "Judged": ("judged", ""),
+    "ERR": ("err", ""),
+    "RBP": ("rbp", "rel"),
+    "SetP": ("precision", ""),
+    "SetR": ("recall", ""),
+    "SetF": ("f1", ""),
+}
+"""ir_measures' names and kragx's, with what must be given there; without it a name is kragx's."""
+
+_IR_OPTIONS = {
+    "dcg=log2": "gain=linear",
+    "dcg=exp-log2": "gain=exp2",
+    "beta=1.0": "",
+    "judged_only=False": "",
+}
+_IR_OPTION = re.compile(r"\s*(rel|p|dcg|beta|judged_only|cutoff)\s*=\s*['\"]?([^'\"]+?)['\"]?\s*")
+_IR_MEASURE = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<options>[^()]*)\))?(?:@(?P<k>[0-9]+))?")
+
+_RANX = {"r-precision": ("r_precision", ""), "ndcg_burges": ("ndcg", "gain=exp2")}
+_RANX_METRIC = re.compile(r"(?P<name>[a-z][a-z0-9_-]*?)(?:@(?P<k>[0-9]+))?(?:-l(?P<rel>[0-9]+))?")
+_RANX_RBP = re.compile(r"rbp\.(?P<p>[0-9]+)(?:-l(?P<rel>[0-9]+))?")
+
+_TREC_CUT = {
+    "P": "precision",
+    "recall": "recall",
+    "success": "hit_rate",
+    "map_cut": "map",
+    "ndcg_cut": "ndcg",
+}
+_TREC = {
+    "recip_rank": "mrr",
+    "set_P": "precision",
+    "set_recall": "recall",
+    "set_F": "f1(over=retrieved)",
+}
+"""Without those that are kragx's as well: map, ndcg and bpref."""
+_TREC_MEASURE = re.compile(rf"(?P<name>{'|'.join(_TREC_CUT)})[_.](?P<k>[0-9]+)")
+_TREC_CUTS = re.compile(rf"(?P<name>{'|'.join(_TREC_CUT)})\.(?P<ks>[0-9]+(?:,[0-9]+)+)")
+
+BY_DOCUMENT = ("precision", "mrr", "hit_rate")
+"""What other tools make of relevant documents, and so does kragx, whoever matched their gold."""
+
+
+def _graded_rbp(view: TableView, spec: MetricSpec) -> Floats:
+    queries, ranks, grades = view.new_grades
+    return view.sums(view.cells(queries, ranks), grades * chances(ranks, spec["p"]))
+
+
+GRADED_RBP = replace(
+    RBP,
+    name="rbp_graded",
+    formula="rbp, each rank weighted by the largest grade found there",
+    from_matches=_graded_rbp,
+    range=(0.0, None),
+    beside="",
+)
+"""ranx's RBP, which adds up grades; it has no name of kragx's own."""
+
+
+def in_kragx_words(text: str) -> str:
+    """A metric string of another tool in kragx's words; others are as they were.
+
+    >>> in_kragx_words("nDCG(dcg='exp-log2')@10"), in_kragx_words("map_cut_10")
+    ('ndcg@10(gain=exp2)', 'map@10')
+    """
+    written = text.strip()
+    return trec_words(written) or _of_ir_measures(written) or _of_ranx(written) or text
+
+
+def trec_words(text: str) -> str | None:
+    """What trec_eval's name is in kragx's words; None for any other."""
+    cut = _TREC_MEASURE.fullmatch(text)
+    return f"{_TREC_CUT[cut['name']]}@{cut['k']}" if cut else _TREC.get(text)
+
+
+def expanded(text: object) -> Iterator[object]:
+    """What is asked for; pytrec_eval's ``ndcg_cut.5,10`` as the two names by which it answers."""
+    several = _TREC_CUTS.fullmatch(text.strip()) if isinstance(text, str) else None
+    if several is None:
+        yield text
+    else:
+        yield from (f"{several['name']}_{k}" for k in several["ks"].split(","))
+
+
+def _of_ir_measures(text: str) -> str | None:
+    measure = _IR_MEASURE.fullmatch(text)
+    if measure is None or measure["name"] not in _IR_MEASURES:
+        return None
+    name, needed = _IR_MEASURES[measure["name"]]
+    parts = filter(None, (measure["options"] or "").split(","))
+    matches = [_IR_OPTION.fullmatch(part) for part in parts]
+    options = {match[1]: match[2] for match in matches if match}
+    k = measure["k"] or options.pop("cutoff", None)
+    # Bare, with kragx's options, or without what the tool demands, it may be kragx's own name in
+    # other letters, which is kragx's.
+    is_own = measure["name"].lower() == name and not options
+    if is_own or None in matches or (needed and not (k if needed == "k" else needed in options)):
+        return None
+    pairs = ("=".join(option) for option in options.items())
+    return _words(name, k, *(_IR_OPTIONS.get(pair, pair) for pair in pairs))
+
+
+def _of_ranx(text: str) -> str | None:
+    if rbp := _RANX_RBP.fullmatch(text):
+        return _words(GRADED_RBP.name, None, f"p=0.{rbp['p']}", _level(rbp["rel"]))
+    metric = _RANX_METRIC.fullmatch(text)
+    if metric is None or (metric["name"] not in _RANX and metric["rel"] is None):
+        return None
+    name, option = _RANX.get(metric["name"], (metric["name"], ""))
+    return _words(name, metric["k"], option, _level(metric["rel"]))
+
+
+def _level(rel: str | None) -> str:
+    return "" if rel is None else f"rel={rel}"
+
+
+def _words(name: str, k: str | None, *options: str) -> str:
+    given = ", ".join(filter(None, options))
+    return f"{name}{'' if k is None else f'@{k}'}" + (f"({given})" if given else "")
+
+
+_MEANINGS = {
+    "map": "ap averageprecision setap setmap mapcut gmap",
+    "map@5(norm=hits)": "contextualprecision",
+    "precision@5": "p prec precisionatk relativep setrelp iprec interpolatedprecisionatrecall",
+    "precision_judged@5": "contextualrelevancy contextrelevancy answercontextrelevance",
+    "recall@5": "r rec contextualrecall recallatk strecall",
+    "mrr": "rr reciprocalrank meanreciprocalrank",
+    "hit_rate@5": "success hitratio hr accuracy acc topkaccuracy",
+    "hits@5": "numret numrelret numrel",
+    "ndcg@10": "dcg dcgburges cg gain sdcg alphandcg alphadcg ndcgburges ndcgcut ndcgrel rndcg g",
+    "err@10": "nerr nerr8 nerr9 nerr10 nerr11 erria nerria expectedreciprocalrank",
+    "rbp": "rankbiasedprecision inst insq bpm nrbp nnrbp",
+    "bpref": "infap binarypreference compat gmbpref",
+    "r_precision": "rprecision rprecmult precisionatr",
+    "context_completeness": "nuggetrecall contextentitiesrecall factrecall",
+}
+_MEANT = {name: meant for meant, names in _MEANINGS.items() for name in names.split()}
+
+
+def meant_by(name: str, valid: list[str]) -> str:
+    """A hint of what is meant by a name that is not known: by meaning, else by spelling.
+
+    Args:
+        name: as `split` has it.
+        valid: the names that there are.
+    """
+    letters = re.sub(r"[^a-z0-9]", "", name)
+    if letters in _MEANT:
+        return phrase("perhaps you meant {name!r}?", name=_MEANT[letters])
+    return remedy_for(letters) or nearest(name, valid)
