@@ -23,6 +23,8 @@ def explain(
         str | None, typer.Option(help="Of a folder: only this retriever (default: each).")
     ] = None,
     corpus: opt.Corpus = None,
+    column: opt.Columns = None,
+    roles: opt.Roles = None,
     trust: opt.Trust = False,
     full: Annotated[bool, typer.Option("--full", help="Whole texts, however long.")] = False,
     format: opt.TableOrJson = "table",  # noqa: A002
@@ -38,7 +40,8 @@ def explain(
     elif retriever is not None:
         raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
     else:
-        explanations = [explain_query(str(results), query_id=query, match=spec, corpus=corpus)]
+        rows = opt.rows(str(results), column, roles)
+        explanations = [explain_query(*rows, query_id=query, match=spec, corpus=corpus)]
     show(
         format,
         lambda: _parts(explanations, full=full),

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kragx.data.formats import FORMATS
+from kragx.data.formats import FORMATS, document_rows
 from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.excel import read_excel
 from kragx.data.formats.format import Kind, is_index, unique_names
@@ -34,6 +34,7 @@ FIELDS: Mapping[str, Kind] = {
 """Every field of every format, and what it holds."""
 
 _SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
+_QUEPID = ["query", "docid", "rating"]  # a question that nobody has rated is a row of one cell
 _IN_QUOTES = re.compile('"[^"]*"')
 _SEPARATES = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 _QUESTIONS = ("query", "question", "user_input")  # what formats call the question's text
@@ -80,6 +81,8 @@ def read_csv(
             header, n_columns = _header(cells, path), len(cells)
         elif not header[0] and not is_index(cells[0]) and any(map(str.strip, cells)):
             problems.add(line, None, f"{shorten(cells[0])}: its column has no name")
+        elif header == _QUEPID and len(cells) == 1:
+            yield line, dict(zip(header, [*cells, "", ""]))
         elif len(cells) == n_columns and not any(map(str.strip, cells[len(header) :])):
             row = dict(zip(header, cells))
             row.pop("", None)
@@ -216,7 +219,7 @@ def _plain(cell: Any) -> Any:
 
 def check_columns(columns: Mapping[str, str]) -> None:
     """Raise a `UsageError` unless `columns` says of fields which column holds them."""
-    names = sorted(FIELDS)
+    names = sorted({*FIELDS, *document_rows.NAMES})
     for field, column in columns.items():
         if field not in names and not field.startswith("metadata."):
             raise UsageError(f"columns.{field}: unknown field; {nearest(field, names)}")
