@@ -12,7 +12,8 @@ from typing import Any
 from kragx.data.batch import Batch, Records, Row, in_rows
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.beir import Beir, beir_of
-from kragx.data.formats.document_rows import DocumentRows, Role, fields_of, hint
+from kragx.data.formats.document_columns import fields_of, hint
+from kragx.data.formats.document_rows import DocumentRows, Role
 from kragx.data.formats.format import Fields
 from kragx.data.formats.jsonl import (
     Place,

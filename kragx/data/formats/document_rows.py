@@ -3,15 +3,15 @@
 A question to which there is no document has a row in which nothing else stands.
 """
 
-import re
-import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from kragx.data.documents import present
 from kragx.data.formats import FORMATS
-from kragx.data.formats.passages import column_like, in_yaml
+from kragx.data.formats.document_columns import NAMES, NUMBERS, fields_of, hint, option, plain
+from kragx.data.formats.passages import in_yaml
 from kragx.data.problems import Problems
 from kragx.data.text import read_number
 from kragx.errors import DataError, nearest, shorten
@@ -20,29 +20,6 @@ from kragx.printing import phrase
 Role = Literal["gold", "results"]
 """What a table with a row for each document may hold."""
 
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "query_id": ("query_id", "qid", "question_id", "질문_id"),
-    "query": ("query", "question", "query_text", "질문"),
-    "rank": ("rank", "position", "doc_position", "순위"),
-    "score": ("score", "점수"),
-    # PyTerrier's docno is a document's id, its docid a number of the index.
-    "doc_id": ("doc_id", "docno", "docid", "document_id", "corpus_id", "chunk_id", "문서_id", "id"),
-    "text": ("text", "chunk", "document", "passage", "content", "텍스트", "본문", "내용"),
-    "grade": ("grade", "rating", "label", "relevance", "judgement", "judgment", "등급", "평점"),
-}
-"""What a column may be called that holds it; spaces, hyphens and capitals make no difference."""
-
-_ALIKE: Mapping[str, tuple[str, ...]] = {
-    "query": ("search", "keyword", "질의", "검색어"),
-    "text": ("snippet", "body", "문서"),
-    "doc_id": ("url", "doc"),
-    "score": ("similarity", "유사도"),
-    "grade": ("relevan", "judg"),
-}
-"""What else may stand in the name of a column that holds it; for proposals alone."""
-
-_ANSWERS = ("answer", "정답", "답변")  # as tables of questions have
-_NUMBERS = ("rank", "score", "grade")
 _INSTEAD = {"query_id": "query", "query": "query_id", "doc_id": "text", "text": "doc_id"}
 _MARKS = {mark for form in FORMATS.values() for mark in form.marks}.difference(*NAMES.values())
 
@@ -65,7 +42,6 @@ class _Question:
     text: str | None = None
     gold: dict[object, tuple[int | None, dict[str, Any]]] = field(default_factory=dict)
     retrieved: list[tuple[float, int | None, dict[str, Any]]] = field(default_factory=list)
-    ranks: set[float] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -105,18 +81,18 @@ class DocumentRows:
         if not _MARKS.isdisjoint(of_columns.get(name, name) for name in header):
             return None
         fields, named = fields_of(header, columns)
-        if not _complete(fields):
-            if fields.keys() & {*_NUMBERS} and (lacking := hint(header, columns)):
+        if not (fields.keys() & {"query_id", "query"} and fields.keys() & {"doc_id", "text"}):
+            if fields.keys() & {*NUMBERS} and (lacking := hint(header, columns)):
                 raise DataError(lacking, path=problems.file)
             return None
         unused = {"gold": ("rank", "score"), "results": ("grade",), None: ()}[expected]
         for name, column in columns.items():
             stands_in = {name, _INSTEAD.get(name)} & fields.keys()
             if column not in header and name in NAMES and name not in unused and not stands_in:
-                problem = phrase("no column {column!r}", column=column)
-                where = f"columns.{name}"
-                remedy = nearest(column, header)
-                raise DataError(problem, path=problems.file, field=where, remedy=remedy)
+                error = DataError(
+                    phrase("no column {column!r}", column=column), remedy=nearest(column, header)
+                )
+                raise error.within(f"columns.{name}", path=problems.file)
         return cls(fields, named, problems, expected, role)
 
     def records(self, rows: Iterable[tuple[int | None, Mapping[str, Any]]]) -> _Rows:
@@ -134,8 +110,8 @@ class DocumentRows:
             self._add(row, holds, questions)
         for question in questions.values():
             question.retrieved.sort(key=lambda entry: entry[0])
-        if self.fields.keys() >= {"rank", "score"} and not self._decided:
-            self._check_order(questions.values())
+        if holds.get("results") == "rank":
+            self._check_ranks(questions)
         for query_id, question in questions.items():
             record: dict[str, Any] = {"query_id": query_id}
             if question.text is not None:
@@ -151,7 +127,7 @@ class DocumentRows:
 
         Without any number they are where a question has several, or somebody says so.
         """
-        if self.role or self.expected == "results" or self.fields.keys() & {*_NUMBERS}:
+        if self.role or self.expected == "results" or self.fields.keys() & {*NUMBERS}:
             return True
         asked = [str(row.get(self.fields[self._key])) for _, row in rows]
         return len({*asked}) < len(asked)
@@ -168,7 +144,7 @@ class DocumentRows:
     def _row(self, line: int | None, row: Mapping[str, Any]) -> _Row | None:
         """A row by field; None of one with a broken number, which is reported."""
         cells = {name: row[column] for name, column in self.fields.items() if column in row}
-        for name in _NUMBERS:
+        for name in NUMBERS:
             if cells.get(name) is not None:
                 number = read_number(str(cells[name]).strip())
                 if number is None:
@@ -197,30 +173,28 @@ class DocumentRows:
         if order:
             holds["results"] = order
         if number and len(holds) == 1 and number != "rank" and number not in self.named:
-            holds = self._told(number, [row.cells[number] for row in rows if number in row.cells])
-        wanted = self.role or (self.expected if holds or not number else None)
-        if not holds and wanted is None:
-            raise DataError(self._question_back(number), path=self.problems.file)
-        if wanted is None:
+            holds = self._alone(number, [row.cells[number] for row in rows if number in row.cells])
+        role = self.role or (self.expected if holds or not number else None)
+        if role is None:
+            if not holds:
+                raise DataError(self._question_back(number), path=self.problems.file)
             return holds
-        if holds and wanted not in holds and self.role is None:
-            raise DataError(_UNEXPECTED[wanted], path=self.problems.file)
+        if holds and role not in holds and self.role is None:
+            raise DataError(_UNEXPECTED[role], path=self.problems.file)
         counts = order or ("" if holds else number)  # of what is said to be what it is not
-        if wanted == "gold" and order == "rank":
-            counts = ""
-        return {wanted: holds.get(wanted, counts)}
+        return {role: holds.get(role, "" if role == "gold" and order == "rank" else counts)}
 
-    def _told(self, number: str, values: Sequence[float]) -> dict[Role, str]:
+    def _alone(self, number: str, values: Sequence[float]) -> dict[Role, str]:
         """What a table with this number alone holds; nothing if it may be either.
 
         A score may be a grade where all are whole. BEIR's header is one of gold.
         """
         are_whole = all(value % 1 == 0 for value in values)
         if number == "score":
-            is_beir = _plain(self.fields.get("doc_id", "")) == "corpus_id"
-            told: Role = "gold" if is_beir else "results"
-            return {told: number} if are_whole == is_beir else {}
-        is_open = _plain(self.fields[number]) == "relevance" and not are_whole
+            is_beir = plain(self.fields.get("doc_id", "")) == "corpus_id"
+            role: Role = "gold" if is_beir else "results"
+            return {role: number} if are_whole == is_beir else {}
+        is_open = plain(self.fields[number]) == "relevance" and not are_whole
         return {} if is_open else {"gold": number}
 
     def _question_back(self, number: str) -> str:
@@ -230,8 +204,8 @@ class DocumentRows:
                 "--as results"
             )
         return phrase(
-            "what stands in {column!r} may be grades or scores: say --as gold or --as results (in "
-            "a config or in Python columns: {gold} or {results})",
+            "what stands in {column!r} may be grades or scores: say --as gold or --as results, if "
+            "need be to kragx convert (in a config or in Python columns: {gold} or {results})",
             column=self.fields[number],
             gold=f"{{grade: {in_yaml(self.fields[number])}}}",
             results=f"{{score: {in_yaml(self.fields[number])}}}",
@@ -256,19 +230,17 @@ class DocumentRows:
         question.text = question.text or text or None
         if cells.keys() <= {"query_id", "query"}:
             return
-        document: dict[str, Any] = {
-            name: cells[name] for name in ("doc_id", "text") if name in cells
-        }
+        doc_id = cells.get("doc_id")
+        document = present(
+            id=doc_id.strip() if isinstance(doc_id, str) else doc_id, text=cells.get("text")
+        )
         if not document and "results" in holds and "text" in self.fields:
-            document = {"text": ""}  # a chunk in which nothing stands has its rank all the same
+            document["text"] = ""  # a chunk in which nothing stands has its rank all the same
         if not document:
             name = "text" if "text" in self.fields else "doc_id"
             self._report(row, name, phrase("missing; a document needs a text or an id"))
             return
-        if "doc_id" in document:
-            document["id"] = document.pop("doc_id")
-        if row.beside:
-            document["metadata"] = row.beside
+        document |= present(metadata=row.beside)
         if "gold" in holds:
             self._judge(row, document, holds["gold"], question)
         if "results" in holds:
@@ -296,46 +268,43 @@ class DocumentRows:
     def _rank(
         self, row: _Row, document: Mapping[str, Any], order: str, question: _Question
     ) -> None:
-        """Add a document as retrieved, unless it is only judged; each rank has one document."""
+        """Add a document as retrieved, unless it is only judged."""
         number = row.cells.get(order) if order else 0.0
         if number is None:
             if "grade" not in row.cells:
                 self._report(row, order, phrase("missing"))
             return
-        if order == "rank":
-            if number in question.ranks:
-                problem = phrase(
-                    "{rank} stands twice for the question; each rank has one document",
-                    rank=f"{number:g}",
-                )
-                self._report(row, order, problem)
-            question.ranks.add(number)
         # Of one score, or without any, documents stand as they do in the table.
         place = number if order == "rank" else -number
         score = {"score": row.cells["score"]} if "score" in row.cells else {}
         question.retrieved.append((place, row.line, {**document, **score}))
 
-    def _check_order(self, questions: Iterable[_Question]) -> None:
-        """Report a score that rises with the rank where others fall, or the other way round.
+    def _check_ranks(self, questions: Mapping[str, _Question]) -> None:
+        """Report a rank that stands twice, and scores that rise with it here but not there.
 
-        All may rise, as distances do.
+        All may rise, as distances do; whoever names the rank alone goes by it.
         """
         turns: dict[bool, list[tuple[int | None, float, float]]] = {True: [], False: []}
-        for question in questions:
-            scored = [entry for entry in question.retrieved if "score" in entry[2]]
-            for (*_, above), (_, line, below) in pairwise(scored):
-                if above["score"] != below["score"]:
-                    rises = above["score"] < below["score"]
-                    turns[rises].append((line, below["score"], above["score"]))
-        if all(turns.values()):
+        for query_id, question in questions.items():
+            for (rank, _, above), (place, line, below) in pairwise(question.retrieved):
+                if rank == place:
+                    problem = phrase(
+                        "{rank} stands twice for the question; each rank has one document",
+                        rank=f"{rank:g}",
+                    )
+                    self.problems.add(line, self.fields["rank"], problem, query_id=query_id)
+                score, before = below.get("score"), above.get("score")
+                if score is not None and before is not None and score != before:
+                    turns[score > before].append((line, score, before))
+        if all(turns.values()) and not self._decided:
             line, score, before = min(turns.values(), key=len)[0]
             problem = phrase(
                 "{score} behind {before}: ranks and scores disagree; say which of them counts, "
                 "{rank} or {by_score}",
                 score=f"{score:g}",
                 before=f"{before:g}",
-                rank=_option("rank", self.fields["rank"]),
-                by_score=_option("score", self.fields["score"]),
+                rank=option("rank", self.fields["rank"]),
+                by_score=option("score", self.fields["score"]),
             )
             self.problems.add(line, self.fields["score"], problem)
 
@@ -356,72 +325,3 @@ _UNEXPECTED: Mapping[Role, str] = {
     ),
 }
 """What a table holds of which the other was expected."""
-
-
-def fields_of(
-    header: Collection[str], columns: Mapping[str, str]
-) -> tuple[dict[str, str], set[str]]:
-    """The column of each field that a table has, and which of them are named."""
-    named = {
-        "query" if name == "question" else name: column
-        for name, column in columns.items()
-        if column in header and name in (*NAMES, "question")
-    }
-    called = {_plain(name): name for name in header if name not in named.values()}
-    fields = {
-        field_name: called[name]
-        for field_name, names in NAMES.items()
-        for name in [next((name for name in names if name in called), None)]
-        if name is not None
-    } | named
-    # A mere id may be the question's, where nothing else says that rows are documents.
-    is_mere = "doc_id" not in named and _plain(fields.get("doc_id", "")) == "id"
-    if is_mere and fields.keys().isdisjoint(("text", "rank")):
-        del fields["doc_id"]
-    return fields, {*named}
-
-
-def hint(header: Collection[str], columns: Mapping[str, str]) -> str:
-    """The options that name what a table of documents lacks; empty where it looks like none."""
-    fields, _ = fields_of(header, columns)
-    rest = [name for name in header if name not in fields.values()]
-
-    def like(name: str) -> str | None:
-        return column_like(rest, (*NAMES[name], *_ALIKE.get(name, ())))
-
-    lacking: dict[str, str | None] = {}
-    if fields.keys().isdisjoint(("query", "query_id")):
-        lacking["query"] = like("query")
-    if fields.keys().isdisjoint(("text", "doc_id")):
-        name = next((name for name in ("text", "doc_id") if like(name) is not None), "text")
-        is_unlike = like(name) is None or column_like(rest, _ANSWERS) is not None
-        if is_unlike and "rank" not in fields:
-            return ""
-        lacking[name] = like(name)
-    if fields.keys().isdisjoint(_NUMBERS):
-        numbers = {name: column for name in _NUMBERS if (column := like(name)) is not None}
-        if not numbers:
-            return ""
-        lacking |= numbers
-    if not lacking:
-        return ""
-    mapping = ", ".join(f"{name}: {in_yaml(column)}" for name, column in lacking.items())
-    return phrase(
-        "its rows seem to be documents; say which column holds what: {options} (in a config or in "
-        "Python columns: {columns})",
-        options=" ".join(_option(name, column or "...") for name, column in lacking.items()),
-        columns=f"{{{mapping}}}",
-    )
-
-
-def _complete(fields: Mapping[str, str]) -> bool:
-    """Whether a table says of which question a row is, and which document."""
-    return bool(fields.keys() & {"query_id", "query"} and fields.keys() & {"doc_id", "text"})
-
-
-def _plain(name: str) -> str:
-    return "_".join(re.split(r"[\s_-]+", str(name).strip().casefold()))
-
-
-def _option(name: str, column: str) -> str:
-    return f"--column {shlex.quote(f'{name}={column}')}"

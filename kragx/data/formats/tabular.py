@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kragx.data.formats import FORMATS, document_rows
+from kragx.data.formats import FORMATS
+from kragx.data.formats.document_columns import NAMES
 from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.excel import read_excel
 from kragx.data.formats.format import Kind, is_index, unique_names
@@ -219,7 +220,7 @@ def _plain(cell: Any) -> Any:
 
 def check_columns(columns: Mapping[str, str]) -> None:
     """Raise a `UsageError` unless `columns` says of fields which column holds them."""
-    names = sorted({*FIELDS, *document_rows.NAMES})
+    names = sorted({*FIELDS, *NAMES})
     for field, column in columns.items():
         if field not in names and not field.startswith("metadata."):
             raise UsageError(f"columns.{field}: unknown field; {nearest(field, names)}")
