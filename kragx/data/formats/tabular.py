@@ -47,7 +47,7 @@ def read_csv(
 ) -> Iterator[Row]:
     """The rows of a CSV file (tabs in ``.tsv``), each with the line on which it begins.
 
-    Cells are separated by ``;`` where the header has no comma outside of quotes: so do
+    Cells are separated by ``;`` or tabs where the header has no comma outside of quotes: so do
     spreadsheets write it where a comma stands in numbers.
 
     A row with a misplaced quote or with other columns than the header is reported to `problems`;
@@ -101,10 +101,10 @@ def read_csv(
 
 
 def _separator(text: str) -> str:
-    """What the first line that is not blank separates cells by: commas, or else semicolons."""
+    """What the first line that is not blank separates cells by: commas, else semicolons or tabs."""
     header = next(filter(str.strip, io.StringIO(text, newline="")), "")
     bare = _IN_QUOTES.sub("", header)
-    return ";" if ";" in bare and "," not in bare else ","
+    return next((separator for separator in ",;\t" if separator in bare), ",")
 
 
 def _header(cells: list[str], path: str | Path) -> list[str]:
@@ -114,10 +114,6 @@ def _header(cells: list[str], path: str | Path) -> list[str]:
         names = unique_names(cell.strip() for cell in cells[:n_named])
     if not all(names[1:]) or names == [""]:
         raise DataError(f"{path}:1: a column has no name; the first line names the fields")
-    if len(names) == 1 and "\t" in names[0]:
-        raise DataError(
-            f"{path}:1: the columns are separated by tabs; save it as .tsv, or as CSV with commas"
-        )
     return names
 
 
