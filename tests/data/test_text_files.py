@@ -123,6 +123,7 @@ def test_texts_of_ids(write, tmp_path):
 @pytest.mark.integration
 def test_html(write, tmp_path):
     """A page is what is seen of it, a line a block; words within a line stay together."""
+    pytest.importorskip("bs4")
     write("p.html", PAGE)
     euc_kr = '<meta charset="euc-kr"><title>제목</title><p>본문'.encode("cp949")
     write("k.htm", euc_kr)
