@@ -691,6 +691,23 @@ def two_files(cell: Cell, folder: Path) -> Values:
     return said(evaluate(folder / "gold.jsonl", json_lines(cell.own, folder), **cell.options))
 
 
+def document_rows(cell: Cell, folder: Path) -> Values:
+    """Two tables with a row for each document: one of grades, one of ranks, the last one first."""
+    results = cell.own.run.results
+    for name, number in (("gold", "grade"), ("found", "rank")):
+        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            out = csv.writer(file)
+            out.writerow(["Query ID", "query", "doc_id", "text", number])
+            for query in cell.own.dataset:
+                documents = query.gold if name == "gold" else results[query.id].documents
+                rows = [
+                    [doc.id, doc.text, doc.grade if isinstance(doc, Gold) else rank]
+                    for rank, doc in enumerate(documents, start=1)
+                ]
+                out.writerows([query.id, query.text, *row] for row in rows[::-1] or [["", "", ""]])
+    return said(evaluate(folder / "gold.csv", folder / "found.csv", **cell.options))
+
+
 def read_before(cell: Cell, folder: Path) -> Values:
     """A file that was read into a gold set and a run."""
     return said(evaluate(*read_results(json_lines(cell.own, folder)), **cell.options))
@@ -759,6 +776,7 @@ _TREC = frozenset(
         "no gold",
     }
 )
+_ROWS = frozenset({"metadata", "ids in metadata", "nested ids", "alternatives", "facts"})
 _OF_IDS = _TREC | {"texts"}
 _OTHERS = frozenset({f"match: {name}" for name in MATCHES if name not in RAG_METHODS})
 
@@ -786,6 +804,7 @@ DOORS: Mapping[str, Door] = {
     "JSON": Door(results(one_json)),
     "rows": Door(results(lambda content, folder: records(content))),
     "gold and results": Door(two_files),
+    "rows of documents": Door(document_rows, _ROWS),
     "read before": Door(read_before),
     "CSV": Door(results(table(".csv"))),
     "CSV with semicolons": Door(results(table(".csv", delimiter=";"))),

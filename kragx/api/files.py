@@ -1,7 +1,9 @@
 """Several files of what was retrieved, evaluated alike and compared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 from kragx.api.evaluations import Evaluations
 from kragx.data import as_corpus, names_apart, read_rows
@@ -16,6 +18,7 @@ def evaluate_files(
     paths: Sequence[str],
     criteria: Criteria,
     *,
+    reading: Mapping[str, Any] = MappingProxyType({}),
     corpus: object = None,
     workers: object = None,
     max_failed: float = 0.0,
@@ -29,6 +32,7 @@ def evaluate_files(
     Args:
         paths: of the files.
         criteria: by which they are evaluated.
+        reading: options of `kragx.read_rows`.
         corpus: as for `kragx.evaluate`.
         workers: as for `kragx.evaluate`.
         max_failed: as for `kragx.compare`.
@@ -41,7 +45,7 @@ def evaluate_files(
     clock = Clock()
     corpus_texts, evaluations, runs = as_corpus(corpus), [], {}
     for path, name in zip(paths, names_apart(paths)):
-        dataset, run = read_rows(path)
+        dataset, run = read_rows(path, **reading)
         if not any(query.gold for query in dataset):
             raise DataError(
                 "no question has gold", path=str(path), remedy="name the gold file with --gold"

@@ -20,6 +20,7 @@ from kragx.data.documents import Doc, as_doc, clean_id
 from kragx.data.formats import tabular
 from kragx.data.formats.beir import corpus_of, document, is_beir
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
+from kragx.data.formats.text_files import ENDINGS, TextFiles
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
@@ -297,7 +298,10 @@ def read_corpus(path: str | Path) -> list[Doc]:
     """Read a corpus: a file, or all such files of a folder.
 
     JSON Lines (also .gz) and JSON hold ``{"id", "text", "metadata"?}``; CSV, TSV, Excel and Parquet
-    have these as columns, and all their other columns are metadata.
+    have these as columns, and all their other columns are metadata. Of a folder without such files
+    each ``.md``, ``.txt`` and ``.html`` in it, however deep, is a document: its id is the path
+    within the folder, the first heading the ``title`` of its metadata; a `DataWarning` says what
+    was left out.
 
     Raises:
         DataError: there is no document, one has no id or no text, or an id stands twice.
@@ -356,12 +360,17 @@ def _entries(source: object, name: str) -> _Entries:
     mender = Mender()
     match source:
         case str() | Path():
-            for file in _files(Path(source)) if Path(source).is_dir() else [source]:
-                if ending(file) in tabular.READERS:
+            texts = TextFiles(Path(source))
+            for file in _files(texts) if Path(source).is_dir() else [source]:
+                if ending(file) in ENDINGS:
+                    if (document_of_file := texts.document(Path(file))) is not None:
+                        yield from _of_records([(1, document_of_file)], str(file))
+                elif ending(file) in tabular.READERS:
                     rows = tabular.filled(tabular.READERS[ending(file)](file))
                     yield from _of_records(rows, str(file), _of_row)
                 else:
                     yield from _of_records(_records(file), str(file))
+            texts.warn()
         case Mapping():
             for key, value in source.items():
                 doc = as_doc(value, mender)
@@ -373,16 +382,20 @@ def _entries(source: object, name: str) -> _Entries:
             yield from _of_records(enumerate(source, start=1), name)
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(texts: TextFiles) -> list[Path]:
+    """The files of a folder with documents, one a line or a row; else those that are documents."""
+    folder = texts.place
     if is_beir(folder):
         return [corpus_of(folder)]
     files = sorted(path for path in folder.iterdir() if ending(path) in _FILES and path.is_file())
-    if not files:
+    if files:
+        return files
+    if not (documents := texts.files()):
+        kinds = ", ".join((*_FILES, *ENDINGS))
         raise DataError(
-            f"the folder holds no corpus; files ending in {', '.join(_FILES)} are read",
-            path=str(folder),
+            f"the folder holds no corpus; files ending in {kinds} are read", path=str(folder)
         )
-    return files
+    return documents
 
 
 def _records(path: str | Path) -> Iterator[tuple[int, Any]]:

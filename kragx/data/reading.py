@@ -4,10 +4,12 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from kragx.data.corpus import as_corpus
 from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats import FORMATS, tabular, trec
+from kragx.data.formats.document_rows import Role
 from kragx.data.formats.jsonl import file_name
 from kragx.data.formats.located import is_located
 from kragx.data.gold import GoldDataset
@@ -31,6 +33,7 @@ def read_dataset(
     name: str | None = None,
     version: str | None = None,
     corpus: object = None,
+    role: Role | None = None,
 ) -> GoldDataset:
     """Read a gold set: the one way in, for `evaluate` and every command too.
 
@@ -48,6 +51,8 @@ def read_dataset(
         version: the set's version, recorded in results; None for that of a release.
         corpus: gives gold that is named by id alone its text: a path (`read_corpus`), texts by id,
             or documents with id and text. None leaves such gold without.
+        role: of a table with a row for each document that may hold ``results`` as well, ``gold``
+            says that it is one; without it such a table is an error.
 
     Raises:
         DataError: the source has mistakes; the first is named, and how many more there are. Or
@@ -69,7 +74,9 @@ def read_dataset(
     elif format is None and _by_query(source):
         dataset = GoldDataset.from_documents(source)  # type: ignore[arg-type]  # it checks them
     else:
-        dataset, _ = read_results(source, format, columns, encoding=encoding)
+        dataset, _ = contents(
+            Reading(source, format, columns, encoding=encoding, expected="gold", role=role)
+        )
         if (release := release_of(source)) is not None:
             dataset = release.of(dataset, version)
     if corpus is not None:
@@ -85,8 +92,11 @@ def read_rows(
     columns: Mapping[str, str] | None = None,
     *,
     encoding: str | None = None,
+    role: Role | None = None,
 ) -> tuple[GoldDataset, Run]:
     """Read rows that hold both gold and what was retrieved: results files and ragas rows.
+
+    Arguments are those of `read_results`.
 
     Raises:
         DataError: as `read_dataset`; or no row says what was retrieved.
@@ -98,7 +108,7 @@ def read_rows(
         >>> len(next(iter(dataset)).gold), len(run.results)
         (2, 1)
     """
-    dataset, run = read_results(source, format, columns, encoding=encoding)
+    dataset, run = read_results(source, format, columns, encoding=encoding, role=role)
     if not len(run):
         raise nothing_retrieved(str(source) if isinstance(source, (str, Path)) else dataset.name)
     return dataset, run
@@ -124,6 +134,7 @@ def read_results(
     columns: Mapping[str, str] | None = None,
     *,
     encoding: str | None = None,
+    role: Role | None = None,
 ) -> tuple[GoldDataset, Run]:
     """Read a results file: its gold and its retrieved lists, of which there may be none.
 
@@ -136,7 +147,15 @@ def read_results(
         >>> run.results["q1"].documents[0].text
         'Busan'
     """
-    reading = Reading(gold_of(source), format, columns, encoding=encoding)
+    return contents(Reading(gold_of(source), format, columns, encoding=encoding, role=role))
+
+
+def contents(reading: Reading) -> tuple[GoldDataset, Run]:
+    """The gold of a source, and its retrieved lists.
+
+    Raises:
+        DataError: the source has mistakes.
+    """
     rows = list(reading)
     reading.problems.refuse()
     queries = tuple(query for _, query, _ in rows)
@@ -147,7 +166,13 @@ def read_results(
     return dataset, Run(results, reading.name)
 
 
-def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
+def read_run(
+    source: object,
+    dataset: GoldDataset | None = None,
+    columns: Mapping[str, str] | None = None,
+    *,
+    role: Role | None = None,
+) -> Run:
     """Read what was retrieved.
 
     Args:
@@ -157,16 +182,23 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
             (`kragx.data.objects`): a Run of ranx, ScoredDocs, samples of ragas, test cases of
             DeepEval.
         dataset: the gold set.
+        columns: as for `read_dataset`.
+        role: the same.
 
     Raises:
         DataError: the source has mistakes, or holds no retrieved lists.
         UsageError: it is no run, or has not one list for each query of `dataset`.
     """
-    run = _run_of(source, dataset)
+    run = _run_of(source, dataset, columns, role)
     return run if dataset is None else _with_ids_of(dataset, run)
 
 
-def _run_of(source: object, dataset: GoldDataset | None) -> Run:
+def _run_of(
+    source: object,
+    dataset: GoldDataset | None,
+    columns: Mapping[str, str] | None,
+    role: Role | None,
+) -> Run:
     """What was retrieved, with the ids that its source has."""
     name = getattr(source, "name", None)
     source = results_of(source)
@@ -196,12 +228,18 @@ def _run_of(source: object, dataset: GoldDataset | None) -> Run:
             f"run: {type(source).__name__} is no run; pass a Run, the path of a results file, "
             "lists of documents, a mapping by query id, a retriever, or a function"
         )
-    rows, run = read_rows(source)
-    if dataset is not None and _are_numbered_otherwise(rows, dataset):
-        run = replace(
-            run, results={rows[name].text or "": own for name, own in run.results.items()}
-        )
-    return replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
+    reading = Reading(source, columns=columns, expected="results", role=role)
+    rows, run = contents(reading)
+    if not len(run):
+        raise nothing_retrieved(reading.problems.file)
+    run = replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
+    if dataset is None:
+        return run
+    if _are_numbered_otherwise(rows, dataset):
+        by_text = {rows[name].text or "": retrieved for name, retrieved in run.results.items()}
+        run = replace(run, results=by_text)
+    texts = {query.id: query.text for query in rows if query.text is not None}
+    return _with_ids_of(dataset, run, texts)
 
 
 def _are_numbered_otherwise(rows: GoldDataset, dataset: GoldDataset) -> bool:
@@ -217,19 +255,27 @@ def _are_numbered_otherwise(rows: GoldDataset, dataset: GoldDataset) -> bool:
     return "" not in texts and len({*texts}) == len(texts) and any(others)
 
 
-def _with_ids_of(dataset: GoldDataset, run: Run) -> Run:
-    """A run whose ids are the questions, as in a table without ids, with the gold set's ids.
+def _with_ids_of(
+    dataset: GoldDataset, run: Run, texts: Mapping[str, str] = MappingProxyType({})
+) -> Run:
+    """A run with the gold set's ids where the two have none in common, by the questions.
 
     Questions are told by their texts, else without case and signs around them, where one question
     alone is alike. What the gold set does not ask keeps its own id; any other run stays as it is.
+
+    Args:
+        dataset: the gold set.
+        run: what was retrieved.
+        texts: the questions by the run's ids; those that it lacks are questions themselves.
     """
     if any(query_id in dataset for query_id in run):
         return run
     by_text, loosely = (_ids_by_question(dataset, form) for form in (_plain_text, _loose_text))
     results: dict[str, Retrieved] = {}
     for question, retrieved in run.results.items():
-        alike = loosely.get(_loose_text(question), [])
-        ids = by_text.get(_plain_text(question)) or (alike if len(alike) == 1 else [question])
+        text = texts.get(question, question)
+        alike = loosely.get(_loose_text(text), [])
+        ids = by_text.get(_plain_text(text)) or (alike if len(alike) == 1 else [question])
         for query_id in ids:
             results.setdefault(query_id, retrieved)
     return replace(run, results=results)
@@ -253,14 +299,22 @@ def _loose_text(text: str) -> str:
     return _plain_text(unicodedata.normalize("NFKC", text).casefold()).strip(_SIGNS)
 
 
-def read_runs(paths: Sequence[str | Path]) -> list[Run]:
+def read_runs(
+    paths: Sequence[str | Path],
+    dataset: GoldDataset | None = None,
+    columns: Mapping[str, str] | None = None,
+    *,
+    role: Role | None = None,
+) -> list[Run]:
     """Read several runs, named apart: by their own names if those differ, else by their files.
+
+    Arguments are those of `read_run`.
 
     Raises:
         UsageError: two are the same file.
         DataError: as `read_run`.
     """
-    runs = [read_run(path) for path in paths]
+    runs = [read_run(path, dataset, columns, role=role) for path in paths]
     run_names = [run.name for run in runs]
     names = run_names if len(set(run_names)) == len(run_names) else names_apart(paths)
     return [replace(run, name=name) for run, name in zip(runs, names)]

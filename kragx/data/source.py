@@ -12,7 +12,8 @@ from typing import Any
 from kragx.data.batch import Batch, Records, Row, in_rows
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.beir import Beir, beir_of
-from kragx.data.formats.document_rows import by_question
+from kragx.data.formats.document_columns import fields_of, hint
+from kragx.data.formats.document_rows import DocumentRows, Role
 from kragx.data.formats.format import Fields
 from kragx.data.formats.jsonl import (
     Place,
@@ -55,6 +56,9 @@ class Reading:
         lines: see below.
         n_whole: of how many records at the beginning all is needed; of the others the gold alone,
             and mistakes may be passed over. None for all.
+        expected: what is looked for in it, where a table of documents may hold one of two things;
+            None for whatever it holds.
+        role: what such a table is said to hold, which its columns may leave open.
 
     Attributes:
         name: of the source: its file's name.
@@ -80,6 +84,8 @@ class Reading:
         strict: bool = False,
         lines: Iterable[tuple[int, bytes]] | None = None,
         n_whole: int | None = None,
+        expected: Role | None = None,
+        role: Role | None = None,
     ) -> None:
         if format is not None and format not in FORMATS:
             problem = phrase("unknown value {value!r}", value=format)
@@ -94,6 +100,8 @@ class Reading:
         self.path: str | Path | None = source if isinstance(source, (str, Path)) else None
         self.name: str = name_of(source)
         self._n_whole = n_whole
+        self._expected, self._role = expected, role
+        self._is_table = False
         self._asked_format = format
         self.format = FORMATS.get(format or "")
         self.encoding = encoding
@@ -121,6 +129,8 @@ class Reading:
             encoding=self.encoding,
             strict=True,
             n_whole=n_whole,
+            expected=self._expected,
+            role=self._role,
         )
 
     def __iter__(self) -> Iterator[Row]:
@@ -179,8 +189,7 @@ class Reading:
                 self.format = FORMATS["gold"]
                 yield from self._of_records(table.records(self.problems))
             else:
-                rows = tabular.filled(table.rows(self.problems))
-                yield from self._of_records(self._named(rows))
+                yield from self._of_records(self._of_table(table.rows(self.problems)))
 
     def is_nested(self, table: Table) -> bool:
         """Whether a Parquet file has a row a question with nested lists, and is read as such."""
@@ -226,6 +235,9 @@ class Reading:
     @property
     def empty(self) -> DataError:
         """The error of a file without any query."""
+        if self._is_table:
+            problem = phrase("the table has a header and no rows")
+            return DataError(problem, path=self.problems.file)
         return DataError(
             phrase("the file holds no query"),
             path=self.problems.file,
@@ -254,7 +266,7 @@ class Reading:
                         "not recognised as a gold set or as results; its fields are {fields}; "
                         "{hint}; or name its format ({formats})",
                         fields=", ".join(map(repr, record)),
-                        hint=columns_hint(record),
+                        hint=hint(record, self.columns) or columns_hint(record),
                         formats=", ".join(FORMATS),
                     ),
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
@@ -271,7 +283,7 @@ class Reading:
         if isinstance(self.source, Mapping):
             return self._objects([(None, self.source)])
         if tabular.is_frame(self.source):
-            return self._named(tabular.filled(tabular.rows_of_frame(self.source)))
+            return self._of_table(tabular.rows_of_frame(self.source))
         if isinstance(self.source, Sequence):
             return self._named(self._objects(enumerate(self.source, start=1)))
         raise UsageError(
@@ -291,13 +303,15 @@ class Reading:
                     "a TREC run, which holds no gold; pass it as the run", path=str(path)
                 )
             self.format = FORMATS.get(kind)
+        is_told = self._asked_format is None and (self.columns or self._role)
+        if is_told and self.format is FORMATS["qrels"] and ending(path) in tabular.READERS:
+            self.format, kind = None, "table"  # BEIR's, in which somebody sees more
         if self.format is FORMATS["qrels"]:
             if self.columns:
                 raise UsageError("columns: qrels have none to map")
             return trec.qrels_records(path, self.problems)
         if kind == "table":
-            cells = tabular.READERS[ending(path)](path, self.problems, self.encoding)
-            return self._named(tabular.filled(cells))
+            return self._of_table(tabular.READERS[ending(path)](path, self.problems, self.encoding))
         rows = self._json_rows(path, first)
         return self._named(rows) if self.columns else rows
 
@@ -322,9 +336,27 @@ class Reading:
             is_whole = n <= (self._n_whole or 0) or self.format is not FORMATS["gold"]
             yield number, raw if is_whole else gold_alone(raw)
 
+    def _of_table(self, rows: Iterable[tabular.Row]) -> _Rows:
+        self._is_table = True
+        return self._named(tabular.filled(rows))
+
     def _named(self, rows: _Rows) -> _Rows:
-        rows = by_question(rows, self.columns, self.problems)
-        return tabular.named(rows, self.columns, self.problems)
+        """Rows of questions, or of documents, under the names of fields."""
+        first = next(rows, None)
+        if first is None:
+            return
+        rows = chain([first], rows)
+        table = None
+        if self.format in (None, FORMATS["gold"]):
+            options = self._expected, self._role
+            table = DocumentRows.of(first[1], self.columns, self.problems, *options)
+        if table is not None:
+            whole = list(rows)
+            if table.are_documents(whole):
+                yield from table.records(whole)
+                return
+            rows = iter(whole)
+        yield from tabular.named(rows, self.columns, self.problems)
 
     def _objects(self, values: Iterable[tuple[int | None, object]]) -> _Rows:
         for line, value in values:
@@ -408,6 +440,7 @@ def kind_of(path: str | Path, first: str) -> str:
     kind = trec.kind_of_line(first)
     if suffix in tabular.READERS:  # which BEIR's qrels may be called, too
         columns = first.split("\t")
-        is_table = len(columns) == 4 and not tabular.FIELDS.keys().isdisjoint(columns)
+        is_named = not tabular.FIELDS.keys().isdisjoint(columns) or fields_of(columns, {})[0]
+        is_table = len(columns) == 4 and is_named
         return "qrels" if suffix == ".tsv" and kind == "qrels" and not is_table else "table"
     return kind or "json"

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from kragx.data.corpus import Corpus, as_corpus
 from kragx.data.documents import Doc
 from kragx.data.facts import facts_of
+from kragx.data.formats.document_rows import Role
 from kragx.data.gold import Gold, GoldDataset, Query, named_items
 from kragx.data.occurrences import n_containing
 from kragx.data.problems import Level, Problem, Problems
@@ -139,6 +140,7 @@ def validate(
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
     targets: Mapping[str, Mapping[str, float]] | None = None,
+    role: Role | None = None,
 ) -> Validation:
     """Check a gold set.
 
@@ -151,6 +153,7 @@ def validate(
         columns: the same.
         encoding: the same.
         targets: for each of `SLICES` the share that each value should have.
+        role: as of `kragx.read_dataset`.
 
     Raises:
         DataError: a file cannot be taken apart at all.
@@ -165,7 +168,7 @@ def validate(
     """
     for problem in target_problems(targets or {}):
         raise UsageError(f"targets.{problem}")
-    reading = Reading(path, format, columns, encoding=encoding)
+    reading = Reading(path, format, columns, encoding=encoding, expected="gold", role=role)
     lines = [(line, query) for line, query, _ in reading]
     queries = tuple(query for _, query in lines)
     kind = "unknown" if reading.format is None else reading.format.name

@@ -288,9 +288,10 @@ def _apply_no_gold(
         return values
     match profile.no_gold:
         case "error" if (forgotten := empty & ~table.unanswerable).any():
+            n, (first, *_) = int(forgotten.sum()), np.flatnonzero(forgotten).tolist()
             raise DataError(
-                f"{spec}: {int(forgotten.sum())} queries have no gold (the first is number "
-                f"{int(np.flatnonzero(forgotten)[0]) + 1}); add gold, mark those that nothing "
+                f"{spec}: {n} {'query has' if n == 1 else 'queries have'} no gold (the first is "
+                f"number {first + 1}); add gold, mark those that nothing "
                 "answers with answerable: false, or choose no_gold: skip"
             )
         case "skip" | "error":

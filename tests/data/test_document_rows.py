@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx import DataError, GoldDataset, evaluate, read_dataset
+from kragx import DataError, GoldDataset, UsageError, evaluate, read_dataset, read_results
 from kragx.data.reading import read_run
 
 GOLD = """query_id,question,answer_passage
@@ -130,9 +130,23 @@ def test_questions_that_are_not_in_the_gold_set(write):
         ("query_id,rank,text\nq1,1,a\nq1,1,b\n", "rank: 1 stands twice for the question"),
         ("query_id,rank,text\nq1,first,a\n", "rank: must be a number, not 'first'"),
         ("query_id,rank,text\nq1,,a\n", "rank: missing"),
-        ("query_id,rank,text\nq1,1,a\nq1,2,\n", ":3: text: missing; a document needs a text"),
+        ("query_id,rank,doc_id\nq1,1,a\nq1,2,\n", ":3: doc_id: missing; a document needs a text"),
+        ("query_id,score,text\nq1,.5,a\nq1,,b\n", ":3: score: missing"),
         ("query_id,rank,text\n,1,a\n", "query_id: missing; of which question is it?"),
-        ("user,rank,text\nu,1,a\n", "no column says of which question"),
+        ("user,rank,text\nu,1,a\n", r"say which column holds what: --column query=\.\.\. "),
+        ("query_id,query,rank,text\nq1,a,1,x\nq1,b,2,y\n", ":3: query: 'b' here, and 'a' before"),
+        (
+            "query_id,rank,score,text\nq1,1,.9,a\nq1,2,.8,b\nq2,1,.1,a\nq2,2,.5,b\n",
+            ":5: score: 0.5 behind 0.1: ranks and scores disagree; say which of them counts, "
+            "--column rank=rank or --column score=score",
+        ),
+        ("query_id,rank,text\n", "the table has a header and no rows"),
+        (
+            "search_query,position,snippet\na,1,x\n",
+            "--column query=search_query --column text=snippet .* "
+            "columns: {query: search_query, text: snippet}",
+        ),
+        ("query,doc_id,grade\na,x,1\n", "grades, and neither ranks nor scores"),
     ],
 )
 def test_mistakes(write, text, message):
@@ -158,3 +172,168 @@ def test_order_of_rows_never_matters(order):
     for query_id, odd in (("q0", 0), ("q1", 1)):
         texts = [doc.text for doc in documents[query_id].documents]
         assert texts == [f"document {n}" for n in range(odd, 6, 2)]
+
+
+def gold_of(source, **options):
+    """The grades of each question's documents, by id or text."""
+    dataset = read_dataset(source, **options)
+    return {
+        query.id: {gold.id or gold.text: gold.grade for gold in query.gold} for query in dataset
+    }
+
+
+def ids_of(source, **options):
+    """What was retrieved for each question, by id."""
+    run = read_run(source, **options)
+    return {query: [doc.id for doc in answer.documents] for query, answer in run.results.items()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query_id,doc_id,grade\nq1,a,2\nq1,b,0\nq2,,\n",
+        "qid;docno;label\nq1;a;2\nq1;b;0\nq2;;\n",
+        "query-id,corpus-id,score\nq1,a,2\nq1,b,0\nq2,,\n",
+        "query,docid,rating\nq1,a,2\nq1,c,\nq1,b,0\nq2\n",  # Quepid's, c has no rating
+    ],
+)
+def test_gold(write, text):
+    """Grades by document are gold: kragx', PyTerrier's, BEIR's and Quepid's names for columns."""
+    assert gold_of(write(text)) == {"q1": {"a": 2, "b": 0}, "q2": {}}
+
+
+def test_gold_with_texts(write):
+    """A table of texts and grades, tabs between them, is gold that is matched by text."""
+    path = write("질문\t본문\t등급\nq\tx\t2\nq\ty\t1\n", "gold.tsv")
+    assert gold_of(path) == {"q": {"x": 2, "y": 1}}
+    assert read_dataset(path)["q"].text == "q"
+
+
+def test_one_document_has_one_grade(write):
+    """A second grade for the same document is an error that names both lines."""
+    with pytest.raises(DataError, match=r":3: rating: 0 here, and 2 on line 2 for the same docum"):
+        read_dataset(write("query,docid,rating\nq,a,2\nq,a,0\n"))
+
+
+def test_judged_lists(write):
+    """Ranks and grades in one table are both: what is only judged, or only retrieved, is."""
+    path = write("query_id,rank,doc_id,grade\nq,2,b,0\nq,1,a,2\nq,,c,1\nq,3,d,\nnone,,,\n")
+    dataset, run = read_results(path)
+    assert gold_of(path) == {"q": {"b": 0, "a": 2, "c": 1}, "none": {}}
+    assert ids_of(path) == {"q": ["a", "b", "d"], "none": []}
+    assert evaluate(path, match="id", metrics=["recall@3"]).queries["q"] == {"recall@3": 0.5}
+    assert (len(dataset), [*run]) == (2, ["q", "none"])
+
+
+WHOLE = "query_id,doc_id,score\nq,a,1\nq,b,3\n"
+
+
+@pytest.mark.parametrize("read", [read_dataset, read_run, read_results, evaluate])
+def test_what_may_be_either_is_asked_back(write, read):
+    """Whole scores without ranks may be grades, wherever the table is given."""
+    with pytest.raises(DataError, match=r"'score' may be grades or scores: say --as gold or --as"):
+        read(write(WHOLE))
+
+
+def test_what_was_asked_is_answered(write):
+    """A role or a named column settles it, as gold and as results."""
+    path, grades, order = write(WHOLE), {"q": {"a": 1, "b": 3}}, {"q": ["b", "a"]}
+    assert gold_of(path, role="gold") == gold_of(path, columns={"grade": "score"}) == grades
+    assert ids_of(path, role="results") == ids_of(path, columns={"score": "score"}) == order
+    assert not len(read_results(path, role="gold")[1])
+    assert [*read_results(path, role="results")[1]] == ["q"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query-id,corpus-id,score\nq,a,.5\n",
+        "query_id,doc_id,relevance\nq,a,.5\n",
+        "query_id,doc_id,score\nq,a,.5\n",
+        "query_id,rank,doc_id\nq,1,a\n",
+    ],
+)
+def test_gold_is_never_guessed(write, text):
+    """Fractions under BEIR's header or as relevance are asked back, as are ranks and scores."""
+    path = write(text)
+    with pytest.raises(DataError, match="--as gold"):
+        read_dataset(path)
+    assert gold_of(path, role="gold")["q"].keys() == {"a"}
+
+
+def test_order_of_rows(write):
+    """Without any number rows stand in their order where results are expected, else are asked."""
+    path = write("query_id,doc_id\nq,b\nq,a\n")
+    assert ids_of(path) == {"q": ["b", "a"]}
+    assert gold_of(path) == {"q": {"b": 1, "a": 1}}
+    with pytest.raises(DataError, match="may be gold or results: say --as"):
+        read_results(path)
+
+
+def test_named_columns(write):
+    """`columns` names rank, score, text, id and grade; one that is not there is an error."""
+    path = write("search_query,place,weight,snippet,key\nq,2,.1,x,a\nq,1,.2,y,b\n")
+    columns = {"query": "search_query", "rank": "place", "score": "weight", "text": "snippet"}
+    (run,) = read_run(path, columns=columns | {"doc_id": "key"}).results.values()
+    assert [(doc.id, doc.text, doc.score) for doc in run.documents] == [
+        ("b", "y", 0.2),
+        ("a", "x", 0.1),
+    ]
+    with pytest.raises(DataError, match=r"columns\.rank: no column 'plase'; perhaps .* 'place'"):
+        read_run(path, columns=columns | {"rank": "plase"})
+    with pytest.raises(UsageError, match=r"columns\.snippet: unknown field"):
+        read_run(path, columns={"snippet": "text"})
+
+
+def test_rank_or_score(write):
+    """Where both are there and disagree, the one that is named counts; distances only rise."""
+    path = write("query_id,rank,score,doc_id\nq,1,.1,a\nq,2,.9,b\nq,3,.5,c\n")
+    assert ids_of(path, columns={"rank": "rank"}) == {"q": ["a", "b", "c"]}
+    assert ids_of(path, columns={"score": "score"}) == {"q": ["b", "c", "a"]}
+    rising = write("query_id,rank,score,doc_id\nq,1,.1,a\nq,2,.5,b\np,1,.2,c\np,2,.2,d\n")
+    assert ids_of(rising) == {"q": ["a", "b"], "p": ["c", "d"]}
+
+
+@pytest.mark.filterwarnings("ignore:retrieved texts that can match nothing")
+def test_a_chunk_in_which_nothing_stands(write):
+    """It has its rank, as in JSON Lines."""
+    gold = write(GOLD, "gold.csv")
+    text = "Gift cards do not expire"
+    lines = [{"query_id": "q2", "retrieved": [{"text": ""}, {"text": text}]}]
+    by_line = write("".join(json.dumps(line) + "\n" for line in lines), "found.jsonl")
+    table = write(f"query_id,rank,text\nq2,1,\nq2,2,{text}\n")
+    assert evaluate(gold, table).queries == evaluate(gold, by_line).queries
+    assert evaluate(gold, table, metrics=["mrr@2"]).queries["q2"] == {"mrr@2": 0.5}
+
+
+def test_gold_by_question_and_results_by_id(write):
+    """Quepid's gold has questions alone; results with ids and questions join it by these."""
+    gold = write("query,docid,rating\ngift  card,a,1\n", "gold.csv")
+    found = write("query_id,query,rank,doc_id\n7,gift card,1,a\n")
+    assert evaluate(gold, found, match="id", metrics=["mrr@5"])["mrr@5"] == 1
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("pq"), st.sampled_from("abcdef"), st.sampled_from([0.0, 0.5, 1.5])
+        ),
+        min_size=1,
+        unique_by=lambda row: row[:2],
+    )
+)
+def test_by_a_slow_reference(rows):
+    """A question's documents are those of its rows, the highest score first, then by row."""
+    table = [{"query_id": query, "doc_id": doc, "score": score} for query, doc, score in rows]
+    expected = {
+        query: [
+            doc
+            for value in (1.5, 0.5, 0.0)
+            for q, doc, score in rows
+            if (q, score) == (query, value)
+        ]
+        for query, *_ in rows
+    }
+    assert ids_of(table, role="results") == expected
+    by_doc = {query: {doc: score for q, doc, score in rows if q == query} for query, *_ in rows}
+    assert gold_of(table, columns={"grade": "score"}) == by_doc

@@ -37,20 +37,25 @@ def test_every_command_of_the_page_works(kragx: Callable[..., Any], here: Path) 
     ]
     said = {line: kragx(*shlex.split(line)[1:]) for line in lines}
     assert {line: done.err for line, done in said.items() if done.code} == {}
-    scored, compared, of_tables = (
+    scored, compared, of_texts, of_ids = (
         said[line].out for line in lines if line.startswith("kragx score")
     )
     assert "queries without gold: 1 (left out)" in scored
     assert "questions with short gold: 2 (looked for as a phrase)" in scored
     assert "The data does not say which retriever is best in mrr@5" in compared
-    assert "engine_a" in of_tables
+    assert "2 of 2 queries scored" in of_texts
+    assert "match: id" in of_ids
     assert (here / "results/own/report.html").is_file()
 
 
 def test_tables_of_documents(kragx: Callable[..., Any], here: Path) -> None:
-    """A table without ids joins by its questions, one with ids and scores by those."""
-    for name, value in (("engine_a.csv", 0.5), ("engine_b.csv", 0.5)):
-        line = ("score", name, "--gold", "gold.csv", "-m", "mrr@5", "--format", "json")
+    """The page's tables join by their questions: texts with gold texts, ids with grades."""
+    named = ("--column", "query=search_query", "--column", "doc_id=number")
+    for files, options in (
+        (("engine_a.csv", "gold.csv"), ()),
+        (("engine_b.csv", "labels.csv"), named),
+    ):
+        line = ("score", files[0], "--gold", files[1], *options, "-m", "mrr@5", "--format", "json")
         done = kragx(*line).json()
-        assert done["mean"] == {"mrr@5": value}
+        assert done["mean"] == {"mrr@5": 0.5}
         assert done["counts"]["n_missing"] == 0

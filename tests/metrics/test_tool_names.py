@@ -41,7 +41,7 @@ def values(grades: dict[str, int], found: list[str], metrics: list[Any]) -> dict
 def shown(name: str) -> str:
     """A name of ir_measures as results have it."""
     own = {"nDCG", "Judged", "MAP", "MRR", "Precision", "Recall", "NDCG", "Bpref"}
-    return name.lower() if name.split("@")[0] in own else name
+    return name.lower() if name.split("@", maxsplit=1)[0] in own else name
 
 
 @given(qrels, lists)

@@ -46,6 +46,7 @@ def convert(
     ] = None,
     input_format: opt.InputFormat = None,
     column: opt.Columns = None,
+    roles: opt.Roles = None,
     encoding: opt.Encoding = None,
 ) -> None:
     """Write a gold set or results as Parquet, a row a question, or as JSON Lines.
@@ -57,7 +58,8 @@ def convert(
         remedy = "to write a folder of files name --questions-per-file"
         raise UsageError(problem, field="OUT", remedy=remedy)
     columns = opt.columns(column) if column else None
-    reading = Reading(file, input_format, columns, encoding=encoding, strict=True)
+    role = opt.said(roles)
+    reading = Reading(file, input_format, columns, encoding=encoding, strict=True, role=role)
     questions = ((query, answer) for _, query, answer in reading)
     if per_file is not None:
         _write_parts(questions, out, per_file)

@@ -1,6 +1,7 @@
 """`kragx explain`: why each document of a query matched or did not."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.match_options import MatchSpec
 from kragx.app.commands.output import one_or_runs, show
 from kragx.app.config import match_spec
+from kragx.data import read_dataset, read_run
 from kragx.errors import UsageError
 from kragx.evaluation.explain import Explanation, explain as explain_query
 from kragx.printing import Line, Part
@@ -24,6 +26,8 @@ def explain(
         str | None, typer.Option(help="Of a folder: only this retriever (default: each).")
     ] = None,
     corpus: opt.Corpus = None,
+    column: opt.Columns = None,
+    roles: opt.Roles = None,
     trust: opt.Trust = False,
     full: Annotated[bool, typer.Option("--full", help="Whole texts, however long.")] = False,
     format: opt.TableOrJson = "table",  # noqa: A002
@@ -41,13 +45,24 @@ def explain(
     elif retriever is not None:
         raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
     else:
-        sources = [str(path) for path in (gold, results) if path is not None]
-        explanations = [explain_query(*sources, query_id=query, match=spec, corpus=corpus)]
+        rows = _gold_and_run(str(results), gold, column, roles)
+        explanations = [explain_query(*rows, query_id=query, match=spec, corpus=corpus)]
     show(
         format,
         lambda: _parts(explanations, full=full),
         lambda: one_or_runs([explanation.to_dict() for explanation in explanations]),
     )
+
+
+def _gold_and_run(
+    results: str, gold: Path | None, column: list[str] | None, roles: list[opt.Table] | None
+) -> tuple[object, object]:
+    """Gold and run of a results file, or of a gold file and results."""
+    if gold is None:
+        return opt.rows(results, column, roles)
+    named = opt.columns(column or [])
+    dataset = read_dataset(gold, columns=named, role=opt.said(roles, "gold"))
+    return dataset, read_run(results, dataset, named, role=opt.said(roles, "results"))
 
 
 def _parts(explanations: list[Explanation], *, full: bool) -> Iterator[Part]:

@@ -27,6 +27,7 @@ def validate(
     ] = None,
     gold_format: opt.InputFormat = None,
     column: opt.Columns = None,
+    roles: opt.Roles = None,
     encoding: opt.Encoding = None,
     strict: Annotated[bool, typer.Option("--strict", help="End with 3 for warnings too.")] = False,
     leak: Annotated[
@@ -51,6 +52,7 @@ def validate(
         format=gold_format,
         columns=column and opt.columns(column),
         encoding=encoding,
+        role=opt.said(roles, "gold"),
     )
     result = validation.validate(file, **options)
     copied = None

@@ -3,15 +3,19 @@
 import inspect
 from collections.abc import Callable
 from contextlib import suppress
+from enum import StrEnum
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from typer.core import TyperCommand
 
 from kragx.errors import KragxError, UsageError
 from kragx.printing import in_language, speaking
+
+if TYPE_CHECKING:  # it loads all formats, which the help does without
+    from kragx.data.formats.document_rows import Role
 
 argument: partial[Any] = partial(typer.Argument, show_default=False)
 
@@ -73,6 +77,23 @@ InputFormat = Annotated[
 Columns = Annotated[
     list[str] | None,
     typer.Option("--column", help="Of tables: field=column; repeat, for example query_id=No."),
+]
+
+
+class Table(StrEnum):
+    """What a table with a row for each document holds; lists of options take no literals."""
+
+    gold = "gold"
+    results = "results"
+
+
+Roles = Annotated[
+    list[Table] | None,
+    typer.Option(
+        "--as",
+        help="Of tables with a row for each document that may be either: what they hold; repeat "
+        "where one holds gold and another results.",
+    ),
 ]
 Encoding = Annotated[str | None, typer.Option(help="Of CSV (default: utf-8, then cp949).")]
 
@@ -359,6 +380,25 @@ def columns(options: list[str]) -> dict[str, str]:
         if not (field and column):
             raise UsageError(f"--column {field}{equals}{column}: write field=column")
     return {field: column for field, _, column in named}
+
+
+def rows(
+    path: object, column: list[str] | None, roles: list[Table] | None
+) -> tuple[object, object]:
+    """Gold and run of a results file; its path and None where no option says how to read it."""
+    if not (column or roles):
+        return path, None
+    from kragx.data import read_rows  # takes longer than reading the command line
+
+    return read_rows(path, columns=columns(column or []), role=said(roles))
+
+
+def said(roles: list[Table] | None, expected: "Role | None" = None) -> "Role | None":
+    """What a command line says that a table holds; `expected`: where that is looked for."""
+    named: list[Role] = ["gold" if role is Table.gold else "results" for role in roles or ()]
+    if expected is not None:
+        return expected if expected in named else None
+    return named[0] if len(named) == 1 else None
 
 
 def shared(workers: int | None, engine: str | None, address: str | None) -> object:

@@ -11,7 +11,7 @@ from kragx.api.pairs import match_pairs
 from kragx.api.submission import evaluate_submission
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
-from kragx.data import names_apart, read_dataset, read_runs
+from kragx.data import GoldDataset, names_apart, read_dataset, read_run, read_runs
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.located import is_located
 from kragx.errors import RetrieverError, UsageError
@@ -56,6 +56,8 @@ def score(
     gold_id_key: by.GoldIdKey = None,
     direction: by.Direction = None,
     casefold: by.Casefold = None,
+    column: opt.Columns = None,
+    roles: opt.Roles = None,
     corpus: opt.Corpus = None,
     metric: opt.Metrics = None,
     profile: Annotated[
@@ -87,8 +89,14 @@ def score(
     """
     files = files or []
     _check_sources(files, gold, qrels, run, profile)
+    named = opt.columns(column or [])
+    dataset = None
+    if qrels is not None:
+        dataset = read_dataset(qrels, "qrels")
+    elif gold is not None:
+        dataset = read_dataset(gold, columns=named, role=opt.said(roles, "gold"))
     spec = _spec(
-        "id" if match is None and qrels is not None else match,
+        "id" if match is None and (qrels or (dataset and _is_by_id(dataset, corpus))) else match,
         profile,
         measure=measure,
         threshold=threshold,
@@ -132,7 +140,8 @@ def score(
     if several:
         _several(
             run or files,
-            gold if qrels is None else read_dataset(qrels, "qrels"),
+            dataset,
+            {"columns": named, "role": opt.said(roles, "results" if dataset else None)},
             measures,
             shared,
             {"max_failed": max_failed or 0.0, "anyway": anyway},
@@ -146,13 +155,13 @@ def score(
         evaluation = in_parts.evaluation
     elif is_submission:
         evaluation = evaluate_submission(*files, metrics=metric)
-    elif qrels is not None:
-        (system,) = read_runs(run or [])
-        evaluation = evaluate(read_dataset(qrels, "qrels"), system, **measures, **shared)
-    elif gold is not None:
-        evaluation = evaluate(gold, _source(files), **measures, **shared)
+    elif dataset is None:
+        rows, answers = opt.rows(_source(files), column, roles)
+        evaluation = evaluate(rows, answers, **measures, **shared)
     else:
-        evaluation = evaluate(_source(files), **measures, **shared)
+        role = opt.said(roles, "results")
+        system = read_run(_source(list(map(str, run or files))), dataset, named, role=role)
+        evaluation = evaluate(dataset, system, **measures, **shared)
     show(
         format,
         lambda: _parts(evaluation, per_query=per_query),
@@ -190,6 +199,8 @@ def match(
     workers: opt.Workers = None,
     engine: opt.Engine = None,
     address: opt.Address = None,
+    column: opt.Columns = None,
+    roles: opt.Roles = None,
     texts: Annotated[
         bool, typer.Option("--texts/--no-texts", help="Write question and texts beside decisions.")
     ] = True,
@@ -210,7 +221,8 @@ def match(
         casefold=casefold,
     )
     engine_or_count = opt.shared(workers, engine, address)
-    pairs = match_pairs(file, match=spec, corpus=corpus, texts=texts, workers=engine_or_count)
+    rows = opt.rows(file, column, roles)
+    pairs = match_pairs(*rows, match=spec, corpus=corpus, texts=texts, workers=engine_or_count)
     write_records(pairs, out or "-")
 
 
@@ -256,13 +268,20 @@ def _check_sources(
         raise UsageError("kragx score --profile science-qa GOLD SUBMISSION takes two files")
 
 
+def _is_by_id(gold: GoldDataset, corpus: object) -> bool:
+    """Whether a gold set is one of ids alone, as qrels are."""
+    golds = [item for query in gold for item in query.gold]
+    return corpus is None and bool(golds) and all(item.text is None for item in golds)
+
+
 def _source(files: list[str]) -> str | list[str]:
     return files[0] if len(files) == 1 else files
 
 
 def _several(
     paths: Sequence[str | Path],
-    gold: object,
+    gold: GoldDataset | None,
+    reading: Mapping[str, Any],
     measures: Mapping[str, Any],
     shared: Mapping[str, Any],
     comparing: Mapping[str, Any],
@@ -275,9 +294,10 @@ def _several(
 
     if gold is None:
         criteria = Criteria.of(**measures)
-        result = evaluate_files(list(map(str, paths)), criteria, **shared, **comparing)
+        files = list(map(str, paths))
+        result = evaluate_files(files, criteria, reading=reading, **shared, **comparing)
     else:
-        runs = {run.name: run for run in read_runs(paths)}
+        runs = {run.name: run for run in read_runs(paths, gold, **reading)}
         result = evaluate(gold, runs, **measures, **shared).compared(**comparing)
     evaluations = list(result.evaluations.values())
 

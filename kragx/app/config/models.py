@@ -302,8 +302,8 @@ _OF_CLASS = (
 )
 """What only a class or function has; a server has its paths under ``http``."""
 
-_READ = {"results", "run"}
-_SOURCES = {"factory", "http", "command", *_READ}
+_READ = {"results", "columns", "run"}
+_SOURCES = {"factory", "http", "command", "results", "run"}
 
 
 class RetrieverConfig(_Model):
@@ -334,6 +334,10 @@ class RetrieverConfig(_Model):
     results: SourcePath | None = Field(
         default=None,
         description="a results file, instead of a class; of Parquet also as of dataset.path",
+    )
+    columns: dict[str, str] | None = Field(
+        default=None,
+        description="of a table under results: for each field the column that holds it",
     )
     run: LocalPath | None = Field(
         default=None, description="a TREC run (also .gz), instead of a class"
@@ -409,7 +413,9 @@ class RetrieverConfig(_Model):
             raise ValueError("give either 'class', 'http', 'command', 'results' or 'run'")
         # A resolved config spells out the defaults, which do no harm; nor does what is empty.
         (source,) = sources
-        options = self.model_dump(exclude=_SOURCES, exclude_defaults=True)
+        if self.columns and self.results is None:
+            raise ValueError("'columns' belongs to 'results'")
+        options = self.model_dump(exclude=_SOURCES | _READ, exclude_defaults=True)
         misplaced = next((name for name, option in options.items() if option), None)
         is_service = self.is_asked and self.factory is None
         if is_service:
@@ -467,7 +473,9 @@ class RetrieverConfig(_Model):
 
     def asking(self) -> dict[str, Any]:
         """How the retriever is asked, but for its callbacks."""
-        options = self.model_dump(exclude={*_SOURCES, "args", "callbacks", "cut", "fingerprint"})
+        options = self.model_dump(
+            exclude={*_SOURCES, *_READ, "args", "callbacks", "cut", "fingerprint"}
+        )
         return {**options, "stages": bool(self.stages), "mask": self._secrets.mask}
 
 

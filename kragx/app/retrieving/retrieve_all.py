@@ -125,7 +125,7 @@ def _read(name: str, config: RetrieverConfig, dataset: GoldDataset) -> Run:
     """What a file says that a retriever returned."""
     source = "results" if config.run is None else "run"
     try:
-        run = read_run(config.run or config.results, dataset)
+        run = read_run(config.run or config.results, dataset, config.columns)
     except DataError as error:
         raise error.within(f"retrievers.{name}.{source}") from error
     return replace(run, name=name, settings=config.settings)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.formats import FORMATS
+from kragx.data.formats.document_columns import NAMES
 from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.excel import read_excel
 from kragx.data.formats.format import Kind, is_index, unique_names
@@ -36,6 +37,7 @@ FIELDS: Mapping[str, Kind] = {
 _COMMON = frozenset(name for reader in FORMATS.values() for name in reader.common)
 
 _SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
+_QUEPID = ["query", "docid", "rating"]  # a question that nobody has rated is a row of one cell
 _IN_QUOTES = re.compile('"[^"]*"')
 _SEPARATES = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 _QUESTIONS = ("query", "question", "user_input")  # what formats call the question's text
@@ -47,7 +49,7 @@ def read_csv(
 ) -> Iterator[Row]:
     """The rows of a CSV file (tabs in ``.tsv``), each with the line on which it begins.
 
-    Cells are separated by ``;`` where the header has no comma outside of quotes: so do
+    Cells are separated by ``;`` or tabs where the header has no comma outside of quotes: so do
     spreadsheets write it where a comma stands in numbers.
 
     A row with a misplaced quote or with other columns than the header is reported to `problems`;
@@ -82,6 +84,8 @@ def read_csv(
             header, n_columns = _header(cells, path), len(cells)
         elif not header[0] and not is_index(cells[0]) and any(map(str.strip, cells)):
             problems.add(line, None, f"{shorten(cells[0])}: its column has no name")
+        elif header == _QUEPID and len(cells) == 1:
+            yield line, dict(zip(header, [*cells, "", ""]))
         elif len(cells) == n_columns and not any(map(str.strip, cells[len(header) :])):
             row = dict(zip(header, cells))
             row.pop("", None)
@@ -99,10 +103,10 @@ def read_csv(
 
 
 def _separator(text: str) -> str:
-    """What the first line that is not blank separates cells by: commas, or else semicolons."""
+    """What the first line that is not blank separates cells by: commas, else semicolons or tabs."""
     header = next(filter(str.strip, io.StringIO(text, newline="")), "")
     bare = _IN_QUOTES.sub("", header)
-    return ";" if ";" in bare and "," not in bare else ","
+    return next((separator for separator in ",;\t" if separator in bare), ",")
 
 
 def _header(cells: list[str], path: str | Path) -> list[str]:
@@ -112,10 +116,6 @@ def _header(cells: list[str], path: str | Path) -> list[str]:
         names = unique_names(cell.strip() for cell in cells[:n_named])
     if not all(names[1:]) or names == [""]:
         raise DataError(f"{path}:1: a column has no name; the first line names the fields")
-    if len(names) == 1 and "\t" in names[0]:
-        raise DataError(
-            f"{path}:1: the columns are separated by tabs; save it as .tsv, or as CSV with commas"
-        )
     return names
 
 
@@ -218,7 +218,7 @@ def _plain(cell: Any) -> Any:
 
 def check_columns(columns: Mapping[str, str]) -> None:
     """Raise a `UsageError` unless `columns` says of fields which column holds them."""
-    names = sorted(FIELDS)
+    names = sorted({*FIELDS, *NAMES})
     for field, column in columns.items():
         if field not in names and not field.startswith("metadata."):
             raise UsageError(f"columns.{field}: unknown field; {nearest(field, names)}")

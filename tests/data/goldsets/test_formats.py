@@ -66,7 +66,7 @@ def test_wrong_encoding(tmp_path):
     [
         ("", "empty"),
         ("query_id,query,query_id\n", "stands twice"),
-        ("query_id\tquery\trelevant_chunk_ids\n1\tx\tc\n", "are separated by tabs; save it"),
+        ("query_id\tquery\trelevant_chunk_ids\n1\tx\ty\tc\n", "a tab or line break needs"),
         ("query_id,query,relevant_chunk_ids\n1,a, b,c1\n", r":2: 4 cells, the header has 3"),
         ("query_id;query;relevant_chunk_ids\n1;a; b;c1\n", "a semicolon or line break needs"),
         ('query_id,query,relevant_chunk_ids\n1,"a,c1\n', "not valid CSV"),
@@ -88,11 +88,12 @@ def test_mistakes_in_csv(tmp_path, text, hint):
     [
         'query_id;query;relevant_chunk_ids\n1;"how; why, when?";"c1;c2"\n2;who?;c3\n',
         '\n"query_id";"query";"relevant_chunk_ids"\n1;"how; why, when?";c1,c2\n2;who?;c3\n',
+        "query_id\tquery\trelevant_chunk_ids\n1\thow; why, when?\tc1;c2\n2\twho?\tc3\n",
         'query_id;query;relevant_chunk_ids;"a, b"\n1;"how; why, when?";c1|c2;y\n2;who?;c3;\n',
     ],
 )
 def test_semicolons(tmp_path, text):
-    """Cells separated by ``;``, as spreadsheets write them where numbers have commas, are read."""
+    """Cells separated by ``;`` or tabs are read, as spreadsheets write them."""
     path = tmp_path / "gold.csv"
     path.write_text(text, encoding="utf-8")
     dataset = read_dataset(path, columns={"metadata.notes": "a, b"} if '"a, b"' in text else {})
