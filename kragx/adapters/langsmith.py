@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from kragx.data import GoldDataset, Query, Run
-from kragx.data.gold import as_golds
-from kragx.data.text import Mender
+from kragx.data import GoldDataset, Run
+from kragx.data.objects import examples_gold
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import plain
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["log", "read_examples"]
 
-_QUESTIONS = ("question", "query", "input")
-_GOLD = ("documents", "contexts", "context", "gold", "passages", "source_documents")
 _MOST = 20_000
 """Characters of a document that an experiment shows."""
 
@@ -52,40 +49,10 @@ def read_examples(
     Raises:
         DataError: an example lacks a question or the gold, or the dataset is empty.
     """
-    queries = []
-    for example in _client(client).list_examples(dataset_name=dataset):
-        location = f"dataset {dataset!r}, example {example.id}"
-        inputs, outputs = example.inputs or {}, example.outputs or {}
-        key = _key(inputs, question, _QUESTIONS)
-        if key is None and question is None and len(inputs) == 1:
-            (key,) = inputs
-        text = None if key is None else inputs[key]
-        if not isinstance(text, str):
-            raise DataError(
-                f"no question among its inputs ({', '.join(inputs) or 'none'})",
-                path=location,
-                remedy="name its key: question='...'",
-            )
-        key = _key(outputs, gold, _GOLD)
-        if key is None:
-            raise DataError(
-                f"no gold among its outputs ({', '.join(outputs) or 'none'})",
-                path=location,
-                remedy="name its key: gold='...'; an answer is no gold unless it is named",
-            )
-        items = outputs[key] if isinstance(outputs[key], list) else [outputs[key]]
-        queries.append(
-            Query(
-                str(example.id),
-                text,
-                gold=as_golds(items, Mender(), location),
-                reference=None if reference is None else outputs.get(reference),
-                metadata=dict(example.metadata or {}),
-            )
-        )
-    if not queries:
+    examples = [*_client(client).list_examples(dataset_name=dataset)]
+    if not examples:
         raise DataError(f"dataset {dataset!r} has no examples")
-    return GoldDataset(tuple(queries), name=dataset)
+    return examples_gold(examples, dataset, question=question, gold=gold, reference=reference)
 
 
 def log(
@@ -174,11 +141,6 @@ def _client(client: Client | None) -> Client:
     from langsmith import Client as Made
 
     return Made()
-
-
-def _key(values: Mapping[str, Any], named: str | None, candidates: Sequence[str]) -> str | None:
-    keys = candidates if named is None else (named,)
-    return next((key for key in keys if values.get(key) is not None), None)
 
 
 def _is_uuid(text: str) -> bool:

@@ -1,7 +1,7 @@
 """`evaluate` and `aevaluate`: what is retrieved by one retriever, or by several, evaluated."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from functools import partial
@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_run
+from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats.tabular import is_frame
+from kragx.data.objects import gold_of, shape_of
+from kragx.data.reading import are_rows
 from kragx.errors import DataError, RetrieverError, UsageError, inside
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import evaluate_run, for_all, ready
@@ -59,9 +62,24 @@ class EvaluateOptions(TypedDict, total=False):
     retries: int
     concurrency: int
     stages: bool
+    documents: str
+    text: str | None
+    id: str | None
+    score: str | None
+    metadata: str | Mapping[str, str] | None
 
 
-_ASKING = {"timeout": None, "retries": 0, "concurrency": 1, "stages": False}
+_ASKING = {
+    "timeout": None,
+    "retries": 0,
+    "concurrency": 1,
+    "stages": False,
+    "documents": "$",
+    "text": None,
+    "id": None,
+    "score": None,
+    "metadata": None,
+}
 """How a retriever is asked where nobody says it; the other options are None there."""
 
 Call = TypeVar("Call", bound=Callable[..., Any])
@@ -95,15 +113,17 @@ def evaluate(
 
     Args:
         dataset: a `GoldDataset`; the path of a gold file; lists of gold documents, one list a
-            query; or a mapping from query id to such a list or to ``{document id: grade}``.
+            query; a mapping from query id to such a list or to ``{document id: grade}``; or what
+            another tool holds (`read_dataset`).
         run: what was retrieved: a `Run`; the path of a results file; lists of documents in the
-            order of `dataset`; a mapping by query id; or a retriever (a LangChain retriever or
-            runnable, or a function from a question to documents), which is asked first, each
-            question once. None if `dataset` is the path of a results file, which holds both. To
-            compare several, a mapping by name each of whose values is a retriever, a `Run`, a path,
-            or lists of documents in the order of `dataset`.
+            order of `dataset`; a mapping by query id, to such a list, a database's answer or
+            ``{document id: score}``; what another tool holds (`read_dataset`); or a retriever (a
+            LangChain retriever or runnable, a vector store, or a function from a question to
+            documents), which is asked first, each question once. None if `dataset` holds both, as
+            the path of a results file does. To compare several, a mapping by name each of whose
+            values is one of these.
         match: a method name, a mapping of options, an import path, or a matcher; None for the
-            profile's (``overlap`` for kragx).
+            profile's (``overlap`` for kragx; ``id`` where one side has ids alone, and no `corpus`).
         metrics: metric strings such as ``ndcg@10`` or ``source_diversity@10``; None for the
             profile's (the usual seven at 10). The verdict of a comparison speaks of the first.
         profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``; None for
@@ -130,6 +150,10 @@ def evaluate(
             query's time a time under load.
         stages: whether to keep what each step of a LangChain chain returned; a comparison then says
             where the gold is lost (`Evaluations.losses`), as does its page.
+        documents: of a function whose hits are none of the usual documents: where the list of them
+            is in its answer, as for `kragx.retrievers.HttpRetriever` (``$.hits[*]``, ``$`` is the
+            answer); names are keys or attributes.
+        text, id, score, metadata: where these are in a hit (``doc.id``).
 
     Returns:
         An `Evaluation`; of a comparison `Evaluations`, in which a retriever that failed on some
@@ -210,8 +234,9 @@ def _evaluated(
 ) -> "Evaluation | Evaluations":
     """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
     check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
+    dataset = gold_of(dataset)
     asking = {name: options.pop(name) for name in _ASKING if name in options}  # type: ignore[misc]
-    if compares(run):
+    if compares(run, dataset):
         if not any(map(is_retriever, run.values())):
             _refuse(asking)
         return _evaluate_alike(dataset, run, options, partial(retrieve, **asking))
@@ -240,14 +265,16 @@ def _refuse(asking: Mapping[str, object]) -> None:
             )
 
 
-def compares(run: object) -> "TypeIs[Mapping[str, Any]]":
+def compares(run: object, dataset: object) -> "TypeIs[Mapping[str, Any]]":
     """Whether what was retrieved is that of several retrievers, by name.
 
+    A mapping of mappings by query id is, unless it has the ids of the gold set itself.
+
     Raises:
-        UsageError: it is an empty mapping, one in which some values are all that a retriever
-            returned, or the retriever itself, and others are not, or one of mappings by query id.
+        UsageError: it is an empty mapping, or one in which some values are all that a retriever
+            returned, or the retriever itself, and others are not.
     """
-    if not isinstance(run, Mapping) or is_retriever(run):
+    if not isinstance(run, Mapping) or is_retriever(run) or chroma_lists(run) is not None:
         return False
     if not run:
         raise UsageError(
@@ -256,32 +283,47 @@ def compares(run: object) -> "TypeIs[Mapping[str, Any]]":
             remedy="pass retrievers by name, {'bm25': retriever}, or lists of documents by query "
             "id",
         )
-    for name, entry in run.items():
-        if isinstance(entry, Mapping) and entry and all(map(_is_answer, entry.values())):
-            raise UsageError(
-                f"{name!r} is a mapping by query id",
-                field="run",
-                remedy="to compare retrievers, pass each as a Run: Run.from_documents({'q1': "
-                "[...]}) of kragx",
-            )
-    whole = [
-        isinstance(entry, (Run, str, Path))
-        or is_retriever(entry)
-        or is_frame(entry)
-        or _by_query(entry)
-        for entry in run.values()
-    ]
+    whole = [_is_whole(entry) for entry in run.values()]
+    if any(map(_has_answers, run.values())):
+        gold = read_dataset(dataset)
+        if any(str(name) in gold for name in run):
+            return False
+        whole = [one or _has_answers(entry) for one, entry in zip(whole, run.values())]
     if any(whole) and not all(whole):
         names = list(run)
         whole_name, part = names[whole.index(True)], names[whole.index(False)]
         raise UsageError(
             f"{whole_name!r} is {_kind(run[whole_name])}, and {part!r} is {_kind(run[part])}",
             field="run",
-            remedy="a comparison needs a retriever, a Run, a DataFrame, a path, or lists of "
-            "documents (one list a query, in the order of the gold set) under every name, and a "
-            "mapping by query id one list of documents under each",
+            remedy="a comparison needs a retriever, a Run, a DataFrame, a path, a mapping by query "
+            "id, or lists of documents (one list a query, in the order of the gold set) under "
+            "every name, and a mapping by query id one list of documents under each",
         )
     return all(whole)
+
+
+def _is_whole(value: object) -> bool:
+    """Whether a value is a retriever, or all that one returned."""
+    shape = shape_of(value)
+    return (
+        isinstance(value, (Run, str, Path, Iterator))
+        or is_retriever(value)
+        or is_frame(value)
+        or _by_query(value)
+        or are_rows(value)
+        or (shape is not None and "results" in shape.holds)
+    )
+
+
+def _has_answers(value: object) -> bool:
+    """Whether a value is a mapping of answers, or of scores by id, by whatever ids.
+
+    A query of Chroma is the answer to one question, or to all of them.
+    """
+    if chroma_lists(value) is not None:
+        return True
+    is_mapping = isinstance(value, Mapping) and bool(value) and answer_list(value) is None
+    return is_mapping and all(map(_is_answer, value.values()))  # type: ignore[attr-defined]
 
 
 def _by_query(value: object) -> bool:
@@ -292,7 +334,7 @@ def _by_query(value: object) -> bool:
 def _is_answer(value: object) -> bool:
     """Whether a value lists documents, or their scores by id; a score itself is a number."""
     is_list = isinstance(value, list) and not any(isinstance(doc, (int, float)) for doc in value)
-    return is_list or isinstance(value, Mapping)
+    return is_list or isinstance(value, Mapping) or answer_list(value) is not None
 
 
 def _kind(value: object) -> str:

@@ -1,5 +1,6 @@
 """Documents, gold sets and runs, the files that hold them, and how texts become tokens."""
 
+from kragx.data.answers import rank_by_score as rank_by_score
 from kragx.data.corpus import (
     NO_CORPUS as NO_CORPUS,
     Corpus,
@@ -33,7 +34,6 @@ from kragx.data.runs import (
     Retrieved,
     Run,
     Status,
-    rank_by_score as rank_by_score,
     timed_out as timed_out,
 )
 from kragx.data.source import Reading as Reading, stands_twice as stands_twice

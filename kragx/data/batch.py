@@ -614,7 +614,7 @@ class Scored:
         Raises:
             DataError: a grade is no finite number, or a score is none.
         """
-        if not (_are_mappings(qrels) and _are_mappings(run)):
+        if not (are_scores(qrels) and are_scores(run)):
             return None
         query_ids, nothing = tuple(qrels), dict[str, float]()
         rankings = {query_id: run.get(query_id, nothing) for query_id in query_ids}
@@ -644,7 +644,7 @@ class Scored:
             )
 
 
-def _are_mappings(value: object) -> TypeGuard[Scores]:
+def are_scores(value: object) -> TypeGuard[Scores]:
     """Whether a value is a mapping of mappings, all of whose keys are ids."""
     if not (isinstance(value, Mapping) and value):
         return False

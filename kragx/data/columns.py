@@ -106,7 +106,7 @@ def _by_name(values: Sequence[Any], number: str, *, strings: bool) -> tuple[list
     if kind is dict:
         alike = _alike(values)
         present = {*alike} or set().union(*values)
-        text = "text" if "text" in present else "page_content"
+        text = next((name for name in ("text", "page_content") if name in present), "content")
         names = ("id", text, number, "metadata")
         if present.issubset(names):
             if alike:

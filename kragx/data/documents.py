@@ -14,7 +14,10 @@ from kragx.errors import DataError, nearest, shorten
 _Value = TypeVar("_Value")
 _Cleaned = TypeVar("_Cleaned")
 
-_FIELDS = {"id": 0, "text": 0, "page_content": 0, "score": 0, "metadata": 0}.keys()
+TEXT_FIELDS = ("text", "page_content", "content")
+"""What the text of a mapping is called: by kragx, by LangChain, by others."""
+
+_FIELDS = dict.fromkeys(("id", *TEXT_FIELDS, "score", "metadata")).keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +86,11 @@ normal_form: Callable[[str], str] = Remembered(normal).__getitem__
 def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
     """Read another library's document, a mapping, a string or a `Doc`; `value` is not changed.
 
-    Other libraries are LangChain, LlamaIndex and Haystack (`foreign_fields`).
+    Other libraries are LangChain, LlamaIndex, Haystack and databases (`foreign_fields`).
 
-    A mapping has `text` (or `page_content`), `id`, `score` and `metadata`, of which `id` or `text`
-    is needed. In Python a string is a text; in a file it may as well be meant as an id, so it must
-    say: there `strings` is False, and they are refused.
+    A mapping has `text` (or `page_content`, `content`), `id`, `score` and `metadata`, of which `id`
+    or `text` is needed. In Python a string is a text; in a file it may as well be meant as an id,
+    so it must say: there `strings` is False, and they are refused.
 
     Raises:
         DataError: the value is no document, its text is no string, or it has neither id nor text.
@@ -95,8 +98,10 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
     match value:
         case dict() | Mapping():  # a dict, which files hold, is told fastest
             fields = value
+            if not value.keys() <= _FIELDS:
+                fields = foreign_fields(value) or value
         case Doc():
-            fields = {name: getattr(value, name) for name in _FIELDS if name != "page_content"}
+            fields = {name: getattr(value, name) for name in ("id", "text", "score", "metadata")}
         case str() if strings:
             return Doc(text=mender.mend(value))
         case str():
@@ -211,7 +216,7 @@ def clean_fields(
     """
     if not value.keys() <= names:
         raise unknown_field(next(str(name) for name in value if name not in names), names)
-    text = value["text"] if "text" in value else value.get("page_content")
+    text = next((value[name] for name in TEXT_FIELDS if name in value), None)
     return (
         clean_id(value.get("id"), mender),
         None if text is None else clean_text(text, mender),

@@ -1,33 +1,153 @@
-"""Documents of other libraries, told by their shapes: none of these libraries is imported."""
+"""Documents of other tools and the lists of their answers, by shape: none of these is imported.
 
+An answer keeps the order in which its tool gave it. Where that is by distance, smaller being
+nearer, a document has no score, and the distance in its metadata.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from kragx.errors import DataError
+
+TEXTS = (
+    *("text", "page_content", "content", "chunk_text", "chunk", "passage", "document", "body"),
+)
+"""What the text is called among the stored fields of a database's document, the likeliest first."""
+
+DISTANCE = "distance"
+"""In the metadata of a document: how far it is from the question."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Documents of one tool: how they are told, and where their fields are, as paths (`at`).
+
+    Attributes:
+        marks: what all of them have, and no others.
+        id, text, score, metadata: paths.
+        distance: the path of what is smaller for a nearer document.
+        stored: the path of a mapping with the text under one of the `TEXTS`; the rest is metadata.
+    """
+
+    marks: tuple[str, ...]
+    id: str = "id"
+    text: str = ""
+    score: str = "score"
+    metadata: str = ""
+    distance: str = ""
+    stored: str = ""
+
+    def fields(self, value: object) -> dict[str, Any]:
+        """The fields of a document: id, text, score and metadata."""
+        text, metadata = at(value, self.text), at(value, self.metadata)
+        if self.stored:
+            metadata = dict(at(value, self.stored) or {})
+            name = next((name for name in TEXTS if isinstance(metadata.get(name), str)), "")
+            text = metadata.pop(name, None)
+            inner = metadata.get("metadata")
+            if isinstance(inner, Mapping) and len(metadata) == 1:  # as LangChain stores it
+                metadata = dict(inner)
+        if (distance := at(value, self.distance)) is not None:
+            metadata = {**(metadata or {}), DISTANCE: distance}
+        doc_id = at(value, self.id)
+        return {
+            "id": doc_id if isinstance(doc_id, (str, int, type(None))) else str(doc_id),  # a UUID
+            "text": text() if callable(text) else text,
+            "score": at(value, self.score),
+            "metadata": metadata,
+        }
+
+
+SHAPES = (
+    Shape(("page_content",), text="page_content", score="", metadata="metadata"),  # LangChain
+    Shape(
+        ("node.node_id", "node.get_content"),  # LlamaIndex, with a score
+        id="node.node_id",
+        text="node.get_content",
+        metadata="node.metadata",
+    ),
+    Shape(("node_id", "get_content"), id="node_id", text="get_content", metadata="metadata"),
+    Shape(("content", "meta"), text="content", metadata="meta"),  # Haystack
+    Shape(("id", "score", "payload"), stored="payload"),  # Qdrant
+    Shape(
+        ("uuid", "properties"),  # Weaviate
+        id="uuid",
+        score="metadata.score",
+        distance="metadata.distance",
+        stored="properties",
+    ),
+    Shape(("_id", "_source"), id="_id", score="_score", stored="_source"),  # Elasticsearch
+    Shape(("_id", "_score", "fields"), id="_id", score="_score", stored="fields"),
+    Shape(("id", "score", "fields"), stored="fields"),  # Pinecone
+    Shape(("id", "score", "values"), stored="metadata"),
+)
+
+_LISTS = ("points", "objects", "body.hits.hits", "hits.hits", "matches", "result.hits")
+"""Where answers of Qdrant, Weaviate, Elasticsearch and Pinecone have their documents."""
+
+_ABSENT = object()
+
+
+def at(value: Any, path: str) -> Any:
+    """What stands at names separated by dots, keys or attributes; None where nothing does."""
+    place = _at(value, path) if path else None
+    return None if place is _ABSENT else place
+
+
+def _at(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(name, _ABSENT)
+        else:
+            value = getattr(value, name, _ABSENT)
+    return value
 
 
 def foreign_fields(value: object) -> dict[str, Any] | None:
-    """The fields (`id`, `text`, `score`, `metadata`) of another library's document, if it is one.
+    """The fields (`id`, `text`, `score`, `metadata`) of another tool's document, if it is one.
 
-    LangChain's have `page_content`, LlamaIndex' nodes `node_id` and `get_content()`, also within a
-    node with a score, and Haystack's `content` and `meta`.
+    A mapping is one where it is a database's; any other has these fields by their own names.
     """
-    if hasattr(value, "page_content"):
-        return {
-            "id": getattr(value, "id", None),
-            "text": value.page_content,
-            "metadata": getattr(value, "metadata", None),
-        }
-    node: Any = getattr(value, "node", value)
-    if hasattr(node, "node_id") and hasattr(node, "get_content"):
-        return {
-            "id": node.node_id,
-            "text": node.get_content(),
-            "score": getattr(value, "score", None),
-            "metadata": getattr(node, "metadata", None),
-        }
-    if hasattr(value, "content") and hasattr(value, "meta"):
-        return {
-            "id": getattr(value, "id", None),
-            "text": value.content,
-            "score": getattr(value, "score", None),
-            "metadata": value.meta,
-        }
+    is_mapping = isinstance(value, Mapping)
+    for shape in SHAPES:
+        is_meant = shape.stored or not is_mapping
+        if is_meant and all(_at(value, mark) is not _ABSENT for mark in shape.marks):
+            return shape.fields(value)
     return None
+
+
+def answer_list(answer: object) -> Sequence[Any] | None:
+    """The documents in a database's answer to one question; None of whatever is no such answer.
+
+    Raises:
+        DataError: it answers several questions.
+    """
+    if (lists := chroma_lists(answer)) is not None:
+        if len(lists) != 1:
+            raise DataError(f"an answer to {len(lists)} questions; one is expected for each")
+        return lists[0]
+    for path in (*_LISTS, "source_nodes"):  # the latter of LlamaIndex
+        if isinstance(entries := at(answer, path), (list, tuple)):
+            return entries
+    return None
+
+
+def chroma_lists(answer: object) -> list[list[dict[str, Any]]] | None:
+    """The documents for each question that a query of Chroma had; None of any other answer."""
+    if not isinstance(answer, Mapping) or not {"ids", "distances"} <= answer.keys():
+        return None
+    ids = answer["ids"]
+    names = ("documents", "metadatas", "distances")
+    parts = [answer.get(name) or [[None] * len(own) for own in ids] for name in names]
+    return [
+        [
+            {
+                "id": doc_id,
+                "text": text,
+                "metadata": {**(about or {}), **({} if far is None else {DISTANCE: far})},
+            }
+            for doc_id, text, about, far in zip(*columns)
+        ]
+        for columns in zip(ids, *parts)
+    ]

@@ -14,6 +14,7 @@ from typing import Any
 
 from kragx.data.columns import by_list, columns, unmended
 from kragx.data.documents import (
+    TEXT_FIELDS,
     Doc,
     as_doc,
     clean_each,
@@ -414,9 +415,7 @@ def plain_golds(values: object, *, strings: bool = True) -> tuple[Gold, ...] | N
     )
 
 
-_GOLD_FIELDS = dict.fromkeys(
-    ("id", "text", "page_content", "grade", "alternatives", "metadata")
-).keys()
+_GOLD_FIELDS = dict.fromkeys(("id", *TEXT_FIELDS, "grade", "alternatives", "metadata")).keys()
 
 
 def gold_items(value: object, mender: Mender, strings: bool = True) -> tuple[Gold, ...]:

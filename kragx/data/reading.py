@@ -6,10 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from kragx.data.corpus import as_corpus
+from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.jsonl import file_name
 from kragx.data.formats.located import is_located
 from kragx.data.gold import GoldDataset
+from kragx.data.objects import gold_of, results_of, shape_of
+from kragx.data.objects.shape import BOTH
 from kragx.data.released import release_of
 from kragx.data.runs import Retrieved, Run
 from kragx.data.source import Reading, kind_of_file
@@ -32,8 +35,9 @@ def read_dataset(
     Args:
         source: the path of a file (JSON Lines, JSON, CSV, TSV, Excel, Parquet, qrels); a DataFrame
             (pandas, Polars) or a `Dataset` of Hugging Face; a list of mappings, a row each; a
-            `GoldDataset`; or gold documents as `GoldDataset.from_documents` takes them: lists, or a
-            mapping by query id.
+            `GoldDataset`; gold documents as `GoldDataset.from_documents` takes them: lists, or a
+            mapping by query id; or an object of another tool (`kragx.data.objects`): Qrels of ranx
+            or ir_measures, samples of ragas, test cases of DeepEval, examples of LangSmith.
         format: one of `FORMATS`; None recognises it by its fields.
         columns: of tables, for each field the column that holds it:
             ``{"query_id": "번호", "relevant_chunk_ids": "정답"}``.
@@ -57,6 +61,7 @@ def read_dataset(
         >>> dataset["q1"].text, dataset.version
         ('Which city?', '2026-11')
     """
+    source = gold_of(source)
     if isinstance(source, GoldDataset):
         dataset = source
     elif format is None and _by_query(source):
@@ -129,7 +134,7 @@ def read_results(
         >>> run.results["q1"].documents[0].text
         'Busan'
     """
-    reading = Reading(source, format, columns, encoding=encoding)
+    reading = Reading(gold_of(source), format, columns, encoding=encoding)
     rows = list(reading)
     reading.problems.refuse()
     queries = tuple(query for _, query, _ in rows)
@@ -145,8 +150,10 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
 
     Args:
         source: the path of a results file or a TREC run; a DataFrame, or a list of mappings, of
-            rows as in a results file; a `Run`; or lists of documents as `Run.from_documents` takes
-            them: in the order of `dataset`, or a mapping by query id.
+            rows as in a results file; a `Run`; lists of documents as `Run.from_documents` takes
+            them: in the order of `dataset`, or a mapping by query id; or an object of another tool
+            (`kragx.data.objects`): a Run of ranx, ScoredDocs, samples of ragas, test cases of
+            DeepEval.
         dataset: the gold set.
 
     Raises:
@@ -159,12 +166,16 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
 
 def _run_of(source: object, dataset: GoldDataset | None) -> Run:
     """What was retrieved, with the ids that its source has."""
+    name = getattr(source, "name", None)
+    source = results_of(source)
     if isinstance(source, Run):
         return source
+    if (lists := chroma_lists(source)) is not None:
+        source = lists
     if isinstance(source, (str, Path)) and kind_of_file(source) == "run":
         return trec.read_run(source)
     if isinstance(source, Mapping) and not tabular.is_splits(source):
-        return Run.from_documents(source)
+        return Run.from_documents(source, name=name if isinstance(name, str) and name else "run")
     if isinstance(source, Sequence) and _by_query(source):
         if dataset is not None and len(source) != len(dataset):
             raise UsageError(
@@ -176,8 +187,7 @@ def _run_of(source: object, dataset: GoldDataset | None) -> Run:
     if not is_source(source):
         raise UsageError(
             f"run: {type(source).__name__} is no run; pass a Run, the path of a results file, "
-            "lists of documents, a mapping by query id, a LangChain retriever (of a vector store: "
-            "store.as_retriever()), or a function"
+            "lists of documents, a mapping by query id, a retriever, or a function"
         )
     rows, run = read_rows(source)
     return replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
@@ -258,9 +268,17 @@ def nothing_retrieved(path: str) -> DataError:
 
 
 def is_source(value: object) -> bool:
-    """Whether a value holds rows: a path, a DataFrame, or a list of mappings."""
+    """Whether a value holds rows: a path, a DataFrame, a list of mappings, or other tools' rows."""
+    if (shape := shape_of(value)) is not None:
+        return shape.holds == BOTH
     listed = isinstance(value, Sequence) and not _by_query(value)
     return isinstance(value, (str, Path)) or listed or tabular.is_table(value)
+
+
+def are_rows(value: object) -> bool:
+    """Whether a list holds rows of a format, and no documents."""
+    first = value[0] if isinstance(value, (list, tuple)) and value else None
+    return isinstance(first, Mapping) and any(form.recognises(first) for form in FORMATS.values())
 
 
 def _by_query(value: object) -> bool:
@@ -270,6 +288,8 @@ def _by_query(value: object) -> bool:
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or is_located(value):
         return False
     first = value[0] if value else ()
+    if answer_list(first) is not None:
+        return True
     # A mapping is a row, or ``{document id: grade}``.
     return not isinstance(first, Mapping) or all(
         isinstance(grade, (int, float)) for grade in first.values()

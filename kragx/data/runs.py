@@ -9,7 +9,8 @@ from itertools import islice
 from statistics import median
 from typing import Any, Literal
 
-from kragx.data.documents import Doc, as_docs, clean_score, needed_id
+from kragx.data.answers import is_answer, ranked
+from kragx.data.documents import Doc
 from kragx.data.gold import ROWS, check_unique, cut, first_rows, numbered
 from kragx.data.stages import Stage
 from kragx.data.text import Mender
@@ -147,16 +148,16 @@ class Run(Shown):
 
         Args:
             retrieved: for each query a ranked list of documents (LangChain documents, mappings,
-                strings or `Doc`); or a mapping from query id to such a list, or to
-                ``{document id: score}``, which is ranked by score, ties by id descending, as a
-                TREC run file is. Queries in a plain list are named q1, q2, ...
+                strings or `Doc`), or a database's answer; or a mapping from query id to such a
+                list, or to ``{document id: score}``, which is ranked by score, ties by id
+                descending, as a TREC run file is. Queries in a plain list are named q1, q2, ...
             name: names the retriever in results.
         """
         mender = Mender()
         by_id = numbered(retrieved)
         check_unique((query_id for query_id, _ in by_id), name)
         results = {
-            query_id: Retrieved(_as_ranking(docs, mender, f"query {query_id!r}"))
+            query_id: Retrieved(_ranking(docs, mender, f"query {query_id!r}"))
             for query_id, docs in by_id
         }
         return cls(results, name=name, n_replaced_surrogates=mender.surrogates)
@@ -170,28 +171,13 @@ def _first(retrieved: Retrieved) -> str:
     return "-" if doc is None else doc.text or doc.id or ""
 
 
-def _as_ranking(docs: object, mender: Mender, place: str) -> tuple[Doc, ...]:
+def _ranking(docs: object, mender: Mender, place: str) -> tuple[Doc, ...]:
     if isinstance(docs, Mapping):
         with inside(path=place):
-            return rank_by_score(
-                [
-                    Doc(needed_id(key, mender), score=clean_score(score, f"the score of {key!r}"))
-                    for key, score in docs.items()
-                ]
-            )
-    if isinstance(docs, (str, bytes)) or not isinstance(docs, Sequence):
+            return ranked(docs, mender, "")
+    if not is_answer(docs):
         raise DataError(
             f"{place}: retrieved must be a list of documents, not {type(docs).__name__}; "
             "put a single one into a list"
         )
-    return as_docs(docs, mender, place)
-
-
-def rank_by_score(docs: Sequence[Doc]) -> tuple[Doc, ...]:
-    """A TREC run's order: by score descending, ties by id descending (as UTF-8 bytes)."""
-
-    def key(doc: Doc) -> tuple[float, bytes]:
-        score = float("-inf") if doc.score is None else doc.score
-        return score, (doc.id or "").encode("utf-8", "surrogatepass")
-
-    return tuple(sorted(docs, key=key, reverse=True))
+    return ranked(docs, mender, place)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from kragx import matchers
-from kragx.data import Tokenizer, UnicodeTokenizer, describe, tokenizer
+from kragx.data import (
+    GoldDataset,
+    Run,
+    Tokenizer,
+    UnicodeTokenizer,
+    as_corpus,
+    describe,
+    tokenizer,
+)
 from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import check_depth
@@ -21,8 +29,9 @@ from kragx.evaluation.evidence import (
     relevance_matcher,
     span_options,
 )
-from kragx.evaluation.inputs import NO_TEXTS, Texts
+from kragx.evaluation.inputs import NO_TEXTS, Texts, ids_alone
 from kragx.evaluation.parts.matched import Plan
+from kragx.evaluation.wording import IDS_ALONE
 from kragx.matchers.batches import ALL_LOST, GOLD_LOST
 from kragx.matchers.gold_siblings import (
     GoldSample,
@@ -70,6 +79,8 @@ class Criteria:
         tokenizer: says what a token is in budgets.
         passages: what spans are compared by where their tokenizer is chosen by the gold's script;
             None before the gold was looked at.
+        is_open: whether nobody has said what matches: ids alone are then compared as ids.
+        are_ids: whether that is so.
         recorded: what the matcher made of the gold of other questions in a run whose scores are
             read; None to compare the gold.
     """
@@ -84,6 +95,8 @@ class Criteria:
     relevance_by: matchers.BaseMatcher | None = None
     tokenizer: Tokenizer = field(default_factory=UnicodeTokenizer)
     passages: Passages | None = None
+    is_open: bool = False
+    are_ids: bool = False
     recorded: GoldSiblings | None = None
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
 
@@ -140,6 +153,7 @@ class Criteria:
             facts_by=facts_matcher(specs, facts_match, matcher, named),
             facts_follow=facts_match is None,
             relevance_by=relevance_matcher(specs, relevance_match, matcher, named),
+            is_open=match is None and named.name == KRAGX.name,
             passages=None if matcher.vocabulary is None else matcher.vocabulary.passages,
             tokenizer=(
                 UnicodeTokenizer()
@@ -147,6 +161,25 @@ class Criteria:
                 else tokenizer(budget_tokenizer, field="budget_tokenizer")
             ),
         )
+
+    def of_ids(self) -> Self:
+        """The same, by which ids are compared, as there is nothing else."""
+        matcher = matchers.matcher("id")
+        return replace(
+            self, matcher=matcher, label="id", passages=None, is_open=False, are_ids=True
+        )
+
+    def fitting(self, gold: GoldDataset, runs: Collection[Run], corpus: object) -> Self:
+        """The same, or `of_ids` where nobody has said what matches, and ids are all there is.
+
+        Args:
+            gold: the gold set.
+            runs: what was retrieved; empty before anything is.
+            corpus: where one has the texts of ids, these are compared.
+        """
+        if self.is_open and as_corpus(corpus).source is None and ids_alone(gold, runs):
+            return self.of_ids()
+        return self
 
     @property
     def looks(self) -> bool:
@@ -322,6 +355,7 @@ class Criteria:
             "profile": asdict(self.named),
             "deviations": {},
             "match": self.matcher.settings,
+            **({"match_from": IDS_ALONE} if self.are_ids else {}),
             "metrics": [],
             "dataset": dataset,
             **({} if facts_by is None else {"facts_match": facts_by.settings}),

@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 
 from kragx import matchers
-from kragx.data import Corpus, GoldDataset, Run
+from kragx.data import (
+    Corpus,
+    GoldDataset,
+    LackingError,
+    Run,
+    as_corpus,
+    read_dataset,
+    read_results,
+    read_run,
+)
+from kragx.data.batch import are_scores
+from kragx.data.objects import gold_of, results_of
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import judging_counts
@@ -15,6 +26,7 @@ from kragx.evaluation.inputs import Source, Texts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import Spans, itself, match_all
 from kragx.evaluation.pools import pooled
+from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.vocabulary import vocabulary_of, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
@@ -28,6 +40,7 @@ def ready(dataset: GoldDataset, criteria: Criteria, corpus: Corpus) -> GoldDatas
     Raises:
         DataError: gold has no text, and the matcher compares texts.
     """
+    criteria = criteria.fitting(dataset, (), corpus)
     filled = Texts.of(corpus, criteria.matcher, looks=criteria.looks).gold(dataset)
     criteria.siblings(GoldSample.of(filled))
     return filled
@@ -38,9 +51,10 @@ def for_all(
 ) -> Criteria:
     """Criteria by which a pair scores alike whichever of several runs retrieved it.
 
-    What all of them found is judged in one pool, if there is no gold, and the words of all are one
-    vocabulary.
+    Ids alone are compared as ids. What all of them found is judged in one pool, if there is no
+    gold, and the words of all are one vocabulary.
     """
+    criteria = replace(criteria.fitting(dataset, runs, corpus), is_open=False)
     if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in dataset):
         judge, profile = criteria.matcher, criteria.named
         pool = pooled(dataset, runs, match=judge, profile=profile, corpus=corpus)
@@ -76,6 +90,39 @@ def evaluate_run(
         on_relevance: is told the same of the judge of relevance.
         name: of the retriever; None for its own.
     """
+    dataset, run = gold_of(dataset), results_of(run)
+    if not criteria.is_open:
+        return _evaluated(dataset, run, criteria, corpus, workers, on_match, on_relevance, name)
+    if as_corpus(corpus).source is None and are_scores(dataset) and are_scores(run):
+        criteria = criteria.of_ids()
+    elif run is not None and not is_retriever(run):
+        dataset = read_dataset(dataset)
+        run = read_run(run, dataset)
+        criteria = criteria.fitting(dataset, [run], corpus)
+    try:
+        return _evaluated(dataset, run, criteria, corpus, workers, on_match, on_relevance, name)
+    except LackingError:
+        if run is not None or str(dataset) == "-":
+            raise
+        # A file with both, of which the whole has to be known.
+        gold, retrieved = read_results(dataset)
+        by_ids = criteria.fitting(gold, [retrieved], corpus)
+        if not by_ids.are_ids:
+            raise
+    return _evaluated(dataset, run, by_ids, corpus, workers, on_match, on_relevance, name)
+
+
+def _evaluated(
+    dataset: object,
+    run: object,
+    criteria: Criteria,
+    corpus: object,
+    workers: object,
+    on_match: matchers.OnMatch | None,
+    on_relevance: matchers.OnMatch | None,
+    name: str | None,
+) -> Evaluation:
+    """`evaluate_run` by criteria that fit."""
     looks_at_texts = criteria.looks
     source = source_of(
         dataset,

@@ -3,9 +3,10 @@
 import warnings
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from math import nan
 from typing import Any, Self
 
@@ -14,6 +15,8 @@ import numpy as np
 from kragx.data import (
     NO_CORPUS,
     Corpus,
+    Doc,
+    Gold,
     GoldDataset,
     Mender,
     Query,
@@ -31,6 +34,8 @@ from kragx.data import (
     told_apart,
 )
 from kragx.data.batch import Batch, BufferedRows, Row, Scored, batches_of
+from kragx.data.foreign import DISTANCE
+from kragx.data.objects import gold_of
 from kragx.data.stretches import distinct
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.arranging import arranged_batch, directions
@@ -275,6 +280,7 @@ class Source:
         reading: the file that is read as it passes, where it is one.
         n_extra: queries of the run that the gold set lacks.
         n_longer_lines: of a TREC run, as `Run` has them.
+        n_by_distance: lists of the run that a database has ranked by distance.
         passed: what has passed.
     """
 
@@ -287,6 +293,7 @@ class Source:
     reading: Reading | None = None
     n_extra: int = 0
     n_longer_lines: int = 0
+    n_by_distance: int = 0
     passed: Passed = field(default_factory=Passed)
 
     def __post_init__(self) -> None:
@@ -364,6 +371,7 @@ class Source:
             "judged_share": sums["n_judged"] / sums["n_to_judge"] if sums["n_to_judge"] else None,
             "n_replaced_surrogates": passed.mender.surrogates,
             "n_longer_lines": self.n_longer_lines,
+            **({"n_by_distance": self.n_by_distance} if self.n_by_distance else {}),
             **({"unanswerable": unanswerable} if unanswerable else {}),
             **notes,
             **({"first_failure": first_failure(passed.failures)} if passed.failures else {}),
@@ -456,6 +464,7 @@ def source_of(
             return _joined(gold, as_run(run, gold), profile, texts)
         answers = as_run(run, gold)  # a file that is no run is the greater mistake
         return _joined(texts.gold(gold), answers, profile, texts)
+    dataset = gold_of(dataset)
     if not is_source(dataset):
         raise UsageError(
             "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
@@ -490,9 +499,15 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Sour
         gold,
         n_extra=len(extra),
         n_longer_lines=run.n_longer_lines,
+        n_by_distance=sum(map(_by_distance, run.results.values())),
     )
     source.passed.mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
     return source
+
+
+def _by_distance(answer: Retrieved) -> bool:
+    first = next(iter(answer.documents), None)
+    return first is not None and first.score is None and DISTANCE in first.metadata
 
 
 def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Profile) -> None:
@@ -528,6 +543,25 @@ def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Pro
             example=example,
         )
         warnings.warn(problem, MatchWarning, stacklevel=outside())
+
+
+def ids_alone(gold: GoldDataset, runs: Collection[Run]) -> bool:
+    """Whether ids are all that can be compared: one side has no text at all, and both have ids."""
+
+    def golds() -> Iterator[Gold | Doc]:
+        items = (item for query in gold for item in query.gold)
+        return chain.from_iterable((item, *item.alternatives) for item in items)
+
+    def docs() -> Iterator[Doc]:
+        return (doc for run in runs for answer in run.results.values() for doc in answer.documents)
+
+    if any(item.text is not None for item in golds()):
+        if not runs or any(doc.text is not None for doc in docs()):
+            return False
+        if next(docs(), None) is None:
+            return False
+    have_ids = (item.id is not None for item in chain(golds(), docs()))
+    return next(golds(), None) is not None and all(have_ids)
 
 
 def as_run(value: object, dataset: GoldDataset) -> Run:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, as_corpus
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
-from kragx.evaluation.answers import collected, documents_of, reason_of
+from kragx.evaluation.answers import collected, reason_of
 from kragx.evaluation.copies import warn_of_copies
 from kragx.evaluation.retriever_adapters import HISTORY, Adapter, Threads, adapted
+from kragx.evaluation.services.answer_path import AnswerPaths
 from kragx.loop import run_sync
 from kragx.plugins import check_arguments, check_options, fitting, optional, some_seconds, whole
 from kragx.printing import phrase, progress_bar, visible
@@ -37,8 +38,8 @@ _MAPPING = fitting(
 
 
 @dataclass(frozen=True)
-class Asking:
-    """How a retriever is asked.
+class Asking(AnswerPaths):
+    """How a retriever is asked, and where its answers have what (`AnswerPaths`).
 
     Attributes:
         concurrency: how many questions at once; more than 1 makes each query's time a time under
@@ -70,6 +71,11 @@ class Asking:
     mask: Callable[[str], str] = str
     known: Mapping[str, Retrieved] = field(default_factory=dict)
     on_answer: Callable[[Query, Retrieved], None] | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What results record of how answers are read."""
+        return {"answer": self.paths} if self.paths else {}
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -104,7 +110,7 @@ def retrieve(
         corpus: has the texts of documents that the retriever names by id alone, as for `evaluate`;
             an id that it lacks stays without.
         asking: the fields of `Asking`: concurrency (1), timeout, retries, on_error, warmup, repeat,
-            callbacks and others.
+            callbacks, text, id, score and others.
 
     Returns:
         A run in which a question that raised, or was answered with something that is no list of
@@ -239,7 +245,7 @@ class _Interview:
         return Run(
             {query.id: answers[query.id] for query in dataset},
             name=self.name,
-            settings=self.retriever.settings,
+            settings={**self.retriever.settings, **self.asking.settings},
             n_replaced_surrogates=n_replaced,
         )
 
@@ -285,7 +291,7 @@ class _Interview:
                 continue
             seconds = before + took  # whoever asks waits for every attempt
             try:
-                documents = documents_of(answer, mender)
+                documents = self.asking.read(answer, mender)
             except DataError as error:
                 return self._retrieved(seconds, trace, mender, error)
             return replace(self._retrieved(seconds, trace, mender), documents=documents)

@@ -1,4 +1,4 @@
-"""Retrievers of LangChain, LlamaIndex and Haystack, and functions, wrapped once; their threads."""
+"""Retrievers of other libraries, stores, and functions, wrapped once; their threads."""
 
 import asyncio
 import inspect
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
+from kragx.data.formats.tabular import is_frame
 from kragx.errors import DataError, UsageError
 
 Call = Callable[..., Any]
@@ -59,11 +60,15 @@ class Adapter:
 
 
 def adapted(retriever: Any, field: str = "retriever") -> Adapter:
-    """A retriever as it is asked.
+    """A retriever as it is asked; of a vector store or index its retriever.
 
     Raises:
         UsageError: it cannot be asked, or which of its inputs takes the question cannot be told.
     """
+    made: dict[str, str] = {}
+    if _is_store(retriever):
+        made = {"retriever": f"{type(retriever).__name__}.as_retriever()"}
+        retriever = retriever.as_retriever()
     invoke, ainvoke = getattr(retriever, "invoke", None), getattr(retriever, "ainvoke", None)
     is_runnable = invoke is not None or ainvoke is not None
     if is_runnable:
@@ -71,18 +76,12 @@ def adapted(retriever: Any, field: str = "retriever") -> Adapter:
             invoke = None  # that of a RunnableLambda made of an asynchronous function fails
     elif callable(retriever):
         invoke, ainvoke = (None, retriever) if _is_async(retriever) else (retriever, None)
-    elif hasattr(retriever, "retrieve"):
-        invoke, ainvoke = retriever.retrieve, getattr(retriever, "aretrieve", None)
     elif _is_pipeline(retriever):
         invoke = _pipeline(retriever)
     elif _is_component(retriever):
         invoke = _component(retriever)
     else:
-        raise UsageError(
-            f"{type(retriever).__name__} cannot be asked; pass a retriever of LangChain, "
-            "LlamaIndex or Haystack, or a function from a question to a list of documents",
-            field=field,
-        )
+        invoke, ainvoke = _method(retriever, field)
     names = (getattr(retriever, "name", None), getattr(retriever, "__name__", None))
     takes_history = getattr(retriever, "takes_history", None)
     if not isinstance(takes_history, bool):
@@ -94,14 +93,72 @@ def adapted(retriever: Any, field: str = "retriever") -> Adapter:
         ainvoke,
         is_runnable,
         takes_history,
-        dict(settings) if isinstance(settings, Mapping) else {},
+        {**(settings if isinstance(settings, Mapping) else {}), **made},
     )
 
 
+_METHODS = ("retrieve", "search", "query")
+"""What asks an object that cannot be called, the likeliest first."""
+
+
+def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
+    """The method that takes the question, alone, and its asynchronous twin.
+
+    Raises:
+        UsageError: there is none, or it needs more than the question.
+    """
+    name = type(retriever).__name__
+    query = getattr(retriever, "query", None)
+    if "query_texts" in _parameters(query):  # a collection of Chroma
+        return (lambda question: query(query_texts=[question])), None  # type: ignore[misc]
+    methods = [method for method in _METHODS if callable(getattr(retriever, method, None))]
+    for method in methods:
+        call = getattr(retriever, method)
+        if _takes_question(call):
+            if _is_async(call):
+                return None, call
+            return call, getattr(retriever, f"a{method}", None)
+    problem = f"{name} cannot be asked"
+    remedy = "pass a retriever of LangChain, LlamaIndex or Haystack, or a function from a question"
+    if methods:
+        problem = f"{name}.{methods[0]} takes more than a question, or something else"
+        remedy = f"pass a function: lambda question: {name.lower()}.{methods[0]}(...)"
+    elif hasattr(retriever, "write_documents"):
+        problem = f"{name} holds documents and answers no question"
+        remedy = "pass a retriever of it, or a pipeline with one"
+    raise UsageError(problem, field=field, remedy=remedy)
+
+
+def _takes_question(call: Call) -> bool:
+    """Whether a call needs one argument, or takes one at least, that stands first."""
+    try:
+        parameters = inspect.signature(call).parameters
+        inspect.signature(call).bind("question")
+    except (TypeError, ValueError):
+        return False
+    kinds = [parameter.kind for parameter in parameters.values()]
+    return kinds[0] is not inspect.Parameter.VAR_POSITIONAL
+
+
+def _is_store(value: Any) -> bool:
+    """Whether it is a vector store or an index, and not its class."""
+    return hasattr(value, "as_retriever") and not hasattr(value, "invoke") and not callable(value)
+
+
 def is_retriever(value: object) -> bool:
-    """Whether `value` can be asked: a retriever, a LangChain runnable, or a function."""
+    """Whether `value` is meant to be asked: a retriever, a function, a store or an index."""
+    if is_frame(value):  # some of which have `query` or `search`
+        return False
     is_usual = hasattr(value, "invoke") or hasattr(value, "ainvoke") or callable(value)
-    return is_usual or hasattr(value, "retrieve") or _is_pipeline(value) or _is_component(value)
+    methods = (getattr(value, method, None) for method in _METHODS)
+    return (
+        is_usual
+        or any(map(callable, methods))
+        or hasattr(value, "as_retriever")
+        or hasattr(value, "write_documents")
+        or _is_pipeline(value)
+        or _is_component(value)
+    )
 
 
 def _is_async(retriever: Any) -> bool:

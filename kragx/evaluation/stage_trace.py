@@ -20,8 +20,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
 
 from kragx.data import Doc, Mender, Stage, as_docs
+from kragx.data.answers import is_doc
 from kragx.errors import DataError
-from kragx.evaluation.answers import is_doc, reason_of
+from kragx.evaluation.answers import reason_of
 
 CUT_SHORT = "did not end"
 """The error of a stage that was still at work when the answer came, or was given up."""

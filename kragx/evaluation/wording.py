@@ -18,6 +18,9 @@ _NO_GOLD = {
     "abstain": phrase("1 for an empty list, else 0"),
 }
 _MISSING = {"empty": phrase("scored as empty lists"), "left_out": phrase("left out")}
+IDS_ALONE = "ids alone"
+"""Why matches are by id where nobody has said so."""
+
 _MANY_EMPTY = 10
 """From a tenth of the questions on empty lists are no routine: something may be broken."""
 
@@ -118,12 +121,21 @@ def further_remarks(
     yield from routine_remarks(counts, profile)
     if (n_empty := _n_empty(counts)) >= counts["n_queries"] / _MANY_EMPTY and n_empty:
         yield _empty_remark(n_empty)
+    if settings.get("match_from") == IDS_ALONE:
+        yield phrase("matched by id: gold, or all that was retrieved, has ids and no text")
+    if made := settings.get("run", {}).get("retriever"):
+        yield phrase("the retriever: {made}, with its own number of documents", made=made)
     left_out, no_match = phrase("left out"), phrase("no match")
     # Of unanswerable ones it is said already.
     n_no_gold = counts["n_no_gold"] - counts.get("unanswerable", {}).get("n_queries", 0)
     for n, noun, treatment in (
         (n_no_gold, phrase("queries without gold"), _NO_GOLD[profile.no_gold]),
         ("n_missing", phrase("queries missing in the run"), _MISSING[profile.missing]),
+        (
+            "n_by_distance",
+            phrase("lists by distance, the nearest first"),
+            phrase("their order is the ranking"),
+        ),
         ("n_extra", phrase("queries of the run that the gold set lacks"), left_out),
         (
             "n_duplicates",

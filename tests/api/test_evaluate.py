@@ -233,6 +233,18 @@ def test_lists_by_query_are_compared(evaluated) -> None:
 
 
 @every_way
+def test_mappings_by_query_id_are_compared(evaluated) -> None:
+    """Each is a retriever's run by its own ids; under the gold set's ids answers are one run."""
+    gold = {"q1": {"d1": 1}, "q2": {"d2": 1}}
+    runs = {"bm25": {"q1": {"d1": 0.5}, "q2": {}}, "e5": {"q1": {"d9": 2.0, "d1": 1.0}}}
+    result = evaluated(gold, runs, metrics=["mrr@5"])
+    assert result.table == {"bm25": {"mrr@5": 0.5}, "e5": {"mrr@5": 0.25}}
+    assert [result[name].counts["n_missing"] for name in runs] == [0, 1]
+    chains = {"q1": {"context": [{"id": "d1"}]}, "q2": {"context": [], "other": []}}
+    assert evaluated(gold, chains, metrics=["mrr@5"])["mrr@5"] == 0.5
+
+
+@every_way
 def test_lists_that_are_too_few(evaluated) -> None:
     """Lists that are not one for each query are an error that names the retriever and counts."""
     lists = [good(query.text or "") for query in DATASET]
@@ -250,11 +262,6 @@ def test_lists_that_are_too_few(evaluated) -> None:
             "'all' is 2 lists of documents, and 'q1' is no retriever",
         ),
         ({1: good, "1": fair}, "run: two retrievers are called '1'; name each apart"),
-        (
-            {"bm25": {"q1": ["a"], "q2": []}, "e5": {"q1": ["b"], "q2": ["c"]}},
-            "run: 'bm25' is a mapping by query id; to compare retrievers, pass each as a Run",
-        ),
-        ({"bm25": {"q1": {"d1": 0.5}}}, "run: 'bm25' is a mapping by query id"),
         ({}, "run: an empty mapping; pass retrievers by name"),
         ({"bm25": good, "q1": ["a"]}, r"run: 'bm25' is a retriever \(function\), and 'q1' is no"),
         ({"q1": ["a"], "old": "old.jsonl"}, "'old' is the path 'old.jsonl', and 'q1' is no"),
@@ -374,7 +381,7 @@ def test_the_options_that_types_know() -> None:
         }
         assert options.keys() == EvaluateOptions.__annotations__.keys()
         given = {name: value for name, value in options.items() if value is not None}
-        assert given == {"retries": 0, "concurrency": 1, "stages": False}
+        assert given == {"retries": 0, "concurrency": 1, "stages": False, "documents": "$"}
     assert inspect.iscoroutinefunction(aevaluate)
 
 

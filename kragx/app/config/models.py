@@ -119,7 +119,15 @@ class DatasetConfig(_Model):
     ] = Field(default=None, description="recorded in results")
     format: (
         Literal[
-            "gold", "goldset", "autorag", "ragas", "science-qa", "llamaindex", "qrels", "passages"
+            "gold",
+            "goldset",
+            "autorag",
+            "ragas",
+            "deepeval",
+            "science-qa",
+            "llamaindex",
+            "qrels",
+            "passages",
         ]
         | None
     ) = Field(default=None, description="default: recognised by the fields")
@@ -288,6 +296,12 @@ _GRIDS = {
 }
 """How a grid of each is written."""
 
+_OF_CLASS = (
+    *("args", "callbacks", "input", "stages"),
+    *("documents", "text", "id", "score", "metadata"),
+)
+"""What only a class or function has; a server has its paths under ``http``."""
+
 _READ = {"results", "run"}
 _SOURCES = {"factory", "http", "command", *_READ}
 
@@ -349,6 +363,15 @@ class RetrieverConfig(_Model):
         default=None,
         description="keep what each step of a LangChain chain returned; default: as for all",
     )
+    documents: str = Field(
+        default="$", description="path to the list of documents in an answer, as for http"
+    )
+    text: str | None = Field(default=None, description="path to a document's text: content")
+    id: str | None = Field(default=None, description="path to a document's id: doc.id")
+    score: str | None = Field(default=None, description="path to a document's score")
+    metadata: str | dict[str, str] | None = Field(
+        default=None, description="path to a mapping, or a path for each field of the metadata"
+    )
     fingerprint: Any = Field(
         default=None,
         description="what answers depend on and kragx cannot see, as the version of an index on a "
@@ -391,7 +414,7 @@ class RetrieverConfig(_Model):
         is_service = self.is_asked and self.factory is None
         if is_service:
             misplaced = next(
-                (name for name in ("args", "callbacks", "input", "stages") if options.get(name)),
+                (name for name in _OF_CLASS if options.get(name)),
                 None,
             )
         if is_service and misplaced == "args" and GRID in (self.args or {}):

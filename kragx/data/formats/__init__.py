@@ -4,11 +4,13 @@ from collections.abc import Mapping
 
 from kragx.data.formats.format import Format
 from kragx.data.formats.gold import GOLD, GOLDSET
-from kragx.data.formats.other_tools import AUTORAG, LLAMAINDEX, RAGAS, SCIENCE_QA
+from kragx.data.formats.other_tools import AUTORAG, DEEPEVAL, LLAMAINDEX, RAGAS, SCIENCE_QA
 from kragx.data.formats.passages import PASSAGES
 from kragx.data.formats.trec import QRELS
 
 FORMATS: Mapping[str, Format] = {
     reader.name: reader
-    for reader in (AUTORAG, RAGAS, LLAMAINDEX, PASSAGES, GOLDSET, GOLD, QRELS, SCIENCE_QA)
+    for reader in (
+        *(AUTORAG, RAGAS, DEEPEVAL, LLAMAINDEX, PASSAGES, GOLDSET, GOLD, QRELS, SCIENCE_QA),
+    )
 }

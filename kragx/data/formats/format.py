@@ -61,6 +61,8 @@ class Format:
         read: what a record says: as a rule one query; its mistakes are reported to its `Fields`.
         key: the field that holds the query's id.
         looks: what else tells a record of this format.
+        common: fields whose names other tables use for other things: where columns are mapped, such
+            a column is this field only if it is mapped to it.
         is_gathered: whether records are gathered (`kragx.data.batch.Records`) as long as they are
             plain; `read` reads the others one by one.
     """
@@ -71,6 +73,7 @@ class Format:
     read: Callable[[Fields], Read]
     key: str = "query_id"
     looks: Callable[[Mapping[str, Any]], bool] = lambda record: False
+    common: tuple[str, ...] = ()
     is_gathered: bool = False
 
     def recognises(self, record: Mapping[str, Any]) -> bool:

@@ -1,9 +1,11 @@
-"""The evaluation sets of others: AutoRAG, ragas, LlamaIndex and the Korean science QA competition.
+"""The evaluation sets of others: AutoRAG, ragas, DeepEval, LlamaIndex, the Korean science QA.
 
 AutoRAG's questions are ``{"qid", "query", "retrieval_gt", "generation_gt"}``; `retrieval_gt` is a
 list of ids, or of lists of ids of which any one serves.
 
-ragas' rows are ``{"user_input", "reference_contexts", "retrieved_contexts", "reference", ...}``.
+ragas' rows are ``{"user_input", "reference_contexts", "retrieved_contexts", "reference", ...}``,
+before ``{"question", "ground_truth_contexts", "contexts", "ground_truth", ...}``; DeepEval's are
+``{"input", "context", "retrieval_context", "expected_output", ...}``, whose `context` is the gold.
 
 LlamaIndex's sets are one JSON object ``{"queries", "corpus", "relevant_docs"}``, which
 `EmbeddingQAFinetuneDataset.save_json` writes: the questions by id, the texts by id, and for each
@@ -70,23 +72,63 @@ def any_of(groups: Iterable[Sequence[str]]) -> tuple[Gold, ...]:
 
 def _ragas(fields: Fields) -> Read:
     """Its query, and what was retrieved for it; what else it holds goes to the metadata."""
-    if isinstance(fields.record.get("user_input"), list):
-        fields.report("user_input", "a conversation; kragx evaluates single questions")
+    return _sample(fields, _OLD if "user_input" not in fields.record else {})
+
+
+def _deepeval(fields: Fields) -> Read:
+    return _sample(fields, _DEEPEVAL)
+
+
+_OLD = {
+    "user_input": "question",
+    "reference_contexts": "ground_truth_contexts",
+    "retrieved_contexts": "contexts",
+    "reference": "ground_truth",
+    "response": "answer",
+}
+"""What ragas' fields were called before."""
+
+_DEEPEVAL = {
+    "user_input": "input",
+    "reference_contexts": "context",
+    "retrieved_contexts": "retrieval_context",
+    "reference": "expected_output",
+    "response": "actual_output",
+}
+
+
+def _is_of_samples(record: Mapping[str, Any], *names: str) -> bool:
+    """Whether a record has these fields, and none that says that it is of another format."""
+    others = {"answer_passage", "retrieval_gt", "gold", "retrieved", "relevant_chunk_ids"}
+    return {*names} <= record.keys() and record.keys().isdisjoint(others)
+
+
+def _sample(fields: Fields, names: Mapping[str, str]) -> Read:
+    """A row of ragas' fields, some of which have other names."""
+    question, gold, found, reference, response = (
+        names.get(name, name)
+        for name in (
+            *("user_input", "reference_contexts", "retrieved_contexts"),
+            *("reference", "response"),
+        )
+    )
+    if isinstance(fields.record.get(question), list):
+        fields.report(question, "a conversation; kragx evaluates single questions")
         return
-    golds = _contexts(fields, "reference_contexts", "reference_context_ids")
-    if not golds and "reference_contexts" not in fields.record:
-        fields.report("reference_contexts", "missing; they are the gold", "warning")
+    golds = _contexts(fields, gold, "reference_context_ids")
+    if not golds and gold not in fields.record and "reference_context_ids" not in fields.record:
+        fields.report(gold, "missing; they are the gold", "warning")
     query = Query(
         id=fields.id_or_number("query_id"),
-        text=fields.text("user_input", is_required=True),
+        text=fields.text(question, is_required=True),
         gold=tuple(starmap(Gold, golds)),
         answerable=fields.flag("answerable"),
-        reference=fields.text("reference"),
-        metadata=fields.metadata(**fields.rest(), response=fields.text("response")),
+        reference=fields.text(reference),
+        metadata=fields.metadata(**fields.rest(), response=fields.text(response)),
     )
-    names = ("retrieved_contexts", "retrieved_context_ids")
-    docs = starmap(Doc, _contexts(fields, *names))
-    yield query, None if fields.record.keys().isdisjoint(names) else Retrieved(tuple(docs))
+    lists = [fields.record.get(name) for name in (found, "retrieved_context_ids")]
+    docs = starmap(Doc, _contexts(fields, found, "retrieved_context_ids"))
+    yield query, None if lists == [None, None] else Retrieved(tuple(docs))
 
 
 def _contexts(fields: Fields, texts: str, ids: str) -> list[tuple[str | None, str | None]]:
@@ -111,11 +153,36 @@ RAGAS = Format(
         "answerable": "flag",
         "query_id": "word",
         "metadata": "json",
+        "question": "text",
+        "ground_truth_contexts": "gold texts",
+        "contexts": "texts",
+        "ground_truth": "text",
+        "answer": "text",
     },
-    marks=("user_input", "reference_contexts"),
+    marks=("user_input", "reference_contexts", "ground_truth_contexts"),
     read=_ragas,
+    looks=lambda record: _is_of_samples(record, "question", "contexts"),
+    common=("contexts", "answer", "ground_truth"),
 )
 """The format of ragas' evaluation datasets, of single turns."""
+
+DEEPEVAL = Format(
+    "deepeval",
+    fields={
+        "input": "text",
+        "context": "gold texts",
+        "retrieval_context": "texts",
+        "expected_output": "text",
+        "actual_output": "text",
+        "query_id": "word",
+        "metadata": "json",
+    },
+    marks=("retrieval_context",),
+    read=_deepeval,
+    looks=lambda record: _is_of_samples(record, "input", "context"),
+    common=("input", "context", "expected_output", "actual_output"),
+)
+"""The format of DeepEval's test cases and goldens."""
 
 
 def _llamaindex(fields: Fields) -> Read:

@@ -33,6 +33,8 @@ FIELDS: Mapping[str, Kind] = {
 }
 """Every field of every format, and what it holds."""
 
+_COMMON = frozenset(name for reader in FORMATS.values() for name in reader.common)
+
 _SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
 _IN_QUOTES = re.compile('"[^"]*"')
 _SEPARATES = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
@@ -270,7 +272,8 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
     metadata: dict[str, Any] = {}
     for column, cell in row.items():
         name = fields.get(column, column)
-        kind = FIELDS.get(name)
+        is_common = bool(fields) and column not in fields and name in _COMMON
+        kind = None if is_common else FIELDS.get(name)
         if cell is None:
             if kind in ("gold ids", "gold texts"):
                 record[name] = []

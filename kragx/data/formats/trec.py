@@ -13,12 +13,13 @@ from math import isinf
 from pathlib import Path
 from typing import Any
 
+from kragx.data.answers import rank_by_score
 from kragx.data.documents import Doc
 from kragx.data.formats.format import Fields, Format, Read
 from kragx.data.formats.jsonl import file_name, read_lines, write_bytes
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
-from kragx.data.runs import Retrieved, Run, rank_by_score
+from kragx.data.runs import Retrieved, Run
 from kragx.data.text import plain_number, read_number
 from kragx.errors import DataError, UsageError
 

@@ -1,10 +1,14 @@
-"""Paths into the JSON that a server answers with: ``$.hits.hits[*]``, ``_source.body``."""
+"""Paths into what a server or a function answers with: ``$.hits.hits[*]``, ``_source.body``."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 
+from kragx.data import Doc, Mender
 from kragx.errors import DataError, UsageError, shorten
+from kragx.evaluation.answers import documents_of
+from kragx.plugins import optional
 
 # A quoted name ends at the quotation mark that it began with, so the other one may stand in it.
 _STEP = re.compile(
@@ -14,6 +18,7 @@ _STEP = re.compile(
     |   (?P<all>\[\s*\*\s*\])              # [*]""",
     re.VERBOSE | re.DOTALL,
 )
+_OF_JSON = (Mapping, list, tuple, str, int, float, type(None))  # their methods are no fields
 _SHOWN = 8  # names of fields that an error lists
 
 
@@ -54,7 +59,7 @@ def value_at(path: str, answer: Any, parent: str = "") -> Any:
 
     Args:
         path: as `steps_of` reads it.
-        answer: what JSON holds.
+        answer: what JSON holds, or objects, whose attributes are fields.
         parent: the place of `answer` itself, for errors.
 
     Raises:
@@ -73,14 +78,16 @@ def value_at(path: str, answer: Any, parent: str = "") -> Any:
 
 def _step(parent: str, value: Any, step: Step) -> Iterator[tuple[str, Any]]:
     match step, value:
-        case str(), dict() if step in value:
+        case str(), Mapping() if step in value:
             yield f"{parent}.{step}".lstrip("."), value[step]
-        case None, list():
+        case None, list() | tuple():
             yield from ((f"{parent}[{place}]", entry) for place, entry in enumerate(value))
-        case int(), list() if step < len(value):
+        case int(), list() | tuple() if step < len(value):
             yield f"{parent}[{step}]", value[step]
+        case str(), _ if not isinstance(value, _OF_JSON) and hasattr(value, step):
+            yield f"{parent}.{step}".lstrip("."), getattr(value, step)
         case _:
-            problem = f"no entry [{step}]" if isinstance(value, list) else "no list"
+            problem = f"no entry [{step}]" if isinstance(value, (list, tuple)) else "no list"
             if isinstance(step, str):
                 problem = f"no field {step!r}"
             place = parent or "the answer"
@@ -101,3 +108,92 @@ def described(value: Any) -> str:
         case None:
             return "null"
     return shorten(value)
+
+
+def valid_path(value: Any) -> Any:
+    """A path as it is, for `kragx.plugins.check_options`."""
+    steps_of(value)
+    return value
+
+
+def valid_paths(value: Any) -> Any:
+    """One path, or one a field."""
+    if isinstance(value, Mapping):
+        return {name: valid_path(path) for name, path in value.items()}
+    return valid_path(value)
+
+
+@dataclass(frozen=True)
+class AnswerPaths:
+    """Where an answer has its documents, and these their fields.
+
+    Attributes:
+        documents: where the list of documents is; default: the answer is it.
+        text: where a document's text is, from the document on.
+        id: the same of its id; a whole number is taken as its digits.
+        score: the same of its score. The order of the list is the ranking, whatever they say.
+        metadata: the same of a mapping, or for each field of the metadata a path.
+            Without `text` and `id` documents are read as they are.
+    """
+
+    documents: Annotated[str, valid_path] = "$"
+    text: Annotated[str | None, optional(valid_path)] = None
+    id: Annotated[str | None, optional(valid_path)] = None
+    score: Annotated[str | None, optional(valid_path)] = None
+    metadata: Annotated[str | Mapping[str, str] | None, optional(valid_paths)] = None
+
+    @property
+    def paths(self) -> dict[str, Any]:
+        """Those that are no defaults."""
+        paths = {option.name: getattr(self, option.name) for option in fields(AnswerPaths)}
+        return {name: path for name, path in paths.items() if path not in ("$", None)}
+
+    def read(self, answer: Any, mender: Mender) -> tuple[Doc, ...]:
+        """The ranked documents of an answer; without paths as `documents_of` finds them.
+
+        Raises:
+            DataError: they are not where they should be, or are none.
+        """
+        return documents_of(self.hits(answer) if self.paths else answer, mender)
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether documents are read as they are."""
+        return self.text is None and self.id is None
+
+    def hits(self, answer: Any) -> Sequence[Any]:
+        """The documents of an answer, with their fields named as kragx names them.
+
+        Raises:
+            DataError: they are not where they should be.
+        """
+        values = value_at(self.documents, answer)
+        if not isinstance(values, (list, tuple)):
+            fields = answer.items() if isinstance(answer, Mapping) else ()
+            lists = [name for name, value in fields if isinstance(value, list)]
+            remedy = f"say where it is, as documents: $.{lists[0]}" if lists else ""
+            subject = "the answer" if self.documents == "$" else f"{self.documents!r}"
+            problem = f"a list of documents is expected; {subject} is {described(values)}"
+            raise DataError(problem, remedy=remedy)
+        if self.are_plain:
+            return values
+        return [self._fields(value, rank) for rank, value in enumerate(values, start=1)]
+
+    def _fields(self, value: Any, rank: int) -> dict[str, Any]:
+        """A document as kragx reads it."""
+        label = f"document {rank}"
+        places = {"text": self.text, "id": self.id, "score": self.score, "metadata": self.metadata}
+        doc = {
+            name: _field(path, value, label) for name, path in places.items() if path is not None
+        }
+        for name in ("text", "id"):
+            if name in doc and doc[name] is None:
+                raise DataError(f"{places[name]!r} of {label} is null, and is to be its {name}")
+        return doc
+
+
+def _field(path: str | Mapping[str, str], value: Any, label: str) -> Any:
+    """What stands at a path, or at each of several."""
+    if isinstance(path, str):
+        return value_at(path, value, label)
+    return {name: _field(place, value, label) for name, place in path.items()}

@@ -14,7 +14,7 @@ from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, RetrieverError, UsageError, shorten
 from kragx.evaluation.answers import Mended
-from kragx.evaluation.services.answer_path import described, steps_of, value_at
+from kragx.evaluation.services.answer_path import AnswerPaths, valid_path, valid_paths
 from kragx.judging.clients.failures import retry_after
 from kragx.judging.clients.http import UnreadableError, bounded, trusted
 from kragx.judging.limits import wait_before
@@ -39,18 +39,6 @@ MOST_BYTES = 32 << 20
 
 _QUOTED = 200
 """Characters of an odd answer that are shown."""
-
-
-def _path(value: Any) -> Any:
-    steps_of(value)
-    return value
-
-
-def _paths(value: Any) -> Any:
-    """One path, or one a field."""
-    if isinstance(value, Mapping):
-        return {name: _path(path) for name, path in value.items()}
-    return _path(value)
 
 
 def _address(value: Any) -> Any:
@@ -115,11 +103,11 @@ class HttpRetriever:
     json: Any = None
     params: Annotated[Mapping[str, Any] | None, optional(_texts)] = field(default=None)
     headers: Annotated[Mapping[str, str] | None, optional(_texts)] = field(default=None)
-    documents: Annotated[str, _path] = "$"
-    text: Annotated[str | None, optional(_path)] = None
-    id: Annotated[str | None, optional(_path)] = None
-    score: Annotated[str | None, optional(_path)] = None
-    metadata: Annotated[str | Mapping[str, str] | None, optional(_paths)] = None
+    documents: Annotated[str, valid_path] = "$"
+    text: Annotated[str | None, optional(valid_path)] = None
+    id: Annotated[str | None, optional(valid_path)] = None
+    score: Annotated[str | None, optional(valid_path)] = None
+    metadata: Annotated[str | Mapping[str, str] | None, optional(valid_paths)] = None
     timeout: Annotated[float, some_seconds] = 30.0
     retries: Annotated[int, whole(0, 20)] = 3
     most_bytes: Annotated[int, whole(1)] = MOST_BYTES
@@ -298,41 +286,14 @@ class HttpRetriever:
             raise DataError(problem) from None
 
     def _read(self, answer: Any) -> list[Doc]:
-        values = value_at(self.documents, answer)
-        if not isinstance(values, list):
-            fields = answer.items() if isinstance(answer, dict) else ()
-            lists = [name for name, value in fields if isinstance(value, list)]
-            remedy = f"say where it is, as documents: $.{lists[0]}" if lists else ""
-            subject = "the answer" if self.documents == "$" else f"{self.documents!r}"
-            problem = f"a list of documents is expected; {subject} is {described(values)}"
-            raise DataError(problem, remedy=remedy)
-        is_plain = self.text is None and self.id is None
-        if not is_plain:
-            values = [self._fields(value, rank) for rank, value in enumerate(values, start=1)]
-        mender = Mender()
+        paths = AnswerPaths(self.documents, self.text, self.id, self.score, self.metadata)
+        hits, mender = paths.hits(answer), Mender()
         try:
-            return Mended(as_docs(values, mender, "documents"), mender.surrogates)
+            return Mended(as_docs(hits, mender, "documents"), mender.surrogates)
         except DataError as error:
-            if is_plain:
+            if paths.are_plain:
                 error.remedy = "say where its text and id are, as text: _source.body, id: _id"
             raise
-
-    def _fields(self, value: Any, rank: int) -> dict[str, Any]:
-        """A document as kragx reads it."""
-        label = f"document {rank}"
-        paths = {"text": self.text, "id": self.id, "score": self.score, "metadata": self.metadata}
-        doc = {name: _value(path, value, label) for name, path in paths.items() if path is not None}
-        for name in ("text", "id"):
-            if name in doc and doc[name] is None:
-                raise DataError(f"{paths[name]!r} of {label} is null, and is to be its {name}")
-        return doc
-
-
-def _value(path: str | Mapping[str, str], value: Any, label: str) -> Any:
-    """What stands at a path, or at each of several."""
-    if isinstance(path, str):
-        return value_at(path, value, label)
-    return {name: _value(place, value, label) for name, place in path.items()}
 
 
 @dataclass(eq=False)

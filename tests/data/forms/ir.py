@@ -83,7 +83,7 @@ def _pyterrier(folder: Path) -> Given:
     import pandas
     import pyterrier
 
-    grades, scores = _pairs()
+    grades, _ = _pairs()
     ranked = [
         pyterrier.new.ranked_documents([list(own.values())], qid=[q], docno=[list(own)])
         for q, own in SCORES.items()

@@ -1,4 +1,4 @@
-"""The ten forms of databases, as their clients give them; those that no server is needed for run."""
+"""The ten forms of databases, as their clients give them; none needs a server."""
 
 from __future__ import annotations
 
