@@ -20,7 +20,7 @@ DISTANCE = "distance"
 
 
 @dataclass(frozen=True)
-class Shape:
+class DocumentShape:
     """Documents of one tool: how they are told, and where their fields are, as paths (`at`).
 
     Attributes:
@@ -59,28 +59,32 @@ class Shape:
         }
 
 
-SHAPES = (
-    Shape(("page_content",), text="page_content", score="", metadata="metadata"),  # LangChain
-    Shape(
+DOCUMENTS = (
+    DocumentShape(
+        ("page_content",), text="page_content", score="", metadata="metadata"
+    ),  # LangChain
+    DocumentShape(
         ("node.node_id", "node.get_content"),  # LlamaIndex, with a score
         id="node.node_id",
         text="node.get_content",
         metadata="node.metadata",
     ),
-    Shape(("node_id", "get_content"), id="node_id", text="get_content", metadata="metadata"),
-    Shape(("content", "meta"), text="content", metadata="meta"),  # Haystack
-    Shape(("id", "score", "payload"), stored="payload"),  # Qdrant
-    Shape(
+    DocumentShape(
+        ("node_id", "get_content"), id="node_id", text="get_content", metadata="metadata"
+    ),
+    DocumentShape(("content", "meta"), text="content", metadata="meta"),  # Haystack
+    DocumentShape(("id", "score", "payload"), stored="payload"),  # Qdrant
+    DocumentShape(
         ("uuid", "properties"),  # Weaviate
         id="uuid",
         score="metadata.score",
         distance="metadata.distance",
         stored="properties",
     ),
-    Shape(("_id", "_source"), id="_id", score="_score", stored="_source"),  # Elasticsearch
-    Shape(("_id", "_score", "fields"), id="_id", score="_score", stored="fields"),
-    Shape(("id", "score", "fields"), stored="fields"),  # Pinecone
-    Shape(("id", "score", "values"), stored="metadata"),
+    DocumentShape(("_id", "_source"), id="_id", score="_score", stored="_source"),  # Elasticsearch
+    DocumentShape(("_id", "_score", "fields"), id="_id", score="_score", stored="fields"),
+    DocumentShape(("id", "score", "fields"), stored="fields"),  # Pinecone
+    DocumentShape(("id", "score", "values"), stored="metadata"),
 )
 
 _LISTS = ("points", "objects", "body.hits.hits", "hits.hits", "matches", "result.hits")
@@ -110,7 +114,7 @@ def foreign_fields(value: object) -> dict[str, Any] | None:
     A mapping is one where it is a database's; any other has these fields by their own names.
     """
     is_mapping = isinstance(value, Mapping)
-    for shape in SHAPES:
+    for shape in DOCUMENTS:
         is_meant = shape.stored or not is_mapping
         if is_meant and all(_at(value, mark) is not _ABSENT for mark in shape.marks):
             return shape.fields(value)

@@ -190,7 +190,22 @@ def _run_of(source: object, dataset: GoldDataset | None) -> Run:
             "lists of documents, a mapping by query id, a retriever, or a function"
         )
     rows, run = read_rows(source)
+    if dataset is not None and _are_numbered_otherwise(rows, dataset):
+        run = replace(run, results={rows[name].text: own for name, own in run.results.items()})
     return replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
+
+
+def _are_numbered_otherwise(rows: GoldDataset, dataset: GoldDataset) -> bool:
+    """Whether rows without ids, which are numbered, are other questions of the gold set by words.
+
+    Then each is its own id, as in tables without ids.
+    """
+    texts = [_plain_text(query.text or "") for query in rows]
+    if [query.id for query in rows] != [f"q{number}" for number in range(1, len(texts) + 1)]:
+        return False
+    ids = {_plain_text(query.text or ""): query.id for query in dataset}
+    others = (ids.get(text, query.id) != query.id for text, query in zip(texts, rows))
+    return "" not in texts and len({*texts}) == len(texts) and any(others)
 
 
 def _with_ids_of(dataset: GoldDataset, run: Run) -> Run:

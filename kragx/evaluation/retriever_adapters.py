@@ -65,9 +65,8 @@ def adapted(retriever: Any, field: str = "retriever") -> Adapter:
     Raises:
         UsageError: it cannot be asked, or which of its inputs takes the question cannot be told.
     """
-    made: dict[str, str] = {}
-    if _is_store(retriever):
-        made = {"retriever": f"{type(retriever).__name__}.as_retriever()"}
+    made = {"retriever": store} if (store := store_name(retriever)) else {}
+    if made:
         retriever = retriever.as_retriever()
     invoke, ainvoke = getattr(retriever, "invoke", None), getattr(retriever, "ainvoke", None)
     is_runnable = invoke is not None or ainvoke is not None
@@ -140,9 +139,10 @@ def _takes_question(call: Call) -> bool:
     return kinds[0] is not inspect.Parameter.VAR_POSITIONAL
 
 
-def _is_store(value: Any) -> bool:
-    """Whether it is a vector store or an index, and not its class."""
-    return hasattr(value, "as_retriever") and not hasattr(value, "invoke") and not callable(value)
+def store_name(value: Any) -> str:
+    """How the retriever of a vector store or an index is made; empty of whatever is none."""
+    is_store = hasattr(value, "as_retriever") and not hasattr(value, "invoke")
+    return f"{type(value).__name__}.as_retriever()" if is_store and not callable(value) else ""
 
 
 def is_retriever(value: object) -> bool:

@@ -8,8 +8,11 @@ from typing import Any
 from kragx import plugins
 from kragx.app.config import RetrieverConfig, filled
 from kragx.errors import UsageError
-from kragx.evaluation.retriever_adapters import HISTORY, is_retriever
+from kragx.evaluation.retriever_adapters import HISTORY, is_retriever, store_name
+from kragx.matchers import MatchWarning
+from kragx.printing import phrase
 from kragx.tuning import GRID
+from kragx.warned import about, warn
 
 
 def makers_of(name: str, config: RetrieverConfig, problems: list[str]) -> list[Callable[[], Any]]:
@@ -70,6 +73,10 @@ def made(
             f"{config.factory} made a {type(retriever).__name__}, which cannot be asked; "
             "it must be a retriever of LangChain, LlamaIndex or Haystack, or a function"
         )
+    if store := store_name(retriever):
+        with about(name):
+            made_by = phrase("the retriever: {made}, with its own number of documents", made=store)
+            warn(made_by, MatchWarning)
     if config.command is not None and within is not None:
         within.callback(retriever.close)
     callbacks = [make() for make in make_callbacks]
