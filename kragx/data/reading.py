@@ -191,7 +191,9 @@ def _run_of(source: object, dataset: GoldDataset | None) -> Run:
         )
     rows, run = read_rows(source)
     if dataset is not None and _are_numbered_otherwise(rows, dataset):
-        run = replace(run, results={rows[name].text: own for name, own in run.results.items()})
+        run = replace(
+            run, results={rows[name].text or "": own for name, own in run.results.items()}
+        )
     return replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
 
 
