@@ -62,7 +62,7 @@ class EvaluateOptions(TypedDict, total=False):
     retries: int
     concurrency: int
     stages: bool
-    documents: str
+    documents: str | None
     text: str | None
     id: str | None
     score: str | None
@@ -74,7 +74,7 @@ _ASKING = {
     "retries": 0,
     "concurrency": 1,
     "stages": False,
-    "documents": "$",
+    "documents": None,
     "text": None,
     "id": None,
     "score": None,

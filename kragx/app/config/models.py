@@ -363,8 +363,8 @@ class RetrieverConfig(_Model):
         default=None,
         description="keep what each step of a LangChain chain returned; default: as for all",
     )
-    documents: str = Field(
-        default="$", description="path to the list of documents in an answer, as for http"
+    documents: str | None = Field(
+        default=None, description="path to the list of documents in an answer, as for http"
     )
     text: str | None = Field(default=None, description="path to a document's text: content")
     id: str | None = Field(default=None, description="path to a document's id: doc.id")

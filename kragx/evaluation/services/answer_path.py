@@ -128,7 +128,7 @@ class AnswerPaths:
     """Where an answer has its documents, and these their fields.
 
     Attributes:
-        documents: where the list of documents is; default: the answer is it.
+        documents: where the list of documents is; None where the answer is it.
         text: where a document's text is, from the document on.
         id: the same of its id; a whole number is taken as its digits.
         score: the same of its score. The order of the list is the ranking, whatever they say.
@@ -136,7 +136,7 @@ class AnswerPaths:
             Without `text` and `id` documents are read as they are.
     """
 
-    documents: Annotated[str, valid_path] = "$"
+    documents: Annotated[str | None, optional(valid_path)] = None
     text: Annotated[str | None, optional(valid_path)] = None
     id: Annotated[str | None, optional(valid_path)] = None
     score: Annotated[str | None, optional(valid_path)] = None
@@ -146,7 +146,7 @@ class AnswerPaths:
     def paths(self) -> dict[str, Any]:
         """Those that are no defaults."""
         paths = {option.name: getattr(self, option.name) for option in fields(AnswerPaths)}
-        return {name: path for name, path in paths.items() if path not in ("$", None)}
+        return {name: path for name, path in paths.items() if path is not None}
 
     def read(self, answer: Any, mender: Mender) -> tuple[Doc, ...]:
         """The ranked documents of an answer; without paths as `documents_of` finds them.
@@ -167,12 +167,12 @@ class AnswerPaths:
         Raises:
             DataError: they are not where they should be.
         """
-        values = value_at(self.documents, answer)
+        values = value_at(self.documents or "$", answer)
         if not isinstance(values, (list, tuple)):
             fields = answer.items() if isinstance(answer, Mapping) else ()
             lists = [name for name, value in fields if isinstance(value, list)]
             remedy = f"say where it is, as documents: $.{lists[0]}" if lists else ""
-            subject = "the answer" if self.documents == "$" else f"{self.documents!r}"
+            subject = "the answer" if self.documents in ("$", None) else f"{self.documents!r}"
             problem = f"a list of documents is expected; {subject} is {described(values)}"
             raise DataError(problem, remedy=remedy)
         if self.are_plain:

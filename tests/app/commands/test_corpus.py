@@ -37,14 +37,17 @@ def corpus(jsonl):
 
 
 def test_score(kragx, jsonl, corpus):
-    """`score --corpus` gives gold and documents their texts; without it the ids are counted."""
+    """`score --corpus` gives gold and documents their texts; without it ids alone are compared."""
     path = jsonl(*RESULTS)
     args = ("score", path, "-m", "recall@1", "-m", "recall@2", "--format", "json")
     assert kragx(*args, "--corpus", corpus).json()["mean"] == {"recall@1": 0.5, "recall@2": 1.0}
-    code, _, err = kragx(*args)
+    code, _, err = kragx(*args, "--match", "overlap")
     assert code == 3
     assert "gold: 3 ids have no text: 'c1' (query 'q1', gold 1)" in err
-    assert kragx(*args, "--match", "id").json()["mean"] == {"recall@1": 0.0, "recall@2": 0.5}
+    by_id = kragx(*args).json()
+    assert by_id["mean"] == kragx(*args, "--match", "id").json()["mean"]
+    assert by_id["mean"] == {"recall@1": 0.0, "recall@2": 0.5}
+    assert by_id["settings"]["match_from"] == "ids alone"
 
 
 def test_qrels_and_runs(kragx, here, corpus):
