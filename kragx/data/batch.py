@@ -645,12 +645,15 @@ class Scored:
 
 
 def are_scores(value: object) -> TypeGuard[Scores]:
-    """Whether a value is a mapping of mappings, all of whose keys are ids."""
+    """Whether a value is a mapping of mappings, all of whose keys are ids; lists are no scores."""
     if not (isinstance(value, Mapping) and value):
         return False
     mappings = value.values()
     if not all(issubclass(kind, Mapping) for kind in {*map(type, mappings)}):
         return False
+    kinds = {*map(type, chain.from_iterable([mapping.values() for mapping in mappings]))}
+    if any(issubclass(kind, (list, tuple, Mapping)) for kind in kinds):
+        return False  # answers of chains, or of databases
     return _are_ids([*value]) and _are_ids([*chain.from_iterable(mappings)])
 
 
