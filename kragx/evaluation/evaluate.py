@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,8 +92,16 @@ def evaluate_run(
         name: of the retriever; None for its own.
     """
     dataset, run = gold_of(dataset), results_of(run)
+    evaluated = partial(
+        _evaluated,
+        corpus=corpus,
+        workers=workers,
+        on_match=on_match,
+        on_relevance=on_relevance,
+        name=name,
+    )
     if not criteria.is_open:
-        return _evaluated(dataset, run, criteria, corpus, workers, on_match, on_relevance, name)
+        return evaluated(dataset, run, criteria)
     if as_corpus(corpus).source is None and are_scores(dataset) and are_scores(run):
         criteria = criteria.of_ids()
     elif run is not None and not is_retriever(run):
@@ -100,7 +109,7 @@ def evaluate_run(
         run = read_run(run, dataset)
         criteria = criteria.fitting(dataset, [run], corpus)
     try:
-        return _evaluated(dataset, run, criteria, corpus, workers, on_match, on_relevance, name)
+        return evaluated(dataset, run, criteria)
     except LackingError:
         if run is not None or str(dataset) == "-":
             raise
@@ -109,13 +118,14 @@ def evaluate_run(
         by_ids = criteria.fitting(gold, [retrieved], corpus)
         if not by_ids.are_ids:
             raise
-    return _evaluated(dataset, run, by_ids, corpus, workers, on_match, on_relevance, name)
+    return evaluated(dataset, run, by_ids)
 
 
 def _evaluated(
     dataset: object,
     run: object,
     criteria: Criteria,
+    *,
     corpus: object,
     workers: object,
     on_match: matchers.OnMatch | None,

@@ -109,7 +109,11 @@ def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
     name = type(retriever).__name__
     query = getattr(retriever, "query", None)
     if "query_texts" in _parameters(query):  # a collection of Chroma
-        return (lambda question: query(query_texts=[question])), None  # type: ignore[misc]
+
+        def ask(question: str) -> Any:
+            return query(query_texts=[question])  # type: ignore[misc]
+
+        return (None, ask) if _is_async(query) else (ask, None)
     methods = [method for method in _METHODS if callable(getattr(retriever, method, None))]
     for method in methods:
         call = getattr(retriever, method)
@@ -120,7 +124,7 @@ def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
     problem = f"{name} cannot be asked"
     remedy = "pass a retriever of LangChain, LlamaIndex or Haystack, or a function from a question"
     if methods:
-        problem = f"{name}.{methods[0]} takes more than a question, or something else"
+        problem = f"{name}.{methods[0]} does not take a question alone"
         remedy = f"pass a function: lambda question: {name.lower()}.{methods[0]}(...)"
     elif hasattr(retriever, "write_documents"):
         problem = f"{name} holds documents and answers no question"

@@ -219,7 +219,13 @@ def test_examples_of_langsmith() -> None:
     """Their outputs are gold, under the usual keys."""
     ids = [UUID(int=number) for number in (1, 2)]
     examples = [
-        Object(id=own, inputs={"question": text}, outputs={"documents": [answer]}, metadata=None)
+        Object(
+            id=own,
+            dataset_id=ids[0],
+            inputs={"question": text},
+            outputs={"documents": [answer]},
+            metadata=None,
+        )
         for own, text, answer in zip(ids, QUESTIONS, ["In Busan.", {"text": "At nine."}])
     ]
     dataset = read_dataset(examples)

@@ -108,7 +108,7 @@ SAMPLES = (
     Shape(
         "examples of LangSmith",
         frozenset({"gold"}),
-        lambda value: has(first_of(value), "id", "inputs", "outputs"),
+        lambda value: has(first_of(value), "inputs", "outputs", "dataset_id"),
         examples_gold,
     ),
 )
