@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from numbers import Integral
 from typing import Any, TypeGuard, TypeVar
+from uuid import UUID
 
 from kragx.data.columns import columns
 from kragx.data.foreign import foreign_fields
@@ -241,7 +242,7 @@ def clean_text(value: object, mender: Mender) -> str:
 
 
 def clean_id(value: object, mender: Mender) -> str | None:
-    """An id as a string (a whole number is taken as its digits), None if there is none.
+    """An id as a string (of a whole number its digits, of a UUID its text), None if there is none.
 
     Raises:
         DataError: it is of another kind, or a text in which nothing stands: documents whose id is
@@ -253,7 +254,7 @@ def clean_id(value: object, mender: Mender) -> str | None:
         if not value or value.isspace():
             raise DataError("the id is empty", remedy="remove it or fill it in")
         return mender.mend(value)
-    if not isinstance(value, bool) and isinstance(value, Integral):  # numpy's too
+    if not isinstance(value, bool) and isinstance(value, (Integral, UUID)):  # numpy's too
         return str(value)
     raise DataError(
         f"an id must be a string or a whole number, not {type(value).__name__} ({shorten(value)})"

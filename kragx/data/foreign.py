@@ -10,9 +10,7 @@ from typing import Any
 
 from kragx.errors import DataError
 
-TEXTS = (
-    *("text", "page_content", "content", "chunk_text", "chunk", "passage", "document", "body"),
-)
+TEXTS = ("text", "page_content", "content", "chunk_text", "chunk", "passage", "document", "body")
 """What the text is called among the stored fields of a database's document, the likeliest first."""
 
 DISTANCE = "distance"
@@ -50,9 +48,8 @@ class DocumentShape:
                 metadata = dict(inner)
         if (distance := at(value, self.distance)) is not None:
             metadata = {**(metadata or {}), DISTANCE: distance}
-        doc_id = at(value, self.id)
         return {
-            "id": doc_id if isinstance(doc_id, (str, int, type(None))) else str(doc_id),  # a UUID
+            "id": at(value, self.id),
             "text": text() if callable(text) else text,
             "score": at(value, self.score),
             "metadata": metadata,

@@ -79,6 +79,13 @@ class Asking(AnswerPaths):
 
     def __post_init__(self) -> None:
         check_options(self)
+        for name in ("score", "metadata") if self.are_plain else ():
+            if (path := getattr(self, name)) is not None:
+                raise UsageError(
+                    f"{path!r} is read only where text or id say what a document is",
+                    field=name,
+                    remedy="name one of these, too",
+                )
         for name, kind in (self.input or {}).items():
             if kind not in INPUTS:
                 raise UsageError(

@@ -398,6 +398,8 @@ def test_paths_into_hits() -> None:
     assert "no field 'body' in document 1" in (wrong["q1"].error or "")
     with pytest.raises(UsageError, match=r"text: .*is no part of a path"):
         retrieve(nested, GOLD, **{**PATHS, "text": "a b"})
+    with pytest.raises(UsageError, match="score: 'score' is read only where text or id say"):
+        retrieve(nested, GOLD, score="score")
     with pytest.raises(UsageError, match="text: 'content' says how a retriever is asked"):
         evaluate(GOLD, [["In Busan."], []], text="content")
 
