@@ -23,6 +23,7 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -497,6 +498,24 @@ def function(cell: Cell, folder: Path) -> Values:
     return said(evaluate(content.dataset, ask, **cell.options))
 
 
+def hits(cell: Cell, folder: Path) -> Values:
+    """A function whose hits are of a class of its own is asked every question."""
+    content = cell.own
+    by_text = {query.text: content.run[query.id].documents for query in content.dataset}
+    paths = {"text": "source.text", "id": "key", "score": "weight", "metadata": "source.about"}
+
+    def ask(question: str) -> dict[str, Any]:
+        own = [
+            SimpleNamespace(
+                key=doc.id, weight=doc.score, source={"text": doc.text, "about": doc.metadata}
+            )
+            for doc in by_text[question]
+        ]
+        return {"hits": own}
+
+    return said(evaluate(content.dataset, ask, documents="$.hits", **paths, **cell.options))
+
+
 class Retriever(BaseRetriever):
     """A retriever of LangChain."""
 
@@ -795,6 +814,7 @@ DOORS: Mapping[str, Door] = {
     "K-RAG's classes": Door(krag_classes, _LISTS | {"evidence"}),
     "RAGEvaluator": Door(rag_evaluator, _LISTS | {"evidence"} | _OTHERS),
     "function": Door(function),
+    "hits by places": Door(hits, frozenset({"no ids"})),
     "retriever": Door(retriever),
     "several": Door(several, slow=5),
     "awaited": Door(awaited, _LISTS),
