@@ -14,8 +14,7 @@ from kragx.app.config import RunConfig, load
 from kragx.app.folder.written import claimed
 from kragx.errors import DataError, JudgingError, RetrieverError, UsageError
 from kragx.judging import DEFAULT_STORE, Judge
-from kragx.judging.batches.collecting import look_after
-from kragx.judging.batches.reports import ELSEWHERE, Overview
+from kragx.judging.batches.collecting import ELSEWHERE, Overview, look_after
 from kragx.judging.batches.submitting import MOST_REQUESTS, submit as submit_parcel
 from kragx.judging.outbox import Outbox
 from kragx.judging.store import Address

@@ -200,7 +200,7 @@ class OpenAIClient:
         except (openai.APIError, UnreadableError) as error:  # openai 1 wraps it in one of its own
             return failed(error)
 
-    # -- what batches need (`kragx.judging.outbox.BatchClient`) -------------------------
+    # -- what batches need -----------------------------------------------------------------------
 
     @property
     def batch_endpoint(self) -> str:

@@ -93,9 +93,7 @@ class Register:
 
     def pending(self, keys: Iterable[str]) -> dict[str, SubmittedBatch]:
         """The batch that each of these questions is in, of those whose answers are to come."""
-        rows = self._database.rows("batch_questions", ("key", "uid"), "key", keys)
-        waiting = {batch.uid: batch for batch in self.batches() if batch.is_open} if rows else {}
-        return {key: waiting[uid] for key, uid in rows if uid in waiting}
+        return self._database.do(lambda db: self._pending(db, keys))
 
     def plan(
         self,
@@ -119,7 +117,7 @@ class Register:
         def work(db: Connection) -> set[str]:
             _alone(db, claims)
             # A claim goes after its answer has come: this order misses neither.
-            busy = set() if again else live(db) | self._pending(db)
+            busy = set() if again else live(db) | self._pending(db, questions).keys()
             graded = select(attempts.c.key).where(attempts.c.grade.is_not(None))
             busy |= {key for (key,) in rows_of(db, graded, attempts.c.key, questions)}
             free = questions.keys() - busy
@@ -150,11 +148,11 @@ class Register:
 
         return self._database.do(work, write=True)
 
-    def _pending(self, db: Connection) -> set[str]:
-        """The questions of open batches."""
-        open_ = [batch.uid for batch in self._batches(db) if batch.is_open]
+    def _pending(self, db: Connection, keys: Iterable[str]) -> dict[str, SubmittedBatch]:
         columns = batch_questions.c
-        return set(db.scalars(select(columns.key).where(columns.uid.in_(open_))))
+        rows = [*rows_of(db, select(columns.key, columns.uid), columns.key, keys)]
+        pending = {batch.uid: batch for batch in self._batches(db) if batch.is_open} if rows else {}
+        return {key: pending[uid] for key, uid in rows if uid in pending}
 
     def _batches(self, db: Connection) -> list[SubmittedBatch]:
         columns = batch_states.c
