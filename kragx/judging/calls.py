@@ -10,10 +10,9 @@ from typing import Any
 from kragx.judging.breaker import SERVICE, Breaker
 from kragx.judging.budget import at_most, usage_of_answer
 from kragx.judging.client import Answer, Failure, Request, Usage, words_of
-from kragx.judging.expected import expected_grade
 from kragx.judging.limits import Admission, Limits, credible_pause, wait_before
 from kragx.judging.pending import PendingQuestions
-from kragx.judging.prompt import read_answer, request_for
+from kragx.judging.prompt import expected_grade, read_answer, request_for
 from kragx.judging.question import Judgement, Question
 from kragx.judging.queue import WorkQueue, Writer
 from kragx.judging.settings import JudgeSettings

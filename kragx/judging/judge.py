@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from kragx.judging.budget import Plan
-from kragx.judging.clients.lifetime import in_use
+from kragx.judging.client import in_use
 from kragx.judging.keys import canonical_json
 from kragx.judging.pending import PendingQuestions
 from kragx.judging.question import Judgement, Question

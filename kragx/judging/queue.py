@@ -5,7 +5,7 @@ import json
 import random
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -20,14 +20,6 @@ _RENEWAL = 10.0  # seconds; a third of what a claim lasts
 _TOGETHER = 0.002  # seconds; one commit for what arrives within them costs as much as for one row
 _FULL = 16  # attempts of one commit to a file; where all wait for all, all ask at the same moment
 _WAITS = (0.02, 1.0)  # seconds between two looks at what others are asking: the first, the longest
-
-
-def pending_in(store: Store, keys: Iterable[str]) -> dict[str, Judgement]:
-    """What stands for the answers that batches are to give."""
-    return {
-        key: Judgement(key, failure="pending", detail=f"in {batch.id}, submitted {batch.made}")
-        for key, batch in store.batches.pending(keys).items()
-    }
 
 
 @dataclass(frozen=True)
@@ -110,7 +102,8 @@ class WorkQueue:
         store = self._store
         claimed = await store.aside(store.claim, keys)
         # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
-        pending = {} if self._ask_pending else await store.aside(pending_in, store, claimed.keys)
+        batches = store.batches
+        pending = {} if self._ask_pending else await store.aside(batches.pending, claimed.keys)
         answered = await store.aside(store.settled, keys)
         for key in keys:
             answer, before = answered.get(key), self._before.get(key)

@@ -19,7 +19,7 @@ from kragx.judging.client import FailureKind
 from kragx.judging.pending import PendingQuestions
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement
-from kragx.judging.queue import WorkQueue, Writer, pending_in
+from kragx.judging.queue import WorkQueue, Writer
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store, StoreFailedError
 from kragx.judging.tally import Tally
@@ -114,7 +114,7 @@ class JudgingRun:
         """What is left to ask, but for what a batch will answer."""
         keys = [key for key in self._questions.wanted if key not in self._done]
         of_no_batch = self._settings.ask_pending or store.read_only
-        pending = {} if of_no_batch else pending_in(store, keys)
+        pending = {} if of_no_batch else store.batches.pending(keys)
         self._done |= pending
         return [key for key in keys if key not in pending]
 

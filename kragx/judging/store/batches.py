@@ -8,7 +8,7 @@ does); then one of ``collected``, ``failed`` and ``given up``, which let go of i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Table, insert, select, text
 from kragx.data.databases.database import Database, insert_rows, rows_of
 from kragx.errors import DataError, UsageError, shorten
 from kragx.judging.budget import Used
+from kragx.judging.question import Judgement
 from kragx.judging.store.claims import live
 from kragx.judging.store.records import now
 from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batch_states, claims
@@ -91,9 +92,13 @@ class Register:
         )
         return {key: (rubric, tokens) for key, rubric, tokens in sorted(rows)}
 
-    def pending(self, keys: Iterable[str]) -> dict[str, SubmittedBatch]:
-        """The batch that each of these questions is in, of those whose answers are to come."""
-        return self._database.do(lambda db: self._pending(db, keys))
+    def pending(self, keys: Collection[str]) -> dict[str, Judgement]:
+        """What stands for the answers that open batches are to give to these questions."""
+        batches = self._database.do(lambda db: self._pending(db, keys))
+        return {
+            key: Judgement(key, failure="pending", detail=f"in {batch.id}, submitted {batch.made}")
+            for key, batch in batches.items()
+        }
 
     def plan(
         self,
@@ -148,9 +153,10 @@ class Register:
 
         return self._database.do(work, write=True)
 
-    def _pending(self, db: Connection, keys: Iterable[str]) -> dict[str, SubmittedBatch]:
+    def _pending(self, db: Connection, keys: Collection[str]) -> dict[str, SubmittedBatch]:
         columns = batch_questions.c
-        rows = [*rows_of(db, select(columns.key, columns.uid), columns.key, keys)]
+        query = select(columns.key, columns.uid)
+        rows: list[Any] = [*rows_of(db, query, columns.key, keys)]
         pending = {batch.uid: batch for batch in self._batches(db) if batch.is_open} if rows else {}
         return {key: pending[uid] for key, uid in rows if uid in pending}
 

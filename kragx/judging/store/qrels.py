@@ -4,48 +4,53 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Self, TypedDict, Unpack, cast
 
 from kragx.errors import DataError, UsageError, nearest
-from kragx.judging.keys import canonical_json
+from kragx.judging.keys import canonical_json, is_named, name_of_rubric, names_of, wording_of
 from kragx.judging.store.store import Store
-from kragx.judging.store.wordings import is_named, named, names_of, wording_of
 from kragx.judging.votes import Decide, settled_grade as settled_by
 
 NO_EXAMPLES = "none"
 """What names the grades that were given without examples."""
 
 
-def qrels(
-    store: Store,
-    *,
-    asks: str = "relevance",
-    model: str | None = None,
-    rubric: str | None = None,
-    examples: str | None = None,
-) -> list[str]:
+class Choice(TypedDict, total=False):
+    """Which grades of a judgement store are meant; all of them where nothing is named.
+
+    Attributes:
+        asks: ``relevance``, or ``support``, where a document's grade is its best over the query's
+            gold texts; None for what the judge was asked.
+        model: those of this model, or of a panel as results name it, ``median of a, b, c``.
+        rubric: those by the rubric of this id, ``ID@DIGEST`` where several wordings share it, or of
+            this YAML file.
+        examples: those with the examples of this name; `NO_EXAMPLES` for those without any.
+    """
+
+    asks: str | None
+    model: str | None
+    rubric: str | None
+    examples: str | None
+
+
+def qrels(store: Store, **choice: Unpack[Choice]) -> list[str]:
     """Lines of TREC qrels, ``query_id 0 document_id grade``, sorted.
 
     A document without an id is named ``text-`` and the start of its text's SHA-256.
 
     Args:
         store: an opened store.
-        asks: ``relevance``; or ``support``, where a document's grade is its best over the query's
-            gold texts.
-        model: only its grades; or a panel as results name it, ``median of a, b, c``.
-        rubric: only grades by the rubric of this id, ``ID@DIGEST`` where several wordings share
-            it, or of this YAML file.
-        examples: only grades with the examples of this name, or `NO_EXAMPLES`.
+        choice: of its grades; without `asks` those of relevance.
 
     Raises:
         UsageError: several models, rubrics or examples graded and none is named; or an id has
             white space.
         DataError: there is nothing to write.
     """
-    best = grades(store, asks=asks, model=model, rubric=rubric, examples=examples)
-    if asks == "relevance":
+    best = grades(store, **choice)
+    if _asks(choice) == "relevance":
         labels = store.labels(sorted({query_id for query_id, _ in best}))
         best.update({pair: grade for pair, grade in labels.items() if pair in best})
     for name in (name for pair in best for name in pair):
@@ -55,39 +60,34 @@ def qrels(
 
 
 def grades(
-    store: Store,
-    *,
-    asks: str = "relevance",
-    model: str | None = None,
-    rubric: str | None = None,
-    examples: str | None = None,
-    human: bool = True,
-    expected: bool = False,
+    store: Store, *, human: bool = True, expected: bool = False, **choice: Unpack[Choice]
 ) -> dict[tuple[str, str], float]:
     """The judge's grade of each (query id, document id); what failed has none.
 
     Args:
         store: an opened store.
-        asks: as for `qrels`.
-        model: the same.
-        rubric: the same.
-        examples: the same.
         human: whether a person's grade of the very question takes the place of the judge's.
         expected: whether grades between those of the scale are wanted: the one that a model's
             probabilities expect, where the store has it, and the mean of a panel.
+        choice: as for `qrels`.
 
     Raises:
         UsageError: as `qrels`.
         DataError: there is no grade.
     """
-    graded = graded_once(store, asks, model, rubric, examples, human=human, expected=expected)
+    graded = graded_once(store, choice, human=human, expected=expected)
     if not graded:
-        raise DataError(f"{store.address}: no grade of {asks} fits; see: kragx judge store stats")
+        problem = f"no grade of {_asks(choice)} fits; see: kragx judge store stats"
+        raise DataError(f"{store.address}: {problem}")
     best: dict[tuple[str, str], float] = {}
     for graded_question in graded:
         for pair in graded_question.pairs:
             best[pair] = max(best.get(pair, 0), graded_question.grade)
     return best
+
+
+def _asks(choice: Choice) -> str:
+    return choice.get("asks") or "relevance"
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,7 @@ class GradedQuestion:
 
 
 def graded_once(
-    store: Store,
-    asks: str,
-    model: str | None,
-    rubric: str | None,
-    examples: str | None = None,
-    *,
-    human: bool = True,
-    expected: bool = False,
+    store: Store, choice: Choice, *, human: bool = True, expected: bool = False
 ) -> list[GradedQuestion]:
     """Each question of a kind with one grade: of its repeats the first, of a panel what it decides.
 
@@ -122,13 +115,13 @@ def graded_once(
     Raises:
         UsageError: as `qrels`; or a panel's grades are means, and no expected ones are wanted.
     """
-    panel = _Panel.named(model)
+    panel = _Panel.named(choice.get("model"))
     if panel is not None and panel.decide == "mean" and not expected:
         raise UsageError(
             "--model: means are no labels",
             remedy="compare what the median decides: 'median of ...'",
         )
-    records = one_judge(store, asks, model, rubric, examples)
+    records = _one_judge(store, choice)
     answer_of = store.settled(list(records), human=human)
     votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
     for record in sorted(records.values(), key=lambda record: record["question"]["repeat"]):
@@ -217,41 +210,35 @@ def examples_of(question: Mapping[str, Any]) -> str:
     return str((question.get("examples") or {}).get("name", NO_EXAMPLES))
 
 
-def models_of(model: str | None) -> Collection[str] | None:
-    """The models that an option names: itself, or those of a panel; None for any."""
-    if model is None:
-        return None
+def graded_records(store: Store, choice: Choice) -> list[Mapping[str, Any]]:
+    """The graded records that are meant; none of what a probe asked."""
+    asks, model, rubric = _asks(choice), choice.get("model"), choice.get("rubric")
     panel = _Panel.named(model)
-    return {model} if panel is None else panel.models.keys()
-
-
-def one_judge(
-    store: Store,
-    asks: str,
-    model: str | None,
-    rubric: str | None,
-    examples: str | None = None,
-) -> dict[str, Mapping[str, Any]]:
-    """The graded records of one kind of question, by key; none of what a probe asked.
-
-    Raises:
-        UsageError: several models, rubrics or examples graded and none is named.
-    """
-    rubric = None if rubric is None else named(rubric)
-    if asks not in ("relevance", "support"):
-        raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
-    models_wanted = models_of(model)
-    records: dict[str, Mapping[str, Any]] = {
-        record["key"]: record
+    models = (model,) if panel is None else panel.models
+    wording = None if rubric is None else name_of_rubric(rubric)
+    return [
+        record
         for record in store.records()
         if (question := record["question"])
         and question["asks"] == asks
         and "grade" in record
         and record["pairs"]  # a probe asks of documents that were not retrieved
-        and (models_wanted is None or question["client"].get("model") in models_wanted)
-        and (rubric is None or is_named(wording_of(question), rubric))
-        and examples in (None, examples_of(question))
-    }
+        and (model is None or question["client"].get("model") in models)
+        and (wording is None or is_named(wording_of(question), wording))
+        and choice.get("examples") in (None, examples_of(question))
+    ]
+
+
+def _one_judge(store: Store, choice: Choice) -> dict[str, Mapping[str, Any]]:
+    """The graded records of one kind of question, by key.
+
+    Raises:
+        UsageError: several models, rubrics or examples graded and none is named.
+    """
+    asks, model = _asks(choice), choice.get("model")
+    if asks not in ("relevance", "support"):
+        raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
+    records = {record["key"]: record for record in graded_records(store, choice)}
     questions = [record["question"] for record in records.values()]
     models = {str(question["client"].get("model")) for question in questions}
     # Both languages of a built-in rubric are one; grades of others cannot be mixed.

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from kragx.judging.keys import Wording, names_of, wording_of
 from kragx.judging.store.qrels import NO_EXAMPLES, examples_of
-from kragx.judging.store.wordings import Wording, names_of, wording_of
 from kragx.plain import HIDDEN
 from kragx.printing import Line, Part, Result, Table, counted, joined, phrase, warning
 
