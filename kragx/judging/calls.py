@@ -4,20 +4,20 @@ import asyncio
 import json
 import time
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kragx.judging.breaker import SERVICE, Breaker
 from kragx.judging.budget import at_most, usage_of_answer
 from kragx.judging.client import Answer, Failure, Request, Usage, words_of
-from kragx.judging.limits import Admission, Limits, credible_pause, wait_before
+from kragx.judging.limits import Limits, credible_pause, wait_before
 from kragx.judging.pending import PendingQuestions
 from kragx.judging.prompt import expected_grade, read_answer, request_for
 from kragx.judging.question import Judgement, Question
 from kragx.judging.queue import WorkQueue, Writer
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, now
-from kragx.judging.tally import Tally
+from kragx.judging.tally import Spent, Tally
 from kragx.printing import phrase, say
 from kragx.secrets import Secrets
 
@@ -25,25 +25,6 @@ GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by its
 _SILENCE = 10.0  # seconds of waiting after which it is said what is waited for
 # What whoever answered has said, with the most characters that are kept of it.
 _SAID = {"reason": 2000, "detail": 1000, "raw": None, "model": 200, "fingerprint": 200}
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What one request came to.
-
-    Attributes:
-        answer: what came.
-        usage: what it used; None if it was no call.
-        started: when it was asked, by the judge's clock.
-        seconds: that it took.
-        is_refused: the server took no notice of the question, so it was no call.
-    """
-
-    answer: Answer | Failure
-    usage: Usage | None
-    started: float
-    seconds: float
-    is_refused: bool
 
 
 class Caller:
@@ -83,12 +64,12 @@ class Caller:
         number = n_refused = 0
         since: float | None = None  # when the server first had no room
         while True:
-            place = await limits.enter(request, self._store)
-            if place is None:
+            room = await limits.enter(request, self._store)
+            if room is None:
                 self.over_budget = True
                 return Judgement(key, failure="not_asked", detail="the budget is used up")
-            reply = await self._call(request, place)
-            answer, usage, seconds = reply.answer, reply.usage, reply.seconds
+            started = settings.clock()
+            answer, usage, seconds, is_refused = await self._call(request, room, started)
             attempt = judged(
                 *(key, answer, usage, question, seconds, settings.output_limit, settings.model),
                 prefix=limits.name,
@@ -96,11 +77,11 @@ class Caller:
             attempt = masked_judgement(attempt, self._questions.secrets)
             if not isinstance(answer, Failure) and attempt.failure is not None:
                 answer = Failure(attempt.failure, attempt.detail or "")
-            if isinstance(answer, Failure) and reply.is_refused:  # no attempt: it waits
+            if isinstance(answer, Failure) and is_refused:  # no attempt: it waits
                 n_refused += 1
-                since = reply.started if since is None else since
+                since = started if since is None else since
                 # While others are answered there is room now and then, and no wait is long.
-                is_served = limits.answered is not None and limits.answered > reply.started
+                is_served = limits.answered is not None and limits.answered > started
                 wait = self._wait(min(n_refused, 2) if is_served else n_refused, answer)
                 if self._queue.closed:
                     return attempt
@@ -115,8 +96,8 @@ class Caller:
             if not isinstance(answer, Failure):
                 self.breaker.success()
                 return attempt
-            is_last = reply.is_refused or not answer.again or number == settings.attempts
-            self.breaker.failure(answer, is_last=is_last, since=since if reply.is_refused else None)
+            is_last = is_refused or not answer.again or number == settings.attempts
+            self.breaker.failure(answer, is_last=is_last, since=since if is_refused else None)
             if is_last or self._queue.closed:
                 return attempt
             await settings.sleep(self._wait(number, answer))
@@ -137,9 +118,16 @@ class Caller:
         )
         say(wait)
 
-    async def _call(self, request: Request, place: Admission) -> _Reply:
+    async def _call(
+        self, request: Request, room: Spent, started: float
+    ) -> tuple[Answer | Failure, Usage | None, float, bool]:
+        """What came of a request that begins now, what it used, and the seconds that it took.
+
+        The last is whether the server took no notice of the question, so that it was no call, and
+        used nothing (None). The `room` that is reserved for it is left.
+        """
         settings, limits, task = self._settings, self._limits, asyncio.current_task()
-        usage: Usage | None = at_most(place.room)  # whatever ends the call, it was made
+        usage: Usage | None = at_most(room)  # whatever ends the call, it was made
         began = time.perf_counter()
         self.calling.add(task)
         try:
@@ -151,15 +139,15 @@ class Caller:
             finally:
                 self.calling.discard(task)
             seconds = time.perf_counter() - began
-            usage = usage_of_answer(answer, request, place.room)
+            usage = usage_of_answer(answer, request, room)
             is_refused = False
             if isinstance(answer, Answer) or answer.kind not in SERVICE:
                 limits.answer()
-            elif self._is_refused(answer, place.started):
+            elif self._is_refused(answer, started):
                 is_refused, usage = True, None
-            return _Reply(answer, usage, place.started, seconds, is_refused)
+            return answer, usage, seconds, is_refused
         finally:
-            self._tally.add(limits.leave(place.room, usage))
+            self._tally.add(limits.leave(room, usage))
 
     def _is_refused(self, failure: Failure, started: float) -> bool:
         """Whether the server had no room, or was away, and took no notice of the question.

@@ -55,19 +55,6 @@ def wait_before(number: int, floor: float) -> float:
     return max(_FLOOR, floor) + random.random() * min(_CEILING, 2.0 ** min(number - 1, 10))
 
 
-@dataclass(frozen=True)
-class Admission:
-    """A call that may begin.
-
-    Attributes:
-        room: the most that it can use, which is reserved for it.
-        started: when it begins, by the judge's clock.
-    """
-
-    room: Spent
-    started: float
-
-
 @dataclass(eq=False)
 class Waiter:
     """A call that waits for its turn.
@@ -187,7 +174,7 @@ class Limits:
         limited = [name for name in names if getattr(self._total, name) is not None]
         return [self._total.says(name, used, self._currency) for name in limited]
 
-    async def enter(self, request: Request, store: Store | None) -> Admission | None:
+    async def enter(self, request: Request, store: Store | None) -> Spent | None:
         """Wait for one's turn; `leave` must follow.
 
         Args:
@@ -195,7 +182,8 @@ class Limits:
             store: whose rows count against a budget in total.
 
         Returns:
-            the place; None if a budget has no room, and no call is on its way that could make some.
+            the most that the call, which may begin now, can use, and is reserved for it; None if a
+            budget has no room for it, and no call is on its way that could make some.
 
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
@@ -226,7 +214,7 @@ class Limits:
         except BaseException:
             self.leave(room, None)
             raise
-        return Admission(room, self._clock())
+        return room
 
     def leave(self, room: Spent, usage: Usage | None) -> Spent:
         """Replace what was reserved by what was used, which is returned; whoever waits looks."""

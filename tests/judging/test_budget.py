@@ -52,10 +52,9 @@ class Server:
     async def call(self, own: Limits, number: int) -> bool:
         """One call; False if there was no room for it."""
         kind, share, turns = self.script[number % len(self.script)]
-        place = await own.enter(REQUEST, None)
-        if place is None:
+        room = await own.enter(REQUEST, None)
+        if room is None:
             return False
-        room = place.room
         count = at_most(room)
         try:
             for _ in range(turns):

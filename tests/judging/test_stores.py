@@ -117,7 +117,9 @@ def test_batches(any_store):
         assert one.batches.plan("1", about, questions, again=False) == {"a", "b"}
         assert other.batches.plan("2", about, {**questions, "c": ("d", 1)}, again=False) == {"c"}
         assert other.batches.plan("3", about, questions, again=True) == {"a", "b"}
-        assert {key: batch.uid for key, batch in one.batches.pending("cx").items()} == {"c": "2"}
+        pending = one.batches.pending("cx")
+        assert {key: judgement.failure for key, judgement in pending.items()} == {"c": "pending"}
+        assert pending["c"].detail.startswith("in 2, submitted ")
         assert one.batches.move("1", "planned", "uploaded", file="f\0")
         assert one.batches.move("1", "planned", "uploaded", file="f\0")  # the same said twice
         assert not other.batches.move("1", "planned", "given up")

@@ -287,7 +287,7 @@ class _Collecting:
         rubrics = {name: as_asked(rubric) for name, rubric in about["rubrics"].items()}
         dialect, client = str(about.get("dialect", "")), about["client"]
         has_tool = Dialect.of(dialect).answer_format == "tool"
-        asked = None, output_limit(client), str(client.get("model"))  # in a time that nobody says
+        asked = None, output_limit(client), str(client.get("model"))  # nobody says in what time
         materials = self.store.questions(answers.keys())
         attempts: list[Judgement] = []
         open_questions: list[Question] = []
