@@ -1,5 +1,6 @@
 """The one way in for data: a file, table or Python value as a gold set, a run, or both."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from kragx.data.formats.jsonl import file_name
 from kragx.data.formats.located import is_located
 from kragx.data.gold import GoldDataset
 from kragx.data.released import release_of
-from kragx.data.runs import Run
+from kragx.data.runs import Retrieved, Run
 from kragx.data.source import Reading, kind_of_file
 from kragx.errors import DataError, UsageError
 from kragx.printing import phrase
@@ -152,6 +153,12 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
         DataError: the source has mistakes, or holds no retrieved lists.
         UsageError: it is no run, or has not one list for each query of `dataset`.
     """
+    run = _run_of(source, dataset)
+    return run if dataset is None else _with_ids_of(dataset, run)
+
+
+def _run_of(source: object, dataset: GoldDataset | None) -> Run:
+    """What was retrieved, with the ids that its source has."""
     if isinstance(source, Run):
         return source
     if isinstance(source, (str, Path)) and kind_of_file(source) == "run":
@@ -174,6 +181,28 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
         )
     rows, run = read_rows(source)
     return replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
+
+
+def _with_ids_of(dataset: GoldDataset, run: Run) -> Run:
+    """A run whose ids are the questions, as in a table without ids, with the gold set's ids.
+
+    What the gold set does not ask keeps its own; any other run stays as it is.
+    """
+    if any(query_id in dataset for query_id in run):
+        return run
+    ids: dict[str, list[str]] = {}
+    for query in dataset:
+        ids.setdefault(_plain_text(query.text or ""), []).append(query.id)
+    results: dict[str, Retrieved] = {}
+    for question, retrieved in run.results.items():
+        for query_id in ids.get(_plain_text(question), [question]):
+            results.setdefault(query_id, retrieved)
+    return replace(run, results=results)
+
+
+def _plain_text(text: str) -> str:
+    """A text however its letters are composed and its words are set apart."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def read_runs(paths: Sequence[str | Path]) -> list[Run]:

@@ -12,6 +12,7 @@ from typing import Any
 from kragx.data.batch import Batch, Records, Row, in_rows
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.beir import Beir, beir_of
+from kragx.data.formats.document_rows import by_question
 from kragx.data.formats.format import Fields
 from kragx.data.formats.jsonl import (
     Place,
@@ -317,6 +318,7 @@ class Reading:
             yield number, raw if is_whole else gold_alone(raw)
 
     def _named(self, rows: _Rows) -> _Rows:
+        rows = by_question(rows, self.columns, self.problems)
         return tabular.named(rows, self.columns, self.problems)
 
     def _objects(self, values: Iterable[tuple[int | None, object]]) -> _Rows:

@@ -20,7 +20,7 @@ from kragx.matchers.notes import Finding
 from kragx.metrics import Floats
 from kragx.printing import phrase
 
-QUERIES, _PAIRS = 100, 4
+QUERIES, _PAIRS = 100, 1
 """How many queries are looked at, and how many pairs of one are compared at most."""
 
 GAP, GAP_HANGUL = 0.1, 0.055

@@ -49,7 +49,7 @@ def test_in_korean(monkeypatch):
     """The same in Korean."""
     monkeypatch.setenv("KRAGX_LANG", "ko")
     said = str(several(good=28, empty=None))
-    assert f"empty: 질문 {N}개 모두에 아무것도 가져오지 않음, 따라서 비교할 수 없음" in said
+    assert f"empty: 질문 {N}개 모두에서 아무것도 가져오지 않음, 비교할 수 없음" in said
     assert "결과 없음 ✗" in said
 
 

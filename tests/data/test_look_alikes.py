@@ -63,8 +63,8 @@ def test_ids_that_never_meet(kragx: Any, jsonl: Any, here: Path) -> None:
         kept = kragx(*score, "--out", str(here / "tables"))
         assert plain.err in kept.err
     korean = kragx(*score, "--language", "ko")
-    assert "검색된 id가 어느 정답의 id도 아닙니다(비교한 질문 4개): 'q0'에서" in korean.err
-    assert "정답의 id도 아닌 질문: 4" in korean.out
+    assert "검색된 id 가운데 정답 id가 하나도 없습니다(비교한 질문 4개): 'q0'에서" in korean.err
+    assert "정답 id가 하나도 없는 질문: 4" in korean.out
 
 
 def test_queries(kragx: Any, here: Path) -> None:

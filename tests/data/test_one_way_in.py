@@ -163,7 +163,7 @@ def test_a_table_that_is_not_understood_leads_to_what_reads_it(tmp_path: Path, k
     """
     gold, run = tmp_path / "gold.csv", tmp_path / "found.csv"
     gold.write_text("question,answer\nWhen?,1919\n", encoding="utf-8")
-    run.write_text("question,rank,chunk\nWhen?,1,It was in 1919.\n", encoding="utf-8")
+    run.write_text("question,results\nWhen?,It was in 1919.\n", encoding="utf-8")
     results = tmp_path / "results.jsonl"
     results.write_text('{"query_id": "q1", "retrieved": [{"text": "In 1919."}]}\n', "utf-8")
     error = kragx("score", results, "--gold", gold).err
@@ -176,7 +176,7 @@ def test_a_table_that_is_not_understood_leads_to_what_reads_it(tmp_path: Path, k
     assert scored["mean"] == {"mrr@5": 1.0}
     error = kragx("score", run).err
     assert "one question a line" in error
-    assert "rank seems to say what was retrieved" in error
+    assert "results seems to say what was retrieved" in error
 
 
 @pytest.mark.parametrize(

@@ -37,17 +37,20 @@ def test_every_command_of_the_page_works(kragx: Callable[..., Any], here: Path) 
     ]
     said = {line: kragx(*shlex.split(line)[1:]) for line in lines}
     assert {line: done.err for line, done in said.items() if done.code} == {}
-    scored, compared = (said[line].out for line in lines if line.startswith("kragx score"))
+    scored, compared, of_tables = (
+        said[line].out for line in lines if line.startswith("kragx score")
+    )
     assert "queries without gold: 1 (left out)" in scored
     assert "questions with short gold: 2 (looked for as a phrase)" in scored
     assert "The data does not say which retriever is best in mrr@5" in compared
+    assert "engine_a" in of_tables
     assert (here / "results/own/report.html").is_file()
 
 
-def test_a_table_of_documents_becomes_results(kragx: Callable[..., Any], here: Path) -> None:
-    """The script of the page writes what `kragx score` reads, and what has no gold is left out."""
-    (script,) = (block.text for block in PAGE.blocks if "write_results" in block.text)
-    exec(compile(script, PAGE.name, "exec"), {})
-    done = kragx("score", "results.jsonl", "-m", "mrr@5", "--format", "json").json()
-    assert done["mean"] == {"mrr@5": 1.0}
-    assert done["counts"]["n_no_gold"] == 1
+def test_tables_of_documents(kragx: Callable[..., Any], here: Path) -> None:
+    """A table without ids joins by its questions, one with ids and scores by those."""
+    for name, value in (("engine_a.csv", 0.5), ("engine_b.csv", 0.5)):
+        line = ("score", name, "--gold", "gold.csv", "-m", "mrr@5", "--format", "json")
+        done = kragx(*line).json()
+        assert done["mean"] == {"mrr@5": value}
+        assert done["counts"]["n_missing"] == 0

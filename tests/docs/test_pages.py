@@ -29,7 +29,7 @@ _EXIT = re.compile(r"\s+# exit (\d+)\b.*$")
 
 
 def installed(document: Document) -> tuple[list[str], list[str]]:
-    """The extras that a page's reader has, and the packages of others."""
+    """The extras that a page's reader has, and the packages of others, as far as they are here."""
     extras: dict[str, None] = {}
     packages: dict[str, None] = {}
     for line in _INSTALL.findall(document.text):
@@ -38,7 +38,8 @@ def installed(document: Document) -> tuple[list[str], list[str]]:
                 extras |= dict.fromkeys(names[1].split(","))
             elif not word.startswith("-"):
                 packages[word] = None
-    return [*extras], [name for name in packages if _is_here(name)]
+    named = [name for name in extras if _is_here(f"kragx[{name}]")]
+    return named, [name for name in packages if _is_here(name)]
 
 
 def commands(block: Block) -> Iterator[tuple[str, int]]:

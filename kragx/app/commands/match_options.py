@@ -46,7 +46,7 @@ TokenizerName = Annotated[
     typer.Option(
         "--tokenizer",
         help=f"{listed(TOKENIZERS)}, an import path, or a mapping as in YAML ('{{name: char, n: 3, "
-        "spaces: ignored}') (default: unicode).",
+        "spaces: ignored}') (default: auto of overlap and span, else unicode).",
         rich_help_panel=OF_MATCHING,
     ),
 ]

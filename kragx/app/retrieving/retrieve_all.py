@@ -101,7 +101,11 @@ def retrieve_all(
     if keeping is not None:
         for name in makers:  # as it was imported, before hours of asking in which it may be edited
             keeping.fingerprints.code(retrievers[name])
-    runs = {name: _read(name, config) for name, config in retrievers.items() if not config.is_asked}
+    runs = {
+        name: _read(name, config, dataset)
+        for name, config in retrievers.items()
+        if not config.is_asked
+    }
     kept_of: dict[str, Kept] = {}
     for file, (name, config) in zip(file_names(retrievers), retrievers.items()):
         if name in makers:
@@ -117,11 +121,11 @@ def retrieve_all(
     return {name: runs[name] for name in retrievers}, kept_of
 
 
-def _read(name: str, config: RetrieverConfig) -> Run:
+def _read(name: str, config: RetrieverConfig, dataset: GoldDataset) -> Run:
     """What a file says that a retriever returned."""
     source = "results" if config.run is None else "run"
     try:
-        run = read_run(config.run or config.results)
+        run = read_run(config.run or config.results, dataset)
     except DataError as error:
         raise error.within(f"retrievers.{name}.{source}") from error
     return replace(run, name=name, settings=config.settings)
@@ -142,7 +146,7 @@ def asker(
 
     def ask(dataset: GoldDataset, on_answer: Callable[[Query, Retrieved], None]) -> Run:
         if not config.is_asked:
-            read[:] = read or [_read(name, config)]
+            read[:] = read or [_read(name, config, dataset)]
             return read[0]
         if not of_config:
             problems: list[str] = []

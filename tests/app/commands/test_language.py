@@ -47,9 +47,9 @@ def test_what_stays_english(kragx, jsonl, monkeypatch):
 
 MISTAKES = {
     "score nowhere.jsonl": "nowhere.jsonl: 읽을 수 없습니다: 그런 파일이 없습니다",
-    "score results.jsonl --metric recal@5": "알 수 없는 이름 'recal'; 혹시 'recall'?",
-    "score results.jsonl --match overlp": "match: 알 수 없는 방법 'overlp'; 혹시 'overlap'?",
-    "explain results.jsonl --query q9": "query: results에 'q9' 질문이 없습니다; 혹시 'q1'?",
+    "score results.jsonl --metric recal@5": "알 수 없는 이름 'recal'; 혹시 'recall'인가요?",
+    "score results.jsonl --match overlp": "match: 알 수 없는 방법 'overlp'; 혹시 'overlap'인가요?",
+    "explain results.jsonl --query q9": "query: results에 'q9' 질문이 없습니다; 혹시 'q1'인가요?",
     "run broken.yaml": "broken.yaml: 문제 1개\n  match.treshold: ",
     "report nowhere": "nowhere: 읽을 수 없습니다: 그런 파일이나 폴더가 없습니다",
 }
@@ -115,12 +115,12 @@ WARNINGS = {
     "ids that never meet": (
         "--match id",
         {"gold": [{"id": "g"}], "retrieved": [{"id": "x"}]},
-        "검색된 id가 어느 정답의 id도 아닙니다",
+        "검색된 id 가운데 정답 id가 하나도 없습니다",
     ),
     "texts that can match nothing": (
         "--match rouge2",
         {"gold": [{"text": "1919"}, {"text": "가 나 다"}], "retrieved": [{"text": "..."}]},
-        "아무것과도 매치될 수 없는 정답: 질문 12개, 예: 'q0' 질문의 '1919': 토큰이 너무 적습니다",
+        "어떤 것과도 매치될 수 없는 정답: 질문 12개, 예: 'q0' 질문의 '1919': 토큰이 너무 적습니다",
     ),
     "broken texts": (
         "--match overlap",
@@ -130,7 +130,7 @@ WARNINGS = {
     "scores that are distances": (
         "--match id --profile trec",
         {"gold": [{"id": "g"}], "retrieved": DISTANCES},
-        "거리처럼 점수가 모든 목록에서 아래로 갈수록 커지는데",
+        "모든 목록에서 점수가 거리처럼 아래로 갈수록 커지는데",
     ),
     "metrics above 1": (
         "--match text --profile krag",

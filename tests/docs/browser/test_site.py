@@ -64,13 +64,13 @@ def page(chromium, address):
 @pytest.mark.parametrize(
     ("start", "word", "target", "title"),
     [
-        ("index.html", "threshold", "/evaluation.html", "Thresholds"),
+        ("index.html", "threshold", "/matching.html", "Matching"),
         ("index.html", "nDCG", "/metrics.html", "Metrics"),
-        ("index.html", "re-chunk", "/moving.html", "Moving a gold set"),
-        ("index.html", "judge", "/judging.html", "The LLM judge"),
-        ("ko/index.html", "임계값", "/ko/evaluation.html", "임계값"),
+        ("index.html", "re-chunk", "/chunking.html", "A new chunking"),
+        ("index.html", "judge", "/judge.html", "Letting a model judge"),
+        ("ko/index.html", "임계값", "/ko/matching.html", "매칭"),
         ("ko/index.html", "재현율", "/ko/metrics.html", "지표"),
-        ("ko/index.html", "청크", "/ko/matchers.html", "청크"),
+        ("ko/index.html", "작업장", "/ko/workshop.html", "작업장"),
     ],
 )
 def test_search(page, address, start, word, target, title):
@@ -89,7 +89,7 @@ def test_search(page, address, start, word, target, title):
 
 def test_languages(page, address):
     """A page leads to its twin and back, also from the folder of the reference."""
-    for path in ("matchers.html", "reference/api/errors.html", "index.html"):
+    for path in ("matching.html", "reference/api/errors.html", "index.html"):
         page.goto(address + path)
         page.get_by_role("link", name="한국어").click()
         page.wait_for_url(f"{address}ko/{path}")
@@ -103,8 +103,8 @@ def test_no_page_is_wider_than_the_screen(page, address, width):
     """Tables and code scroll by themselves."""
     page.set_viewport_size({"width": width, "height": 844})
     for path in (
-        *("index.html", "ko/matchers.html", "reference/api/evaluating.html", "krag.html"),
-        *("peers.html", "ko/langchain.html", "reference/command.html"),
+        *("index.html", "ko/matching.html", "reference/api/evaluating.html", "krag.html"),
+        *("evidence/matchers.html", "ko/retriever.html", "reference/command.html"),
     ):
         page.goto(address + path)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
@@ -115,10 +115,10 @@ def test_a_command_is_seen_whole(page, address):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(address + "index.html")
     hidden = "all => all.map(code => code.scrollWidth > code.clientWidth)"
-    assert page.locator(".language-sh code").evaluate_all(hidden) == [False] * 3
+    assert page.locator(".language-sh code").evaluate_all(hidden) == [False] * 4
     assert page.locator(".language-text code").evaluate_all(hidden) == [True]
-    page.goto(address + "own-results.html")
-    assert page.locator(".language-json code").evaluate_all(hidden) == [False]
+    page.goto(address + "data.html")
+    assert {*page.locator(".language-json code").evaluate_all(hidden)} == {False}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

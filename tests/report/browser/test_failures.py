@@ -91,7 +91,10 @@ def test_what_is_no_result_is_looked_at_and_set_against_nothing(page_of):
 
 @pytest.mark.parametrize(
     ("locale", "said"),
-    [("en-US", "dead and late failed, so there is nothing to compare."), ("ko-KR", "모두 실패")],
+    [
+        ("en-US", "dead and late failed, so there is nothing to compare."),
+        ("ko-KR", "dead, late: 실패하여 비교할 것이 없습니다."),
+    ],
 )
 def test_nobody_is_best_where_all_failed(page_of, locale, said):
     """Where every retriever failed nobody shares the best value."""
@@ -177,9 +180,9 @@ def test_gold_of_one_template(opened, tmp_path):
         (
             "ko-KR",
             "확실하지 않음",
-            "다음 검색기와 구별되지 않습니다: fair.",
-            ["판단할 수 없습니다", "확신할", "차이는 확실하지"],
-            "nothing: 질문 20개 모두에 아무것도 가져오지 않았으므로",
+            "fair 쪽과는 구별되지 않습니다.",
+            ["이 데이터로는 알 수 없습니다", "확신할", "차이는 확실하지"],
+            "nothing: 질문 20개 모두에서 아무것도 가져오지 않아",
         ),
     ],
 )

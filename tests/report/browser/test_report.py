@@ -91,11 +91,11 @@ def test_gold_of_earlier_results(opened, tmp_path):
         "(바뀜 6개, 새 골드셋에만 1개, 이전 골드셋에만 1개: q00, q01, q02, q03, q04 외 3개)"
         in korean
     )
-    assert "옮겨진 질문 2개는 같은 것으로 봅니다." in korean
+    assert "질문 2개는 정답의 텍스트가 그대로이고 청크만 바뀌어, 같은 것으로 봅니다." in korean
     page.select_option("label:has-text('매처') select", "1")
     by_id = " ".join(page.inner_text(".gold-versions").split())
     assert "바뀜 7개" in by_id
-    assert "질문 1개는 정답의 텍스트가 같지만 id가 다릅니다" in by_id
+    assert "질문 1개는 정답의 텍스트가 같고 id만 다릅니다" in by_id
 
 
 def test_gates_that_failed_come_first_and_the_rest_is_folded(opened, tmp_path):
@@ -160,7 +160,7 @@ def test_advice_is_in_the_language_of_the_page(opened, language, said, more):
     ("language", "equal", "behind", "distance"),
     [
         ("en-US", "all metrics but times: one, two. Which", "told from late.", "as distances do"),
-        ("ko-KR", "값이 같은 검색기: one, two. 어느", "구별되지 않습니다: late.", "거리처럼"),
+        ("ko-KR", "값이 같은 검색기: one, two. 어느", "late 쪽과는 구별되지 않습니다.", "거리처럼"),
     ],
 )
 def test_equal_retrievers(opened, tmp_path, language, equal, behind, distance):
@@ -181,6 +181,23 @@ def test_equal_retrievers(opened, tmp_path, language, equal, behind, distance):
     assert behind in page.inner_text(".verdict .how")
     page.locator("#rows tr").first.click()
     assert distance in page.locator("dialog .list .card").first.inner_text()
+
+
+def test_advice_counts_the_questions_that_it_is_of(opened, tmp_path):
+    """Where most questions are found by nobody, the page says of how many these are."""
+    gold, path = dataset(), tmp_path / "unfound.html"
+    asked = [query for query in gold if query.gold]
+    made = {
+        name: Run.from_documents(
+            {query.id: [asked[0].gold[0].text, name] for query in gold}, name=name
+        )
+        for name in ("one", "two")
+    }
+    results = [evaluate(gold, run, match="exact", metrics=["recall@5"]) for run in made.values()]
+    n_found = sum(value["recall@5"] == 1 for value in results[0].queries.values())
+    write_html(results, path, dataset=gold, runs=made)
+    said = f"{len(asked) - n_found} of {len(asked)} questions have recall@5 = 0"
+    assert said in opened(path=path).text_content(".advice")
 
 
 def test_advice_by_another_metric_says_so(opened):
@@ -436,7 +453,7 @@ def test_a_failure_is_one_where_the_lists_are_not_given_too(opened, tmp_path):
         (
             {"confidence": 0.995, "resamples": 100},
             "no p of 100 resamples is small enough, so raise 'resamples'.",
-            "재표본 100회로는 p가 충분히 작아질 수 없으니 'resamples'를 늘리세요.",
+            "100번 다시 뽑아서는 p가 충분히 작아질 수 없으니 'resamples'를 늘리세요.",
         ),
     ],
 )
@@ -585,7 +602,7 @@ RECORD = {
         (
             {**RECORD, "git": None, "kept": {}, "resumed": False, "config": None},
             ["2026-01-31 14:05 +09:00 · took 3 min 20 s · not resumed\n", "no repository known"],
-            ["처음부터 실행함", "알려진 저장소 없음"],
+            ["처음부터 실행함", "저장소를 알 수 없음"],
         ),
         (None, ["not recorded"], ["기록되지 않음"]),
     ],
@@ -916,7 +933,7 @@ def test_the_report_of_the_consumer_config(opened, tmp_path, monkeypatch):
             "Questions marked unanswerable: 3; always retrieves something for 2",
             "none the less",
         ),
-        ("ko-KR", "답이 없다고 표시된 질문: 3개. always: 그 가운데 2개", "문서를 가져옴"),
+        ("ko-KR", "답이 없다고 표시된 질문 3개 가운데 2개에서 always 쪽이", "문서를 가져옴"),
     ],
 )
 def test_what_is_retrieved_where_nothing_answers(opened, tmp_path, language, said, chip):

@@ -123,7 +123,7 @@ def test_a_set_is_made_judged_by_two_settled_and_opened_again(chromium, tmp_path
         owner = go(again)
         view(owner, "releases")
         assert "gold_v1.jsonl" in owner.inner_text("table")
-        assert "지난 판 뒤로 바뀐 것이 없습니다" in owner.inner_text("main")
+        assert "지난 버전 이후로 바뀐 것이 없습니다" in owner.inner_text("main")
         assert owner.locator("#release").count() == 0
         kim = go(again, links["김판정"])
         kim.wait_for_timeout(READ)
