@@ -60,7 +60,7 @@ def of_store(
 def grades_by(store: Store, choice: Choice, *, expected: bool = False) -> dict[Pair, float]:
     """The grades of a store's judge alone."""
     meant: Choice = {**choice, "asks": choice.get("asks") or asked_in(store)}
-    return grades(store, human=False, expected=expected, **meant)
+    return grades(store, expected=expected, **meant)
 
 
 def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:

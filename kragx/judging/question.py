@@ -119,8 +119,7 @@ class Judgement:
         failure: why there is no grade.
         detail: what the provider or the check said about the failure.
         source: ``judge`` (asked in this run), ``batch`` (collected from one), ``store`` (asked
-            before) or ``human`` (a grade that a person gave to this very question, or to its query
-            and document).
+            before) or ``human`` (a grade that a person gave to its query and document).
         uid: of this attempt, so that a file imported twice adds nothing the second time; empty
             where nothing was asked.
         at: when, in UTC (ISO 8601).

@@ -5,14 +5,13 @@ import json
 import random
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 
 from kragx.errors import JudgingError
-from kragx.judging.pending import PendingQuestions
-from kragx.judging.question import Judgement
+from kragx.judging.question import Judgement, Question
 from kragx.judging.store import Store, StoreFailedError, record
 
 _FEW = 16  # workers; more of them claim what they ask in two rounds, as that costs as much
@@ -143,13 +142,25 @@ class WorkQueue:
 class Writer:
     """Commits attempts as they come, together with those of the next few milliseconds.
 
+    Args:
+        store: that gets them.
+        wanted: the questions, each with its canonical JSON, by key.
+        pairs: gives their (key, query id, document id).
+        queue: is closed when the store takes no more.
+
     Attributes:
         error: why the store takes no more; None while it does.
     """
 
-    def __init__(self, store: Store, questions: PendingQuestions, queue: WorkQueue) -> None:
+    def __init__(
+        self,
+        store: Store,
+        wanted: Mapping[str, tuple[Question, str]],
+        pairs: Callable[[], Iterable[tuple[str, str, str]]],
+        queue: WorkQueue,
+    ) -> None:
         self.error: StoreFailedError | None = None
-        self._store, self._questions, self._queue = store, questions, queue
+        self._store, self._wanted, self._pairs, self._queue = store, wanted, pairs, queue
         self._attempts: list[Judgement] = []  # not yet committed
         self._finished: list[str] = []
         self._next: asyncio.Task[None] | None = None  # commits them
@@ -215,10 +226,10 @@ class Writer:
         if not self._attempts:
             return "all that was judged is stored"
         pairs: dict[str, list[list[str]]] = {}
-        for key, *pair in self._questions.pairs():
+        for key, *pair in self._pairs():
             pairs.setdefault(key, []).append(pair)
         lines = (
-            json.dumps(record(attempt, json.loads(self._questions.wanted[attempt.key][1]), pairs))
+            json.dumps(record(attempt, json.loads(self._wanted[attempt.key][1]), pairs))
             for attempt in self._attempts
         )
         n_lost = len(self._attempts)

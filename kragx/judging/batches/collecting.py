@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -17,27 +16,23 @@ from kragx.judging.batches.submitting import find_again
 from kragx.judging.budget import spent_of, usage_of_answer
 from kragx.judging.calls import judged, masked_judgement
 from kragx.judging.clients.completion import read_response
-from kragx.judging.clients.dialect import Dialect
 from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.keys import output_limit, question_of
 from kragx.judging.question import Judgement, Question
 from kragx.judging.remedies import failure_lines
 from kragx.judging.rubric import as_asked
-from kragx.judging.store import Address, NoStoreError, Store
+from kragx.judging.store import Address, Store
 from kragx.judging.store.batches import SubmittedBatch
 from kragx.judging.tally import Spent, Tally
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, Table, joined, phrase, visible, warning
 from kragx.secrets import Secrets
 
-ELSEWHERE = "go to the folder of the submit, or name its config or store"
 _TOGETHER = 1000  # rows in a commit
-_DOWNLOADS = 3  # of a file that comes in half
 _NOTHING = Spent()  # is reserved for a call that has ended
 _GOOD = 200
 _NOT_RUN = ("batch_expired", "batch_cancelled")
-_BROKEN = phrase("lines that cannot be read")
-_UNKNOWN = phrase("lines about what was not asked")
+_ODD = phrase("lines that cannot be read, or are about what was not asked")
 _BEING_MADE = phrase("being made, or interrupted: a minute later it is known")
 _STATES: Mapping[str, str] = {
     "planned": _BEING_MADE,
@@ -58,7 +53,7 @@ class BatchStatus:
         n_questions: how many are in it.
         remote: as the provider saw it just now, if it was asked.
         tally: of what was collected just now: what the answers used, and which are no grades.
-        odd: how much of what was collected is not as it should be, by what is odd.
+        odd: how many lines are none, or missing, by what is odd.
     """
 
     batch: SubmittedBatch
@@ -107,14 +102,11 @@ class Overview(Result):
         store: which.
         batches: oldest first.
         problems: what could not be found out, and why.
-        is_there: whether there is such a store.
-        n_pending: how many questions are in batches whose answers are to come.
     """
 
     store: str
     batches: tuple[BatchStatus, ...]
-    problems: tuple[str, ...] = ()
-    is_there: bool = True
+    problems: tuple[str, ...]
 
     also_plain: ClassVar[tuple[str, ...]] = ("n_pending",)
 
@@ -125,12 +117,6 @@ class Overview(Result):
 
     def describe(self) -> Iterator[Part]:
         """A row for each batch, what came in, and what to do next."""
-        if not self.is_there:
-            sentence = phrase(
-                "{store}: there is no such store; {remedy}", remedy=ELSEWHERE, store=self.store
-            )
-            yield Line(sentence)
-            return
         if not self.batches:
             yield Line(phrase("{store}: no batch was ever submitted", store=self.store))
             return
@@ -190,6 +176,7 @@ async def look_after(
         collect: whether the answers of batches that have ended are stored.
 
     Raises:
+        NoStoreError: there is no such store.
         DataError: the store cannot be used.
     """
     secrets = Secrets.of() if secrets is None else secrets
@@ -197,23 +184,20 @@ async def look_after(
         secrets = secrets.also(getattr(client, "secrets", ()))
     entries: list[BatchStatus] = []
     problems: list[str] = []
-    try:
-        with Store(address, make=False) as store:
-            async with _services(clients, secrets) as service_of:
-                for planned in store.batches.batches():
-                    entry = BatchStatus(planned, len(store.batches.questions(planned)))
-                    try:
-                        batch = await find_again(store.batches, planned, service_of)
-                        if batch.state == "submitted":
-                            collecting = _Collecting(store, batch, service_of(batch), secrets)
-                            entry = await collecting.entry(entry, collect=collect)
-                    except JudgingError as error:
-                        # One that cannot be asked after keeps no other from being collected.
-                        problems.append(f"{planned.id}: {error}")
-                    entries.append(entry)
-            current = {batch.uid: batch for batch in store.batches.batches()}
-    except NoStoreError:
-        return Overview(str(address), (), is_there=False)
+    with Store(address, make=False) as store:
+        async with _services(clients, secrets) as service_of:
+            for planned in store.batches.batches():
+                entry = BatchStatus(planned, len(store.batches.questions(planned)))
+                try:
+                    batch = await find_again(store.batches, planned, service_of)
+                    if batch.state == "submitted":
+                        collecting = _Collecting(store, batch, service_of(batch), secrets)
+                        entry = await collecting.entry(entry, collect=collect)
+                except JudgingError as error:
+                    # One that cannot be asked after keeps no other from being collected.
+                    problems.append(f"{planned.id}: {error}")
+                entries.append(entry)
+        current = {batch.uid: batch for batch in store.batches.batches()}
     batches = tuple(replace(entry, batch=current[entry.batch.uid]) for entry in entries)
     return Overview(str(address), batches, tuple(problems))
 
@@ -248,11 +232,11 @@ class _Collecting:
         answers = {key: result for key, result in lines.results.items() if result is not None}
         tally = self._stored(answers, questions)
         self._end("collected", status=remote.status, problems=problems)
-        odd = {
+        odd: dict[str, int] = {
             phrase("not run before it ended"): len(lines.results) - len(answers),
             phrase("no answer came for"): len(questions) - len(lines.results),
         }
-        return replace(entry, tally=tally, odd=odd | lines.odd)
+        return replace(entry, tally=tally, odd=odd | {_ODD: lines.n_odd})
 
     def _end(self, state: str, **detail: Any) -> None:
         self.store.batches.move(self.batch.uid, "submitted", state, **detail)
@@ -261,17 +245,16 @@ class _Collecting:
         """The lines of a batch that has ended, and which files are gone.
 
         Raises:
-            JudgingError: a file came in half, time and again.
+            JudgingError: a file came in half.
         """
-        for _ in range(_DOWNLOADS):
-            lines, problems = _Lines(), []
-            for file in filter(None, (remote.answers, remote.errors)):
-                try:
-                    lines.read(await self.service.download(file), keys)
-                except GoneError as error:
-                    problems.append(error.problem)
-            if problems or lines.n >= remote.n_answered:
-                return lines, problems
+        lines, problems = _Lines(), []
+        for file in filter(None, (remote.answers, remote.errors)):
+            try:
+                lines.read(await self.service.download(file), keys)
+            except GoneError as error:
+                problems.append(error.problem)
+        if problems or lines.n >= remote.n_answered:
+            return lines, problems
         raise JudgingError(
             f"it has fewer lines than it says: {lines.n} of {remote.n_answered} lines came; "
             "nothing of it counts as collected",
@@ -286,7 +269,7 @@ class _Collecting:
         about = self.batch.about
         rubrics = {name: as_asked(rubric) for name, rubric in about["rubrics"].items()}
         dialect, client = str(about.get("dialect", "")), about["client"]
-        has_tool = Dialect.of(dialect).answer_format == "tool"
+        has_tool = "tool" in dialect.split(", ")
         asked = None, output_limit(client), str(client.get("model"))  # nobody says in what time
         materials = self.store.questions(answers.keys())
         attempts: list[Judgement] = []
@@ -316,12 +299,12 @@ class _Lines:
     Attributes:
         results: status and body of what each request came to, by its key: of several the first
             with status 200, else the last; None for one that was not run before the batch ended.
-        odd: how many lines are `_BROKEN` or `_UNKNOWN`.
+        n_odd: how many lines are none, or about what was not asked.
         n: how many lines can be read.
     """
 
     results: dict[str, tuple[int, Any] | None] = field(default_factory=dict)
-    odd: Counter[str] = field(default_factory=Counter)
+    n_odd: int = 0
     n: int = 0
 
     def read(self, content: bytes, keys: Set[str]) -> None:
@@ -332,12 +315,12 @@ class _Lines:
                 record = json.loads(line)
                 key, result = str(record["custom_id"]), _result(record)
             except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-                self.odd[_BROKEN] += 1
+                self.n_odd += 1
                 continue
             self.n += 1
             before = self.results.get(key)
             if key not in keys:
-                self.odd[_UNKNOWN] += 1
+                self.n_odd += 1
             elif before is None or (result is not None and before[0] != _GOOD):
                 self.results[key] = result
 

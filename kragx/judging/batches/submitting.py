@@ -1,30 +1,103 @@
-"""What a judge would ask, put into the provider's batches instead."""
+"""What judges would ask, kept instead of asked, and put into the provider's batches."""
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kragx.errors import JudgingError, UsageError
 from kragx.judging.batches.service import BatchRefusedError, BatchService
 from kragx.judging.budget import Price, Used, about_spent, most_tokens
-from kragx.judging.keys import digest
-from kragx.judging.outbox import Parcel
+from kragx.judging.client import Client, Request
+from kragx.judging.keys import canonical_json, digest
+from kragx.judging.prompt import request_for
+from kragx.judging.question import Judgement, Question
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.batches import Register, SubmittedBatch
 from kragx.judging.tally import Spent
 from kragx.plain import HIDDEN
 from kragx.printing import Line, Part, Result, phrase, warning
 
+if TYPE_CHECKING:
+    from kragx.judging.judge import Judge
+    from kragx.judging.run import PendingQuestions
+    from kragx.secrets import Secrets
+
 MOST_REQUESTS = 50_000
 MOST_BYTES = 190_000_000
 """What OpenAI takes in one file is 200 MB."""
 _SOON = 60.0  # seconds within which a batch that was asked for may not be listed yet
+
+
+@dataclass
+class Parcel:
+    """What one judge would ask.
+
+    Attributes:
+        settings: the judge's.
+        secrets: what nothing that is kept may show.
+        wanted: the questions, each with its canonical JSON, by key.
+        pairs: their (key, query id, document id).
+        pending: the keys of those that are in a batch already.
+        stored: the keys of those that the store has answers for.
+    """
+
+    settings: Judge
+    secrets: Secrets
+    wanted: dict[str, tuple[Question, str]] = field(default_factory=dict)
+    pairs: set[tuple[str, str, str]] = field(default_factory=set)
+    pending: set[str] = field(default_factory=set)
+    stored: set[str] = field(default_factory=set)
+
+    def request(self, key: str) -> Request:
+        """With which a question is asked."""
+        return request_for(self.wanted[key][0], key, self.settings.timeout)
+
+
+class Outbox:
+    """Questions that are to be submitted, by the judge that would be asked."""
+
+    def __init__(self) -> None:
+        self._parcels: dict[str, Parcel] = {}
+
+    @property
+    def parcels(self) -> list[Parcel]:
+        """One for each judge."""
+        return list(self._parcels.values())
+
+    def check(self, client: Client) -> None:
+        """Refuse a client whose provider's batches are not known, with a `UsageError`."""
+        if not hasattr(client, "batch_endpoint"):
+            name = client.settings.get("provider", type(client).__name__)
+            raise UsageError(
+                f"judge: {name} cannot be asked in batches, only one question at a time",
+                remedy="use kragx run; or name the model of a provider with OpenAI's batch files "
+                "(judge: {model: ..., base_url: ...})",
+            )
+
+    def put(
+        self,
+        settings: Judge,
+        questions: PendingQuestions,
+        todo: Sequence[str],
+        judgements: Iterable[Judgement],
+    ) -> None:
+        """Take in what a judge would ask, and what it need not ask for."""
+        if not questions.wanted:
+            return
+        about = questions.secrets.masked(dict(settings.client.settings))
+        judge = canonical_json([str(settings.store), about])
+        parcel = self._parcels.setdefault(judge, Parcel(settings, questions.secrets))
+        parcel.wanted |= {key: questions.wanted[key] for key in todo}
+        parcel.pairs |= {pair for pair in questions.pairs() if pair[0] in parcel.wanted}
+        for judgement in judgements:
+            pending = judgement.failure == "pending"
+            (parcel.pending if pending else parcel.stored).add(judgement.key)
 
 
 @dataclass(frozen=True)
@@ -53,7 +126,7 @@ class Submitted(Result):
 
     def describe(self) -> Iterator[Part]:
         """What was submitted, what it may cost, what comes next."""
-        n_pending = len(self.parcel.pending)
+        settings, n_pending = self.parcel.settings, len(self.parcel.pending)
         yield Line(
             phrase(
                 "{model}: {n} questions to submit, {n_stored} stored already, {n_pending} pending "
@@ -61,7 +134,7 @@ class Submitted(Result):
                 if self.dry_run
                 else "{model}: {n} questions submitted, {n_stored} stored already, {n_pending} "
                 "pending in earlier batches",
-                model=self.parcel.settings.model,
+                model=settings.model,
                 n=self.n_questions,
                 n_stored=len(self.parcel.stored),
                 n_pending=n_pending,
@@ -70,12 +143,13 @@ class Submitted(Result):
         for batch, n_questions in self.batches:
             yield Line(phrase("{value}: {n} questions", value=batch, n=n_questions), item="-")
         if self.n_questions:
+            cost = "" if self.price is None else f"{self.price.of(self.about):.4f}"
             yield Line(
                 phrase(
-                    "about {sent} tokens to send and {got} to get; {cost}",
+                    "about {sent} tokens to send and {got} to get, cost {cost}",
                     sent=self.about.prompt_tokens,
                     got=self.about.completion_tokens,
-                    cost=self._cost(),
+                    cost=f"{cost} {settings.currency}" if cost else phrase("unknown"),
                 )
             )
         if self.n_taken:
@@ -103,19 +177,6 @@ class Submitted(Result):
                     "judge collect stores them, and then kragx run finds them"
                 )
             )
-
-    def _cost(self) -> str:
-        settings = self.parcel.settings
-        if self.price is None:
-            return phrase(
-                "no price of batches of {model!r} is given (judge.prices: batch)",
-                model=settings.model,
-            )
-        return phrase(
-            "about {cost:.4f} {currency} at the price of batches",
-            cost=self.price.of(self.about),
-            currency=settings.currency,
-        )
 
 
 async def submit(

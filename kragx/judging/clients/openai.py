@@ -22,6 +22,7 @@ from kragx.judging.clients.http import UnreadableError, as_utf_8, bounded, trust
 from kragx.plugins import (
     FromVariable,
     check_options,
+    fitting,
     is_text,
     named_secret,
     number,
@@ -47,18 +48,8 @@ _OF_CALLERS = frozenset({"x-title", "http-referer", "referer", "user-agent"})
 """Headers that say who asks; no answer depends on them."""
 
 
-def _text(value: Any) -> str:
-    """A text with something in it."""
-    if not is_text(value):
-        raise UsageError(f"{value!r} is no text")
-    return str(value)
-
-
-def _model(value: Any) -> str:
-    """A model's name."""
-    if not is_text(value):
-        raise UsageError(f"{value!r} names no model", remedy="name the model that judges")
-    return str(value)
+_text = fitting(is_text, "{!r} is no text")
+_model = fitting(is_text, "{!r} names no model; name the model that judges")
 
 
 def _temperature(value: Any) -> float | str | None:
@@ -220,10 +211,6 @@ class OpenAIClient:
         """The key, and what else of what is sent is nobody's business."""
         sent = {"api_key": os.environ.get(self.api_key_env, "").strip(), "url": self.base_url}
         return [*secrets_in(sent | {"headers": self.headers}), *secrets_in(self.extra_body)]
-
-    def resume(self, dialect: str) -> None:
-        """Begin with the dialect in which the server gave judgements that are stored."""
-        self._speaker.resume(Dialect.of(dialect))
 
     @cached_property
     def _speaker(self) -> Speaker:

@@ -19,9 +19,8 @@ from kragx.errors import DataError, UsageError, shorten
 from kragx.judging.budget import Used
 from kragx.judging.question import Judgement
 from kragx.judging.store.claims import live
-from kragx.judging.store.records import now
+from kragx.judging.store.store import now
 from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batch_states, claims
-from kragx.printing import phrase
 
 
 @dataclass(frozen=True)
@@ -73,17 +72,6 @@ class Register:
             DataError: a row is none that kragx wrote.
         """
         return self._database.do(self._batches)
-
-    def waiting(self) -> str:
-        """How many batches are open, and since when."""
-        times = sorted(
-            batch.made[:16].replace("T", " ") for batch in self.batches() if batch.is_open
-        )
-        if len(times) == 1:
-            return phrase("1 batch that was submitted {when} UTC", when=times[0])
-        if not times:
-            return phrase("no batch")
-        return phrase("{n} batches, the first submitted {when} UTC", n=len(times), when=times[0])
 
     def questions(self, batch: SubmittedBatch) -> dict[str, tuple[str, int]]:
         """The questions of a batch by key: each one's rubric (its digest), and about its tokens."""

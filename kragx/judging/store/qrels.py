@@ -11,7 +11,7 @@ from typing import Any, Self, TypedDict, Unpack, cast
 from kragx.errors import DataError, UsageError, nearest
 from kragx.judging.keys import canonical_json, is_named, name_of_rubric, names_of, wording_of
 from kragx.judging.store.store import Store
-from kragx.judging.votes import Decide, settled_grade as settled_by
+from kragx.judging.votes import Decide, settled_grade
 
 NO_EXAMPLES = "none"
 """What names the grades that were given without examples."""
@@ -60,13 +60,12 @@ def qrels(store: Store, **choice: Unpack[Choice]) -> list[str]:
 
 
 def grades(
-    store: Store, *, human: bool = True, expected: bool = False, **choice: Unpack[Choice]
+    store: Store, *, expected: bool = False, **choice: Unpack[Choice]
 ) -> dict[tuple[str, str], float]:
     """The judge's grade of each (query id, document id); what failed has none.
 
     Args:
         store: an opened store.
-        human: whether a person's grade of the very question takes the place of the judge's.
         expected: whether grades between those of the scale are wanted: the one that a model's
             probabilities expect, where the store has it, and the mean of a panel.
         choice: as for `qrels`.
@@ -75,14 +74,13 @@ def grades(
         UsageError: as `qrels`.
         DataError: there is no grade.
     """
-    graded = graded_once(store, choice, human=human, expected=expected)
-    if not graded:
+    best: dict[tuple[str, str], float] = {}
+    for graded in graded_once(store, choice, expected=expected):
+        for pair in graded.pairs:
+            best[pair] = max(best.get(pair, 0), graded.grade)
+    if not best:
         problem = f"no grade of {_asks(choice)} fits; see: kragx judge store stats"
         raise DataError(f"{store.address}: {problem}")
-    best: dict[tuple[str, str], float] = {}
-    for graded_question in graded:
-        for pair in graded_question.pairs:
-            best[pair] = max(best.get(pair, 0), graded_question.grade)
     return best
 
 
@@ -105,9 +103,7 @@ class GradedQuestion:
     grade: float
 
 
-def graded_once(
-    store: Store, choice: Choice, *, human: bool = True, expected: bool = False
-) -> list[GradedQuestion]:
+def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list[GradedQuestion]:
     """Each question of a kind with one grade: of its repeats the first, of a panel what it decides.
 
     What the votes in the store leave undecided has no grade, as in a run. Arguments as of `grades`.
@@ -117,44 +113,40 @@ def graded_once(
     """
     panel = _Panel.named(choice.get("model"))
     if panel is not None and panel.decide == "mean" and not expected:
-        raise UsageError(
-            "--model: means are no labels",
-            remedy="compare what the median decides: 'median of ...'",
-        )
-    records = _one_judge(store, choice)
-    answer_of = store.settled(list(records), human=human)
+        remedy = "compare what the median decides: 'median of ...'"
+        raise UsageError("--model: means are no labels", remedy=remedy)
+    records = sorted(_one_judge(store, choice), key=lambda record: record["question"]["repeat"])
+    answers = store.settled([record["key"] for record in records])
     votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
-    for record in sorted(records.values(), key=lambda record: record["question"]["repeat"]):
+    for record in records:
         question = record["question"]
         texts = tuple(question[name] for name in ("query", "document", "gold", "reference"))
-        judge = canonical_json([question["client"], question["repeat"]])
-        if answer_of[record["key"]].grade is not None:
-            votes.setdefault(texts, {}).setdefault(judge, record)
-    judges = None if panel is None else panel.judges(records.values())
+        if answers[record["key"]].grade is not None:
+            votes.setdefault(texts, {}).setdefault(_judge(question), record)
+    judges = None if panel is None else panel.judges(records)
+    top = max((int(answer.grade or 0) for answer in answers.values()), default=0)
     graded: list[GradedQuestion] = []
     for by_judge in votes.values():
-        records_of = by_judge if judges is None else {name: by_judge.get(name) for name in judges}
-        given_records = [record for record in records_of.values() if record is not None]
-        attempts = [answer_of[record["key"]] for record in given_records]
-        people = [attempt for attempt in attempts if attempt.source == "human"]
-        grades_: list[float] = [
-            attempt.expected
-            if expected and attempt.expected is not None
-            else int(attempt.grade or 0)
-            for attempt in people[:1] or attempts
+        given = [by_judge[name] for name in judges or by_judge if name in by_judge]
+        attempts = [answers[record["key"]] for record in given]
+        marks: list[float] = [
+            int(attempt.grade or 0)
+            if attempt.expected is None or not expected
+            else attempt.expected
+            for attempt in attempts
         ]
-        grade = grades_[0] if grades_ else None
-        if panel is not None and not people:
-            top = max(int(attempt.grade or 0) for attempt in answer_of.values())
-            grade = settled_by(grades_, len(records_of) - len(given_records), panel.decide, top)
+        grade = marks[0] if marks else None
+        if panel is not None and judges is not None:
+            grade = settled_grade(marks, len(judges) - len(given), panel.decide, top)
         if grade is not None:
-            pairs = [
-                (query, document) for record in given_records for query, document in record["pairs"]
-            ]
-            graded.append(
-                GradedQuestion(given_records[0]["question"], [*dict.fromkeys(pairs)], grade)
-            )
+            pairs = [(query, document) for record in given for query, document in record["pairs"]]
+            graded.append(GradedQuestion(given[0]["question"], [*dict.fromkeys(pairs)], grade))
     return graded
+
+
+def _judge(question: Mapping[str, Any]) -> str:
+    """Who was asked."""
+    return canonical_json([question["client"], question["repeat"]])
 
 
 _PANEL = re.compile(
@@ -164,12 +156,7 @@ _PANEL = re.compile(
 
 @dataclass(frozen=True)
 class _Panel:
-    """A panel whose votes are in a store.
-
-    Attributes:
-        decide: how votes come to a grade.
-        models: how many of the judges are of each model.
-    """
+    """A panel whose votes are in a store: how they come to a grade, and its judges by model."""
 
     decide: Decide
     models: Mapping[str, int]
@@ -181,21 +168,19 @@ class _Panel:
         if match is None:
             return None
         repeats, names = match["repeats"], match["names"]
-        rule = cast("Decide", match["rule"])
-        if repeats:
-            return cls(rule, {names: int(repeats)})
-        return cls(rule, Counter(re.sub(r" #\d+$", "", name) for name in names.split(", ")))
+        models = [re.sub(r" #\d+$", "", name) for name in names.split(", ")]
+        judges = {names: int(repeats)} if repeats else Counter(models)
+        return cls(cast("Decide", match["rule"]), judges)
 
     def judges(self, records: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Its judges among those of records: of each model the first repeats.
+        """Its judges among those of records, by repeat: of each model the first ones.
 
         Raises:
             UsageError: there are not as many.
         """
         by_model: dict[str, dict[str, None]] = {model: {} for model in self.models}
-        for record in sorted(records, key=lambda record: record["question"]["repeat"]):
-            client, repeat = record["question"]["client"], record["question"]["repeat"]
-            by_model[str(client.get("model"))][canonical_json([client, repeat])] = None
+        for question in (record["question"] for record in records):
+            by_model[str(question["client"].get("model"))][_judge(question)] = None
         for model, n in self.models.items():
             if len(by_model[model]) < n:
                 raise UsageError(
@@ -229,8 +214,8 @@ def graded_records(store: Store, choice: Choice) -> list[Mapping[str, Any]]:
     ]
 
 
-def _one_judge(store: Store, choice: Choice) -> dict[str, Mapping[str, Any]]:
-    """The graded records of one kind of question, by key.
+def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
+    """The graded records of one kind of question, one of each key.
 
     Raises:
         UsageError: several models, rubrics or examples graded and none is named.
@@ -253,4 +238,4 @@ def _one_judge(store: Store, choice: Choice) -> dict[str, Mapping[str, Any]]:
                 f"--{option}: the store holds grades by several ({listed}), "
                 f"which are not one set of labels; name one{panel}"
             )
-    return records
+    return records.values()
