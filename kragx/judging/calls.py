@@ -1,30 +1,26 @@
 """The calls for one question: attempts, waits between them, and when a run should stop."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kragx.errors import JudgingError
 from kragx.judging.budget import at_most, usage_of_answer
 from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage, words_of
 from kragx.judging.limits import credible_pause, wait_before
 from kragx.judging.prompt import expected_grade, read_answer, request_for
-from kragx.judging.question import Judgement, Question
+from kragx.judging.question import Judgement, Question, now
 from kragx.judging.queue import WorkQueue, Writer
 from kragx.judging.remedies import remedy
-from kragx.judging.store import Store, now
+from kragx.judging.settings import JudgeSettings
+from kragx.judging.store import Store
 from kragx.judging.tally import Spent, Tally
 from kragx.printing import phrase, say
 from kragx.secrets import Secrets
-
-if TYPE_CHECKING:
-    from kragx.judging.judge import Judge
 
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 _SILENCE = 10.0  # seconds of waiting after which it is said what is waited for
@@ -53,7 +49,7 @@ class Breaker:
     Where nothing more waits to be asked, only the first holds.
     """
 
-    def __init__(self, settings: Judge, queue: WorkQueue, secrets: Secrets) -> None:
+    def __init__(self, settings: JudgeSettings, queue: WorkQueue, secrets: Secrets) -> None:
         self._settings, self._queue, self._secrets = settings, queue, secrets
         self._begun = settings.clock()
         self._group: str | None = None
@@ -144,7 +140,7 @@ class Caller:
 
     def __init__(
         self,
-        settings: Judge,
+        settings: JudgeSettings,
         wanted: Mapping[str, tuple[Question, str]],
         secrets: Secrets,
         queue: WorkQueue,

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal
 
 from kragx.data.text import Mender
@@ -104,6 +105,11 @@ def _mend(pair: Example | Question) -> None:
 def _texts(pair: Example | Question) -> dict[str, str]:
     texts = {name: getattr(pair, name) for name in _TEXTS}
     return {name: text for name, text in texts.items() if text is not None}
+
+
+def now() -> str:
+    """The time in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 @dataclass(frozen=True, slots=True)

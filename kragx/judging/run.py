@@ -6,13 +6,11 @@ committed when it arrives. The order of the judgements is that of the questions,
 first.
 """
 
-from __future__ import annotations
-
 import asyncio
 import warnings
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kragx.errors import DataError, JudgingError
 from kragx.judging.budget import about_spent, most_tokens
@@ -22,14 +20,12 @@ from kragx.judging.keys import canonical_json, digest, essential, key_of, materi
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement, Question
 from kragx.judging.queue import WorkQueue, Writer
+from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store, StoreFailedError
 from kragx.judging.tally import Tally
 from kragx.printing import joined, listed, phrase, progress_bar, say
 from kragx.secrets import Secrets
 from kragx.warned import outside
-
-if TYPE_CHECKING:
-    from kragx.judging.judge import Judge
 
 
 class JudgeWarning(UserWarning):
@@ -60,7 +56,7 @@ class PendingQuestions:
         secrets: what nothing that is kept of them may show.
     """
 
-    def __init__(self, settings: Judge, questions: Sequence[Question]) -> None:
+    def __init__(self, settings: JudgeSettings, questions: Sequence[Question]) -> None:
         self.secrets: Secrets = settings.all_secrets()
         client = essential(self.secrets.masked(dict(settings.client.settings)))
         if settings.examples is not None:
@@ -119,7 +115,7 @@ class PendingQuestions:
 class JudgingRun:
     """Judges questions."""
 
-    def __init__(self, settings: Judge, questions: PendingQuestions) -> None:
+    def __init__(self, settings: JudgeSettings, questions: PendingQuestions) -> None:
         self._settings, self._questions = settings, questions
         self._tally = Tally()
         self._done: dict[str, Judgement] = {}

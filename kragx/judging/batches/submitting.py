@@ -24,8 +24,8 @@ from kragx.plain import HIDDEN
 from kragx.printing import Line, Part, Result, phrase, warning
 
 if TYPE_CHECKING:
-    from kragx.judging.judge import Judge
     from kragx.judging.run import PendingQuestions
+    from kragx.judging.settings import JudgeSettings
     from kragx.secrets import Secrets
 
 MOST_REQUESTS = 50_000
@@ -47,7 +47,7 @@ class Parcel:
         stored: the keys of those that the store has answers for.
     """
 
-    settings: Judge
+    settings: JudgeSettings
     secrets: Secrets
     wanted: dict[str, tuple[Question, str]] = field(default_factory=dict)
     pairs: set[tuple[str, str, str]] = field(default_factory=set)
@@ -82,7 +82,7 @@ class Outbox:
 
     def put(
         self,
-        settings: Judge,
+        settings: JudgeSettings,
         questions: PendingQuestions,
         todo: Sequence[str],
         judgements: Iterable[Judgement],

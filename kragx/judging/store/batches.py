@@ -17,9 +17,8 @@ from sqlalchemy import Connection, Table, insert, select, text
 from kragx.data.databases.database import Database, insert_rows, rows_of
 from kragx.errors import DataError, UsageError, shorten
 from kragx.judging.budget import Used
-from kragx.judging.question import Judgement
+from kragx.judging.question import Judgement, now
 from kragx.judging.store.claims import live
-from kragx.judging.store.store import now
 from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batch_states, claims
 
 

@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
-from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -14,7 +13,7 @@ from kragx.data.databases import Address, StoreFailedError
 from kragx.errors import DataError, inside, shorten
 from kragx.judging.client import words_of
 from kragx.judging.keys import canonical_json, key_of
-from kragx.judging.question import Judgement
+from kragx.judging.question import Judgement, now
 from kragx.judging.rubric import LISTED, RUBRICS
 from kragx.judging.tally import Spent
 
@@ -40,11 +39,6 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("seconds", "expected"), (float, int, type(None))),
 }
 _MOST = 2**63
-
-
-def now() -> str:
-    """The time in UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def storable(attempt: Judgement) -> Judgement:

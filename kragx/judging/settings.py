@@ -1,0 +1,192 @@
+"""How a judge asks and what it may cost."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from kragx.errors import UsageError, inside
+from kragx.judging.budget import Plan, Price, read_budget, read_prices
+from kragx.judging.client import Client
+from kragx.judging.examples import read_examples
+from kragx.judging.keys import output_limit
+from kragx.judging.limits import Limits
+from kragx.judging.rubric import RUBRICS, Asks, Rubric, akin, built_in, read_rubric
+from kragx.judging.store import Address
+from kragx.judging.template import asks_of, prompt_name, read_prompt
+from kragx.plugins import above_zero, check_options, number, optional, whole
+from kragx.secrets import Secrets
+
+DEFAULT_STORE = Path(".kragx/judgements.sqlite")
+AskAgain = Literal["transient", "all", "none"]
+
+
+@dataclass(frozen=True)
+class JudgeSettings:
+    """How an LLM is asked to grade, and what that may cost.
+
+    Attributes:
+        client: asks the model.
+        store: the SQLite file that keeps every attempt, or the URL of a PostgreSQL database.
+        rubric: one of the user's own (`Rubric`, mapping or YAML file) instead of the built-in ones.
+        prompt: a Jinja2 template, or the path of one, that puts the question instead of kragx's
+            own prompt, by the built-in rubrics or by `rubric`.
+        language: of the built-in rubrics: ``en``, ``ko``, or ``auto`` by what is asked.
+        concurrency: how many requests at once, at most; fewer where the server has no room.
+        rpm: the most requests a minute; None for no limit.
+        timeout: seconds for one attempt.
+        attempts: the most attempts at one question in one run.
+        patience: seconds that a question waits for a server that has no room for it (429) or is
+            away; such refusals are no attempts.
+        max_missing: the share of judgements that may be missing before a run ends with an error.
+        budget: what may not be exceeded: a cost, ``{cost, calls, tokens, per}``, or several of
+            these.
+        prices: ``{model: {input, output, cached_input?, batch?}}``, per million tokens.
+        currency: what the prices are in.
+        ask_again: which stored failures are asked again in another run: ``transient`` ones (all
+            but refusals, content filters, and lengths at the same limit), ``all`` or ``none``.
+        ask_pending: whether questions whose answers a batch has yet to give are asked all the same.
+        repeat: another number asks everything anew, beside what is stored.
+        dry_run: count calls and tokens instead of asking.
+        progress: whether to show progress on standard error; None for only on a terminal.
+        examples: pairs that people have graded, to be shown with each question: the path of their
+            labels, or the options of `Examples`; None for no examples.
+        secrets: what no kept text may show; None for those of the environment. Those that the
+            client knows (`Client`) are always among them.
+        outbox: the `Outbox` that gets what a dry run would ask, to be submitted in batches.
+        clock, sleep: time, for tests.
+
+    Raises:
+        UsageError: an option is wrong.
+    """
+
+    client: Client
+    store: Annotated[Any, Address.of] = DEFAULT_STORE
+    rubric: Annotated[Any, optional(read_rubric)] = None
+    prompt: Annotated[str | None, optional(read_prompt)] = None
+    language: Literal["auto", "en", "ko"] = "auto"
+    concurrency: Annotated[int, whole(1)] = 8
+    rpm: Annotated[float | None, optional(above_zero)] = None
+    timeout: Annotated[float, above_zero] = 60.0
+    attempts: Annotated[int, whole(1)] = 5
+    patience: Annotated[float, number(lambda value: value >= 0, "number of at least 0")] = 600.0
+    max_missing: Annotated[float, number(lambda share: 0 <= share <= 1, "share from 0 to 1")] = 0.0
+    budget: Annotated[Any, read_budget] = None
+    prices: Annotated[Any, read_prices] = None
+    currency: str = "USD"
+    ask_again: AskAgain = "transient"
+    ask_pending: bool = False
+    repeat: Annotated[int, whole(0)] = 0
+    dry_run: bool = False
+    progress: bool | None = None
+    examples: Annotated[Any, optional(read_examples)] = None
+    secrets: Secrets | None = field(default=None, repr=False, compare=False)
+    outbox: Any = field(default=None, repr=False, compare=False)
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
+    sleep: Callable[[float], Awaitable[None]] = field(
+        default=asyncio.sleep, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.client, Client):
+            raise UsageError(
+                f"judge.client: {type(self.client).__name__} has no 'settings' and 'ask'; "
+                "pass an OpenAIClient, a LangChainClient, or one of your own"
+            )
+        with inside("judge"):
+            check_options(self)
+            self._under_prompt  # noqa: B018  # raises where the prompt does not fit
+        if self.outbox is not None:
+            self.outbox.check(self.client)
+        if self.budget.cost is not None and self.price is None:
+            raise UsageError(
+                f"judge.budget: no price of {self.model!r} is known, so no cost can be kept to; "
+                f"add judge.prices.{self.model}: {{input: ..., output: ...}} (per million tokens), "
+                "or give the budget in calls or tokens"
+            )
+
+    def all_secrets(self) -> Secrets:
+        """What no text of a run may show: made for each run, as the environment may change."""
+        secrets = Secrets.of() if self.secrets is None else self.secrets
+        return secrets.also(getattr(self.client, "secrets", ()))
+
+    @property
+    def model(self) -> str:
+        """The model asked for."""
+        return str(self.client.settings.get("model", type(self.client).__name__))
+
+    @property
+    def price(self) -> Price | None:
+        """The price of the model; None if the table does not have it."""
+        prices: Mapping[str, Price] = self.prices
+        return prices.get(self.model)
+
+    def rubric_for(self, asks: Asks, text: str) -> Rubric:
+        """The rubric of a question about `text` (the query or the gold text).
+
+        Raises:
+            UsageError: the judge's own rubric asks something else.
+        """
+        rubric: Rubric | None = self.rubric
+        # One for documents leaves lists of facts alone, and the other way round.
+        if self.asks is not None and not akin(asks, self.asks):
+            return built_in(asks, text, self.language)
+        if self.asks not in (None, asks):
+            name, subject = ("prompt", "it") if rubric is None else ("rubric", repr(rubric.id))
+            raise UsageError(
+                f"judge.{name}: {subject} asks for {self.asks}, and here {asks} is judged; use "
+                f"another {name}, or mode {self.asks!r}"
+            )
+        rubric = built_in(asks, text, self.language) if rubric is None else rubric
+        return self._under_prompt.get(rubric.id, rubric)
+
+    @cached_property
+    def _under_prompt(self) -> dict[str, Rubric]:
+        """The rubrics as its own prompt puts them, if it has one, by the ids that they have."""
+        if self.prompt is None:
+            return {}
+        with inside("prompt"):
+            asked_type = asks_of(self.prompt)
+        built_ins = (rubric for rubric in RUBRICS.values() if rubric.asks == asked_type)
+        rubrics = built_ins if self.rubric is None else [self.rubric]
+        return {rubric.id: rubric.with_prompt(self.prompt) for rubric in rubrics}
+
+    @property
+    def asks(self) -> Asks | None:
+        """The one question that its rubric or prompt is for; None if it has neither."""
+        if self.rubric is None:
+            return None if self.prompt is None else asks_of(self.prompt)
+        return self.rubric.asks  # type: ignore[no-any-return]
+
+    def rubric_id(self, asks: str) -> str:
+        """What names the wording of a question in results, whatever the texts' language."""
+        if self.asks is not None and not akin(asks, self.asks):
+            return f"{asks}-{self.language}-1"
+        prompt = "" if self.prompt is None else f"+{prompt_name(self.prompt)}"
+        rubric: Rubric | None = self.rubric
+        return f"{f'{asks}-{self.language}-1' if rubric is None else rubric.id}{prompt}"
+
+    @cached_property
+    def output_limit(self) -> int | None:
+        """The most tokens that an answer may have; None if the client does not say."""
+        return output_limit(self.client.settings)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """When this judge's next call may begin, and what it has used, over all runs with it."""
+        return Limits(
+            *(self.budget, self.model, self.prices, self.output_limit),
+            currency=self.currency,
+            concurrency=self.concurrency,
+            rpm=self.rpm,
+            clock=self.clock,
+            sleep=self.sleep,
+        )
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What dry runs of this judge would have asked so far."""
+        return Plan(self.model, self.price, self.currency)
