@@ -275,7 +275,12 @@ class Store:
 
     def last_label(self) -> int:
         """The number of the newest grade that a person gave; 0 if there is none."""
-        return self._database.lasts()["labels"]
+        from sqlalchemy import func, select
+
+        from kragx.judging.store.tables import labels
+
+        query = select(func.max(labels.c.id))
+        return self._database.do(lambda db: db.scalars(query).one()) or 0
 
     def spent(self, *, after: int, but: str = "") -> tuple[int, dict[tuple[str, bool], Spent]]:
         """What attempts took, by the model asked and whether a batch did, and the last's number.
