@@ -15,11 +15,11 @@ from kragx.agreement import scoring
 from kragx.agreement.labels import Labels, Scale, other_forms, read_sides
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
 from kragx.agreement.sample import drawn_by
-from kragx.agreement.stored_labels import Choice
 from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.data import Run
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation
+from kragx.judging.store.qrels import Choice
 from kragx.metrics import Floats
 from kragx.printing import Line, Part, Result, Table, joined, number, percent, phrase, warning
 

@@ -18,7 +18,7 @@ from kragx.agreement.scoring import (
     rank_systems,
     scale_notes,
 )
-from kragx.agreement.stored_labels import Choice, examples_shown
+from kragx.agreement.stored_labels import examples_shown
 from kragx.comparison.statistics import (
     CONFIDENCE,
     LEAST,
@@ -31,7 +31,7 @@ from kragx.comparison.statistics import (
 from kragx.data import Run
 from kragx.errors import DataError, check_whole
 from kragx.judging.examples import is_held_out
-from kragx.judging.store.qrels import NO_EXAMPLES
+from kragx.judging.store.qrels import NO_EXAMPLES, Choice
 from kragx.metrics import Floats
 from kragx.printing import Line, Part, Result, Table, joined, number, percent, phrase, warning
 

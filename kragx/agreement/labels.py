@@ -18,11 +18,12 @@ from kragx.agreement.label_files import (
     of_dataset,
     of_mapping,
 )
-from kragx.agreement.stored_labels import Choice, check_choice, cut_of, of_store
+from kragx.agreement.stored_labels import check_choice, cut_of, of_store
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
 from kragx.errors import DataError, UsageError, shorten
 from kragx.judging.store import Address, is_url
+from kragx.judging.store.qrels import Choice
 from kragx.printing import phrase
 
 MOST_LABELS = 101
@@ -170,7 +171,7 @@ def read_labels(
         expected: of a store and its judge: whether the grades that the model's probabilities
             expect are wanted where there are some, and the mean of a panel.
         choice: of a store, which of its judge's grades: ``asks``, ``model``, ``rubric`` and
-            ``examples`` (`kragx.agreement.stored_labels.Choice`).
+            ``examples`` (`kragx.judging.store.qrels.Choice`).
 
     Raises:
         DataError: the file is broken or holds no label, or a pair has two different labels: all

@@ -10,13 +10,14 @@ from typing import Any, Unpack
 
 from kragx.agreement.label_files import Pair, document_name
 from kragx.agreement.labels import gold_texts
-from kragx.agreement.stored_labels import Choice, asked_in, check_choice, grades_by
+from kragx.agreement.stored_labels import asked_in, check_choice, grades_by
 from kragx.comparison.statistics import SEED
 from kragx.data import Doc, GoldDataset, Run
 from kragx.data.formats.jsonl import read_records, write_records
 from kragx.errors import DataError, check_whole
 from kragx.judging import Store
 from kragx.judging.store import Address
+from kragx.judging.store.qrels import Choice
 
 PAIRS = 50
 """How many pairs are drawn unless told otherwise: about a quarter of an hour's work."""

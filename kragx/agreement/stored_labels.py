@@ -2,32 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypedDict
 
 from kragx.agreement.label_files import Label, Pair, Side, label_format
 from kragx.errors import DataError, UsageError, nearest
 from kragx.judging import Store
+from kragx.judging.keys import built_in_of, is_file, wording_of
 from kragx.judging.rubric import read_rubric
 from kragx.judging.store import Address, is_url
-from kragx.judging.store.qrels import examples_of, graded_once, grades, models_of
-from kragx.judging.store.wordings import built_in_of, is_file, is_named, named, wording_of
-
-
-class Choice(TypedDict, total=False):
-    """Which grades of a judgement store are meant; all of them where nothing is named.
-
-    Attributes:
-        asks: ``relevance``, or ``support``, where a document's grade is its best over the query's
-            gold texts; None for what the judge was asked.
-        model: those of this model, or of a panel as results name it, ``median of a, b, c``.
-        rubric: those by this rubric.
-        examples: those with the examples of this name; ``none`` for those without any.
-    """
-
-    asks: str | None
-    model: str | None
-    rubric: str | None
-    examples: str | None
+from kragx.judging.store.qrels import (
+    Choice,
+    examples_of,
+    graded_once,
+    graded_records,
+    grades,
+)
 
 
 def check_choice(choice: Mapping[str, object]) -> None:
@@ -71,15 +59,8 @@ def of_store(
 
 def grades_by(store: Store, choice: Choice, *, expected: bool = False) -> dict[Pair, float]:
     """The grades of a store's judge alone."""
-    return grades(
-        store,
-        asks=choice.get("asks") or asked_in(store),
-        model=choice.get("model"),
-        rubric=choice.get("rubric"),
-        examples=choice.get("examples"),
-        human=False,
-        expected=expected,
-    )
+    meant: Choice = {**choice, "asks": choice.get("asks") or asked_in(store)}
+    return grades(store, expected=expected, **meant)
 
 
 def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
@@ -88,10 +69,9 @@ def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
 
 
 def _of_judge_and_people(store: Store, choice: Choice) -> Iterator[Label]:
-    asked_type = choice.get("asks")
-    selection = (choice.get("model"), choice.get("rubric"), choice.get("examples"))
-    kinds = ("support", "relevance") if asked_type is None else (asked_type,)
-    graded = next(filter(None, (graded_once(store, kind, *selection) for kind in kinds)), [])
+    kinds = ("support", "relevance") if choice.get("asks") is None else (choice["asks"],)
+    by_kind = (graded_once(store, {**choice, "asks": kind}) for kind in kinds)
+    graded = next(filter(None, by_kind), [])
     support = any(answer.question["asks"] == "support" for answer in graded)
     people = {} if support else store.labels()
     for answer in graded:
@@ -105,14 +85,11 @@ def _of_judge_and_people(store: Store, choice: Choice) -> Iterator[Label]:
     yield from _of_pairs(people)
 
 
-def _judged(store: Store) -> Iterator[Mapping[str, Any]]:
-    """The records of what the judge of a store was asked about pairs; none of a probe's."""
-    return (record for record in store.records() if record["question"] and record["pairs"])
-
-
 def asked_in(store: Store) -> str:
     """What the judge of a store was asked: relevance, support, or a `UsageError` if both."""
-    kinds = {record["question"]["asks"] for record in _judged(store)}
+    # What has no pairs was asked by a probe.
+    questions = [record["question"] for record in store.records() if record["pairs"]]
+    kinds = {question["asks"] for question in questions if question}
     if len(kinds) > 1:
         raise UsageError(
             f"--asks: the judge of {store.address} was asked for {' and '.join(sorted(kinds))}; "
@@ -123,17 +100,8 @@ def asked_in(store: Store) -> str:
 
 def examples_in(store: Store, choice: Choice) -> set[str]:
     """The names of the examples that grades of a judge were given with; `NO_EXAMPLES` for none."""
-    asked_type, models = choice.get("asks") or asked_in(store), models_of(choice.get("model"))
-    rubric = choice.get("rubric")
-    rubric_name = None if rubric is None else named(rubric)
-    return {
-        examples_of(question)
-        for record in _judged(store)
-        if "grade" in record
-        and (question := record["question"])["asks"] == asked_type
-        and (models is None or question["client"].get("model") in models)
-        and (rubric_name is None or is_named(wording_of(question), rubric_name))
-    }
+    meant: Choice = {**choice, "asks": choice.get("asks") or asked_in(store), "examples": None}
+    return {examples_of(record["question"]) for record in graded_records(store, meant)}
 
 
 def examples_shown(source: object, choice: Choice) -> set[str]:

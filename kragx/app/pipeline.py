@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial, update_wrapper
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from kragx.app import config as configs
 from kragx.app.config import RunConfig, filled
@@ -39,7 +39,6 @@ from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, los
 from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.judging import Judge, read_judge
 from kragx.judging.budget import read_budget
-from kragx.judging.outbox import Outbox
 from kragx.judging.reading import adjusted
 from kragx.matchers import BaseMatcher, OnMatch, matcher
 from kragx.matchers.vocabulary import Vocabulary
@@ -48,6 +47,9 @@ from kragx.plugins import data_alone
 from kragx.printing import Line, joined, phrase, visible
 from kragx.report.record import Clock, checkout
 from kragx.warned import about
+
+if TYPE_CHECKING:
+    from kragx.judging.batches.submitting import Outbox
 
 _Options = ParamSpec("_Options")
 _Result = TypeVar("_Result")
@@ -76,7 +78,7 @@ def run(
     fresh: bool = False,
     anyway: bool = False,
     say: Callable[[str], object] = str,
-    outbox: Outbox | None = None,
+    outbox: "Outbox | None" = None,
 ) -> RunReport:
     """Ask every retriever, match, and compute the metrics.
 

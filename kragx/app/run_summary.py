@@ -305,6 +305,4 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Sequence[Plan]) -> It
                 cost=cost,
             )
         )
-    for used in dict.fromkeys(used for plan in plans for used in plan.used):
-        yield Line(phrase("budget: {used}", used=used))
     yield Line(phrase("a dry run: nothing was asked; what several retrievers need is counted once"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
@@ -228,7 +228,6 @@ class Plan:
         keys: of the questions.
         about: roughly what asking them would take.
         most: the most it can, retries aside.
-        used: of each limit in total what all have used, in words.
         at_most: whether the judge is asked only where those before it may still be outvoted.
     """
 
@@ -238,7 +237,6 @@ class Plan:
     keys: set[str] = field(default_factory=set)
     about: Spent = field(default_factory=Spent)
     most: Spent = field(default_factory=Spent)
-    used: Sequence[str] = ()
     at_most: bool = False
 
     def add(self, key: str, about: Spent, upper: Spent) -> None:

@@ -1,24 +1,24 @@
-"""The calls for one question: attempts, waits between them, and what is kept of each."""
+"""The calls for one question: attempts, waits between them, and when a run should stop."""
 
 import asyncio
 import json
 import time
 import uuid
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from kragx.judging.breaker import SERVICE, Breaker
+from kragx.errors import JudgingError
 from kragx.judging.budget import at_most, usage_of_answer
-from kragx.judging.client import Answer, Failure, Request, Usage, words_of
-from kragx.judging.expected import expected_grade
-from kragx.judging.limits import Admission, Limits, credible_pause, wait_before
-from kragx.judging.pending import PendingQuestions
-from kragx.judging.prompt import read_answer, request_for
-from kragx.judging.question import Judgement, Question
+from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage, words_of
+from kragx.judging.limits import credible_pause, wait_before
+from kragx.judging.prompt import expected_grade, read_answer, request_for
+from kragx.judging.question import Judgement, Question, now
 from kragx.judging.queue import WorkQueue, Writer
+from kragx.judging.remedies import remedy
 from kragx.judging.settings import JudgeSettings
-from kragx.judging.store import Store, now
-from kragx.judging.tally import Tally
+from kragx.judging.store import Store
+from kragx.judging.tally import Spent, Tally
 from kragx.printing import phrase, say
 from kragx.secrets import Secrets
 
@@ -26,25 +26,107 @@ GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by its
 _SILENCE = 10.0  # seconds of waiting after which it is said what is waited for
 # What whoever answered has said, with the most characters that are kept of it.
 _SAID = {"reason": 2000, "detail": 1000, "raw": None, "model": 200, "fingerprint": 200}
+_SERVICE: frozenset[FailureKind] = frozenset({"api_error", "connection", "timeout", "rate_limit"})
+"""Kinds of failure that are no answer."""
+
+_FIRST = 5  # calls in a row without any answer, before anything was answered
+_IN_A_ROW = 20  # failed judgements of one kind in a row, beside those that were under way
+_CLUSTER = 10  # failures in a row after which questions are taken from elsewhere
+_AWAY = 3  # refused connections, before anything was answered
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What one request came to.
+class Breaker:
+    """Counts what fails in a row, over one run, and ends the run where that is no accident.
 
-    Attributes:
-        answer: what came.
-        usage: what it used; None if it was no call.
-        started: when it was asked, by the judge's clock.
-        seconds: that it took.
-        is_refused: the server took no notice of the question, so it was no call.
+    * What the client calls fatal (a wrong key, a used-up quota) ends it at once.
+    * Until a first answer has come, questions are asked one after the other, and five calls in a
+      row without an answer end it, as do three refused connections.
+    * Later, failed judgements of the same kind end it: 20 in a row and as many as two rounds of
+      `concurrency`. Texts that a gateway blocks may stand side by side, so after ten the next
+      questions are taken from elsewhere.
+    * So does a server that has answered nobody for `patience`.
+
+    Where nothing more waits to be asked, only the first holds.
     """
 
-    answer: Answer | Failure
-    usage: Usage | None
-    started: float
-    seconds: float
-    is_refused: bool
+    def __init__(self, settings: JudgeSettings, queue: WorkQueue, secrets: Secrets) -> None:
+        self._settings, self._queue, self._secrets = settings, queue, secrets
+        self._begun = settings.clock()
+        self._group: str | None = None
+        self._in_a_row = self._n_away = 0
+
+    @property
+    def unproven(self) -> bool:
+        """Whether the service has answered nothing yet: one question at a time is enough."""
+        return self._settings.limits.answered is None
+
+    @property
+    def in_a_cluster(self) -> bool:
+        """Whether so much has failed in a row that other questions should be tried."""
+        return self._in_a_row >= _CLUSTER
+
+    def success(self) -> None:
+        """A grade came."""
+        self._in_a_row = 0
+
+    def failure(self, failure: Failure, *, is_last: bool, since: float | None = None) -> None:
+        """An attempt failed.
+
+        Args:
+            failure: of the attempt.
+            is_last: whether it was the last one at its question.
+            since: when the question began to wait, if it has waited in vain.
+
+        Raises:
+            JudgingError: no other one can be expected to succeed.
+        """
+        if failure.fatal:
+            raise self._stop(failure, "Every further question would fail the same way")
+        if not is_last and not self.unproven:
+            return
+        settings, is_service = self._settings, failure.kind in _SERVICE
+        group = "service" if is_service else failure.kind
+        self._in_a_row = self._in_a_row + 1 if group == self._group else 1
+        self._group = group
+        first = is_service and self.unproven
+        limit = _FIRST if first else _IN_A_ROW + 2 * settings.concurrency
+        if not self._queue:  # there is nothing to save
+            return
+        if self._in_a_row >= limit:
+            calls = "calls, the first ones," if first else "questions"
+            raise self._stop(failure, f"{self._in_a_row} {calls} in a row failed")
+        answered = max(self._begun, settings.limits.answered or self._begun)
+        silent = settings.clock() - answered
+        is_vain = since is not None and answered <= since
+        if is_vain or (is_service and silent > max(settings.patience, 3 * settings.timeout)):
+            raise self._stop(failure, f"Nothing was answered for {silent:.0f} s")
+
+    def away(self, failure: Failure) -> None:
+        """No server took a question.
+
+        Raises:
+            JudgingError: none has answered before that could be coming back.
+        """
+        self._n_away += self.unproven
+        if self._n_away >= _AWAY:
+            raise self._stop(failure, phrase("No server answers there"))
+
+    def _stop(self, failure: Failure, why: str) -> JudgingError:
+        self._queue.closed = True
+        words = self._secrets.masked(failure.detail) or failure.kind
+        if failure.kind not in _SERVICE and failure.detail:
+            words = f"{failure.kind}: {words}"  # a model's own words do not say so
+        is_spent = failure.fatal and failure.kind == "rate_limit"
+        advice = remedy(failure.kind, 402 if is_spent else failure.status)
+        return JudgingError(
+            phrase(
+                "judge: {words}. {why}, so judging stopped; what was judged is in {store}",
+                words=words,
+                why=why,
+                store=self._settings.store,
+            ),
+            remedy=phrase("{remedy}; a new run goes on from there", remedy=advice),
+        )
 
 
 class Caller:
@@ -53,12 +135,14 @@ class Caller:
     Attributes:
         over_budget: whether a question was not asked since the budget had no room for it.
         calling: the workers (tasks) that wait for an answer.
+        breaker: ends the run where nothing succeeds any more.
     """
 
     def __init__(
         self,
         settings: JudgeSettings,
-        questions: PendingQuestions,
+        wanted: Mapping[str, tuple[Question, str]],
+        secrets: Secrets,
         queue: WorkQueue,
         store: Store,
         writer: Writer,
@@ -66,10 +150,10 @@ class Caller:
     ) -> None:
         self.over_budget: bool = False
         self.calling: set[asyncio.Task[Any] | None] = set()
-        self.breaker: Breaker = Breaker(settings, queue, questions.secrets)
-        self._settings, self._questions, self._queue = settings, questions, queue
+        self.breaker: Breaker = Breaker(settings, queue, secrets)
+        self._settings, self._limits = settings, settings.limits
+        self._wanted, self._secrets, self._queue = wanted, secrets, queue
         self._store, self._writer, self._tally = store, writer, tally
-        self._limits: Limits = settings.limits
         self._is_wait_said = settings.progress is False
 
     async def judgement(self, key: str) -> Judgement:
@@ -79,29 +163,29 @@ class Caller:
             JudgingError: the service refuses everything.
         """
         settings, limits = self._settings, self._limits
-        question, _ = self._questions.wanted[key]
+        question, _ = self._wanted[key]
         request = request_for(question, key, settings.timeout)
         number = n_refused = 0
         since: float | None = None  # when the server first had no room
         while True:
-            place = await limits.enter(request, self._store)
-            if place is None:
+            room = await limits.enter(request, self._store)
+            if room is None:
                 self.over_budget = True
                 return Judgement(key, failure="not_asked", detail="the budget is used up")
-            reply = await self._call(request, place)
-            answer, usage, seconds = reply.answer, reply.usage, reply.seconds
+            started = settings.clock()
+            answer, usage, seconds, is_refused = await self._call(request, room, started)
             attempt = judged(
                 *(key, answer, usage, question, seconds, settings.output_limit, settings.model),
                 prefix=limits.name,
             )
-            attempt = masked_judgement(attempt, self._questions.secrets)
+            attempt = masked_judgement(attempt, self._secrets)
             if not isinstance(answer, Failure) and attempt.failure is not None:
                 answer = Failure(attempt.failure, attempt.detail or "")
-            if isinstance(answer, Failure) and reply.is_refused:  # no attempt: it waits
+            if isinstance(answer, Failure) and is_refused:  # no attempt: it waits
                 n_refused += 1
-                since = reply.started if since is None else since
+                since = started if since is None else since
                 # While others are answered there is room now and then, and no wait is long.
-                is_served = limits.answered is not None and limits.answered > reply.started
+                is_served = limits.answered is not None and limits.answered > started
                 wait = self._wait(min(n_refused, 2) if is_served else n_refused, answer)
                 if self._queue.closed:
                     return attempt
@@ -116,8 +200,8 @@ class Caller:
             if not isinstance(answer, Failure):
                 self.breaker.success()
                 return attempt
-            is_last = reply.is_refused or not answer.again or number == settings.attempts
-            self.breaker.failure(answer, is_last=is_last, since=since if reply.is_refused else None)
+            is_last = is_refused or not answer.again or number == settings.attempts
+            self.breaker.failure(answer, is_last=is_last, since=since if is_refused else None)
             if is_last or self._queue.closed:
                 return attempt
             await settings.sleep(self._wait(number, answer))
@@ -138,9 +222,16 @@ class Caller:
         )
         say(wait)
 
-    async def _call(self, request: Request, place: Admission) -> _Reply:
+    async def _call(
+        self, request: Request, room: Spent, started: float
+    ) -> tuple[Answer | Failure, Usage | None, float, bool]:
+        """What came of a request that begins now, what it used, and the seconds that it took.
+
+        The last is whether the server took no notice of the question, so that it was no call, and
+        used nothing (None). The `room` that is reserved for it is left.
+        """
         settings, limits, task = self._settings, self._limits, asyncio.current_task()
-        usage: Usage | None = at_most(place.room)  # whatever ends the call, it was made
+        usage: Usage | None = at_most(room)  # whatever ends the call, it was made
         began = time.perf_counter()
         self.calling.add(task)
         try:
@@ -152,15 +243,15 @@ class Caller:
             finally:
                 self.calling.discard(task)
             seconds = time.perf_counter() - began
-            usage = usage_of_answer(answer, request, place.room)
+            usage = usage_of_answer(answer, request, room)
             is_refused = False
-            if isinstance(answer, Answer) or answer.kind not in SERVICE:
+            if isinstance(answer, Answer) or answer.kind not in _SERVICE:
                 limits.answer()
-            elif self._is_refused(answer, place.started):
+            elif self._is_refused(answer, started):
                 is_refused, usage = True, None
-            return _Reply(answer, usage, place.started, seconds, is_refused)
+            return answer, usage, seconds, is_refused
         finally:
-            self._tally.add(limits.leave(place.room, usage))
+            self._tally.add(limits.leave(room, usage))
 
     def _is_refused(self, failure: Failure, started: float) -> bool:
         """Whether the server had no room, or was away, and took no notice of the question.

@@ -1,6 +1,9 @@
 """The seam to whatever grades: a request, and the answer or the failure that comes of it."""
 
-from collections.abc import Mapping
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
@@ -189,3 +192,23 @@ class Client(Protocol):
     async def ask(self, request: Request) -> Answer | Failure:
         """Ask once, without retrying."""
         ...
+
+
+# By the client's identity: judges that differ may share one. Each event loop knows its own only.
+_users: Counter[tuple[int, asyncio.AbstractEventLoop]] = Counter()
+
+
+@asynccontextmanager
+async def in_use(client: Any) -> AsyncIterator[None]:
+    """Within, a client is asked; who leaves last in an event loop closes what it has open there."""
+    user = id(client), asyncio.get_running_loop()
+    _users[user] += 1
+    try:
+        yield
+    finally:
+        _users[user] -= 1
+        if not _users[user]:
+            del _users[user]
+            close = getattr(client, "aclose", None)
+            if close is not None:
+                await close()

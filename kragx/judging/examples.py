@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from kragx.data import Query, as_corpus, read_dataset, read_rows
+from kragx.data import as_corpus, read_dataset
 from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, UsageError, inside, shorten
@@ -45,7 +46,6 @@ class Examples:
         n: how many are shown with each question; fewer where too many share a text with it.
         asks: what people were asked, ``relevance`` or ``support``; None for what the sample of
             ``kragx judge label`` says, else ``relevance``.
-        results: files with the texts of queries and documents (`read_rows`).
         dataset: a gold set with the texts of queries.
         corpus: the texts of documents, as for `as_corpus`.
         pairs: those that may be shown, the first ones first.
@@ -61,13 +61,12 @@ class Examples:
     labels: Any
     n: Annotated[int, whole(1)] = 4
     asks: Annotated[Any, optional(one_of("relevance", "support"))] = None
-    results: Any = None
     dataset: Any = None
     corpus: Any = None
     pairs: tuple[Example, ...] = field(init=False, repr=False)
     counts: Mapping[str, int] = field(init=False)
     _top: int = field(init=False, repr=False)
-    _texts: tuple[tuple[Example, "_Texts"], ...] = field(init=False, repr=False, compare=False)
+    _texts: tuple["_Texts", ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -86,7 +85,7 @@ class Examples:
             asked_type, top = self.asks, 0
         text = "gold" if asked_type == "support" else "query"
         readable = [pair for pair in labelled if getattr(pair, text) and pair.document.strip()]
-        usable = [pair for pair in readable if not is_held_out(_query_name(pair))]
+        usable = [pair for pair in readable if not is_held_out(pair.query_id or "")]
         counts = {
             "n_labels": len(labelled),
             "n_without_text": len(labelled) - len(readable),
@@ -99,12 +98,12 @@ class Examples:
                 f"shown: {counts['n_held_out']} held out, {counts['n_without_text']} lack texts",
                 field="n",
                 remedy="label more pairs (kragx judge label), take a smaller n, or name the texts: "
-                "results, or dataset and corpus",
+                "dataset and corpus",
             )
         # Others stand in for those that share a text with what is judged.
         pairs = tuple(diverse(usable, 2 * self.n + 4))
         top = max(top, *(pair.grade for pair in labelled))
-        texts = tuple((pair, _Texts.of(pair)) for pair in pairs)
+        texts = tuple(map(_Texts.of, pairs))
         values = {"asks": asked_type or "relevance", "pairs": pairs, "counts": counts, "_top": top}
         for name, value in (values | {"_texts": texts}).items():
             object.__setattr__(self, name, value)
@@ -132,8 +131,12 @@ class Examples:
             return question
         self._check(question.rubric)
         texts_of_question = _Texts.of(question)
-        pairs = (pair for pair, texts in self._texts if not texts_of_question.shared_with(texts))
-        examples = tuple(pair for pair, _ in zip(pairs, range(self.n)))
+        pairs = (
+            pair
+            for pair, texts in zip(self.pairs, self._texts, strict=True)
+            if not texts.shared_with(texts_of_question)
+        )
+        examples = tuple(islice(pairs, self.n))
         return replace(question, examples=examples, examples_name=self.name)
 
     def _check(self, rubric: Rubric) -> None:
@@ -187,16 +190,17 @@ def diverse(pairs: Iterable[Example], count: int) -> Iterator[Example]:
     waiting = [pair for of_grade in by_grade.values() for pair in of_grade[:_MOST_OF_A_GRADE]]
     lengths = sorted(len(pair.document) for pair in waiting)
     usual = lengths[len(lengths) // 2] if lengths else 0
-    words = {id(pair): _words_of(pair) for pair in waiting}
+    words = {id(pair): frozenset(_same(pair.document).split()) for pair in waiting}
     nearest = dict.fromkeys(words, 0.0)
     grades, queries = Counter[int](), Counter[str]()
-    rank = {grade: place for place, grade in enumerate(_ends_first(sorted(by_grade)))}
+    middle = (len(by_grade) - 1) / 2
+    rank = {grade: (-abs(n - middle), -n) for n, grade in enumerate(sorted(by_grade))}
 
-    def order(pair: Example) -> tuple[float, ...]:
+    def order(pair: Example) -> tuple[Any, ...]:
         return (
             grades[pair.grade],
             rank[pair.grade],
-            queries[_query_name(pair)],
+            queries[pair.query_id or ""],
             round(nearest[id(pair)], 1),
             abs(len(pair.document) - usual),
         )
@@ -205,34 +209,13 @@ def diverse(pairs: Iterable[Example], count: int) -> Iterator[Example]:
         pair = min(waiting, key=order)
         waiting = [candidate for candidate in waiting if candidate is not pair]
         grades[pair.grade] += 1
-        queries[_query_name(pair)] += 1
-        for candidate in waiting:
-            alike = _alike(words[id(candidate)], words[id(pair)])
-            nearest[id(candidate)] = max(nearest[id(candidate)], alike)
+        queries[pair.query_id or ""] += 1
+        taken = words[id(pair)]
+        for candidate in map(id, waiting):
+            alike = len(words[candidate] & taken) / max(len(words[candidate] | taken), 1)
+            nearest[candidate] = max(nearest[candidate], alike)
         count -= 1
         yield pair
-
-
-def _ends_first(grades: Sequence[int]) -> Iterator[int]:
-    """The highest, the lowest, the second highest, ..."""
-    remaining = list(grades)
-    while remaining:
-        yield remaining.pop(-1)
-        if remaining:
-            yield remaining.pop(0)
-
-
-def _words_of(pair: Example) -> frozenset[str]:
-    return frozenset(_same(pair.document).split())
-
-
-def _alike(words: frozenset[str], other_words: frozenset[str]) -> float:
-    """The share of words that two texts have in common."""
-    return len(words & other_words) / max(len(words | other_words), 1)
-
-
-def _query_name(pair: Example) -> str:
-    return pair.query_id or ""
 
 
 # -- which of them not ---------------------------------------------------------------------------
@@ -249,32 +232,20 @@ def _same(text: str) -> str:
 class _Texts:
     """The texts of a pair by which another one may give it away."""
 
-    query_id: str | None
-    query: str | None
-    gold: str | None
-    document: str
+    texts: frozenset[tuple[str, str]]
+    gold: str
 
     @classmethod
     def of(cls, pair: Example | Question) -> "_Texts":
-        name, query, gold = pair.query_id, pair.query, pair.gold
-        return cls(
-            name and unicodedata.normalize("NFC", name),
-            query and _same(query),
-            gold and f" {_same(gold)} ",
-            _same(pair.document),
-        )
+        texts = {"document": _same(pair.document), "query": pair.query and _same(pair.query)}
+        texts["id"] = pair.query_id and unicodedata.normalize("NFC", pair.query_id)
+        named = frozenset((name, text) for name, text in texts.items() if text is not None)
+        return cls(named, f" {_same(pair.gold)} " if pair.gold else "")
 
     def shared_with(self, texts: "_Texts") -> bool:
         """Whether an example has one of them, too; of several gold texts people saw all at once."""
         golds = self.gold and texts.gold and (self.gold in texts.gold or texts.gold in self.gold)
-        return bool(golds) or any(
-            first is not None and first == second
-            for first, second in (
-                (self.query_id, texts.query_id),
-                (self.query, texts.query),
-                (self.document, texts.document),
-            )
-        )
+        return bool(golds) or bool(self.texts & texts.texts)
 
 
 # -- where they come from ------------------------------------------------------------------------
@@ -294,20 +265,11 @@ def _read(options: Examples) -> tuple[str | None, int, tuple[Example, ...]]:
             asked_type, top, texts = _of_sample(beside, asked_type)
     if lacking := [pair for pair in grades if pair not in texts]:
         texts |= _of_files(options, lacking, support=asked_type == "support")
-    nothing = Example("", 0)
-    return (
-        asked_type,
-        top,
-        tuple(
-            replace(
-                texts.get((query, document), nothing),
-                grade=grade,
-                query_id=query,
-                document_id=document,
-            )
-            for (query, document), grade in grades.items()
-        ),
+    labelled = (
+        replace(texts.get(pair, Example("", 0)), grade=grade, query_id=pair[0], document_id=pair[1])
+        for pair, grade in grades.items()
     )
+    return asked_type, top, tuple(labelled)
 
 
 def _labels(path: Path) -> dict[_Pair, int]:
@@ -350,25 +312,12 @@ def _of_sample(path: Path, asked_type: str | None) -> tuple[str, int, dict[_Pair
 
 
 def _of_files(options: Examples, pairs: Sequence[_Pair], *, support: bool) -> dict[_Pair, Example]:
-    """The texts of pairs in results files, a gold set and a corpus, as far as they have them."""
-    results = options.results or []
-    files = [results] if isinstance(results, (str, Path)) else list(results)
-    rows = [read_rows(file) for file in files]
-    queries: dict[str, Query] = {}
-    documents: dict[str, str | None] = {}
-    for dataset, run in rows:
-        queries |= {query.id: query for query in dataset}
-        for result in run.results.values():
-            for doc in result.documents:
-                name = doc.id if doc.id is not None else f"text-{key_of(doc.text or '')[:16]}"
-                documents.setdefault(name, doc.text)
-    if options.dataset is not None:
-        queries = {query.id: query for query in read_dataset(options.dataset)} | queries
-    corpus = as_corpus(options.corpus)
+    """The texts of pairs in a gold set and a corpus, as far as they have them."""
+    dataset = () if options.dataset is None else read_dataset(options.dataset)
+    queries, corpus = {query.id: query for query in dataset}, as_corpus(options.corpus)
     texts: dict[_Pair, Example] = {}
     for query_id, document_id in pairs:
-        query = queries.get(query_id)
-        document = documents.get(document_id) or corpus.text(document_id)
+        query, document = queries.get(query_id), corpus.text(document_id)
         if query is None or not document:
             continue
         golds = [gold.text for gold in query.gold if gold.grade > 0 and gold.text]

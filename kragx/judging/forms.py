@@ -5,9 +5,9 @@ submits or reads goes through `kragx.judging.prompt`, which looks the form up; n
 know what kinds of questions there are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from kragx.data.text import normalise
 from kragx.errors import shorten
@@ -17,6 +17,10 @@ from kragx.judging.rubric import Asks, words_around
 
 _LONGEST_FACT = 1000  # characters of a fact, or of the reason for one
 _LONGEST = 20_000  # characters of a reason, of which less is kept once secrets are masked
+_TYPES = {"string": str, "integer": int}
+
+Entries = tuple[tuple[int, str], ...]
+"""Grade and text of each thing in a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,28 +30,12 @@ class AnswerReading:
     Attributes:
         grade: on the rubric's scale.
         reason: for it, in the judge's words.
-        entries: grade and text of each thing, of an answer that is a list; the grade is then how
-            many have the top one.
+        entries: of an answer that is a list; the grade is then how many have the top one.
     """
 
     grade: int
     reason: str
-    entries: tuple[tuple[int, str], ...] | None = None
-
-
-class Form:
-    """What answers to one kind of question look like."""
-
-    about_output: ClassVar[int]
-    """How many tokens an answer has, roughly; for estimates only."""
-
-    def schema(self, question: Question) -> dict[str, Any]:
-        """The JSON schema of an answer: an object with fields that are all required."""
-        raise NotImplementedError
-
-    def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
-        """What an object with just the schema's fields says; the values may be anything."""
-        raise NotImplementedError
+    entries: Entries | None = None
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,39 +48,61 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-class Graded(Form):
-    """A grade with its reason, which comes first, so that it is thought of first."""
+class Form:
+    """A grade with its reason, which comes first, so that it is thought of first.
 
-    about_output = 60
+    Attributes:
+        about_output: how many tokens an answer has, roughly; for estimates only.
+    """
+
+    about_output: int = 60
 
     def schema(self, question: Question) -> dict[str, Any]:
-        """See `Form`."""
+        """The JSON schema of an answer: an object with fields that are all required."""
         reason = {"type": "string", "description": words_around(question.rubric)["reason"]}
         return _object({"reason": reason, "grade": _grades(question)})
 
     def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
-        """See `Form`; a grade that the rubric does not have is none."""
-        rubric = question.rubric
-        reason, grade = words_of(answer["reason"], _LONGEST), answer["grade"]
+        """What an object with just the schema's fields says; the values may be anything.
+
+        A grade that the rubric does not have is none.
+        """
+        reason = words_of(answer["reason"], _LONGEST)
         if reason is None:
             return Failure("invalid_json", "'reason' is no string")
-        if isinstance(grade, bool) or not isinstance(grade, int):
-            return Failure("invalid_json", f"'grade' is no whole number but {grade!r}")
-        if grade not in rubric.grades:
-            problem = f"grade {shorten(grade)} is not on the scale {rubric.low} to {rubric.top}"
-            return Failure("out_of_range", problem)
-        return AnswerReading(grade, reason)
+        problem = _problem_of(answer["grade"], question)
+        return problem or AnswerReading(answer["grade"], reason)
 
 
 def _grades(question: Question) -> dict[str, Any]:
     return {"type": "integer", "enum": sorted(question.rubric.grades)}
 
 
-class _Listed(Form):
-    """A list of things that are graded, as the only field."""
+def _problem_of(grade: object, question: Question) -> Failure | None:
+    """Why a grade is none of the rubric's, if so."""
+    rubric = question.rubric
+    if isinstance(grade, bool) or not isinstance(grade, int):
+        return Failure("invalid_json", f"'grade' is no whole number but {grade!r}")
+    if grade not in rubric.grades:
+        problem = f"grade {shorten(grade)} is not on the scale {rubric.low} to {rubric.top}"
+        return Failure("out_of_range", problem)
+    return None
 
-    fields: ClassVar[Mapping[str, str]]  # of each thing, with their types
-    name: ClassVar[str] = "facts"  # of the list
+
+@dataclass(frozen=True)
+class ListForm(Form):
+    """A list of things that are graded, as the only field.
+
+    Attributes:
+        name: of the list.
+        fields: of each thing beside its grade, with their types.
+        entries: what the things come to.
+    """
+
+    name: str
+    fields: Mapping[str, str]
+    entries: Callable[[Sequence[Mapping[str, Any]], Question], Entries | Failure]
+    about_output: int = 0
 
     def schema(self, question: Question) -> dict[str, Any]:
         """See `Form`."""
@@ -102,88 +112,58 @@ class _Listed(Form):
         # What is sent keeps its order, by which recorded requests are known again.
         return {"type": "object", "description": words_around(question.rubric)["answer"]} | whole
 
-    def _things(
-        self, answer: Mapping[str, Any], question: Question
-    ) -> list[Mapping[str, Any]] | Failure:
-        """The things of an answer, each with what the schema asks for and nothing else."""
+    def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
+        """See `Form`; each thing has what the schema asks for and nothing else."""
         things = answer[self.name]
         if not isinstance(things, list):
             return Failure("invalid_json", f"{self.name!r} is no list")
         for thing in things:
             if not isinstance(thing, dict) or set(thing) != {*self.fields, "grade"}:
                 return Failure("invalid_json", f"{shorten(thing)} in {self.name!r}")
-            graded = GRADED.read({"reason": "", "grade": thing["grade"]}, question)
-            if isinstance(graded, Failure):
-                return graded
+            if problem := _problem_of(thing["grade"], question):
+                return problem
             for name, kind in self.fields.items():
-                if type(thing[name]) is not {"string": str, "integer": int}[kind]:
+                if type(thing[name]) is not _TYPES[kind]:
                     return Failure("invalid_json", f"{name!r} is {shorten(thing[name])}")
-        return things
+        entries = self.entries(things, question)
+        if isinstance(entries, Failure):
+            return entries
+        return AnswerReading(sum(g == question.rubric.top for g, _ in entries), "", entries)
 
 
-class Extracted(_Listed):
+def _extracted(things: Sequence[Mapping[str, Any]], question: Question) -> Entries:
     """Facts with their importance: each once, the most important where there are too many."""
-
-    about_output = 400
-    fields: ClassVar[Mapping[str, str]] = {"fact": "string"}
-
-    def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
-        """See `Form`."""
-        things = self._things(answer, question)
-        if isinstance(things, Failure):
-            return things
-        facts: dict[str, tuple[int, str]] = {}
-        for thing in sorted(things, key=lambda thing: -thing["grade"]):
-            if text := _line(thing["fact"]):
-                facts.setdefault(normalise(text).casefold(), (thing["grade"], text))
-        entries = tuple(facts.values())[: question.most]
-        n_top = sum(grade == question.rubric.top for grade, _ in entries)
-        return AnswerReading(n_top, "", entries)
+    facts: dict[str, tuple[int, str]] = {}
+    for thing in sorted(things, key=lambda thing: -thing["grade"]):
+        if text := _line(thing["fact"]):
+            facts.setdefault(normalise(text).casefold(), (thing["grade"], text))
+    return tuple(facts.values())[: question.most]
 
 
-class Assigned(_Listed):
-    """Of each numbered fact, in whatever order, how far it is held, the reason first."""
+def _assigned(things: Sequence[Mapping[str, Any]], question: Question) -> Entries | Failure:
+    """Of each numbered fact, in whatever order, how far it is held, the reason first.
 
-    about_output = 350
-    fields: ClassVar[Mapping[str, str]] = {"number": "integer", "reason": "string"}
-
-    def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
-        """See `Form`; an answer that leaves a fact out, or has one twice, is none."""
-        things = self._things(answer, question)
-        if isinstance(things, Failure):
-            return things
-        by_number = {thing["number"]: thing for thing in things}
-        numbers_expected = range(1, len(question.facts) + 1)
-        if len(things) != len(numbers_expected) or by_number.keys() != {*numbers_expected}:
-            numbers = [thing["number"] for thing in things]
-            return Failure(
-                "invalid_json", f"facts {shorten(numbers)} instead of 1 to {numbers_expected[-1]}"
-            )
-        entries = tuple(
-            (by_number[number]["grade"], words_of(by_number[number]["reason"], _LONGEST_FACT) or "")
-            for number in numbers_expected
-        )
-        return AnswerReading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
+    An answer that leaves a fact out, or has one twice, is none.
+    """
+    by_number = {thing["number"]: thing for thing in things}
+    expected = range(1, len(question.facts) + 1)
+    if len(things) != len(expected) or by_number.keys() != {*expected}:
+        numbers = shorten([thing["number"] for thing in things])
+        return Failure("invalid_json", f"facts {numbers} instead of 1 to {expected[-1]}")
+    reasons = {number: words_of(by_number[number]["reason"], _LONGEST_FACT) for number in expected}
+    return tuple((by_number[number]["grade"], reasons[number] or "") for number in expected)
 
 
-class Written(_Listed):
-    """A question with its answer, which is the text from the second line on; or none at all."""
+def _written(things: Sequence[Mapping[str, Any]], question: Question) -> Entries:
+    """A question with its answer, which is the text from the second line on; or none at all.
 
-    about_output = 120
-    fields: ClassVar[Mapping[str, str]] = {"question": "string", "answer": "string"}
-    name: ClassVar[str] = "questions"
-
-    def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
-        """See `Form`; of several the first is taken, and one without words is none."""
-        things = self._things(answer, question)
-        if isinstance(things, Failure):
-            return things
-        entries = tuple(
-            (thing["grade"], f"{text}\n{_line(thing['answer'])}")
-            for thing in things
-            if (text := _line(thing["question"]))
-        )[:1]
-        return AnswerReading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
+    Of several the first is taken, and one without words is none.
+    """
+    return tuple(
+        (thing["grade"], f"{text}\n{_line(thing['answer'])}")
+        for thing in things
+        if (text := _line(thing["question"]))
+    )[:1]
 
 
 def _line(text: str) -> str:
@@ -191,13 +171,15 @@ def _line(text: str) -> str:
     return " ".join((words_of(text, _LONGEST_FACT) or "").split())
 
 
-GRADED = Graded()
+GRADED = Form()
 FORMS: Mapping[Asks, Form] = {
     "relevance": GRADED,
     "support": GRADED,
-    "nuggets": Extracted(),
-    "holds": Assigned(),
-    "questions": Written(),
+    "nuggets": ListForm("facts", {"fact": "string"}, _extracted, 400),
+    "holds": ListForm("facts", {"number": "integer", "reason": "string"}, _assigned, 350),
+    "questions": ListForm(
+        "questions", {"question": "string", "answer": "string"}, _written, about_output=120
+    ),
     "need": GRADED,
 }
 """The form of the answers to each kind of question."""

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from kragx.judging.budget import Plan
-from kragx.judging.clients.lifetime import in_use
+from kragx.judging.client import in_use
 from kragx.judging.keys import canonical_json
-from kragx.judging.pending import PendingQuestions
 from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import Asks, Rubric
-from kragx.judging.run import Judged, JudgingRun
+from kragx.judging.run import Judged, JudgingRun, PendingQuestions
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.tally import Tally
@@ -65,42 +64,19 @@ class Grader(ABC):
         plan, names = tally.planned, ("n_calls", "prompt_tokens", "completion_tokens")
         return {"plan": {name: getattr(plan, name) for name in names}} if self.dry_run else {}
 
-    # -- what all its judges share ---------------------------------------------------------------
+    # -- what all its judges share, as `Judge` says ----------------------------------------------
 
-    @property
-    def store(self) -> Any:
-        """Where judgements are kept."""
-        return self.members[0].store
-
-    @property
-    def rubric(self) -> Any:
-        """One of the user's own; None for the built-in ones."""
-        return self.members[0].rubric
-
-    @property
-    def examples(self) -> Any:
-        """What is shown with each question; None for nothing."""
-        return self.members[0].examples
+    store: Any
+    rubric: Any
+    examples: Any
+    budget: Any
+    max_missing: float
+    dry_run: bool
 
     @property
     def asks(self) -> Asks | None:
         """The one question that its rubric or prompt is for; None if it has neither."""
         return self.members[0].asks
-
-    @property
-    def max_missing(self) -> float:
-        """The share of judgements that may be missing."""
-        return self.members[0].max_missing
-
-    @property
-    def budget(self) -> Any:
-        """What may not be exceeded (`Budgets`)."""
-        return self.members[0].budget
-
-    @property
-    def dry_run(self) -> bool:
-        """Whether calls are counted instead of made."""
-        return self.members[0].dry_run
 
     def rubric_for(self, asks: Asks, text: str) -> Rubric:
         """The rubric of a question about a text."""
@@ -109,15 +85,6 @@ class Grader(ABC):
     def rubric_id(self, asks: str) -> str:
         """What names the wording of a question in results."""
         return self.members[0].rubric_id(asks)
-
-    def waiting(self) -> str:
-        """How many batches are open in the store, and since when.
-
-        Raises:
-            DataError: the store cannot be used.
-        """
-        with Store(self.store) as store:
-            return store.batches.waiting()
 
 
 @dataclass(frozen=True)
@@ -159,7 +126,7 @@ class Judge(JudgeSettings, Grader):
         """
         people = 0
         with suppress(NoStoreError), Store(self.store, make=False) as store:
-            people = store.last_human()
+            people = store.last_label()
         client = self.all_secrets().masked(dict(self.client.settings))
         return canonical_json([client, self.repeat, people])
 

@@ -55,30 +55,12 @@ def wait_before(number: int, floor: float) -> float:
     return max(_FLOOR, floor) + random.random() * min(_CEILING, 2.0 ** min(number - 1, 10))
 
 
-@dataclass(frozen=True)
-class Admission:
-    """A call that may begin.
-
-    Attributes:
-        room: the most that it can use, which is reserved for it.
-        started: when it begins, by the judge's clock.
-    """
-
-    room: Spent
-    started: float
-
-
 @dataclass(eq=False)
-class Waiter:
-    """A call that waits for its turn.
+class _Waiter:
+    """A call that waits for its turn: the most that it can use, and what is reserved for it."""
 
-    Attributes:
-        call: is done when it shall look whether its turn has come.
-        is_vain: whether no budget has room for it.
-    """
-
-    call: Future[None] = field(default_factory=Future)
-    is_vain: bool = False
+    at_most: Spent
+    room: Future[Spent | None] = field(default_factory=Future)
 
 
 class Limits:
@@ -148,13 +130,17 @@ class Limits:
         self._reserved = Spent()  # for the calls that run
         # Where a call used more than a call can use, the next one can, too.
         self._excess = Spent()
-        self._waiting: deque[Waiter] = deque()
-        self._lock = threading.Lock()
+        self._waiting: deque[_Waiter] = deque()
+        self._lock = threading.RLock()
 
     @property
     def cost(self) -> float | None:
         """What was spent so far; None without a price."""
         return None if self._price is None else self._price.of(self.spent)
+
+    def cost_in_words(self) -> str:
+        """What was spent so far; empty without a price."""
+        return "" if self.cost is None else f"{self.cost:.4f} {self._currency}"
 
     @property
     def used(self) -> Used:
@@ -177,17 +163,7 @@ class Limits:
             self._stored.read(store, None if self._total.cost is None else self._prices)
             self._read_at = time.monotonic()
 
-    def says(self, store: Store | None) -> list[str]:
-        """What all who share the store have used of each limit in total."""
-        if self._total is None:
-            return []
-        if store is not None:
-            self.look(store)
-        used, names = self.used_of(self._total), ("cost", "calls", "tokens")
-        limited = [name for name in names if getattr(self._total, name) is not None]
-        return [self._total.says(name, used, self._currency) for name in limited]
-
-    async def enter(self, request: Request, store: Store | None) -> Admission | None:
+    async def enter(self, request: Request, store: Store | None) -> Spent | None:
         """Wait for one's turn; `leave` must follow.
 
         Args:
@@ -195,25 +171,50 @@ class Limits:
             store: whose rows count against a budget in total.
 
         Returns:
-            the place; None if a budget has no room, and no call is on its way that could make some.
+            the most that the call, which may begin now, can use, and is reserved for it; None if a
+            budget has no room for it, and no call is on its way that could make some.
 
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        at_most, waiter = most_tokens(request, self._output_limit), Waiter()
+        waiter = _Waiter(most_tokens(request, self._output_limit))
         with self._lock:
-            self._waiting.append(waiter)
-        try:
+            if store is not None and time.monotonic() - self._read_at >= _OFTEN:
+                self.look(store)
             # One after the other: whoever was refused and comes again stands behind the others.
-            while (room := self._reserve(waiter, at_most, store)) is None:
-                if waiter.is_vain:
-                    return None
-                await asyncio.wrap_future(waiter.call)
+            self._waiting.append(waiter)
+            self._admit()
+        try:
+            room = await asyncio.wrap_future(waiter.room)
         except BaseException:
             with self._lock:
-                self._waiting.remove(waiter)
-                self._call_first()
+                if waiter in self._waiting:
+                    self._waiting.remove(waiter)
+                    self._admit()
+                elif not waiter.room.cancelled() and (given := waiter.room.result()) is not None:
+                    self.leave(given, None)
             raise
+        if room is not None:
+            await self._start(room)
+        return room
+
+    def _admit(self) -> None:
+        """Reserve room for those who wait, in their order, as long as there is any."""
+        while self._waiting and self._reserved.n_calls < max(1, int(self.limit)):
+            waiter = self._waiting[0]
+            room = waiter.at_most + self._excess
+            shortage = self._missing_room(room)
+            if shortage is not None and self._reserved.n_calls:
+                return
+            self._waiting.popleft()
+            with suppress(InvalidStateError):  # it is just cancelled
+                waiter.room.set_result(None if shortage else room)
+                self.shortage = shortage or self.shortage
+                if shortage is None:
+                    self._reserved.add(room)
+
+    async def _start(self, room: Spent) -> None:
+        """Wait until a call for which there is room may begin."""
         try:
             while (pause := self._paused_until - self._clock()) > 0:
                 await self._sleep(pause)
@@ -226,7 +227,6 @@ class Limits:
         except BaseException:
             self.leave(room, None)
             raise
-        return Admission(room, self._clock())
 
     def leave(self, room: Spent, usage: Usage | None) -> Spent:
         """Replace what was reserved by what was used, which is returned; whoever waits looks."""
@@ -238,32 +238,8 @@ class Limits:
                 self.unknown.add(replace(room, n_calls=0, n_calls_without_usage=1))
             elif usage is not None and usage.counting is None:
                 self._learn(spent, room)
-            self._call_first()
+            self._admit()
         return spent
-
-    def _reserve(self, waiter: Waiter, at_most: Spent, store: Store | None) -> Spent | None:
-        """What is reserved for a call whose turn it is; None if it waits, or need not any more."""
-        with self._lock:
-            waiter.call = Future()
-            if self._waiting[0] is not waiter or self._reserved.n_calls >= max(1, int(self.limit)):
-                return None
-            room = at_most + self._excess
-            shortage = self._missing_room(room, store)
-            if shortage is not None and self._reserved.n_calls:
-                return None
-            self._waiting.popleft()
-            self._call_first()
-            if shortage is not None:
-                self.shortage, waiter.is_vain = shortage, True
-                return None
-            self._reserved.add(room)
-            return room
-
-    def _call_first(self) -> None:
-        """Have whoever waits the longest look whether there is room."""
-        with suppress(InvalidStateError):  # it was called already, or is just cancelled
-            if self._waiting:
-                self._waiting[0].call.set_result(None)
 
     def answer(self) -> None:
         """An answer came."""
@@ -279,10 +255,8 @@ class Limits:
                 self._lowered = self._clock()
             self._paused_until = max(self._paused_until, self._clock() + pause)
 
-    def _missing_room(self, room: Spent, store: Store | None) -> str | None:
+    def _missing_room(self, room: Spent) -> str | None:
         """What has no room for a call, in words; None if there is room."""
-        if store is not None and time.monotonic() - self._read_at >= _OFTEN:
-            self.look(store)
         for budget in self._budgets:
             used = self.used_of(budget)
             name = budget.lacking(used + Used.of(self._reserved + room, self._price))
@@ -294,9 +268,8 @@ class Limits:
             if n := self.unknown.n_calls_without_usage:
                 sentence += f" ({n} calls without an answer are counted as the most they are)"
             if name != "calls":
-                sentence += (
-                    f", and another call can take {in_words(name, Used.of(room, self._price))}"
-                )
+                most = in_words(name, Used.of(room, self._price))
+                sentence += f", and another call can take {most}"
             return sentence
         return None
 

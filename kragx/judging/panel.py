@@ -28,6 +28,9 @@ OF_ONE = frozenset(
 """The options in which the judges of a panel may differ; the others belong to the panel."""
 
 
+_SHARED = frozenset({"store", "rubric", "examples", "budget", "max_missing", "dry_run"})
+
+
 def _judges(judges: Any) -> tuple[Judge, ...]:
     if not isinstance(judges, (list, tuple)) or len(judges) < 2:
         raise UsageError("a list of at least two judges is needed", field="panel")
@@ -83,7 +86,11 @@ class Panel(Grader):
         for judge in judges[self._n_everywhere :]:
             judge.plan.at_most = True
 
-    # -- what is common to its judges ----------------------------------------------------------
+    def __getattr__(self, name: str) -> Any:
+        """What its judges share is theirs."""
+        if name in _SHARED:
+            return getattr(self.judges[0], name)
+        raise AttributeError(f"a panel has no {name!r}")
 
     @property
     def members(self) -> tuple[Judge, ...]:
@@ -101,9 +108,8 @@ class Panel(Grader):
     @property
     def _is_repeats(self) -> bool:
         """Whether all its judges are one."""
-        return (
-            len({canonical_json(essential(member.client.settings)) for member in self.members}) == 1
-        )
+        judges = {canonical_json(essential(judge.client.settings)) for judge in self.members}
+        return len(judges) == 1
 
     @property
     def names(self) -> list[str]:
@@ -187,7 +193,10 @@ class Panel(Grader):
             source=answered[0].source,
             low=min(grades, default=None),
             high=max(grades, default=None),
-            votes=tuple(_vote(vote) for vote in votes),
+            votes=tuple(
+                vote if vote is None else vote.failure if vote.grade is None else int(vote.grade)
+                for vote in votes
+            ),
         )
         if grade is None:
             if not failed:  # of a store that lacks votes
@@ -273,9 +282,3 @@ def _is_at_0(settings: Mapping[str, Any]) -> bool:
     args = settings.get("args")
     named = (settings, args if isinstance(args, Mapping) else {})
     return any(settings.get("temperature") == 0 for settings in named)
-
-
-def _vote(vote: Judgement | None) -> int | str | None:
-    if vote is None:
-        return None
-    return vote.failure if vote.grade is None else int(vote.grade)

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal
 
 from kragx.data.text import Mender
@@ -106,6 +107,11 @@ def _texts(pair: Example | Question) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text is not None}
 
 
+def now() -> str:
+    """The time in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What became of a question: one attempt at it, as a row of the store keeps it.
@@ -119,8 +125,7 @@ class Judgement:
         failure: why there is no grade.
         detail: what the provider or the check said about the failure.
         source: ``judge`` (asked in this run), ``batch`` (collected from one), ``store`` (asked
-            before) or ``human`` (a grade that a person gave to this very question, or to its query
-            and document).
+            before) or ``human`` (a grade that a person gave to its query and document).
         uid: of this attempt, so that a file imported twice adds nothing the second time; empty
             where nothing was asked.
         at: when, in UTC (ISO 8601).

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from kragx.errors import UsageError
 from kragx.judging.judge import Grader
 from kragx.judging.question import Question
-from kragx.judging.rubric import Rubric, built_in, words_around
+from kragx.judging.rubric import HANGUL, Rubric, built_in, words_around
 from kragx.judging.run import Judged
 
 Difficulty = Literal["easy", "medium", "hard"]
@@ -163,9 +163,9 @@ def relevance_of(
     return question
 
 
-_LETTER, _HANGUL = re.compile(r"[^\W\d_]"), re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+_LETTER = re.compile(r"[^\W\d_]")
 
 
 def is_korean(text: str) -> bool:
     """Whether at least a quarter of a text's letters are Hangul."""
-    return 4 * len(_HANGUL.findall(text)) >= max(len(_LETTER.findall(text)), 1)
+    return 4 * len(HANGUL.findall(text)) >= max(len(_LETTER.findall(text)), 1)

@@ -5,14 +5,13 @@ import json
 import random
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 
 from kragx.errors import JudgingError
-from kragx.judging.pending import PendingQuestions
-from kragx.judging.question import Judgement
+from kragx.judging.question import Judgement, Question
 from kragx.judging.store import Store, StoreFailedError, record
 
 _FEW = 16  # workers; more of them claim what they ask in two rounds, as that costs as much
@@ -20,14 +19,6 @@ _RENEWAL = 10.0  # seconds; a third of what a claim lasts
 _TOGETHER = 0.002  # seconds; one commit for what arrives within them costs as much as for one row
 _FULL = 16  # attempts of one commit to a file; where all wait for all, all ask at the same moment
 _WAITS = (0.02, 1.0)  # seconds between two looks at what others are asking: the first, the longest
-
-
-def pending_in(store: Store, keys: Iterable[str]) -> dict[str, Judgement]:
-    """What stands for the answers that batches are to give."""
-    return {
-        key: Judgement(key, failure="pending", detail=f"in {batch.id}, submitted {batch.made}")
-        for key, batch in store.batches.pending(keys).items()
-    }
 
 
 @dataclass(frozen=True)
@@ -110,7 +101,8 @@ class WorkQueue:
         store = self._store
         claimed = await store.aside(store.claim, keys)
         # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
-        pending = {} if self._ask_pending else await store.aside(pending_in, store, claimed.keys)
+        batches = store.batches
+        pending = {} if self._ask_pending else await store.aside(batches.pending, claimed.keys)
         answered = await store.aside(store.settled, keys)
         for key in keys:
             answer, before = answered.get(key), self._before.get(key)
@@ -150,13 +142,25 @@ class WorkQueue:
 class Writer:
     """Commits attempts as they come, together with those of the next few milliseconds.
 
+    Args:
+        store: that gets them.
+        wanted: the questions, each with its canonical JSON, by key.
+        pairs: gives their (key, query id, document id).
+        queue: is closed when the store takes no more.
+
     Attributes:
         error: why the store takes no more; None while it does.
     """
 
-    def __init__(self, store: Store, questions: PendingQuestions, queue: WorkQueue) -> None:
+    def __init__(
+        self,
+        store: Store,
+        wanted: Mapping[str, tuple[Question, str]],
+        pairs: Callable[[], Iterable[tuple[str, str, str]]],
+        queue: WorkQueue,
+    ) -> None:
         self.error: StoreFailedError | None = None
-        self._store, self._questions, self._queue = store, questions, queue
+        self._store, self._wanted, self._pairs, self._queue = store, wanted, pairs, queue
         self._attempts: list[Judgement] = []  # not yet committed
         self._finished: list[str] = []
         self._next: asyncio.Task[None] | None = None  # commits them
@@ -222,10 +226,10 @@ class Writer:
         if not self._attempts:
             return "all that was judged is stored"
         pairs: dict[str, list[list[str]]] = {}
-        for key, *pair in self._questions.pairs():
+        for key, *pair in self._pairs():
             pairs.setdefault(key, []).append(pair)
         lines = (
-            json.dumps(record(attempt, json.loads(self._questions.wanted[attempt.key][1]), pairs))
+            json.dumps(record(attempt, json.loads(self._wanted[attempt.key][1]), pairs))
             for attempt in self._attempts
         )
         n_lost = len(self._attempts)

@@ -105,24 +105,19 @@ def _panel(
 
 def _member(place: int, entry: object, common: Mapping[str, Any]) -> Judge:
     with inside(f"judge.panel[{place}]"):
-        if isinstance(entry, Mapping):
-            for name in entry:
-                if name in _PANEL or (name in _JUDGE and name not in OF_ONE):
-                    raise UsageError(
-                        f"judge.{name}: belongs to the panel, beside 'panel'; its judges share it"
-                    )
-            judge = read_judge({**common, **entry})
-        elif isinstance(entry, (Judge, Panel)):
-            judge = entry
-            if common:
-                judge = judge.with_options(**common)
-        elif isinstance(entry, str):
-            judge = read_judge({**common, "model": entry})
-        else:
-            judge = read_judge({**common, "client": entry})
-        if not isinstance(judge, Judge):
+        if isinstance(entry, Panel):
             raise UsageError("judge: a panel within a panel", remedy="list its judges")
-        return judge
+        if isinstance(entry, Judge):
+            return entry.with_options(**common)
+        options = {"model" if isinstance(entry, str) else "client": entry}
+        if isinstance(entry, Mapping):
+            options = {str(name): option for name, option in entry.items()}
+        for name in options:
+            if name in _PANEL or (name in _JUDGE and name not in OF_ONE):
+                raise UsageError(
+                    f"judge.{name}: belongs to the panel, beside 'panel'; its judges share it"
+                )
+        return read_judge({**common, **options}).members[0]
 
 
 def _model_of_environment(field: str) -> str:

@@ -208,11 +208,11 @@ def words_around(rubric: Rubric) -> Mapping[str, Any]:
     return {**words, **words.get(rubric.asks, {})}
 
 
-_HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 
 
 def built_in(asks: Asks, text: str, language: Language | Literal["auto"] = "auto") -> Rubric:
     """The built-in rubric of a question; ``auto`` takes Korean where `text` holds Hangul."""
     if language == "auto":
-        language = "ko" if _HANGUL.search(text) else "en"
+        language = "ko" if HANGUL.search(text) else "en"
     return RUBRICS[f"{asks}-{language}-1"]

@@ -8,22 +8,23 @@ first.
 
 import asyncio
 import warnings
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kragx.errors import JudgingError
+from kragx.errors import DataError, JudgingError
 from kragx.judging.budget import about_spent, most_tokens
 from kragx.judging.calls import GRACE, Caller
 from kragx.judging.client import FailureKind
-from kragx.judging.pending import PendingQuestions
+from kragx.judging.keys import canonical_json, digest, essential, key_of, material
 from kragx.judging.prompt import request_for
-from kragx.judging.question import SETTLED, Judgement
-from kragx.judging.queue import WorkQueue, Writer, pending_in
+from kragx.judging.question import SETTLED, Judgement, Question
+from kragx.judging.queue import WorkQueue, Writer
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store, StoreFailedError
 from kragx.judging.tally import Tally
 from kragx.printing import joined, listed, phrase, progress_bar, say
+from kragx.secrets import Secrets
 from kragx.warned import outside
 
 
@@ -42,6 +43,73 @@ class Judged:
 
     judgements: tuple[Judgement, ...]
     tally: Tally
+
+
+class PendingQuestions:
+    """Questions that are judged together.
+
+    Attributes:
+        questions: as they came, with the examples that the judge is shown.
+        keys: of each of them, in their order.
+        wanted: the distinct questions that a judge is needed for, each with its canonical JSON,
+            by key.
+        secrets: what nothing that is kept of them may show.
+    """
+
+    def __init__(self, settings: JudgeSettings, questions: Sequence[Question]) -> None:
+        self.secrets: Secrets = settings.all_secrets()
+        client = essential(self.secrets.masked(dict(settings.client.settings)))
+        if settings.examples is not None:
+            questions = [*map(settings.examples.shown_with, questions)]
+        # Questions are many, and rubrics few: each of them is digested once.
+        rubrics = {id(question.rubric): question.rubric for question in questions}
+        digests = {number: digest(rubric) for number, rubric in rubrics.items()}
+        self.questions = questions
+        self.keys: list[str] = []
+        self.wanted: dict[str, tuple[Question, str]] = {}
+        for question in questions:
+            rubric = digests[id(question.rubric)]
+            canonical = canonical_json(material(question, client, settings.repeat, rubric))
+            key = key_of(canonical)
+            self.keys.append(key)
+            self.wanted.setdefault(key, (question, canonical))
+
+    def take_labels(self, store: Store) -> dict[int, Judgement]:
+        """Human labels of the questions' queries and documents, by position: they win.
+
+        A question that is asked for labelled documents only is wanted no more.
+
+        Raises:
+            DataError: a label is not on the rubric's scale.
+        """
+        pairs = {
+            position: (question.query_id, question.document_id)
+            for position, question in enumerate(self.questions)
+            if question.rubric.asks == "relevance" and question.query_id and question.document_id
+        }
+        labels = store.labels(list(dict.fromkeys(query for query, _ in pairs.values())))
+        judgements: dict[int, Judgement] = {}
+        for position, pair in pairs.items():
+            if pair not in labels:
+                continue
+            grade, top = labels[pair], self.questions[position].rubric.top
+            if grade > top:
+                raise DataError(
+                    f"{store.address}: the imported label {grade} of query {pair[0]!r}, "
+                    f"document {pair[1]!r} is not on the rubric's scale of 0 to {top}"
+                )
+            key = self.keys[position]
+            judgements[position] = Judgement(key, grade=max(0, grade), source="human")
+        keys = {key for position, key in enumerate(self.keys) if position not in judgements}
+        self.wanted = {key: entry for key, entry in self.wanted.items() if key in keys}
+        return judgements
+
+    def pairs(self) -> Iterator[tuple[str, str, str]]:
+        """Which (key, query id, document id) belong together, of the wanted questions."""
+        for key, question in zip(self.keys, self.questions, strict=True):
+            if question.query_id is not None and key in self.wanted:
+                document = question.document_id or f"text-{key_of(question.document)[:16]}"
+                yield key, question.query_id, document
 
 
 class JudgingRun:
@@ -65,9 +133,8 @@ class JudgingRun:
                 }
                 tally.n_stored += len(self._done)
                 todo = await store.aside(self._not_pending, store)
-                self._resume()
                 if settings.dry_run:
-                    self._plan(todo, store)
+                    self._plan(todo)
                 elif store.read_only:
                     self._do_without(todo, stored)
                 elif todo:
@@ -75,7 +142,7 @@ class JudgingRun:
                     await store.aside(store.note, texts, questions.pairs())
                     await self._ask_all(todo, store, stored)
         except NoStoreError:  # a dry run makes none
-            self._plan([*questions.wanted], None)
+            self._plan([*questions.wanted])
         tally.n_distinct = len(questions.wanted)
         self._warn_of_changes()
         judgements = tuple(
@@ -84,17 +151,6 @@ class JudgingRun:
         )
         tally.count(questions.questions, judgements)
         return Judged(judgements, tally)
-
-    def _resume(self) -> None:
-        """Ask what is left as the server had to be asked for what is stored of it."""
-        dialects = [
-            judgement.dialect
-            for judgement in self._done.values()
-            if judgement.source == "store" and judgement.grade is not None
-        ]
-        resume = getattr(self._settings.client, "resume", None)
-        if resume is not None and dialects and dialects[-1] is not None:
-            resume(dialects[-1])
 
     def _is_asked_again(self, stored: Judgement) -> bool:
         policy = self._settings.ask_again
@@ -114,40 +170,21 @@ class JudgingRun:
         """What is left to ask, but for what a batch will answer."""
         keys = [key for key in self._questions.wanted if key not in self._done]
         of_no_batch = self._settings.ask_pending or store.read_only
-        pending = {} if of_no_batch else pending_in(store, keys)
+        pending = {} if of_no_batch else store.batches.pending(keys)
         self._done |= pending
         return [key for key in keys if key not in pending]
 
     def _do_without(self, todo: Sequence[str], stored: Mapping[str, Judgement]) -> None:
         """Leave unanswered what a store lacks that takes no answers."""
-        detail = "not in the store, which may only be read"
+        detail = f"{self._settings.store} may only be read, and lacks it: get the right to write "
+        detail += "there, or copy it and name the copy (judge.store)"
         for key in todo:
             self._done[key] = stored.get(key) or Judgement(key, failure="not_asked", detail=detail)
-        if not todo:
-            return
-        n_wanted = len(self._questions.wanted)
-        lacking = JudgingError(
-            phrase(
-                "the judgement store may only be read, and {n} of {of} questions have no grade in "
-                "it; nothing was asked",
-                n=len(todo),
-                of=n_wanted,
-            ),
-            path=str(self._settings.store),
-            remedy=phrase(
-                "get the right to write there, or copy it and name the copy (judge.store)"
-            ),
-        )
-        if len(todo) > self._settings.max_missing * n_wanted:
-            raise lacking
-        warnings.warn(str(lacking), JudgeWarning, stacklevel=outside())
 
-    def _plan(self, todo: Sequence[str], store: Store | None) -> None:
+    def _plan(self, todo: Sequence[str]) -> None:
         settings, plan = self._settings, self._settings.plan
         if settings.outbox is not None:
             settings.outbox.put(settings, self._questions, todo, self._done.values())
-        else:
-            plan.used = settings.limits.says(store)
         failure: FailureKind = "pending" if settings.outbox else "not_asked"
         for key in todo:
             self._done[key] = Judgement(key, failure=failure, detail="a dry run")
@@ -165,13 +202,14 @@ class JudgingRun:
         settings, tally = self._settings, self._tally
         n_at_once, ask_pending = settings.concurrency, settings.ask_pending
         queue = WorkQueue(todo, store, stored, n_at_once, ask_pending=ask_pending)
-        writer = Writer(store, self._questions, queue)
-        caller = Caller(settings, self._questions, queue, store, writer, tally)
+        writer = Writer(store, self._questions.wanted, self._questions.pairs, queue)
+        secrets = self._questions.secrets
+        caller = Caller(settings, self._questions.wanted, secrets, queue, store, writer, tally)
         with progress_bar(
             phrase("judging with {model}", model=settings.model),
             len(todo),
             settings.progress,
-            lambda: "".join(self._cost()),
+            settings.limits.cost_in_words,
         ) as advance:
 
             async def work(*, alone: bool) -> None:
@@ -213,23 +251,16 @@ class JudgingRun:
                 )
             )
 
-    def _cost(self) -> list[str]:
-        """What was spent so far, where there is a price."""
-        cost = self._settings.limits.cost
-        return [] if cost is None else [f"{cost:.4f} {self._settings.currency}"]
-
     def _warn_of_changes(self) -> None:
-        graded = [
-            judgement
-            for judgement in self._done.values()
-            if judgement.grade is not None and judgement.source != "human"
-        ]
+        judgements = self._done.values()
         served: Mapping[str, set[str | None]] = {
-            phrase("models"): {judgement.model for judgement in self._done.values()},
-            phrase("system fingerprints"): {
-                judgement.fingerprint for judgement in self._done.values()
+            phrase("models"): {judgement.model for judgement in judgements},
+            phrase("system fingerprints"): {judgement.fingerprint for judgement in judgements},
+            phrase("dialects"): {
+                judgement.dialect or "json_schema"
+                for judgement in judgements
+                if judgement.grade is not None
             },
-            phrase("dialects"): {judgement.dialect or "json_schema" for judgement in graded},
         }
         changed = [
             joined(" ", [label, f"({', '.join(sorted(filter(None, names)))})"])

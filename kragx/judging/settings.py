@@ -98,7 +98,7 @@ class JudgeSettings:
             )
         with inside("judge"):
             check_options(self)
-            self._check_prompt()
+            self._under_prompt  # noqa: B018  # raises where the prompt does not fit
         if self.outbox is not None:
             self.outbox.check(self.client)
         if self.budget.cost is not None and self.price is None:
@@ -140,26 +140,19 @@ class JudgeSettings:
                 f"judge.{name}: {subject} asks for {self.asks}, and here {asks} is judged; use "
                 f"another {name}, or mode {self.asks!r}"
             )
-        return self._with_prompt(built_in(asks, text, self.language) if rubric is None else rubric)
-
-    def _with_prompt(self, rubric: Rubric) -> Rubric:
-        """A rubric as it is put: by the judge's prompt, if it has one."""
-        if self.prompt is not None and rubric.id not in self._under_prompt:
-            self._under_prompt[rubric.id] = rubric.with_prompt(self.prompt)
+        rubric = built_in(asks, text, self.language) if rubric is None else rubric
         return self._under_prompt.get(rubric.id, rubric)
 
     @cached_property
     def _under_prompt(self) -> dict[str, Rubric]:
-        return {}
-
-    def _check_prompt(self) -> None:
+        """The rubrics as its own prompt puts them, if it has one, by the ids that they have."""
         if self.prompt is None:
-            return
+            return {}
         with inside("prompt"):
             asked_type = asks_of(self.prompt)
         built_ins = (rubric for rubric in RUBRICS.values() if rubric.asks == asked_type)
-        for rubric in built_ins if self.rubric is None else [self.rubric]:
-            self._with_prompt(rubric)
+        rubrics = built_ins if self.rubric is None else [self.rubric]
+        return {rubric.id: rubric.with_prompt(self.prompt) for rubric in rubrics}
 
     @property
     def asks(self) -> Asks | None:

@@ -110,17 +110,14 @@ def alpha(patterns: Mapping[Pattern, int]) -> float | None:
     """
     import numpy as np
 
-    graded = [
-        ([vote for vote in votes if isinstance(vote, int)], n) for votes, n in patterns.items()
-    ]
-    size = max((max(grades, default=0) for grades, _ in graded), default=0) + 1
+    graded = [(_grades(votes), n) for votes, n in patterns.items()]
+    size = max((grade for grades, _ in graded for grade in grades), default=0) + 1
     coincidences = np.zeros((size, size))
     for grades, n in graded:
         # Of m grades each stands beside m - 1 others, and counts once in all.
-        for first_grade, second_grade in combinations(grades, 2):
-            coincidences[first_grade, second_grade] += n / (len(grades) - 1)
-            coincidences[second_grade, first_grade] += n / (len(grades) - 1)
-    value = float(ordinal_alpha(coincidences))
+        for pair in combinations(grades, 2):
+            coincidences[pair] += n / (len(grades) - 1)
+    value = float(ordinal_alpha(coincidences + coincidences.T))
     return None if math.isnan(value) else value
 
 
@@ -140,33 +137,26 @@ def agreement(
         first[votes[:n_everywhere]] += n
     return {
         "n_questions": sum(patterns.values()),
-        "n_disputed": sum(n for votes, n in patterns.items() if len(_grades(votes)) > 1),
+        "n_disputed": sum(n for votes, n in patterns.items() if len({*_grades(votes)}) > 1),
         "alpha": alpha(first),
         "alpha_of": list(names[:n_everywhere]),
         "votes": [
-            {
-                "judge": name,
-                "n": sum(grades.values()),
-                "n_failed": sum(
-                    n for votes, n in patterns.items() if isinstance(votes[place], str)
-                ),
-                "mean": sum(grade * n for grade, n in grades.items()) / sum(grades.values())
-                if grades
-                else None,
-            }
+            {"judge": name} | _of_judge([(votes[place], n) for votes, n in patterns.items()])
             for place, name in enumerate(names)
-            for grades in [_votes_of(patterns, place)]
         ],
     }
 
 
-def _grades(votes: Pattern) -> set[int]:
-    return {vote for vote in votes if isinstance(vote, int)}
+def _of_judge(votes: Sequence[tuple[int | str | None, int]]) -> dict[str, Any]:
+    """How many grades a judge gave, how often it failed, and the mean of its grades."""
+    n_graded = sum(n for vote, n in votes if isinstance(vote, int))
+    total = sum(vote * n for vote, n in votes if isinstance(vote, int))
+    return {
+        "n": n_graded,
+        "n_failed": sum(n for vote, n in votes if isinstance(vote, str)),
+        "mean": total / n_graded if n_graded else None,
+    }
 
 
-def _votes_of(patterns: Mapping[Pattern, int], place: int) -> Counter[int]:
-    counts: Counter[int] = Counter()
-    for votes, n in patterns.items():
-        if isinstance(vote := votes[place], int):
-            counts[vote] += n
-    return counts
+def _grades(votes: Pattern) -> list[int]:
+    return [vote for vote in votes if isinstance(vote, int)]

@@ -223,10 +223,10 @@ class JudgeMatcher(BaseMatcher):
         )
         if n_pending := tally.failures["pending"]:
             pending = phrase(
-                "{n} are in {batches}: kragx judge collect stores what has been answered (kragx "
-                "judge status says how much); --ask-pending asks all the same, and pays twice",
+                "{n} are in batches that were submitted: kragx judge collect stores what has been "
+                "answered (kragx judge status says how much); --ask-pending asks all the same, and "
+                "pays twice",
                 n=n_pending,
-                batches=judge.waiting(),
             )
             all_pending = n_pending == tally.failures.total()
             further = pending if all_pending else joined("\n  ", [pending, further])

@@ -52,10 +52,9 @@ class Server:
     async def call(self, own: Limits, number: int) -> bool:
         """One call; False if there was no room for it."""
         kind, share, turns = self.script[number % len(self.script)]
-        place = await own.enter(REQUEST, None)
-        if place is None:
+        room = await own.enter(REQUEST, None)
+        if room is None:
             return False
-        room = place.room
         count = at_most(room)
         try:
             for _ in range(turns):
@@ -363,21 +362,3 @@ def test_open_batches_count_at_their_most(at_once, store):
         assert opened.batches.move("1", "planned", "given up")
     judge_of(client, store, budget=limit).judge([ask(name) for name in "abcd"])
     assert len(client.requests) == 4
-
-
-def test_a_dry_run_says_what_is_used(at_once, tmp_path):
-    """Of each limit in total what all have used; it makes no store."""
-    path = tmp_path / "folder" / "store.sqlite"
-    budget = [{"cost": 2, "calls": 7, "per": "total"}, {"calls": 3}]
-    options = {"budget": budget, "prices": {"scripted": Price(1000, 1000)}}
-
-    def said():
-        judge = judge_of(ScriptedClient([]), path, dry_run=True, **options)
-        judge.judge([ask(name) for name in "abcd"])
-        return judge.plan.used
-
-    whose = "in all are used by all who share the store"
-    assert said() == [f"0.0000 of 2.0000 USD {whose}", f"0 of 7 calls {whose}"]
-    assert not path.parent.exists()
-    judge_of(ScriptedClient([1]), path).judge([ask("e")])  # 120 tokens for a thousandth each
-    assert said() == [f"0.1200 of 2.0000 USD {whose}", f"1 of 7 calls {whose}"]

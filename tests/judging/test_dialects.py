@@ -85,16 +85,6 @@ def test_what_a_server_ignores(provider, dialect, calls, store):
     assert "json_object from here on" in failed[0]["detail"]
 
 
-def test_a_run_that_is_resumed_asks_in_the_same_form(store):
-    """Also where the server has come to take another one: its grades would not be alike."""
-    with providers.serving(IGNORES) as server:
-        judge_of(client_of(server), store, concurrency=1).judge(QUESTIONS[:4])
-    with providers.serving(Provider()) as server:
-        judged = judge_of(client_of(server), store).judge(QUESTIONS)
-    assert {judgement.dialect for judgement in judged.judgements} == {"json_object"}
-    assert {body["response_format"]["type"] for body in server.requests} == {"json_object"}
-
-
 def test_statistics_tell_the_dialect(store):
     """`kragx judge store stats` says how servers had to be asked."""
     with providers.serving(OBJECTS) as server:
@@ -198,20 +188,6 @@ def test_words_of_servers(status, text, dialect):
     speaker = Speaker(Dialect(), frozenset())
     assert speaker.learns(status, text, speaker.dialect)
     assert str(speaker.dialect) == dialect
-
-
-@pytest.mark.parametrize(
-    "dialect",
-    [
-        Dialect(form, limit, heat)
-        for form in ("json_schema", "json_object", "tool")
-        for limit in ("max_completion_tokens", "max_tokens")
-        for heat in (True, False)
-    ],
-)
-def test_a_dialect_is_read_as_it_is_written(dialect):
-    """What a judgement tells is what was spoken."""
-    assert Dialect.of(str(dialect)) == dialect
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

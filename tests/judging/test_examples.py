@@ -11,17 +11,15 @@ from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError, evaluate
 from kragx.agreement import probe
-from kragx.agreement.label_files import document_name
 from kragx.agreement.sample import PairToLabel, Sample
 from kragx.app.config import parse_config
-from kragx.data import Doc, Gold, GoldDataset, Query
+from kragx.data import Gold, GoldDataset, Query
 from kragx.data.formats.jsonl import write_records
 from kragx.judging import Judge, Panel, Question, Store, read_judge
 from kragx.judging.batches.collecting import look_after
-from kragx.judging.batches.submitting import submit
+from kragx.judging.batches.submitting import Outbox, submit
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.examples import Examples, diverse, is_held_out
-from kragx.judging.outbox import Outbox
 from kragx.judging.prompt import request_for
 from kragx.judging.question import Example
 from kragx.judging.rubric import RUBRICS
@@ -273,7 +271,7 @@ def jsonl(tmp_path):
     return write
 
 
-def test_from_a_sample_results_or_gold_set_and_corpus_alike(tmp_path, jsonl):
+def test_from_a_sample_or_gold_set_and_corpus_alike(tmp_path, jsonl):
     """The same labels give the same examples, wherever their texts stand."""
     path = written(tmp_path / "human.qrels")
     with pytest.raises(UsageError, match="48 lack texts"):
@@ -291,15 +289,12 @@ def test_from_a_sample_results_or_gold_set_and_corpus_alike(tmp_path, jsonl):
         }
         for query in dict.fromkeys(pair.query_id for pair in LABELS)
     ]
-    results = jsonl(*rows, name="run.jsonl")
     gold = jsonl(
         *({key: row[key] for key in ("query_id", "query", "gold")} for row in rows),
         name="gold.jsonl",
     )
     corpus = jsonl(*(doc for row in rows for doc in row["retrieved"]), name="corpus.jsonl")
     expected = Examples(LABELS).pairs
-    assert Examples(path, results=results).pairs == expected
-    assert Examples(path, results=[str(results)]).pairs == expected
     assert Examples(path, dataset=gold, corpus=corpus).pairs == expected
     sample(path)
     assert Examples(path).pairs == expected
@@ -313,20 +308,6 @@ def test_from_a_sample_results_or_gold_set_and_corpus_alike(tmp_path, jsonl):
         "n_without_text": 0,
         "n_usable": 24,
     }
-
-
-def test_a_document_without_an_id_has_its_name(tmp_path, jsonl):
-    """``text-`` and a hash, as `kragx judge label` names it, is found in results."""
-    texts = {query: f"some text of {query}" for query in SHOWN[:2]}
-    path = tmp_path / "human.qrels"
-    names = {query: document_name(Doc(text=text)) for query, text in texts.items()}
-    path.write_text("".join(f"{query} 0 {name} 1\n" for query, name in names.items()))
-    rows = [
-        {"query_id": query, "query": query, "gold": [], "retrieved": [{"text": text}]}
-        for query, text in texts.items()
-    ]
-    pairs = Examples(path, n=2, results=jsonl(*rows)).pairs
-    assert {pair.document for pair in pairs} == set(texts.values())
 
 
 def test_support(tmp_path, store):
@@ -414,8 +395,6 @@ def test_in_a_config(tmp_path):
     assert read(short, "judge.examples.n=2") == texts | {"labels": f"{here}/human.qrels", "n": 2}
     named = f"{own}\njudge: {{model: m, examples: {{labels: a, corpus: b, n: 2}}}}"
     assert read(named) == texts | {"labels": f"{here}/a", "corpus": f"{here}/b", "n": 2}
-    results = "dataset: gold.jsonl\njudge: {model: m, examples: {labels: a, results: [b, c]}}"
-    assert read(results) == {"labels": f"{here}/a", "results": [f"{here}/b", f"{here}/c"]}
 
 
 # -- on every road ------------------------------------------------------------------------------

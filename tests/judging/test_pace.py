@@ -110,11 +110,11 @@ def test_whoever_is_cancelled_while_waiting_holds_no_place():
     request = Request((("user", "?"),), {}, 1.0)
 
     async def work(number):
-        place = await own.enter(request, None)
+        room = await own.enter(request, None)
         try:
             await asyncio.sleep(0.0005 * (number % 3))
         finally:
-            own.leave(place.room, None)
+            own.leave(room, None)
 
     async def main():
         tasks = [asyncio.create_task(work(number)) for number in range(200)]

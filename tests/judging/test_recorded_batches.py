@@ -14,8 +14,7 @@ from kragx.errors import JudgingError
 from kragx.judging import Judge, Store
 from kragx.judging.batches import submitting
 from kragx.judging.batches.collecting import look_after
-from kragx.judging.batches.submitting import submit
-from kragx.judging.outbox import Outbox
+from kragx.judging.batches.submitting import Outbox, submit
 from kragx.judging.store import Address
 from kragx.loop import run_sync
 from tests.judging.batch_server import batches

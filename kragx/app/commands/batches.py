@@ -1,7 +1,7 @@
 """`kragx judge submit`, `status` and `collect`: judgements from a provider's batches."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,11 +14,9 @@ from kragx.app.config import RunConfig, load
 from kragx.app.folder.written import claimed
 from kragx.errors import DataError, JudgingError, RetrieverError, UsageError
 from kragx.judging import DEFAULT_STORE, Judge
-from kragx.judging.batches.collecting import look_after
-from kragx.judging.batches.reports import ELSEWHERE, Overview
-from kragx.judging.batches.submitting import MOST_REQUESTS, submit as submit_parcel
-from kragx.judging.outbox import Outbox
-from kragx.judging.store import Address
+from kragx.judging.batches.collecting import Overview, look_after
+from kragx.judging.batches.submitting import MOST_REQUESTS, Outbox, submit as submit_parcel
+from kragx.judging.store import Address, NoStoreError
 from kragx.loop import run_sync
 from kragx.printing import Line, joined, phrase, say, show as show_parts
 from kragx.secrets import Secrets
@@ -91,9 +89,10 @@ def finish_interrupted(judges: Sequence[Judge], secrets: Secrets) -> None:
         JudgingError: that cannot be found out.
     """
     for store in _stores(judges):
-        overview = _look_after_batches(store, judges, secrets)
-        if overview.problems:
-            raise JudgingError("\n".join(overview.problems))
+        with suppress(NoStoreError):
+            overview = _look_after_batches(store, judges, secrets)
+            if overview.problems:
+                raise JudgingError("\n".join(overview.problems))
 
 
 def send(outbox: Outbox, per_batch: int = MOST_REQUESTS, *, dry_run: bool) -> None:
@@ -115,7 +114,7 @@ def status(
     store: _Store = str(DEFAULT_STORE),
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
-    """Say how far the submitted batches are."""
+    """Say how far the submitted batches are; ends with 3 where there is no such store."""
     for overview in _each_store(config, settings, store):
         show(format, overview.describe, overview.to_dict)
 
@@ -132,9 +131,6 @@ def collect(
     lost or stored twice if it is interrupted.
     """
     overviews = _each_store(config, settings, store, collect=True)
-    if not any(overview.is_there for overview in overviews):
-        names = ", ".join(str(overview.store) for overview in overviews)
-        raise DataError(f"{names}: there is no such store", remedy=ELSEWHERE)
     for overview in overviews:
         show(format, overview.describe, overview.to_dict)
     if any(overview.n_pending for overview in overviews):
@@ -144,20 +140,28 @@ def collect(
 def _each_store(
     config: Path | None, settings: list[str] | None, store: str, **options: Any
 ) -> list[Overview]:
-    """The batches of a config's stores, or of a store."""
-    if config is None:
-        if settings:
-            raise UsageError("--set: belongs to a config")
-        secrets = Secrets.of()
-        with secrets.guarding():
-            return [_look_after_batches(Address.of(store), [], secrets, **options)]
-    loaded: RunConfig = load(config, settings or ())
-    with loaded.secrets.guarding():
-        judges = _judges(loaded)
-        return [
-            _look_after_batches(store, judges, loaded.secrets, **options)
-            for store in _stores(judges)
-        ]
+    """The batches of a config's stores, or of a store.
+
+    Raises:
+        DataError: there is none of them.
+    """
+    if config is None and settings:
+        raise UsageError("--set: belongs to a config")
+    loaded = None if config is None else load(config, settings or ())
+    judges = [] if loaded is None else _judges(loaded)
+    secrets = Secrets.of() if loaded is None else loaded.secrets
+    stores = _stores(judges) if judges else [Address.of(store)]
+    overviews: list[Overview] = []
+    with secrets.guarding():
+        for address in stores:
+            with suppress(NoStoreError):
+                overviews.append(_look_after_batches(address, judges, secrets, **options))
+    if not overviews:
+        raise DataError(
+            f"{', '.join(map(str, stores))}: there is no such store",
+            remedy="go to the folder of the submit, or name its config or store",
+        )
+    return overviews
 
 
 def _judges(config: RunConfig) -> list[Judge]:

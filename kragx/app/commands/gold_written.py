@@ -11,7 +11,7 @@ from kragx.app.run_summary import judging_plan
 from kragx.data import GoldDataset, read_dataset
 from kragx.errors import UsageError
 from kragx.judging import read_judge, read_rubric
-from kragx.judging.outbox import Outbox
+from kragx.judging.batches.submitting import Outbox
 from kragx.judging.reading import adjusted
 from kragx.printing import Line, phrase, show
 from kragx.secrets import Secrets

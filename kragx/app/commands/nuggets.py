@@ -13,8 +13,8 @@ from kragx.app.run_summary import judging_plan
 from kragx.data.formats.gold import write_gold
 from kragx.errors import UsageError
 from kragx.judging import read_judge
+from kragx.judging.batches.submitting import Outbox
 from kragx.judging.nuggets import extract
-from kragx.judging.outbox import Outbox
 from kragx.judging.reading import adjusted
 from kragx.printing import Line, phrase, show as show_parts
 

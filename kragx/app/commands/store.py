@@ -52,8 +52,7 @@ def export(
         if out.suffix == ".jsonl":
             write_records(opened.records(), out)
             return
-        selection = {"model": model, "rubric": rubric, "examples": examples}
-        lines = qrels(opened, asks=asks or "relevance", **selection)
+        lines = qrels(opened, asks=asks, model=model, rubric=rubric, examples=examples)
     write_text(out, "".join(lines))
 
 

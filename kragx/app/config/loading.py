@@ -183,10 +183,10 @@ def _examples(options: Any, dataset: Any, folder: Path) -> Any:
     if not isinstance(options, dict):
         return options
     dataset_config = dataset if isinstance(dataset, dict) else {"path": dataset}
-    if not dataset_config.keys() & {"format", "columns", "encoding"} and "results" not in options:
+    if not dataset_config.keys() & {"format", "columns", "encoding"}:
         texts = {"dataset": dataset_config.get("path"), "corpus": dataset_config.get("corpus")}
         options = {name: path for name, path in texts.items() if path is not None} | options
-    paths = {"labels", "results", "dataset", "corpus"}
+    paths = {"labels", "dataset", "corpus"}
     return {
         key: _anchor_paths(folder, value) if key in paths else value
         for key, value in options.items()

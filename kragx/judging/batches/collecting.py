@@ -5,37 +5,157 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from kragx.errors import JudgingError
-from kragx.judging.batches.reports import BatchStatus, Overview
 from kragx.judging.batches.service import ENDED, BatchService, GoneError, Remote
 from kragx.judging.batches.submitting import find_again
 from kragx.judging.budget import spent_of, usage_of_answer
 from kragx.judging.calls import judged, masked_judgement
 from kragx.judging.clients.completion import read_response
-from kragx.judging.clients.dialect import Dialect
 from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.keys import output_limit, question_of
 from kragx.judging.question import Judgement, Question
+from kragx.judging.remedies import failure_lines
 from kragx.judging.rubric import as_asked
-from kragx.judging.store import Address, NoStoreError, Store
+from kragx.judging.store import Address, Store
 from kragx.judging.store.batches import SubmittedBatch
 from kragx.judging.tally import Spent, Tally
-from kragx.printing import phrase
+from kragx.plain import plain
+from kragx.printing import Line, Part, Result, Table, joined, phrase, visible, warning
 from kragx.secrets import Secrets
 
 _TOGETHER = 1000  # rows in a commit
-_DOWNLOADS = 3  # of a file that comes in half
 _NOTHING = Spent()  # is reserved for a call that has ended
 _GOOD = 200
 _NOT_RUN = ("batch_expired", "batch_cancelled")
-_BROKEN = phrase("lines that cannot be read")
-_UNKNOWN = phrase("lines about what was not asked")
+_ODD = phrase("lines that cannot be read, or are about what was not asked")
+_BEING_MADE = phrase("being made, or interrupted: a minute later it is known")
+_STATES: Mapping[str, str] = {
+    "planned": _BEING_MADE,
+    "uploaded": _BEING_MADE,
+    "submitted": phrase("submitted"),
+    "collected": phrase("collected"),
+    "failed": phrase("failed"),
+    "given up": phrase("given up"),
+}
+
+
+@dataclass(frozen=True)
+class BatchStatus:
+    """How far a batch is.
+
+    Attributes:
+        batch: as the store knows it.
+        n_questions: how many are in it.
+        remote: as the provider saw it just now, if it was asked.
+        tally: of what was collected just now: what the answers used, and which are no grades.
+        odd: how many lines are none, or missing, by what is odd.
+    """
+
+    batch: SubmittedBatch
+    n_questions: int
+    remote: Remote | None = None
+    tally: Tally | None = None
+    odd: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def status(self) -> str:
+        """The same in words."""
+        if self.batch.state != "submitted" or self.remote is None:
+            return _STATES[self.batch.state]
+        return phrase(
+            "{status}, {n} of {of} answered",
+            status=self.remote.status,
+            n=self.remote.n_answered,
+            of=self.remote.n_requests,
+        )
+
+    def remarks(self) -> Iterator[Part]:
+        """What came of it, and what is wrong."""
+        name = visible(self.batch.id)
+        for problem in self.batch.detail.get("problems", ()):
+            yield warning(f"{name}: {visible(problem)}")
+        if self.tally is None:
+            return
+        grades = phrase(
+            "{batch}: {n} grades, {sent} + {got} tokens",
+            batch=name,
+            n=self.tally.n_judgements - self.tally.n_missing,
+            sent=self.tally.prompt_tokens,
+            got=self.tally.completion_tokens,
+        )
+        yield Line(grades, item="-")
+        odd = (joined(": ", [label, str(n)]) for label, n in self.odd.items() if n)
+        for remark in [*failure_lines(plain(self.tally)), *odd]:
+            yield warning(joined(": ", [name, visible(remark)]))
+
+
+@dataclass(frozen=True)
+class Overview(Result):
+    """The batches of a store.
+
+    Attributes:
+        store: which.
+        batches: oldest first.
+        problems: what could not be found out, and why.
+    """
+
+    store: str
+    batches: tuple[BatchStatus, ...]
+    problems: tuple[str, ...]
+
+    also_plain: ClassVar[tuple[str, ...]] = ("n_pending",)
+
+    @property
+    def n_pending(self) -> int:
+        """How many questions are in batches whose answers are to come."""
+        return sum(entry.n_questions for entry in self.batches if entry.batch.is_open)
+
+    def describe(self) -> Iterator[Part]:
+        """A row for each batch, what came in, and what to do next."""
+        if not self.batches:
+            yield Line(phrase("{store}: no batch was ever submitted", store=self.store))
+            return
+        columns = (
+            phrase("batch"),
+            phrase("model"),
+            phrase("submitted"),
+            phrase("questions"),
+            phrase("state"),
+        )
+        rows = [
+            (
+                visible(entry.batch.id),
+                visible(str(entry.batch.about["client"].get("model"))),
+                entry.batch.made[:16].replace("T", " "),
+                str(entry.n_questions),
+                visible(entry.status),
+            )
+            for entry in self.batches
+        ]
+        yield Table(columns, rows, words=3, note=phrase("times in UTC"))
+        for entry in self.batches:
+            yield from entry.remarks()
+        yield from (warning(visible(problem)) for problem in self.problems)
+        if self.n_pending:
+            sentence = phrase(
+                "{n} questions are pending; kragx judge collect stores what has been answered",
+                n=self.n_pending,
+            )
+        else:
+            sentence = phrase("nothing is pending; kragx run finds the grades in the store")
+        yield Line(sentence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, without the rubrics of the batches."""
+        overview = super().to_dict()
+        for entry in overview["batches"]:
+            del entry["batch"]["about"]["rubrics"]
+        return overview
 
 
 async def look_after(
@@ -56,6 +176,7 @@ async def look_after(
         collect: whether the answers of batches that have ended are stored.
 
     Raises:
+        NoStoreError: there is no such store.
         DataError: the store cannot be used.
     """
     secrets = Secrets.of() if secrets is None else secrets
@@ -63,87 +184,77 @@ async def look_after(
         secrets = secrets.also(getattr(client, "secrets", ()))
     entries: list[BatchStatus] = []
     problems: list[str] = []
-    try:
-        with Store(address, make=False) as store:
-            register = store.batches
-            async with _services(clients, secrets) as service_of:
-                for known in register.batches():
-                    questions = register.questions(known)
-                    entry = BatchStatus(known, len(questions))
-                    try:
-                        batch = await find_again(register, known, service_of)
-                        if batch.state == "submitted":
-                            look = _Look(store, batch, questions, service_of(batch), secrets)
-                            entry = await look.entry(collect=collect)
-                    except JudgingError as error:
-                        # One that cannot be asked after keeps no other from being collected.
-                        problems.append(f"{known.id}: {error}")
-                    entries.append(entry)
-            current = {batch.uid: batch for batch in register.batches()}
-    except NoStoreError:
-        return Overview(str(address), (), is_there=False)
+    with Store(address, make=False) as store:
+        async with _services(clients, secrets) as service_of:
+            for planned in store.batches.batches():
+                entry = BatchStatus(planned, len(store.batches.questions(planned)))
+                try:
+                    batch = await find_again(store.batches, planned, service_of)
+                    if batch.state == "submitted":
+                        collecting = _Collecting(store, batch, service_of(batch), secrets)
+                        entry = await collecting.entry(entry, collect=collect)
+                except JudgingError as error:
+                    # One that cannot be asked after keeps no other from being collected.
+                    problems.append(f"{planned.id}: {error}")
+                entries.append(entry)
+        current = {batch.uid: batch for batch in store.batches.batches()}
     batches = tuple(replace(entry, batch=current[entry.batch.uid]) for entry in entries)
     return Overview(str(address), batches, tuple(problems))
 
 
 @dataclass
-class _Look:
-    """A look at a batch that was submitted.
-
-    Attributes:
-        questions: of the batch, by key: the digest of each one's rubric, and about its tokens.
-    """
+class _Collecting:
+    """How a batch that was submitted comes to its end."""
 
     store: Store
     batch: SubmittedBatch
-    questions: Mapping[str, tuple[str, int]]
     service: BatchService
     secrets: Secrets
 
-    async def entry(self, *, collect: bool) -> BatchStatus:
+    async def entry(self, before: BatchStatus, *, collect: bool) -> BatchStatus:
         """How far it is; if it has ended, and that is wanted, with its answers stored."""
         remote = await self.service.look(self.batch.id)
-        entry = BatchStatus(self.batch, len(self.questions), remote)
+        entry = replace(before, remote=remote)
         if remote.status == "failed":
-            self._move("failed", problems=list(remote.problems))
+            self._end("failed", problems=list(remote.problems))
         if remote.status not in ENDED or not collect:
             return entry
+        questions = self.store.batches.questions(self.batch)
         try:
-            lines, problems = await self._downloaded(remote)
+            lines, problems = await self._downloaded(remote, questions.keys())
         except JudgingError:
-            judgements = self.store.settled([*self.questions]).values()
-            if sum(judgement.grade is not None for judgement in judgements) < len(self.questions):
+            judgements = self.store.settled([*questions]).values()
+            if sum(judgement.grade is not None for judgement in judgements) < len(questions):
                 raise
             problem = "never whole, and all of it has been asked anew meanwhile"
-            self._move("given up", problems=[problem])
+            self._end("given up", problems=[problem])
             return entry
-        tally = self._stored(lines)
-        self._move("collected", status=remote.status, problems=problems)
-        n_silent = len(self.questions) - len(lines.answers) - len(lines.not_run)
-        odd = {
-            phrase("not run before it ended"): len(lines.not_run),
-            phrase("no answer came for"): n_silent,
+        answers = {key: result for key, result in lines.results.items() if result is not None}
+        tally = self._stored(answers, questions)
+        self._end("collected", status=remote.status, problems=problems)
+        odd: dict[str, int] = {
+            phrase("not run before it ended"): len(lines.results) - len(answers),
+            phrase("no answer came for"): len(questions) - len(lines.results),
         }
-        return replace(entry, tally=tally, odd=odd | lines.odd)
+        return replace(entry, tally=tally, odd=odd | {_ODD: lines.n_odd})
 
-    def _move(self, state: str, **detail: Any) -> None:
+    def _end(self, state: str, **detail: Any) -> None:
         self.store.batches.move(self.batch.uid, "submitted", state, **detail)
 
-    async def _downloaded(self, remote: Remote) -> tuple[_Lines, list[str]]:
+    async def _downloaded(self, remote: Remote, keys: Set[str]) -> tuple[_Lines, list[str]]:
         """The lines of a batch that has ended, and which files are gone.
 
         Raises:
-            JudgingError: a file came in half, time and again.
+            JudgingError: a file came in half.
         """
-        for _ in range(_DOWNLOADS):
-            lines, problems = _Lines(), []
-            for file in remote.files:
-                try:
-                    lines.read(await self.service.download(file), self.questions.keys())
-                except GoneError as error:
-                    problems.append(error.problem)
-            if problems or lines.n >= remote.n_answered:
-                return lines, problems
+        lines, problems = _Lines(), []
+        for file in filter(None, (remote.answers, remote.errors)):
+            try:
+                lines.read(await self.service.download(file), keys)
+            except GoneError as error:
+                problems.append(error.problem)
+        if problems or lines.n >= remote.n_answered:
+            return lines, problems
         raise JudgingError(
             f"it has fewer lines than it says: {lines.n} of {remote.n_answered} lines came; "
             "nothing of it counts as collected",
@@ -151,30 +262,29 @@ class _Look:
             "its questions anew and pays for them again",
         )
 
-    def _stored(self, lines: _Lines) -> Tally:
+    def _stored(
+        self, answers: Mapping[str, tuple[int, Any]], questions: Mapping[str, tuple[str, int]]
+    ) -> Tally:
         """Store the answers; those that an interrupted collect has stored are not stored twice."""
         about = self.batch.about
         rubrics = {name: as_asked(rubric) for name, rubric in about["rubrics"].items()}
-        dialect = str(about.get("dialect", ""))
-        has_tool = Dialect.of(dialect).answer_format == "tool"
-        materials = self.store.questions(lines.answers.keys())
+        dialect, client = str(about.get("dialect", "")), about["client"]
+        has_tool = "tool" in dialect.split(", ")
+        asked = None, output_limit(client), str(client.get("model"))  # nobody says in what time
+        materials = self.store.questions(answers.keys())
         attempts: list[Judgement] = []
         open_questions: list[Question] = []
         tally = Tally()
-        for key, (status, body) in lines.answers.items():
-            digest, tokens = self.questions[key]
+        for key, (status, body) in answers.items():
+            digest, tokens = questions[key]
             question = question_of(materials.get(key, {}), rubrics[digest])
             answer = read_response(status, {}, json.dumps(body).encode(), has_tool=has_tool)
             answer = replace(answer, dialect=dialect or None)
             usage = usage_of_answer(answer, tokens, _NOTHING)
             tally.add(spent_of(usage))
-            client = about["client"]
-            limit, model = output_limit(client), str(client.get("model"))
-            attempt = judged(key, answer, usage, question, None, limit, model)
             uid = hashlib.sha256(f"{self.batch.uid} {key} {status}".encode()).hexdigest()[:32]
-            attempts.append(
-                masked_judgement(replace(attempt, uid=uid, source="batch"), self.secrets)
-            )
+            attempt = replace(judged(key, answer, usage, question, *asked), uid=uid, source="batch")
+            attempts.append(masked_judgement(attempt, self.secrets))
             open_questions.append(question)
         for start in range(0, len(attempts), _TOGETHER):
             self.store.add(attempts[start : start + _TOGETHER])
@@ -187,16 +297,14 @@ class _Lines:
     """What the files of a batch say, whatever their order.
 
     Attributes:
-        answers: status and body of each request that was answered, by its key: of several the
-            first with status 200, else the last.
-        not_run: the keys of those that were not run before the batch ended.
-        odd: how many lines are `_BROKEN` or `_UNKNOWN`.
+        results: status and body of what each request came to, by its key: of several the first
+            with status 200, else the last; None for one that was not run before the batch ended.
+        n_odd: how many lines are none, or about what was not asked.
         n: how many lines can be read.
     """
 
-    answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
-    not_run: set[str] = field(default_factory=set)
-    odd: Counter[str] = field(default_factory=Counter)
+    results: dict[str, tuple[int, Any] | None] = field(default_factory=dict)
+    n_odd: int = 0
     n: int = 0
 
     def read(self, content: bytes, keys: Set[str]) -> None:
@@ -205,21 +313,19 @@ class _Lines:
         for line in filter(bytes.strip, content.split(b"\n")):
             try:
                 record = json.loads(line)
-                key, entry = str(record["custom_id"]), _entry(record)
+                key, result = str(record["custom_id"]), _result(record)
             except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-                self.odd[_BROKEN] += 1
+                self.n_odd += 1
                 continue
             self.n += 1
+            before = self.results.get(key)
             if key not in keys:
-                self.odd[_UNKNOWN] += 1
-            elif entry is None:
-                self.not_run.add(key)
-            elif self.answers.get(key, entry)[0] != _GOOD or key not in self.answers:
-                self.answers[key] = entry
-        self.not_run -= self.answers.keys()
+                self.n_odd += 1
+            elif before is None or (result is not None and before[0] != _GOOD):
+                self.results[key] = result
 
 
-def _entry(record: Mapping[str, Any]) -> tuple[int, Any] | None:
+def _result(record: Mapping[str, Any]) -> tuple[int, Any] | None:
     """Status and body of a line; None for a request that was not run."""
     error = record.get("error")
     if error is not None:
@@ -238,15 +344,8 @@ async def _services(
 
     def service_of(batch: SubmittedBatch) -> BatchService:
         address = _address(batch.about["client"])
-        if address not in by_address:
-            if not _is_reached_by_default(batch.about.get("reach")):
-                raise JudgingError(
-                    f"it is not known how to reach {address}; name the config that it was "
-                    "submitted with"
-                )
-            by_address[address] = OpenAIClient(**batch.about["reach"])
         if address not in services:
-            client = by_address[address]
+            client = by_address.get(address) or _usual_client(address, batch.about.get("reach"))
             services[address] = BatchService(client.connected(), secrets.also(client.secrets))
         return services[address]
 
@@ -257,16 +356,20 @@ async def _services(
             await service.aclose()
 
 
-def _is_reached_by_default(reach: Mapping[str, Any] | None) -> bool:
-    """Whether a server is reached as the environment says.
+def _address(settings: Mapping[str, Any]) -> str:
+    return str(settings.get("base_url"))
+
+
+def _usual_client(address: str, reach: Mapping[str, Any] | None) -> OpenAIClient:
+    """What reaches the server of the environment, if that is where a batch was submitted.
 
     A store is data, and may be somebody else's: no key goes to a server because it says so.
     """
-    if not reach or reach.get("api_key_env") != "OPENAI_API_KEY":
-        return False
     usual = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-    return str(reach.get("base_url") or usual).rstrip("/") == usual.rstrip("/")
-
-
-def _address(settings: Mapping[str, Any]) -> str:
-    return str(settings.get("base_url"))
+    reach = reach or {}
+    server = str(reach.get("base_url") or usual)
+    if reach.get("api_key_env") == "OPENAI_API_KEY" and server.rstrip("/") == usual.rstrip("/"):
+        return OpenAIClient(**reach)
+    raise JudgingError(
+        f"it is not known how to reach {address}; name the config that it was submitted with"
+    )

@@ -42,6 +42,10 @@ def _problem(error: object) -> str:
     return f"{error.get('code')}: {error.get('message')}{line}"
 
 
+def _counts(name: str) -> Any:
+    return Field(validation_alias=AliasPath("request_counts", name))
+
+
 @dataclass(frozen=True)
 class Remote:
     """A batch as the provider sees it, and as it describes it in JSON.
@@ -59,11 +63,9 @@ class Remote:
     id: Annotated[str, Field(min_length=1)]
     status: str
     uid: Annotated[str | None, Field(validation_alias=AliasPath("metadata", _MARK))] = None
-    n_requests: Annotated[int, Field(validation_alias=AliasPath("request_counts", "total"))] = 0
-    n_completed: Annotated[
-        int, Field(validation_alias=AliasPath("request_counts", "completed"))
-    ] = 0
-    n_failed: Annotated[int, Field(validation_alias=AliasPath("request_counts", "failed"))] = 0
+    n_requests: Annotated[int, _counts("total")] = 0
+    n_completed: Annotated[int, _counts("completed")] = 0
+    n_failed: Annotated[int, _counts("failed")] = 0
     answers: Annotated[str | None, Field(validation_alias="output_file_id")] = None
     errors: Annotated[str | None, Field(validation_alias="error_file_id")] = None
     created: Annotated[int, Field(validation_alias="created_at")] = 0
@@ -77,11 +79,6 @@ class Remote:
     def n_answered(self) -> int:
         """How many requests have come to an end."""
         return self.n_completed + self.n_failed
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The ids of its files."""
-        return tuple(filter(None, (self.answers, self.errors)))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +32,12 @@ _WHOLE = {
 
 
 def read_response(
-    status: int, headers: Mapping[str, str], body: bytes, *, has_tool: bool = False
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    has_tool: bool = False,
+    error: Exception | None = None,
 ) -> Answer | Failure:
     """What a server's response is: an answer, or why there is none.
 
@@ -42,32 +46,22 @@ def read_response(
         headers: by names in lower case.
         body: its bytes, unpacked.
         has_tool: whether a tool was offered, whose arguments are the answer.
+        error: what a package raised that could not read it.
     """
+    text, value, problem = body[:_SHOWN].decode("utf-8", "replace"), None, "no chat completion"
     try:
         value = foreign_json(body.decode("utf-8-sig"), strict=False)
-    except ValueError as error:
-        value, problem = None, f"not JSON ({error})"
-    else:
-        problem = "no chat completion"
-    if not 200 <= status < 300:
-        return refused(status, headers, value or body[:_SHOWN].decode("utf-8", "replace"))
-    if not isinstance(value, Mapping):
-        body_text = body[:_SHOWN].decode("utf-8", "replace")
-        detail = f"{status}: {problem}: {body_text}" if body else f"{status}: an empty body"
-        return Failure("api_error", detail, again=True)
-    return _read(status, headers, value, has_tool)
-
-
-def unread(status: int, headers: Mapping[str, str], body: bytes, error: Exception) -> Failure:
-    """A response that a package could not read, and what it raised; see `read_response`."""
-    value: object = None
-    with suppress(ValueError):
-        value = foreign_json(body.decode("utf-8-sig"), strict=False)
-    if not 200 <= status < 300 or (isinstance(value, Mapping) and value.get("error")):
-        return refused(status, headers, value or body[:_SHOWN].decode("utf-8", "replace"))
-    body_text = body[:_SHOWN].decode("utf-8", "replace")
-    detail = f"{status}: no answer ({type(error).__name__}: {error}): {body_text}"
-    return Failure("api_error", detail if body else f"{status}: an empty body", again=True)
+    except ValueError as why:
+        problem = f"not JSON ({why})"
+    is_error = error is not None and isinstance(value, Mapping) and value.get("error")
+    if not 200 <= status < 300 or is_error:
+        return refused(status, headers, value or text)
+    if error is None and isinstance(value, Mapping):
+        return _read(status, headers, value, has_tool)
+    if error is not None:
+        problem = f"no answer ({type(error).__name__}: {error})"
+    detail = f"{status}: {problem}: {text}" if body else f"{status}: an empty body"
+    return Failure("api_error", detail, again=True)
 
 
 def outcome(

@@ -10,8 +10,8 @@ answers. What was found out holds for the whole run, and every judgement tells i
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, NamedTuple
 
 from kragx.judging.client import Answer, Failure, Request
 from kragx.judging.prompt import answer_object
@@ -20,40 +20,48 @@ AnswerFormat = Literal["json_schema", "json_object", "tool"]
 LimitName = Literal["max_completion_tokens", "max_tokens"]
 
 _TOOL = "judgement"
-_ALTERNATIVES: Mapping[str, tuple[Any, ...]] = {
-    "answer_format": ("json_schema", "json_object", "tool"),
-    "limit_name": ("max_completion_tokens", "max_tokens"),
-    "temperature": (True, False),
-    "logprobs": (True, False),
-}
-_NAMED: Mapping[str, re.Pattern[str]] = {
-    "answer_format": re.compile(
-        r"response.?format|json.?schema|json.?object|structured.?output"
-        r"|tool.?choice|tools\b|(?:tool|function).?call",
-        re.I,
-    ),
-    "limit_name": re.compile(r"max_(?:completion_)?tokens", re.I),
-    "temperature": re.compile("temperature", re.I),
-    "logprobs": re.compile("logprobs", re.I),
-}
-"""What a server's words are about, by the field of a dialect."""
 _UNKNOWN = (
     r"un(?:supported|available|recogni[sz]ed|known|expected)|extra|forbidden|deprecated"
     r"|(?:not|n't) (?:\w+ )?(?:support|available|permitted|allowed|recogni[sz]ed|enabled)"
 )
-_REFUSING: Mapping[str, re.Pattern[str]] = {
-    "answer_format": re.compile(f"{_UNKNOWN}|invalid|must be|should be|one of", re.I),
-    # A limit may also be too large for the model's context, which is another matter.
-    "limit_name": re.compile(_UNKNOWN, re.I),
-    "temperature": re.compile(f"{_UNKNOWN}|invalid|must be|should be|only", re.I),
-    "logprobs": re.compile(f"{_UNKNOWN}|invalid|must be|should be|only|greater|max", re.I),
-}
 _REFUSALS = frozenset({400, 404, 415, 422, 500, 501})
-_REMEDIES = {
-    "answer_format": "leave judge.answer_format out, and the server is asked in another format",
-    "limit_name": "leave judge.limit_name out, and the limit is sent by its other name",
-    "temperature": "write temperature: none, which sends none",
-    "logprobs": "leave judge.logprobs out, or ask for fewer (extra_body: {top_logprobs: 5})",
+
+
+class _Field(NamedTuple):
+    """What may be another way with a server: how it names it, how it refuses it, what helps."""
+
+    alternatives: tuple[Any, ...]
+    name: str
+    refusal: str
+    remedy: str
+
+
+_FIELDS: Mapping[str, _Field] = {
+    "answer_format": _Field(
+        ("json_schema", "json_object", "tool"),
+        r"response.?format|json.?schema|json.?object|structured.?output"
+        r"|tool.?choice|tools\b|(?:tool|function).?call",
+        f"{_UNKNOWN}|invalid|must be|should be|one of",
+        "leave judge.answer_format out, and the server is asked in another format",
+    ),
+    "limit_name": _Field(
+        ("max_completion_tokens", "max_tokens"),
+        r"max_(?:completion_)?tokens",
+        _UNKNOWN,  # a limit may also be too large for the model's context: another matter
+        "leave judge.limit_name out, and the limit is sent by its other name",
+    ),
+    "temperature": _Field(
+        (True, False),
+        "temperature",
+        f"{_UNKNOWN}|invalid|must be|should be|only",
+        "write temperature: none, which sends none",
+    ),
+    "logprobs": _Field(
+        (True, False),
+        "logprobs",
+        f"{_UNKNOWN}|invalid|must be|should be|only|greater|max",
+        "leave judge.logprobs out, or ask for fewer (extra_body: {top_logprobs: 5})",
+    ),
 }
 
 
@@ -75,44 +83,30 @@ class Dialect:
     logprobs: bool = True
 
     def __str__(self) -> str:
-        unusual = {
-            self.answer_format: self.answer_format != "json_schema",
-            self.limit_name: self.limit_name == "max_tokens",
-            "no temperature": not self.temperature,
-        }
-        return ", ".join(name for name, is_so in unusual.items() if is_so)
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """The dialect that a judgement tells; what it says nothing of is as usual."""
-        words = text.split(", ")
-        formats = [name for name in _ALTERNATIVES["answer_format"] if name in words]
-        return cls(
-            formats[0] if formats else "json_schema",
-            "max_tokens" if "max_tokens" in words else "max_completion_tokens",
-            "no temperature" not in words,
-        )
+        names = (self.answer_format, self.limit_name, "" if self.temperature else "no temperature")
+        usual = ("json_schema", "max_completion_tokens", "")
+        return ", ".join(name for name in names if name not in usual)
 
     def fields(self, request: Request, sampling: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of a request for a chat completion."""
-        fields = dict(sampling)
-        fields[self.limit_name] = fields.pop("max_completion_tokens")
+        body = dict(sampling)
+        body[self.limit_name] = body.pop("max_completion_tokens")
         if not self.temperature:
-            fields.pop("temperature", None)
+            body.pop("temperature", None)
         schema = dict(request.schema)
         messages = [{"role": role, "content": text} for role, text in request.messages]
         if self.answer_format == "json_schema":
             form = {"name": _TOOL, "strict": True, "schema": schema}
-            fields["response_format"] = {"type": "json_schema", "json_schema": form}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
         elif self.answer_format == "json_object":
-            fields["response_format"] = {"type": "json_object"}
+            body["response_format"] = {"type": "json_object"}
             messages[0]["content"] += f"\n\nJSON schema: {json.dumps(schema, ensure_ascii=False)}"
         else:
             about = request.schema.get("description", "A grade with its reason")
             function = {"name": _TOOL, "description": about}
-            fields["tools"] = [{"type": "function", "function": function | {"parameters": schema}}]
-            fields["tool_choice"] = {"type": "function", "function": {"name": _TOOL}}
-        return fields | {"messages": messages}
+            body["tools"] = [{"type": "function", "function": function | {"parameters": schema}}]
+            body["tool_choice"] = {"type": "function", "function": {"name": _TOOL}}
+        return body | {"messages": messages}
 
 
 def _complaint(status: int, text: str) -> str | None:
@@ -122,8 +116,8 @@ def _complaint(status: int, text: str) -> str | None:
     # Whatever is quoted of the request comes after the name of what is wrong with it.
     places = {
         name: place.start()
-        for name, words in _NAMED.items()
-        if _REFUSING[name].search(text) and (place := words.search(text))
+        for name, entry in _FIELDS.items()
+        if re.search(entry.refusal, text, re.I) and (place := re.search(entry.name, text, re.I))
     }
     return min(places, key=lambda name: places[name], default=None)
 
@@ -146,11 +140,6 @@ class Speaker:
         self._ignored: set[tuple[str, Any]] = set()
         self._is_settled = False  # a good answer has come
 
-    def resume(self, dialect: Dialect) -> None:
-        """Speak this one first, but for what a user has named."""
-        fixed_values = {name: getattr(self.dialect, name) for name in self._fixed}
-        self.dialect = replace(dialect, **fixed_values)
-
     def learns(self, status: int, text: str, spoken: Dialect) -> bool:
         """Whether an error means that the server is to be asked again, in another dialect.
 
@@ -171,24 +160,21 @@ class Speaker:
 
     def _change(self, name: str) -> bool:
         """Go on to the next value of a field that the server may take; whether there is one."""
-        if name in self._fixed:
-            return False
         tried = self._refused | self._ignored
-        alternatives = [value for value in _ALTERNATIVES[name] if (name, value) not in tried]
-        if alternatives:
-            self.dialect = replace(self.dialect, **{name: alternatives[0]})
-        return bool(alternatives)
+        for value in () if name in self._fixed else _FIELDS[name].alternatives:
+            if (name, value) not in tried:
+                self.dialect = replace(self.dialect, **{name: value})
+                return True
+        return False
 
     def explained(self, failure: Failure, status: int, text: str) -> Failure:
         """A failure with what to do about it, where the server takes no dialect that is left."""
         name = _complaint(status, text)
         if name is None or self._is_settled:
             return failure
-        remedy = (
-            _REMEDIES[name]
-            if name in self._fixed
-            else "this server takes nothing of what kragx can ask with"
-        )
+        remedy = "this server takes nothing of what kragx can ask with"
+        if name in self._fixed:
+            remedy = _FIELDS[name].remedy
         return replace(failure, detail=f"{failure.detail}; {remedy}", again=False, fatal=True)
 
     def heard(
@@ -214,23 +200,18 @@ class Speaker:
         if form == self.dialect.answer_format:
             self._ignored.add(("answer_format", form))
             if not self._change("answer_format"):
-                self._settle_for_the_clearest()
+                # Nothing forces this model; what shows it the schema serves best, if it is taken.
+                self._is_settled = True
+                is_taken = ("answer_format", "json_object") not in self._refused
+                if is_taken and "answer_format" not in self._fixed:
+                    self.dialect = replace(self.dialect, answer_format="json_object")
                 return reply
-        return Failure(
-            "invalid_json",
+        served = {name: getattr(reply, name) for name in _SERVED}
+        problem = (
             f"not the JSON object that was asked for as {form}; "
-            f"asked for as {self.dialect.answer_format} from here on",
-            reply.text,
-            reply.usage,
-            again=True,
-            model=reply.model,
-            fingerprint=reply.fingerprint,
-            dialect=reply.dialect,
+            f"asked for as {self.dialect.answer_format} from here on"
         )
+        return Failure("invalid_json", problem, again=True, **served)
 
-    def _settle_for_the_clearest(self) -> None:
-        """Nothing forces this model; what shows it the schema serves best, if it is taken."""
-        self._is_settled = True
-        is_taken = ("answer_format", "json_object") not in self._refused
-        if is_taken and "answer_format" not in self._fixed:
-            self.dialect = replace(self.dialect, answer_format="json_object")
+
+_SERVED = [entry.name for entry in fields(Answer) if entry.name != "tokens"]

@@ -1,4 +1,4 @@
-"""How answers come over HTTP: read to a bound, unpacked within it, redirects not followed."""
+"""How answers come over HTTP: read to a bound, redirects not followed."""
 
 import zlib
 from collections.abc import Iterator
@@ -48,81 +48,65 @@ def bounded(client: Any, most_bytes: int = MOST_BYTES) -> Any:
         client: it.
         most_bytes: of a body, packed and unpacked.
     """
-    kind: Any = type(client)
-    client.__class__ = _bounded(kind)
-    client.most_bytes = most_bytes
+
+    async def read(response: Any) -> None:
+        await _read(response, most_bytes)
+
+    client.follow_redirects = False
+    client.headers["accept-encoding"] = "gzip"
+    hooks = client.event_hooks
+    client.event_hooks = {**hooks, "response": [*hooks["response"], read]}
     return client
 
 
-@cache
-def _bounded(kind: type) -> type:
-    return type("BoundedClient", (_Bounded, kind), {})
+async def _read(response: Any, limit: int) -> None:
+    """Read a response's body.
 
-
-class _Bounded:
-    """What an HTTP client sends, with the body of the response read."""
-
-    most_bytes: int
-
-    async def send(self, request: Any, **options: Any) -> Any:
-        """The response.
-
-        Raises:
-            UnreadableError: the body is too large, cannot be unpacked, or is no UTF-8.
-        """
-        request.headers["accept-encoding"] = "gzip"
-        follow = {"stream": True, "follow_redirects": False}
-        response = await super().send(request, **{**options, **follow})  # type: ignore[misc]
+    Raises:
+        UnreadableError: it is too large, cannot be unpacked, or is no UTF-8.
+    """
+    await as_utf_8(response)
+    if not response.is_stream_consumed:  # else it is replayed from a record
+        body = bytearray()
         try:
-            body = await _body(response, self.most_bytes)
+            async for part in response.stream:  # which does not close it, as `aiter_raw` does
+                body += part
+                if len(body) > limit:
+                    raise UnreadableError(f"a body of more than {limit >> 20} MiB")
             if _is_followed(response):
                 await response.extensions["network_stream"].aclose()
-            if response.is_success:
-                body = _as_text(body)
         finally:
             await response.aclose()
-        headers = [
-            (name, value)
-            for name, value in response.headers.raw
-            if name.lower() not in (b"content-encoding", b"content-length", b"transfer-encoding")
-        ]
-        whole = type(response)(
-            response.status_code, headers=headers, content=body, request=response.request
-        )
-        await as_utf_8(whole)
-        responses = _heard.get()
-        if responses is not None:
-            responses.append(whole)
-        return whole
+        packing = response.headers.get("content-encoding", "identity").strip().lower()
+        response._content = _unpacked(bytes(body), packing, limit)
+    if response.is_success:
+        try:
+            response._content = response.content.decode("utf-8-sig").encode()
+        except UnicodeDecodeError as error:
+            raise UnreadableError(f"a body that is not UTF-8 ({error})") from None
+    responses = _heard.get()
+    if responses is not None:
+        responses.append(response)
+
+
+def _unpacked(body: bytes, packing: str, limit: int) -> bytes:
+    if packing in ("", "identity") or not body:
+        return body
+    if packing not in ("gzip", "x-gzip", "deflate"):
+        raise UnreadableError(f"a body packed as {packing!r}, which was not asked for")
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip's header or zlib's
+    try:
+        content = unpacker.decompress(body, limit + 1)
+    except zlib.error as error:
+        raise UnreadableError(f"a body that cannot be unpacked ({error})") from None
+    if len(content) > limit or not unpacker.eof:
+        raise UnreadableError("a packed body that ends too early, or unpacks to too much")
+    return content
 
 
 async def as_utf_8(response: Any) -> None:
     """Have a response's text read as JSON has it: its charset may be any codec of Python's."""
     response.encoding = "utf-8"
-
-
-async def _body(response: Any, limit: int) -> bytes:
-    if response.is_stream_consumed:  # replayed from a record, unpacked
-        return bytes(response.content)
-    body = bytearray()
-    async for part in response.stream:  # which does not close it, as `aiter_raw` does
-        body += part
-        if len(body) > limit:
-            raise UnreadableError(f"a body of more than {limit >> 20} MiB")
-    packing = response.headers.get("content-encoding", "identity").strip().lower()
-    if packing in ("", "identity") or not body:
-        return bytes(body)
-    if packing not in ("gzip", "x-gzip", "deflate"):
-        raise UnreadableError(f"a body packed as {packing!r}, which was not asked for")
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip's header or zlib's
-    try:
-        unpacked = unpacker.decompress(bytes(body), limit + 1)
-    except zlib.error as error:
-        raise UnreadableError(f"a body that cannot be unpacked ({error})") from None
-    if len(unpacked) > limit or not unpacker.eof:
-        problem = "ends too early" if len(unpacked) <= limit else "unpacks to too much"
-        raise UnreadableError(f"a packed body that {problem}")
-    return unpacked
 
 
 def _is_followed(response: Any) -> bool:
@@ -137,11 +121,3 @@ def _is_followed(response: Any) -> bool:
     for name in ("_stream", "_httpcore_stream", "_stream", "_connection", "_h11_state"):
         inner = getattr(inner, name, None)
     return inner is None or bool(inner.trailing_data[0])
-
-
-def _as_text(body: bytes) -> bytes:
-    """The bytes of a text in UTF-8, without a byte order mark."""
-    try:
-        return body.decode("utf-8-sig").encode()
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"a body that is not UTF-8 ({error})") from None

@@ -3,23 +3,18 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, UsageError
 from kragx.judging.client import Answer, Failure, Request, Usage
-from kragx.judging.clients.completion import outcome, read_response, unread
-from kragx.judging.clients.failures import failed
-from kragx.judging.clients.http import listening
-from kragx.judging.clients.langchain_packages import (
-    Connected,
-    connect,
-    expected,
-    usual_options,
-    with_remedy,
-)
+from kragx.judging.clients.completion import outcome, read_response
+from kragx.judging.clients.failures import UNREAD, failed
+from kragx.judging.clients.http import UnreadableError, bounded, listening
 from kragx.judging.keys import essential
 from kragx.loop import run_on_loop
 from kragx.plugins import plain_attributes, without_secrets
@@ -39,6 +34,24 @@ _MORE = (
 _NO_MATTER = {"max_retries", "timeout", "request_timeout", "verbose"}
 """Arguments on which no answer depends."""
 _ADDRESSES = ("base_url", "openai_api_base", "endpoint_url", "azure_endpoint")
+_ENDINGS = ("finish_reason", "stop_reason", "done_reason")
+_PACKAGES = ("langchain_openai", "langchain_anthropic", "langchain_ollama")
+_GEMINI = "langchain_google_genai"
+
+# What chat models raise when the service fails, by the module that it belongs to.
+_SERVICE_ERRORS = (
+    ("openai", "OpenAIError"),
+    ("anthropic", "APIError"),
+    ("ollama", "ResponseError"),
+    ("google.genai.errors", "APIError"),
+    ("langchain_google_genai.chat_models", "ChatGoogleGenerativeAIError"),
+    ("langchain_core.exceptions", "LangChainException"),
+    ("httpx", "RequestError"),
+    ("httpx", "HTTPStatusError"),
+    ("httpx2", "RequestError"),
+    ("httpx2", "HTTPStatusError"),
+    ("aiohttp", "ClientError"),
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +83,7 @@ class LangChainClient:
     endpoint: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     args: Mapping[str, Any] | None = field(default=None, repr=False)
-    _open: dict[asyncio.AbstractEventLoop, Connected] = field(
+    _open: dict[asyncio.AbstractEventLoop, "_Connected"] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -97,25 +110,32 @@ class LangChainClient:
         no answer depends on. Texts stand there as hashes.
         """
         options = {name: getattr(self.chat, name, None) for name in _OPTIONS}
-        address = self._first(_ADDRESSES)
-        kind = type(self.chat)
+        address, kind = self._first(_ADDRESSES), type(self.chat)
         settings = {
             "provider": f"langchain:{kind.__module__}.{kind.__qualname__}",
             "base_url": self.endpoint or (None if address is None else BareUrl(str(address))),
             "model": self.name,
-            **{name: value for name, value in options.items() if _plain(value)},
+            **{
+                name: value
+                for name, value in options.items()
+                if isinstance(value, (str, int, float)) and not isinstance(value, bool)
+            },
             **({"structured_output": dict(self.options)} if self.options else {}),
         }
-        made_with = (
+        args = (
             plain_attributes(self.chat, _MORE) if self.args is None else without_secrets(self.args)
         )
+        # Without the limits that would vanish in hashes; as numbers they can be told.
+        numbers = {name: value for name, value in args.items() if isinstance(value, (int, float))}
         names = dict.fromkeys(_NAMES, "model") | dict.fromkeys(_ADDRESSES, "base_url")
-        args = {
+        hashed = {
             name: value if isinstance(value, (int, float)) else _digest(value)
-            for name, value in _bare(made_with).items()
-            if name not in _NO_MATTER and _address(value) != settings.get(names.get(name, name))
+            for name, value in {**numbers, **essential(args)}.items()
+            if name not in _NO_MATTER
+            and (BareUrl(value) if isinstance(value, str) else value)
+            != settings.get(names.get(name, name))
         }
-        return {**settings, "args": args} if args else settings
+        return {**settings, "args": hashed} if hashed else settings
 
     @property
     def secrets(self) -> list[str]:
@@ -128,7 +148,10 @@ class LangChainClient:
 
     async def ask(self, request: Request) -> Answer | Failure:
         """Ask once; what services and connections are known to raise is a failure."""
-        connected = self._connected()
+        loop = asyncio.get_running_loop()
+        if loop not in self._open:
+            self._open[loop] = _connect(self.chat)
+        connected = self._open[loop]
         if connected.close is None:
             return await run_on_loop(lambda: self._ask(connected.chat, request))
         return await self._ask(connected.chat, request)
@@ -139,18 +162,12 @@ class LangChainClient:
         if connected is not None and connected.close is not None:
             await connected.close()
 
-    def _connected(self) -> Connected:
-        loop = asyncio.get_running_loop()
-        if loop not in self._open:
-            self._open[loop] = connect(self.chat)
-        return self._open[loop]
-
     async def _ask(self, chat: Any, request: Request) -> Answer | Failure:
         try:
             structured = chat.with_structured_output(
                 {"title": _NAME, "description": "A grade with its reason", **request.schema},
                 include_raw=True,
-                **(self.options or usual_options(chat)),
+                **(self.options or _usual_options(chat)),
             )
         except NotImplementedError:
             raise UsageError(
@@ -165,7 +182,7 @@ class LangChainClient:
                 return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
             except Exception as error:
                 # Once a server has answered, what its package raises is the answer's fault.
-                if not responses and not isinstance(error, (*self.errors, *expected())):
+                if not responses and not isinstance(error, (*self.errors, *_expected())):
                     raise
                 output = error
         response = responses[-1] if responses else None
@@ -174,27 +191,18 @@ class LangChainClient:
         reply = response.status_code, response.headers, response.content
         if response.url.path.endswith("/chat/completions"):
             return read_response(*reply, has_tool=True)
-        if isinstance(output, Exception):
-            return with_remedy(unread(*reply, output), chat)
-        problem = _twice(response.content)
-        return Failure("invalid_json", problem) if problem else _read(output)
-
-
-def _twice(body: bytes) -> str | None:
-    """What packages pass over: a key that stands twice in an object of a response."""
-    try:
-        foreign_json(body.decode(), strict=True)
-    except DataError as error:
-        return str(error)
-    except ValueError:
-        pass
-    return None
-
-
-def _bare(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments without the limits that would vanish in hashes; as numbers they can be told."""
-    numbers = {name: value for name, value in args.items() if isinstance(value, (int, float))}
-    return {**numbers, **essential(args)}
+        if not isinstance(output, Exception):
+            problem = _twice(response.content)
+            return Failure("invalid_json", problem) if problem else _read(output)
+        failure = read_response(*reply, error=output)
+        if (
+            isinstance(failure, Failure)
+            and failure.fatal
+            and _package_of(chat) == "langchain_ollama"
+        ):
+            detail = f"{failure.detail} (ollama pull {chat.model} fetches it)"
+            failure = replace(failure, detail=detail)
+        return failure
 
 
 def _digest(value: object) -> str:
@@ -202,42 +210,123 @@ def _digest(value: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _address(value: object) -> object:
-    return BareUrl(value) if isinstance(value, str) else value
+# -- connections, retries, forms of answers and errors of single packages --------------------------
 
 
-def _plain(value: object) -> bool:
-    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+@dataclass(frozen=True)
+class _Connected:
+    """A chat model that is asked, and what closes its connections, if they are its own."""
+
+    chat: Any
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+def _connect(chat: Any) -> _Connected:
+    """A copy with connections of its own and without retries, where that is known to be possible.
+
+    Packages share connections among all their models in a process, which may be in use in other
+    event loops. A model that was given connections (``http_async_client``, a proxy) keeps them.
+    """
+    match package := _package_of(chat):
+        case "langchain_ollama":
+            copy = _made_again(chat, validate_model_on_init=False)
+            bounded(copy._async_client._client)
+            return _Connected(copy, copy._async_client.close)
+        case "langchain_google_genai":
+            copy = _made_again(chat, max_retries=1)  # they count the first attempt
+            api = copy.client._api_client
+            if api._async_httpx_client is not None:
+                import httpx
+
+                # Over aiohttp most versions ask again by themselves, and no body is bounded.
+                api._use_aiohttp = lambda: False
+                api._async_httpx_client = bounded(httpx.AsyncClient())
+            return _Connected(copy, copy.client.aio.aclose)
+    name = "_async_client" if package == "langchain_anthropic" else "root_async_client"
+    sdk: Any = getattr(chat, name, None)
+    if not hasattr(sdk, "with_options"):
+        return _Connected(chat)
+    http_client = None
+    if getattr(chat, "http_async_client", None) is None:
+        proxy = getattr(chat, "anthropic_proxy", None)
+        modules = (kind.__module__.partition(".")[0] for kind in type(sdk).__mro__)
+        module = next(sys.modules[name] for name in modules if name in ("openai", "anthropic"))
+        http_client = bounded(module.DefaultAsyncHttpxClient(**({"proxy": proxy} if proxy else {})))
+    sdk = sdk.with_options(max_retries=0, **({"http_client": http_client} if http_client else {}))
+    copy = chat.model_copy()
+    copy.__dict__[name] = sdk  # of Anthropic a cached property
+    if name == "root_async_client":
+        copy.async_client = sdk.chat.completions
+    return _Connected(copy, http_client.aclose if http_client else None)
+
+
+def _package_of(chat: Any) -> str:
+    """The LangChain package that a model or what it derives from is of; empty for another."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(chat).__mro__}
+    return next((name for name in (*_PACKAGES, _GEMINI) if name in packages), "")
+
+
+def _made_again(chat: Any, **changes: Any) -> Any:
+    options = {name: getattr(chat, name) for name in chat.model_fields_set if name != "client"}
+    return type(chat)(**options | changes)
+
+
+def _usual_options(chat: Any) -> dict[str, Any]:
+    """How an answer's form is demanded: what a decoder keeps to, before a call of a tool.
+
+    Claude gets a schema where langchain-anthropic knows that the model takes one. What is not
+    named here has its own default.
+    """
+    package, profile = _package_of(chat), getattr(chat, "profile", None) or {}
+    if package == "langchain_anthropic" and profile.get("structured_output"):
+        return {"method": "json_schema"}
+    return {"strict": True} if package == "langchain_openai" else {}
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """What chat models raise for want of a good answer, of those packages that are loaded."""
+    errors = (getattr(sys.modules.get(module), name, None) for module, name in _SERVICE_ERRORS)
+    return (TimeoutError, ConnectionError, UnreadableError, *UNREAD, *filter(None, errors))
+
+
+# -- what a model said -----------------------------------------------------------------------------
+
+
+def _twice(body: bytes) -> str | None:
+    """What packages pass over: a key that stands twice in an object of a response."""
+    with suppress(ValueError):
+        try:
+            foreign_json(body.decode(), strict=True)
+        except DataError as error:
+            return str(error)
+    return None
 
 
 def _read(output: Any) -> Answer | Failure:
     raw, parsed = output["raw"], output["parsed"]
     about = getattr(raw, "response_metadata", None) or {}
-    served: dict[str, Any] = {
-        "usage": _usage(getattr(raw, "usage_metadata", None) or {}),
-        "model": about.get("model_name") or about.get("model"),
-        "fingerprint": about.get("system_fingerprint"),
-    }
-    refusal = (getattr(raw, "additional_kwargs", None) or {}).get("refusal")
     calls = getattr(raw, "tool_calls", None)
-    text: str | None
-    if calls:
-        text = json.dumps(calls[0]["args"], ensure_ascii=False)
-    else:
-        # Of a text only what was said counts: langchain-core's parsers complete what is cut off.
-        text = _text(raw)
-        if text is None and isinstance(parsed, Mapping):
-            text = json.dumps(dict(parsed), ensure_ascii=False)
-    return outcome(text, _ending(about), refusal, **served)
-
-
-def _ending(about: Mapping[str, Any]) -> Any:
-    """The provider's word for why an answer ended."""
-    names = ("finish_reason", "stop_reason", "done_reason")
-    word = next(filter(None, map(about.get, names)), None)
+    # Of a text only what was said counts: langchain-core's parsers complete what is cut off.
+    text = json.dumps(calls[0]["args"], ensure_ascii=False) if calls else _text(raw)
+    if text is None and isinstance(parsed, Mapping):
+        text = json.dumps(dict(parsed), ensure_ascii=False)
     # Of OpenAI's responses, and of a prompt that Gemini does not answer.
     details = about.get("incomplete_details") or about.get("prompt_feedback") or {}
-    return word or details.get("reason") or details.get("block_reason")
+    ending = next(filter(None, map(about.get, _ENDINGS)), None)
+    usage = getattr(raw, "usage_metadata", None) or {}
+    return outcome(
+        text,
+        ending or details.get("reason") or details.get("block_reason"),
+        (getattr(raw, "additional_kwargs", None) or {}).get("refusal"),
+        Usage(
+            prompt=usage.get("input_tokens"),
+            completion=usage.get("output_tokens"),
+            cached=(usage.get("input_token_details") or {}).get("cache_read"),
+            reasoning=(usage.get("output_token_details") or {}).get("reasoning"),
+        ),
+        about.get("model_name") or about.get("model"),
+        about.get("system_fingerprint"),
+    )
 
 
 def _text(raw: Any) -> str | None:
@@ -248,12 +337,3 @@ def _text(raw: Any) -> str | None:
         content = "".join(part for part in parts if isinstance(part, str))
     wrong = getattr(raw, "invalid_tool_calls", None)
     return content or (str(wrong[0].get("args")) if wrong else None)
-
-
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    return Usage(
-        prompt=usage.get("input_tokens"),
-        completion=usage.get("output_tokens"),
-        cached=(usage.get("input_token_details") or {}).get("cache_read"),
-        reasoning=(usage.get("output_token_details") or {}).get("reasoning"),
-    )

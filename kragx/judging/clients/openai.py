@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, get_args
+from urllib.parse import urlsplit
 
 from kragx.errors import UsageError, inside
 from kragx.judging.client import Answer, Failure, Request
-from kragx.judging.clients import checks
 from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
 from kragx.judging.clients.failures import failed
 from kragx.judging.clients.http import UnreadableError, as_utf_8, bounded, trusted
 from kragx.plugins import (
+    FromVariable,
     check_options,
+    fitting,
+    is_text,
     named_secret,
+    number,
     one_of,
     optional,
     whole,
@@ -41,6 +46,68 @@ _KEY = "OPENAI_API_KEY"
 _ALTERNATIVES = 10  # of each token; servers give 5 to 20 at most
 _OF_CALLERS = frozenset({"x-title", "http-referer", "referer", "user-agent"})
 """Headers that say who asks; no answer depends on them."""
+
+
+_text = fitting(is_text, "{!r} is no text")
+_model = fitting(is_text, "{!r} names no model; name the model that judges")
+
+
+def _temperature(value: Any) -> float | str | None:
+    """A number of at least 0; ``none`` for none."""
+    if value is None or value == "none":
+        return value  # type: ignore[no-any-return]  # one of these two
+    kind = "number of at least 0, nor 'none' (which sends none)"
+    return number(lambda degree: 0 <= degree < 1000, kind)(value)  # type: ignore[no-any-return]
+
+
+def _address(value: Any) -> str:
+    """Where a server is."""
+    if not is_text(value) or not value.startswith(("http://", "https://")):
+        remedy = "write for example http://localhost:8000/v1"
+        start = "" if "@" in str(value) else f"{value!r} is "
+        raise UsageError(f"{start}no address of a server", remedy=remedy)
+    try:
+        is_whole = bool(urlsplit(value).hostname) and urlsplit(value).port != 0
+    except ValueError:  # whose text may have a password
+        is_whole = False
+    # A `BareUrl` has no login: what stands before an @ yet is a part of a password.
+    if not is_whole or re.search("[^/]@", value):
+        remedy = "write for example http://localhost:8000/v1; / and @ in a password as %2F and %40"
+        raise UsageError("no address of a server", remedy=remedy)
+    if value.rstrip("/").endswith("/chat/completions"):
+        raise UsageError("names one service of a server", remedy="leave /chat/completions out")
+    return value  # type: ignore[no-any-return]  # a text, of what kind ever
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """Names with values."""
+    if not isinstance(value, Mapping) or not all(map(is_text, value)):
+        raise UsageError(f"a mapping of names is expected, not {type(value).__name__}")
+    return value
+
+
+def _body(value: Any) -> Mapping[str, Any]:
+    """Names with what JSON can hold."""
+    _mapping(value)
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"a request cannot hold this ({error})") from None
+    return value  # type: ignore[no-any-return]  # a mapping, as was checked
+
+
+def _headers(value: Any) -> Mapping[str, str]:
+    """Names with texts, as HTTP can send them. None is quoted, as they may be secrets."""
+    with inside("headers"):
+        for name, content in _mapping(value).items():
+            if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+                raise UsageError(f"{name!r} is no name of a header")
+            if not is_text(content) or not content.isprintable() or not content.isascii():
+                remedy = "write {X-Title: my project}; a secret as ${NAME}"
+                if isinstance(content, FromVariable) and not is_text(content):
+                    remedy = f"set the environment variable: {content.written} is empty"
+                raise UsageError("no text of printable ASCII", field=name, remedy=remedy)
+    return value  # type: ignore[no-any-return]  # a mapping of texts, as was checked
 
 
 @dataclass(frozen=True)
@@ -75,23 +142,23 @@ class OpenAIClient:
         UsageError: an option is wrong.
     """
 
-    model: Annotated[str, checks.model]
-    base_url: Annotated[str | None, optional(checks.address)] = None
-    api_key_env: Annotated[str, checks.text] = _KEY
-    temperature: Annotated[float | str | None, checks.temperature] = None
+    model: Annotated[str, _model]
+    base_url: Annotated[str | None, optional(_address)] = None
+    api_key_env: Annotated[str, _text] = _KEY
+    temperature: Annotated[float | str | None, _temperature] = None
     seed: Annotated[int | None, optional(whole(-1))] = None
-    reasoning_effort: Annotated[str | None, optional(checks.text)] = None
+    reasoning_effort: Annotated[str | None, optional(_text)] = None
     max_output_tokens: Annotated[int, whole(1)] = 2048
-    endpoint: Annotated[str | None, optional(checks.text)] = None
-    extra_body: Annotated[Mapping[str, Any] | None, optional(checks.body)] = field(
+    endpoint: Annotated[str | None, optional(_text)] = None
+    extra_body: Annotated[Mapping[str, Any] | None, optional(_body)] = field(
         default=None, repr=False
     )
     answer_format: Annotated[AnswerFormat | None, optional(one_of(*get_args(AnswerFormat)))] = None
     limit_name: Annotated[LimitName | None, optional(one_of(*get_args(LimitName)))] = None
-    headers: Annotated[Mapping[str, str] | None, optional(checks.headers)] = field(
+    headers: Annotated[Mapping[str, str] | None, optional(_headers)] = field(
         default=None, repr=False
     )
-    api_version: Annotated[str | None, optional(checks.text)] = None
+    api_version: Annotated[str | None, optional(_text)] = None
     logprobs: bool = False
     _open: dict[asyncio.AbstractEventLoop, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -145,10 +212,6 @@ class OpenAIClient:
         sent = {"api_key": os.environ.get(self.api_key_env, "").strip(), "url": self.base_url}
         return [*secrets_in(sent | {"headers": self.headers}), *secrets_in(self.extra_body)]
 
-    def resume(self, dialect: str) -> None:
-        """Begin with the dialect in which the server gave judgements that are stored."""
-        self._speaker.resume(Dialect.of(dialect))
-
     @cached_property
     def _speaker(self) -> Speaker:
         """What is known of how this server has to be asked."""
@@ -200,7 +263,7 @@ class OpenAIClient:
         except (openai.APIError, UnreadableError) as error:  # openai 1 wraps it in one of its own
             return failed(error)
 
-    # -- what batches need (`kragx.judging.outbox.BatchClient`) -------------------------
+    # -- what batches need -----------------------------------------------------------------------
 
     @property
     def batch_endpoint(self) -> str:

@@ -6,8 +6,7 @@ too, loses only what was in flight.
 """
 
 from kragx.data.databases import Address, NoStoreError, StoreFailedError, is_url
-from kragx.judging.store.records import exported, now, record, storable
-from kragx.judging.store.store import Store
+from kragx.judging.store.store import Store, exported, record, storable
 
 __all__ = [
     "Address",
@@ -16,7 +15,6 @@ __all__ = [
     "StoreFailedError",
     "exported",
     "is_url",
-    "now",
     "record",
     "storable",
 ]

@@ -8,7 +8,7 @@ does); then one of ``collected``, ``failed`` and ``given up``, which let go of i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,10 +17,9 @@ from sqlalchemy import Connection, Table, insert, select, text
 from kragx.data.databases.database import Database, insert_rows, rows_of
 from kragx.errors import DataError, UsageError, shorten
 from kragx.judging.budget import Used
+from kragx.judging.question import Judgement, now
 from kragx.judging.store.claims import live
-from kragx.judging.store.records import now
 from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batch_states, claims
-from kragx.printing import phrase
 
 
 @dataclass(frozen=True)
@@ -73,17 +72,6 @@ class Register:
         """
         return self._database.do(self._batches)
 
-    def waiting(self) -> str:
-        """How many batches are open, and since when."""
-        times = sorted(
-            batch.made[:16].replace("T", " ") for batch in self.batches() if batch.is_open
-        )
-        if len(times) == 1:
-            return phrase("1 batch that was submitted {when} UTC", when=times[0])
-        if not times:
-            return phrase("no batch")
-        return phrase("{n} batches, the first submitted {when} UTC", n=len(times), when=times[0])
-
     def questions(self, batch: SubmittedBatch) -> dict[str, tuple[str, int]]:
         """The questions of a batch by key: each one's rubric (its digest), and about its tokens."""
         rows = self._database.rows(
@@ -91,11 +79,13 @@ class Register:
         )
         return {key: (rubric, tokens) for key, rubric, tokens in sorted(rows)}
 
-    def pending(self, keys: Iterable[str]) -> dict[str, SubmittedBatch]:
-        """The batch that each of these questions is in, of those whose answers are to come."""
-        rows = self._database.rows("batch_questions", ("key", "uid"), "key", keys)
-        waiting = {batch.uid: batch for batch in self.batches() if batch.is_open} if rows else {}
-        return {key: waiting[uid] for key, uid in rows if uid in waiting}
+    def pending(self, keys: Collection[str]) -> dict[str, Judgement]:
+        """What stands for the answers that open batches are to give to these questions."""
+        batches = self._database.do(lambda db: self._pending(db, keys))
+        return {
+            key: Judgement(key, failure="pending", detail=f"in {batch.id}, submitted {batch.made}")
+            for key, batch in batches.items()
+        }
 
     def plan(
         self,
@@ -119,7 +109,7 @@ class Register:
         def work(db: Connection) -> set[str]:
             _alone(db, claims)
             # A claim goes after its answer has come: this order misses neither.
-            busy = set() if again else live(db) | self._pending(db)
+            busy = set() if again else live(db) | self._pending(db, questions).keys()
             graded = select(attempts.c.key).where(attempts.c.grade.is_not(None))
             busy |= {key for (key,) in rows_of(db, graded, attempts.c.key, questions)}
             free = questions.keys() - busy
@@ -150,11 +140,12 @@ class Register:
 
         return self._database.do(work, write=True)
 
-    def _pending(self, db: Connection) -> set[str]:
-        """The questions of open batches."""
-        open_ = [batch.uid for batch in self._batches(db) if batch.is_open]
+    def _pending(self, db: Connection, keys: Collection[str]) -> dict[str, SubmittedBatch]:
         columns = batch_questions.c
-        return set(db.scalars(select(columns.key).where(columns.uid.in_(open_))))
+        query = select(columns.key, columns.uid)
+        rows: list[Any] = [*rows_of(db, query, columns.key, keys)]
+        pending = {batch.uid: batch for batch in self._batches(db) if batch.is_open} if rows else {}
+        return {key: pending[uid] for key, uid in rows if uid in pending}
 
     def _batches(self, db: Connection) -> list[SubmittedBatch]:
         columns = batch_states.c

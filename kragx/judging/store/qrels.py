@@ -4,48 +4,53 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Self, TypedDict, Unpack, cast
 
 from kragx.errors import DataError, UsageError, nearest
-from kragx.judging.keys import canonical_json
+from kragx.judging.keys import canonical_json, is_named, name_of_rubric, names_of, wording_of
 from kragx.judging.store.store import Store
-from kragx.judging.store.wordings import is_named, named, names_of, wording_of
-from kragx.judging.votes import Decide, settled_grade as settled_by
+from kragx.judging.votes import Decide, settled_grade
 
 NO_EXAMPLES = "none"
 """What names the grades that were given without examples."""
 
 
-def qrels(
-    store: Store,
-    *,
-    asks: str = "relevance",
-    model: str | None = None,
-    rubric: str | None = None,
-    examples: str | None = None,
-) -> list[str]:
+class Choice(TypedDict, total=False):
+    """Which grades of a judgement store are meant; all of them where nothing is named.
+
+    Attributes:
+        asks: ``relevance``, or ``support``, where a document's grade is its best over the query's
+            gold texts; None for what the judge was asked.
+        model: those of this model, or of a panel as results name it, ``median of a, b, c``.
+        rubric: those by the rubric of this id, ``ID@DIGEST`` where several wordings share it, or of
+            this YAML file.
+        examples: those with the examples of this name; `NO_EXAMPLES` for those without any.
+    """
+
+    asks: str | None
+    model: str | None
+    rubric: str | None
+    examples: str | None
+
+
+def qrels(store: Store, **choice: Unpack[Choice]) -> list[str]:
     """Lines of TREC qrels, ``query_id 0 document_id grade``, sorted.
 
     A document without an id is named ``text-`` and the start of its text's SHA-256.
 
     Args:
         store: an opened store.
-        asks: ``relevance``; or ``support``, where a document's grade is its best over the query's
-            gold texts.
-        model: only its grades; or a panel as results name it, ``median of a, b, c``.
-        rubric: only grades by the rubric of this id, ``ID@DIGEST`` where several wordings share
-            it, or of this YAML file.
-        examples: only grades with the examples of this name, or `NO_EXAMPLES`.
+        choice: of its grades; without `asks` those of relevance.
 
     Raises:
         UsageError: several models, rubrics or examples graded and none is named; or an id has
             white space.
         DataError: there is nothing to write.
     """
-    best = grades(store, asks=asks, model=model, rubric=rubric, examples=examples)
-    if asks == "relevance":
+    best = grades(store, **choice)
+    if _asks(choice) == "relevance":
         labels = store.labels(sorted({query_id for query_id, _ in best}))
         best.update({pair: grade for pair, grade in labels.items() if pair in best})
     for name in (name for pair in best for name in pair):
@@ -55,39 +60,32 @@ def qrels(
 
 
 def grades(
-    store: Store,
-    *,
-    asks: str = "relevance",
-    model: str | None = None,
-    rubric: str | None = None,
-    examples: str | None = None,
-    human: bool = True,
-    expected: bool = False,
+    store: Store, *, expected: bool = False, **choice: Unpack[Choice]
 ) -> dict[tuple[str, str], float]:
     """The judge's grade of each (query id, document id); what failed has none.
 
     Args:
         store: an opened store.
-        asks: as for `qrels`.
-        model: the same.
-        rubric: the same.
-        examples: the same.
-        human: whether a person's grade of the very question takes the place of the judge's.
         expected: whether grades between those of the scale are wanted: the one that a model's
             probabilities expect, where the store has it, and the mean of a panel.
+        choice: as for `qrels`.
 
     Raises:
         UsageError: as `qrels`.
         DataError: there is no grade.
     """
-    graded = graded_once(store, asks, model, rubric, examples, human=human, expected=expected)
-    if not graded:
-        raise DataError(f"{store.address}: no grade of {asks} fits; see: kragx judge store stats")
     best: dict[tuple[str, str], float] = {}
-    for graded_question in graded:
-        for pair in graded_question.pairs:
-            best[pair] = max(best.get(pair, 0), graded_question.grade)
+    for graded in graded_once(store, choice, expected=expected):
+        for pair in graded.pairs:
+            best[pair] = max(best.get(pair, 0), graded.grade)
+    if not best:
+        problem = f"no grade of {_asks(choice)} fits; see: kragx judge store stats"
+        raise DataError(f"{store.address}: {problem}")
     return best
+
+
+def _asks(choice: Choice) -> str:
+    return choice.get("asks") or "relevance"
 
 
 @dataclass(frozen=True)
@@ -105,16 +103,7 @@ class GradedQuestion:
     grade: float
 
 
-def graded_once(
-    store: Store,
-    asks: str,
-    model: str | None,
-    rubric: str | None,
-    examples: str | None = None,
-    *,
-    human: bool = True,
-    expected: bool = False,
-) -> list[GradedQuestion]:
+def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list[GradedQuestion]:
     """Each question of a kind with one grade: of its repeats the first, of a panel what it decides.
 
     What the votes in the store leave undecided has no grade, as in a run. Arguments as of `grades`.
@@ -122,46 +111,42 @@ def graded_once(
     Raises:
         UsageError: as `qrels`; or a panel's grades are means, and no expected ones are wanted.
     """
-    panel = _Panel.named(model)
+    panel = _Panel.named(choice.get("model"))
     if panel is not None and panel.decide == "mean" and not expected:
-        raise UsageError(
-            "--model: means are no labels",
-            remedy="compare what the median decides: 'median of ...'",
-        )
-    records = one_judge(store, asks, model, rubric, examples)
-    answer_of = store.settled(list(records), human=human)
+        remedy = "compare what the median decides: 'median of ...'"
+        raise UsageError("--model: means are no labels", remedy=remedy)
+    records = sorted(_one_judge(store, choice), key=lambda record: record["question"]["repeat"])
+    answers = store.settled([record["key"] for record in records])
     votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
-    for record in sorted(records.values(), key=lambda record: record["question"]["repeat"]):
+    for record in records:
         question = record["question"]
         texts = tuple(question[name] for name in ("query", "document", "gold", "reference"))
-        judge = canonical_json([question["client"], question["repeat"]])
-        if answer_of[record["key"]].grade is not None:
-            votes.setdefault(texts, {}).setdefault(judge, record)
-    judges = None if panel is None else panel.judges(records.values())
+        if answers[record["key"]].grade is not None:
+            votes.setdefault(texts, {}).setdefault(_judge(question), record)
+    judges = None if panel is None else panel.judges(records)
+    top = max((int(answer.grade or 0) for answer in answers.values()), default=0)
     graded: list[GradedQuestion] = []
     for by_judge in votes.values():
-        records_of = by_judge if judges is None else {name: by_judge.get(name) for name in judges}
-        given_records = [record for record in records_of.values() if record is not None]
-        attempts = [answer_of[record["key"]] for record in given_records]
-        people = [attempt for attempt in attempts if attempt.source == "human"]
-        grades_: list[float] = [
-            attempt.expected
-            if expected and attempt.expected is not None
-            else int(attempt.grade or 0)
-            for attempt in people[:1] or attempts
+        given = [by_judge[name] for name in judges or by_judge if name in by_judge]
+        attempts = [answers[record["key"]] for record in given]
+        marks: list[float] = [
+            int(attempt.grade or 0)
+            if attempt.expected is None or not expected
+            else attempt.expected
+            for attempt in attempts
         ]
-        grade = grades_[0] if grades_ else None
-        if panel is not None and not people:
-            top = max(int(attempt.grade or 0) for attempt in answer_of.values())
-            grade = settled_by(grades_, len(records_of) - len(given_records), panel.decide, top)
+        grade = marks[0] if marks else None
+        if panel is not None and judges is not None:
+            grade = settled_grade(marks, len(judges) - len(given), panel.decide, top)
         if grade is not None:
-            pairs = [
-                (query, document) for record in given_records for query, document in record["pairs"]
-            ]
-            graded.append(
-                GradedQuestion(given_records[0]["question"], [*dict.fromkeys(pairs)], grade)
-            )
+            pairs = [(query, document) for record in given for query, document in record["pairs"]]
+            graded.append(GradedQuestion(given[0]["question"], [*dict.fromkeys(pairs)], grade))
     return graded
+
+
+def _judge(question: Mapping[str, Any]) -> str:
+    """Who was asked."""
+    return canonical_json([question["client"], question["repeat"]])
 
 
 _PANEL = re.compile(
@@ -171,12 +156,7 @@ _PANEL = re.compile(
 
 @dataclass(frozen=True)
 class _Panel:
-    """A panel whose votes are in a store.
-
-    Attributes:
-        decide: how votes come to a grade.
-        models: how many of the judges are of each model.
-    """
+    """A panel whose votes are in a store: how they come to a grade, and its judges by model."""
 
     decide: Decide
     models: Mapping[str, int]
@@ -188,21 +168,19 @@ class _Panel:
         if match is None:
             return None
         repeats, names = match["repeats"], match["names"]
-        rule = cast("Decide", match["rule"])
-        if repeats:
-            return cls(rule, {names: int(repeats)})
-        return cls(rule, Counter(re.sub(r" #\d+$", "", name) for name in names.split(", ")))
+        models = [re.sub(r" #\d+$", "", name) for name in names.split(", ")]
+        judges = {names: int(repeats)} if repeats else Counter(models)
+        return cls(cast("Decide", match["rule"]), judges)
 
     def judges(self, records: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Its judges among those of records: of each model the first repeats.
+        """Its judges among those of records, by repeat: of each model the first ones.
 
         Raises:
             UsageError: there are not as many.
         """
         by_model: dict[str, dict[str, None]] = {model: {} for model in self.models}
-        for record in sorted(records, key=lambda record: record["question"]["repeat"]):
-            client, repeat = record["question"]["client"], record["question"]["repeat"]
-            by_model[str(client.get("model"))][canonical_json([client, repeat])] = None
+        for question in (record["question"] for record in records):
+            by_model[str(question["client"].get("model"))][_judge(question)] = None
         for model, n in self.models.items():
             if len(by_model[model]) < n:
                 raise UsageError(
@@ -217,41 +195,35 @@ def examples_of(question: Mapping[str, Any]) -> str:
     return str((question.get("examples") or {}).get("name", NO_EXAMPLES))
 
 
-def models_of(model: str | None) -> Collection[str] | None:
-    """The models that an option names: itself, or those of a panel; None for any."""
-    if model is None:
-        return None
+def graded_records(store: Store, choice: Choice) -> list[Mapping[str, Any]]:
+    """The graded records that are meant; none of what a probe asked."""
+    asks, model, rubric = _asks(choice), choice.get("model"), choice.get("rubric")
     panel = _Panel.named(model)
-    return {model} if panel is None else panel.models.keys()
-
-
-def one_judge(
-    store: Store,
-    asks: str,
-    model: str | None,
-    rubric: str | None,
-    examples: str | None = None,
-) -> dict[str, Mapping[str, Any]]:
-    """The graded records of one kind of question, by key; none of what a probe asked.
-
-    Raises:
-        UsageError: several models, rubrics or examples graded and none is named.
-    """
-    rubric = None if rubric is None else named(rubric)
-    if asks not in ("relevance", "support"):
-        raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
-    models_wanted = models_of(model)
-    records: dict[str, Mapping[str, Any]] = {
-        record["key"]: record
+    models = (model,) if panel is None else panel.models
+    wording = None if rubric is None else name_of_rubric(rubric)
+    return [
+        record
         for record in store.records()
         if (question := record["question"])
         and question["asks"] == asks
         and "grade" in record
         and record["pairs"]  # a probe asks of documents that were not retrieved
-        and (models_wanted is None or question["client"].get("model") in models_wanted)
-        and (rubric is None or is_named(wording_of(question), rubric))
-        and examples in (None, examples_of(question))
-    }
+        and (model is None or question["client"].get("model") in models)
+        and (wording is None or is_named(wording_of(question), wording))
+        and choice.get("examples") in (None, examples_of(question))
+    ]
+
+
+def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
+    """The graded records of one kind of question, one of each key.
+
+    Raises:
+        UsageError: several models, rubrics or examples graded and none is named.
+    """
+    asks, model = _asks(choice), choice.get("model")
+    if asks not in ("relevance", "support"):
+        raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
+    records = {record["key"]: record for record in graded_records(store, choice)}
     questions = [record["question"] for record in records.values()]
     models = {str(question["client"].get("model")) for question in questions}
     # Both languages of a built-in rubric are one; grades of others cannot be mixed.
@@ -266,4 +238,4 @@ def one_judge(
                 f"--{option}: the store holds grades by several ({listed}), "
                 f"which are not one set of labels; name one{panel}"
             )
-    return records
+    return records.values()

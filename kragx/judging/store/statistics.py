@@ -6,10 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from kragx.judging.keys import Wording, names_of, wording_of
 from kragx.judging.store.qrels import NO_EXAMPLES, examples_of
-from kragx.judging.store.wordings import Wording, names_of, wording_of
 from kragx.plain import HIDDEN
 from kragx.printing import Line, Part, Result, Table, counted, joined, phrase, warning
+
+_COLUMNS = (
+    *(phrase("model"), phrase("rubric"), phrase("grades"), phrase("failures")),
+    *(phrase("questions"), phrase("attempts"), phrase("tokens")),
+)
 
 
 @dataclass
@@ -75,21 +80,44 @@ class Group:
         served = " ".join(filter(None, (record.get("model"), record.get("fingerprint"))))
         self.served.update(filter(None, [served]))
 
-    def remarks(self) -> Iterator[str]:
-        """How it was asked, and what is not known of its tokens."""
+    def row(self) -> tuple[str, ...]:
+        """As a table has it."""
+        return (
+            self.model,
+            self.rubric,
+            counted(dict(sorted(self.grades.items()))),
+            counted(dict(sorted(self.failures.items()))),
+            str(self.n_questions),
+            str(self.n_attempts),
+            phrase(
+                "about {sent} + {got}" if self.n_estimated else "{sent} + {got}",
+                sent=self.tokens["prompt"],
+                got=self.tokens["completion"],
+            ),
+        )
+
+    def remarks(self) -> Iterator[Part]:
+        """How it was asked, what is not known of its tokens, and what has changed behind a name."""
+        name = f"{self.model}, {self.rubric}"
         if self.n_estimated:
-            yield phrase(
+            remark = phrase(
                 "the tokens of {n} of {of} attempts are estimates, as the server does not say",
                 n=self.n_estimated,
                 of=self.n_attempts,
             )
+            yield Line(joined(": ", [name, remark]))
         if self.n_unknown:
-            yield phrase(
+            remark = phrase(
                 "what {n} attempts without an answer took is unknown and not counted",
                 n=self.n_unknown,
             )
+            yield Line(joined(": ", [name, remark]))
         if self.dialects:
-            yield phrase("asked as {dialects}", dialects=counted(self.dialects))
+            remark = phrase("asked as {dialects}", dialects=counted(self.dialects))
+            yield Line(joined(": ", [name, remark]))
+        if self.served_changed:
+            remark = phrase("what serves it has changed: {served}", served=counted(self.served))
+            yield warning(joined(": ", [name, remark]))
 
 
 @dataclass(frozen=True)
@@ -99,44 +127,10 @@ class Statistics(Result):
     groups: tuple[Group, ...]
 
     def describe(self) -> Iterator[Part]:
-        """A row for each group, and what has changed behind a model's name."""
-        columns = (
-            phrase("model"),
-            phrase("rubric"),
-            phrase("grades"),
-            phrase("failures"),
-            phrase("questions"),
-            phrase("attempts"),
-            phrase("tokens"),
-        )
-        yield Table(
-            columns,
-            [
-                (
-                    group.model,
-                    group.rubric,
-                    counted(dict(sorted(group.grades.items()))),
-                    counted(dict(sorted(group.failures.items()))),
-                    str(group.n_questions),
-                    str(group.n_attempts),
-                    phrase(
-                        "about {sent} + {got}" if group.n_estimated else "{sent} + {got}",
-                        sent=group.tokens["prompt"],
-                        got=group.tokens["completion"],
-                    ),
-                )
-                for group in self.groups
-            ],
-            words=4,
-        )
+        """A row for each group, and what is to be known of it."""
+        yield Table(_COLUMNS, [group.row() for group in self.groups], words=4)
         for group in self.groups:
-            for remark in group.remarks():
-                yield Line(joined(": ", [f"{group.model}, {group.rubric}", remark]))
-            if group.served_changed:
-                served = phrase(
-                    "what serves it has changed: {served}", served=counted(group.served)
-                )
-                yield warning(joined(": ", [f"{group.model}, {group.rubric}", served]))
+            yield from group.remarks()
 
 
 def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:
@@ -146,20 +140,14 @@ def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:
     for record in records:
         question = record["question"] or {}
         client, wording = question.get("client", {}), wording_of(question)
-        about = (
-            str(client.get("provider", "?")),
-            str(client.get("base_url") or ""),
-            str(client.get("model", "?")),
-        )
+        names = (("provider", "?"), ("base_url", ""), ("model", "?"))
+        provider, url, model = (str(client.get(name) or default) for name, default in names)
         examples = examples_of(question)
-        key: tuple[str, ...] = (
-            *about,
-            *wording,
-            "" if examples == NO_EXAMPLES else f" with examples {examples}",
-        )
+        shown = "" if examples == NO_EXAMPLES else f" with examples {examples}"
+        key: tuple[str, ...] = (provider, url, model, *wording, shown)
         wordings[key] = wording
-        groups.setdefault(key, Group(*about, "")).add(record)
-    names = names_of(wordings.values())
+        groups.setdefault(key, Group(provider, url, model, "")).add(record)
+    called = names_of(wordings.values())
     for key, group in groups.items():
-        group.rubric = f"{names[wordings[key]]}{key[-1]}"
+        group.rubric = f"{called[wordings[key]]}{key[-1]}"
     return Statistics(tuple(group for _, group in sorted(groups.items())))

@@ -1,26 +1,20 @@
-"""What is written to a judgement store, and read from it."""
+"""What is written to a judgement store, and read from it; exported, and imported."""
 
 import asyncio
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kragx.data.databases import Address, StoreFailedError
-from kragx.errors import DataError, shorten
+from kragx.errors import DataError, inside, shorten
 from kragx.judging.client import words_of
-from kragx.judging.question import Judgement
-from kragx.judging.store.records import (
-    COLUMNS,
-    VALUES,
-    Exported,
-    attempt_of,
-    now,
-    record,
-    storable,
-)
+from kragx.judging.keys import canonical_json, key_of
+from kragx.judging.question import Judgement, now
+from kragx.judging.rubric import LISTED, RUBRICS
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
@@ -32,6 +26,110 @@ _TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 _QUESTION = ("key", "material")
 _PAIR = ("key", "query_id", "document_id")
 _Result = TypeVar("_Result")
+
+COLUMNS = tuple(field.name for field in fields(Judgement))
+VALUES = attrgetter(*COLUMNS)
+_WHOLE = (
+    *("grade", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens"),
+    "output_limit",
+)
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(COLUMNS, (str, type(None))),
+    **dict.fromkeys(_WHOLE, (int, type(None))),
+    **dict.fromkeys(("seconds", "expected"), (float, int, type(None))),
+}
+_MOST = 2**63
+
+
+def storable(attempt: Judgement) -> Judgement:
+    """The attempt as it is stored, whatever somebody has put into a file of judgements.
+
+    Of numbers that cannot be (below zero, not finite, beyond 64 bits) nothing is known.
+    """
+    changed = {
+        name: cleaned
+        for name, value in zip(COLUMNS, VALUES(attempt))
+        if value is not None and (cleaned := _clean_value(name, value)) is not value
+    }
+    return replace(attempt, **changed) if changed else attempt
+
+
+def _clean_value(name: str, value: Any) -> Any:
+    if name == "grade":  # the rubric's scale was checked
+        return value
+    if str in _KINDS[name]:
+        words = words_of(value)
+        return value if words == value else words
+    return value if type(value) in _KINDS[name] and 0 <= value < _MOST else None
+
+
+def attempt_of(values: Any, path: str = "") -> Judgement:
+    """The attempt that has these values; a `DataError` where one is of another kind."""
+    for (name, kinds), value in zip(_KINDS.items(), values):
+        if type(value) not in kinds:
+            raise DataError(f"not a judgement: {name!r} is {shorten(value)}", path=path)
+    return Judgement(*values)
+
+
+Exported = tuple[Judgement, str, list[tuple[str, str, str]]]
+"""An attempt, its question as canonical JSON, and the (key, query id, document id) it is about."""
+
+
+def record(
+    attempt: Judgement, question: Mapping[str, Any] | None, pairs: Mapping[str, list[list[str]]]
+) -> dict[str, Any]:
+    """An attempt as it is exported, with its question and the (query, document) ids of each key."""
+    values = zip(COLUMNS, VALUES(attempt))
+    attempt_values = {name: value for name, value in values if value is not None}
+    return attempt_values | {"question": question, "pairs": pairs.get(attempt.key, [])}
+
+
+def exported(records: Iterable[Mapping[str, Any]]) -> list[Exported]:
+    """Attempts as `Store.records` gives them.
+
+    Raises:
+        DataError: a record lacks what it needs.
+    """
+    return [_read_record(record, number) for number, record in enumerate(records, start=1)]
+
+
+def _read_record(record: Mapping[str, Any], number: int) -> Exported:
+    try:
+        material = canonical_json(record["question"])
+        required = ("key", "uid", "at")
+        attempt = Judgement(
+            **{name: record[name] for name in COLUMNS if name in required or name in record}
+        )
+        pairs = [(attempt.key, str(q), str(d)) for q, d in record.get("pairs", ())]
+        rubric = RUBRICS.get(record["question"]["rubric"]["id"])
+        for name, kind in (("asks", str), ("facts", list)):
+            if not isinstance(record["question"].get(name, kind()), kind):
+                raise TypeError(f"question.{name} is {shorten(record['question'][name])}")
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"record {number}: not a judgement as 'kragx judge store export' writes it ({error!r})"
+        ) from None
+    with inside(f"record {number}"):
+        attempt_of(VALUES(attempt))
+        # Of a rubric of somebody's own the scale is not known here, but that it begins with 0.
+        grade = attempt.grade
+        is_list = record["question"].get("asks") in LISTED
+        grades = [] if grade is None else [grade]
+        if is_list:
+            grades = [of_entry for of_entry, _ in attempt.entries]
+            n_facts = len(record["question"].get("facts", grades))
+            if grade is not None and (attempt.answer is None or n_facts != len(grades)):
+                raise DataError(f"{shorten(attempt.answer)} is no answer to it", field="answer")
+        if any(grade < 0 or (rubric is not None and grade > rubric.top) for grade in grades):
+            raise DataError(f"{grades[0]} is no grade of its rubric", field="grade")
+        if (grade is None) == (attempt.failure is None):
+            raise DataError("a judgement has a grade, or a failure without one")
+    if key_of(material) != attempt.key:
+        raise DataError(
+            f"record {number}: its key is not that of its question; the question was changed, and "
+            "the grade belongs to another one"
+        )
+    return storable(attempt), material, pairs
 
 
 class Store:
@@ -162,32 +260,26 @@ class Store:
 
     # -- reading -----------------------------------------------------------------------------
 
-    def settled(self, keys: Sequence[str], *, human: bool = True) -> dict[str, Judgement]:
-        """The attempt that counts for each key that has one; its source is the store, or human.
+    def settled(self, keys: Sequence[str]) -> dict[str, Judgement]:
+        """The attempt that counts for each key that has one; its source is the store.
 
-        The newest human grade, unless `human` is false; else the first grade, which stays the
-        same whatever is added; else the newest failure.
+        The first grade, which stays the same whatever is added; else the newest failure.
         """
         judgements: dict[str, Judgement] = {}
         for values in self._database.rows("attempts", COLUMNS, "key", keys):
             attempt = attempt_of(values, str(self.address))
-            if attempt.source != "human":
-                attempt = replace(attempt, source="store")
-            elif not human:
-                continue
             before = judgements.get(attempt.key)
-            is_open = before is None or (before.source != "human" and before.grade is None)
-            if is_open or attempt.source == "human":
-                judgements[attempt.key] = attempt
+            if before is None or before.grade is None:
+                judgements[attempt.key] = replace(attempt, source="store")
         return judgements
 
-    def last_human(self) -> int:
+    def last_label(self) -> int:
         """The number of the newest grade that a person gave; 0 if there is none."""
         from sqlalchemy import func, select
 
-        from kragx.judging.store.tables import attempts
+        from kragx.judging.store.tables import labels
 
-        query = select(func.max(attempts.c.id)).where(attempts.c.source == "human")
+        query = select(func.max(labels.c.id))
         return self._database.do(lambda db: db.scalars(query).one()) or 0
 
     def spent(self, *, after: int, but: str = "") -> tuple[int, dict[tuple[str, bool], Spent]]:
@@ -207,7 +299,7 @@ class Store:
         tokens = (func.coalesce(func.sum(columns[name]), 0) for name in _TOKENS)
         names = (columns.asked_model, columns.source)
         query = select(*names, func.max(columns.id), func.count(), *tokens).group_by(*names)
-        query = query.where(columns.id > after, columns.source != "human")
+        query = query.where(columns.id > after)
         if but:
             query = query.where(func.substr(columns.uid, 1, len(but)) != but)
         spent: dict[tuple[str, bool], Spent] = {}

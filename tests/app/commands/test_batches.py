@@ -106,7 +106,7 @@ def test_submit_collect_run(kragx, config, server):
     assert "0 questions submitted, 0 stored already, 24 pending" in again.out
     early = kragx("run", path)
     assert early.code == 4
-    assert "18 are in 1 batch that was submitted" in early.err
+    assert "18 are in batches that were submitted" in early.err
     assert "kragx judge collect" in early.err
     assert "--ask-pending" in early.err
     assert kragx("run", path, "--dry-run").out.count("0 calls to make") == 2
@@ -214,8 +214,8 @@ def test_lines_of_all_kinds(kragx, config, server):
     server.run("batch_0001", change=change)
     done = kragx("judge", "collect", path)
     assert done.code == 0
-    assert "lines that cannot be read: 5" in done.out
-    assert "lines about what was not asked: 1" in done.out
+    odd = "lines that cannot be read, or are about what was not asked: 6"
+    assert odd in " ".join(done.out.split())
     assert all(f"1 {kind}: " in done.out for kind in ("refusal", "rate_limit", "api_error"))
     words = " ".join(done.out.split())
     assert "1 api_error: see what the server says; another run asks again; such as" in words
@@ -317,24 +317,12 @@ def test_refused(kragx, config, server):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("fault", ["half", "cut"])
-def test_half_a_download(kragx, config, server, fault):
-    """Half a file is asked for again; if that is all, nothing of it passes for the whole."""
+def test_half_a_download(kragx, config, server):
+    """A body that breaks off is asked for again; half a file stays pending till another time."""
     path = config()
     kragx("judge", "submit", path)
     server.run("batch_0001")
-    server.faults += [fault]
-    assert kragx("judge", "collect", path).code == 0
-    assert right(server)
-
-
-@pytest.mark.integration
-def test_always_half_a_download(kragx, config, server):
-    """What does not come whole stays pending, and comes whole another time."""
-    path = config()
-    kragx("judge", "submit", path)
-    server.run("batch_0001")
-    server.faults += ["cut"] * 3
+    server.faults += ["half", "cut"]
     half = kragx("judge", "collect", path)
     assert half.code == 4
     assert "lines came" in half.out

@@ -25,7 +25,7 @@ from kragx.errors import DataError, JudgingError
 from kragx.evaluation.part_tables import scored
 from kragx.evaluation.part_tables.evaluated import SUMMARY, evaluate_in_parts
 from kragx.evaluation.parts import part
-from kragx.judging import Failure, Judge, Judgement, Panel, Request, Store
+from kragx.judging import Failure, Judge, Panel, Request, Store
 from kragx.matchers import ExactMatcher
 from kragx.testing import ScriptedClient
 from tests.app.commands.conftest import here, kragx
@@ -380,8 +380,7 @@ def test_judged_and_resumed(few: Path) -> None:
     assert (judging["n_calls"], judging["cost"]) == (0, None)
     assert judging["n_stored"] == judging["n_distinct"]
     with Store(files / "a.sqlite") as store:  # people have the last word, also later
-        record = next(own for own in store.records() if own["grade"] == 3)
-        store.add([Judgement(record["key"], grade=0, source="human")])
+        store.add_labels([("q0", "d0", 0)], "people")
     match = {"any": ["exact", {"method": "llm", "judge": judge}]}
     corrected = evaluate_in_parts(files / "data", files / "out", match=match, metrics=METRICS)
     assert corrected.n_kept == 0
