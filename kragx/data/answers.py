@@ -55,9 +55,14 @@ def is_answer(value: object) -> bool:
 
 def _are_scores(answer: Mapping[Any, Any]) -> bool:
     """Whether a mapping has numbers by id, and nothing else is meant."""
-    return not any(map(_is_list, answer.values())) and (
+    return not any(map(_may_be_documents, answer.values())) and (
         not answer or any(hasattr(value, "__float__") for value in answer.values())
     )
+
+
+def _may_be_documents(value: object) -> bool:
+    """Whether a value is a list of documents or texts; an empty one may be."""
+    return _is_list(value) and all(isinstance(doc, str) or is_doc(doc) for doc in value)  # type: ignore[attr-defined]
 
 
 def _is_list(value: object) -> bool:

@@ -40,7 +40,7 @@ def test_every_command_of_the_page_works(kragx: Callable[..., Any], here: Path) 
     scored, compared, of_texts, of_ids = (
         said[line].out for line in lines if line.startswith("kragx score")
     )
-    assert "queries without gold: 1 (left out)" in scored
+    assert "queries without gold: 1 (left out; add gold, or answerable: false" in scored
     assert "questions with short gold: 2 (looked for as a phrase)" in scored
     assert "The data does not say which retriever is best in mrr@5" in compared
     assert "2 of 2 queries scored" in of_texts
