@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.test_ragas import PAGE, TWIN, rows, table
 from tests.environments import ROOT
 
 from .content import Form
@@ -78,6 +80,23 @@ def test_the_forms_of_other_packages(elsewhere: Path) -> None:
     assert not done.returncode, done.stderr[-3000:]
     problems = [line for line in done.stdout.splitlines() if line.startswith(_NAMES)]
     assert not problems, "\n".join(problems)
+
+
+@pytest.mark.integration
+def test_the_values_of_ragas_are_the_pages(elsewhere: Path) -> None:
+    """The real package, on the rows of docs/ragas.md, gives the values of its second column."""
+    script = ROOT / "tests" / "docs" / "ragas_values.py"
+    done = subprocess.run(
+        [str(elsewhere), "-W", "ignore", script],
+        input=json.dumps(rows()),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    measured = json.loads(done.stdout.splitlines()[-1])
+    for document in (PAGE, TWIN):
+        shown = {name.split("`")[1]: theirs for name, theirs, _, _ in table(document) if name}
+        assert measured == shown
 
 
 _NAMES = tuple(form.name for form in FORMS)
