@@ -5,6 +5,8 @@ numbers by document by question, rows of a format, or a gold set.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType
 
 from kragx.data.objects.ir import IR
 from kragx.data.objects.samples import SAMPLES, examples_gold
@@ -13,9 +15,15 @@ from kragx.errors import UsageError
 
 SHAPES: tuple[Shape, ...] = (*IR, *SAMPLES)
 
+_PLAIN = (str, int, float, list, dict, Path, NoneType)
+"""What no tool's objects are, and what their lists do not begin with."""
+
 
 def shape_of(value: object) -> Shape | None:
     """The shape that a value has, if it is one of these."""
+    entry = value[0] if type(value) in (list, tuple) and value else value  # type: ignore[index]
+    if isinstance(entry, _PLAIN):
+        return None
     return next((shape for shape in SHAPES if shape.fits(value)), None)
 
 
