@@ -78,6 +78,7 @@ class Problems:
         mender: replaces the file's lone surrogates, and counts them.
         is_file: whether it is one, which commands can read.
         encoding: of the file, where it had to be guessed.
+        n_numbered: how many rows without an id have their number as one.
     """
 
     file: str
@@ -86,6 +87,7 @@ class Problems:
     found: list[Problem] = field(default_factory=list, init=False)
     mender: Mender = field(default_factory=Mender, init=False)
     encoding: str | None = field(default=None, init=False)
+    n_numbered: int = field(default=0, init=False)
 
     def add(
         self,

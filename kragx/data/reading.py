@@ -1,6 +1,7 @@
 """The one way in for data: a file, table or Python value as a gold set, a run, or both."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from kragx.data.objects.shape import BOTH
 from kragx.data.released import release_of
 from kragx.data.runs import Retrieved, Run
 from kragx.data.source import Reading, kind_of_file
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, shorten
 from kragx.printing import phrase
 
 _SIGNS = " ?!.,;:…\"'“”‘’「」"
@@ -235,24 +236,36 @@ def _run_of(
     run = replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
     if dataset is None:
         return run
-    if _are_numbered_otherwise(rows, dataset):
-        by_text = {rows[name].text or "": retrieved for name, retrieved in run.results.items()}
-        run = replace(run, results=by_text)
+    if reading.problems.n_numbered == len(rows):
+        run = _by_question(rows, run, dataset)
     texts = {query.id: query.text for query in rows if query.text is not None}
     return _with_ids_of(dataset, run, texts)
 
 
-def _are_numbered_otherwise(rows: GoldDataset, dataset: GoldDataset) -> bool:
-    """Whether rows without ids, which are numbered, are other questions of the gold set by words.
+def _by_question(rows: GoldDataset, run: Run, dataset: GoldDataset) -> Run:
+    """A run of rows without ids, each with its question as its id, as in tables without ids.
 
-    Then each is its own id, as in tables without ids.
+    They keep their numbers where there are no questions on one side, or these are the same in the
+    same order.
+
+    Raises:
+        DataError: a question stands twice, so that nobody knows which of the gold set is meant.
     """
     texts = [_plain_text(query.text or "") for query in rows]
-    if [query.id for query in rows] != [f"q{number}" for number in range(1, len(texts) + 1)]:
-        return False
-    ids = {_plain_text(query.text or ""): query.id for query in dataset}
-    others = (ids.get(text, query.id) != query.id for text, query in zip(texts, rows))
-    return "" not in texts and len({*texts}) == len(texts) and any(others)
+    asked = {query.id: _plain_text(query.text or "") for query in dataset}
+    in_order = all(asked.get(query.id) == text for query, text in zip(rows, texts))
+    if in_order or "" in texts or not any(asked.values()):
+        return run
+    for text, n in Counter(texts).items():
+        if n > 1:
+            raise DataError(
+                phrase("rows without ids ask {question} {n} times", question=shorten(text), n=n),
+                path=rows.name,
+                remedy=phrase("give each row the query_id of its question"),
+            )
+    answers = run.results
+    results = {text: answers[query.id] for query, text in zip(rows, texts) if query.id in answers}
+    return replace(run, results=results)
 
 
 def _with_ids_of(

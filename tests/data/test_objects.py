@@ -430,3 +430,32 @@ def test_paths_in_a_config(here: Any, kragx: Any, module: Any) -> None:
     (here / "kragx.yaml").write_text(json.dumps(config))
     done = kragx("run", "kragx.yaml")
     assert (done.code, "'text' belongs to 'class'" in done.err) == (2, True)
+
+
+def samples(questions, lists):
+    """Rows of ragas without ids."""
+    return [
+        {"user_input": question, "retrieved_contexts": docs, "reference_contexts": [f"gold {n}"]}
+        for n, (question, docs) in enumerate(zip(questions, lists))
+    ]
+
+
+QUESTIONS = ["Where is Busan?", "Who wrote it?", "When does it open?"]
+GOLD_ROWS = samples(QUESTIONS, [["noise"], ["noise"], ["noise"]])
+
+
+def test_rows_without_ids_join_by_their_questions():
+    """In whatever order they stand; a question that the gold set lacks joins nothing."""
+    found = [["gold 0"], ["gold 1"], ["noise"]]
+    rows = samples(QUESTIONS, found)
+    for order in (rows, rows[::-1], [rows[1], rows[2], rows[0]]):
+        assert evaluate(GOLD_ROWS, order, metrics=["mrr@1"])["mrr@1"] == pytest.approx(2 / 3)
+    asked_otherwise = samples(["Where is Busan, please?", *QUESTIONS[1:]], found)
+    for order in (asked_otherwise, asked_otherwise[::-1]):
+        result = evaluate(GOLD_ROWS, order, metrics=["mrr@1"])
+        assert (result.counts["n_missing"], result.counts["n_extra"]) == (1, 1)
+        assert result["mrr@1"] == pytest.approx(1 / 3)
+    with pytest.raises(DataError, match="none of its 3 query ids is in the gold set"):
+        evaluate(GOLD_ROWS, samples(["One?", "Two?", "Three?"], found))
+    with pytest.raises(DataError, match=r"ask 'Where is Busan.' 2 times"):
+        evaluate(GOLD_ROWS, samples([QUESTIONS[0], QUESTIONS[1], QUESTIONS[0]], found))

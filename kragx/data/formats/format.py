@@ -139,7 +139,10 @@ class Fields:
 
     def id_or_number(self, name: str) -> str:
         """The query's id; of rows without one their number, which joins nothing but this file."""
-        return f"q{self.number}" if self.record.get(name) in (None, "") else self.id(name)
+        if self.record.get(name) not in (None, ""):
+            return self.id(name)
+        self.problems.n_numbered += 1
+        return f"q{self.number}"
 
     def id(self, name: str) -> str:
         """The query's id; empty where it is missing, which is reported."""
