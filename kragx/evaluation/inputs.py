@@ -467,8 +467,9 @@ def source_of(
     dataset = gold_of(dataset)
     if not is_source(dataset):
         raise UsageError(
-            "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
-            "retriever), or a results file alone, by its path or as rows"
+            "run: nothing to evaluate; pass gold and what was retrieved (a Run, lists of "
+            "documents, a retriever; several by name: {'bm25': ..., 'dense': ...}), or a results "
+            "file alone, by its path or as rows"
         )
     reading = Reading(dataset, strict=True)
     return Source(reading, reading.name, reading.name, texts, reading=reading)

@@ -18,6 +18,7 @@ from kragx.metrics import (
 )
 from kragx.metrics.evidence import Cut, TextBudget
 from kragx.metrics.functions import function_metric
+from kragx.metrics.of_ragas import remedy_for
 from kragx.metrics.profiles import KRAGX, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.tool_names import in_kragx_words
@@ -149,7 +150,8 @@ def parse(text: MetricLike, within: Profile = KRAGX) -> MetricSpec:
         return _given(function_metric(text)).spec()
     label = f"metric {shorten(text)}"
     if not isinstance(text, str):
-        raise UsageError("a string such as 'ndcg@10' is expected", field=label)
+        hint = remedy_for(type(text).__name__.lower()) or ""  # an object of ragas
+        raise UsageError("a string such as 'ndcg@10' is expected", field=label, remedy=hint)
     words = in_kragx_words(text)
     try:
         name, k, options = split(words)

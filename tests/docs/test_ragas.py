@@ -86,3 +86,10 @@ def test_a_name_of_ragas_is_answered_with_what_to_write(remedy: str) -> None:
             assert remedy in str(caught.value), str(caught.value)
     for written in remedy.split("'")[1:2]:
         assert written in METRICS
+
+
+def test_an_object_of_ragas_is_answered_likewise() -> None:
+    """A metric that is given as ragas' object says what to write, by its class."""
+    metric = type("NonLLMContextRecall", (), {})()
+    with pytest.raises(UsageError, match="for ragas' metric write 'recall'"):
+        evaluate(rows(), metrics=[metric])
