@@ -283,6 +283,8 @@ def compares(run: object, dataset: object) -> "TypeIs[Mapping[str, Any]]":
             remedy="pass retrievers by name, {'bm25': retriever}, or lists of documents by query "
             "id",
         )
+    # An empty list or mapping may be one retriever's answers as well as those to one question.
+    run = {name: entry for name, entry in run.items() if not _is_empty(entry)}
     whole = [_is_whole(entry) for entry in run.values()]
     if any(map(_has_answers, run.values())):
         gold = read_dataset(dataset)
@@ -299,7 +301,11 @@ def compares(run: object, dataset: object) -> "TypeIs[Mapping[str, Any]]":
             "id, or lists of documents (one list a query, in the order of the gold set) under "
             "every name, and a mapping by query id one list of documents under each",
         )
-    return all(whole)
+    return bool(whole) and all(whole)
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, (list, dict)) and not value
 
 
 def _is_whole(value: object) -> bool:

@@ -212,10 +212,10 @@ def _run_of(
     if isinstance(source, Mapping) and not tabular.is_splits(source):
         return Run.from_documents(source, name=name if isinstance(name, str) and name else "run")
     if isinstance(source, Sequence) and _by_query(source):
-        if source and all(map(callable, source)):
+        if source and all(map(_is_whole, source)):
             raise UsageError(
-                f"run: a list of {len(source)} functions",
-                remedy="give each retriever a name: {'bm25': search_bm25, 'dense': search_dense}",
+                f"run: a list of {len(source)} retrievers, or of what they returned",
+                remedy="give each a name: {'bm25': ..., 'dense': ...}",
             )
         if dataset is not None and len(source) != len(dataset):
             raise UsageError(
@@ -240,6 +240,11 @@ def _run_of(
         run = _by_question(rows, run, dataset)
     texts = {query.id: query.text for query in rows if query.text is not None}
     return _with_ids_of(dataset, run, texts)
+
+
+def _is_whole(value: object) -> bool:
+    """Whether an entry of a list is a retriever, or all that one returned."""
+    return callable(value) or isinstance(value, Run) or shape_of(value) is not None
 
 
 def _by_question(rows: GoldDataset, run: Run, dataset: GoldDataset) -> Run:

@@ -150,8 +150,11 @@ def parse(text: MetricLike, within: Profile = KRAGX) -> MetricSpec:
         return _given(function_metric(text)).spec()
     label = f"metric {shorten(text)}"
     if not isinstance(text, str):
-        hint = remedy_for(type(text).__name__.lower()) or ""  # an object of ragas
-        raise UsageError("a string such as 'ndcg@10' is expected", field=label, remedy=hint)
+        raise UsageError(
+            "a string such as 'ndcg@10' is expected",
+            field=label,
+            remedy=remedy_for(type(text).__name__.lower()) or "",  # of an object of ragas
+        )
     words = in_kragx_words(text)
     try:
         name, k, options = split(words)

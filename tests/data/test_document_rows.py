@@ -337,3 +337,21 @@ def test_by_a_slow_reference(rows):
     assert ids_of(table, role="results") == expected
     by_doc = {query: {doc: score for q, doc, score in rows if q == query} for query, *_ in rows}
     assert gold_of(table, columns={"grade": "score"}) == by_doc
+
+
+def test_gold_that_is_expected(write):
+    """Questions with their passages are gold where gold is expected, each question once or not."""
+    gold = write("question,passage\nDo gift cards expire?,Gift cards do not expire\n", "gold.csv")
+    found = write("query,rank,text\nDo gift cards expire?,1,Gift cards do not expire\n")
+    assert evaluate(gold, found, metrics=["recall@1"])["recall@1"] == 1
+    with pytest.raises(DataError, match="not recognised"):
+        read_dataset(write("question,content,answer\nWhat?,a text,an answer\n", "other.csv"))
+
+
+def test_by_distance(write):
+    """Without rank and score the nearest stands first, whatever the order of rows."""
+    rows = ["q,far,0.9", "q,near,0.1", "q,between,0.5"]
+    for order in (rows, rows[::-1]):
+        run = read_run(write("\n".join(["query_id,doc_id,distance", *order])))
+        assert [doc.id for doc in run["q"].documents] == ["near", "between", "far"]
+        assert run["q"].documents[0].metadata["distance"] == 0.1

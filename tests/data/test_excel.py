@@ -13,6 +13,7 @@ import pytest
 
 from kragx import DataError, evaluate, read_dataset, validate
 from kragx.data.corpus import read_corpus
+from kragx.data.problems import DataWarning
 from tests.app.commands.conftest import here, kragx
 from tests.thoroughness import some
 
@@ -156,3 +157,10 @@ def test_the_index_of_pandas(tmp_path: Path) -> None:
     """`to_excel` numbers the rows in a first column without a name, and leaves columns empty."""
     path = saved(tmp_path, lambda sheet: (sheet.insert_cols(1), put(A2=0, A3=1, H1="  ")(sheet)))
     assert read_dataset(path) == read_dataset(saved(tmp_path, name="plain.xlsx"), name="set")
+
+
+def test_other_sheets_are_named(tmp_path: Path) -> None:
+    """That more sheets are there, which nobody reads, is a warning that names the one that is."""
+    path = saved(tmp_path, lambda sheet: sheet.parent.create_sheet("more"))
+    with pytest.warns(DataWarning, match="the sheet 'Sheet' is read, and 1 more are not"):
+        assert len(read_dataset(path)) == 2

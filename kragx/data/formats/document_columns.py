@@ -11,11 +11,15 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "query_id": ("query_id", "qid", "question_id", "질문_id"),
     "query": ("query", "question", "query_text", "질문"),
     "rank": ("rank", "position", "doc_position", "순위"),
-    "score": ("score", "점수"),
+    "score": ("score", "similarity", "점수", "유사도"),
+    "distance": ("distance", "거리"),
     # PyTerrier's docno is a document's id, its docid a number of the index.
     "doc_id": ("doc_id", "docno", "docid", "document_id", "corpus_id", "chunk_id", "문서_id", "id"),
     "text": ("text", "chunk", "document", "passage", "content", "텍스트", "본문", "내용"),
-    "grade": ("grade", "rating", "label", "relevance", "judgement", "judgment", "등급", "평점"),
+    "grade": (
+        *("grade", "rating", "label", "relevance", "relevance_grade", "rel", "gain"),
+        *("judgement", "judgment", "등급", "평점"),
+    ),
 }
 """What a column may be called that holds it; spaces, hyphens and capitals make no difference."""
 
@@ -23,13 +27,18 @@ _ALIKE: Mapping[str, tuple[str, ...]] = {
     "query": ("search", "keyword", "질의", "검색어"),
     "text": ("snippet", "body", "문서"),
     "doc_id": ("url", "doc"),
-    "score": ("similarity", "유사도"),
+    "score": ("similar",),
     "grade": ("relevan", "judg"),
 }
 """What else may stand in the name of a column that holds it; for proposals alone."""
 
-_ANSWERS = ("answer", "정답", "답변")  # as tables of questions have
-NUMBERS = ("rank", "score", "grade")
+ANSWERS = ("answer", "정답", "답변")
+"""What stands in the names of columns that tables of questions have."""
+
+ORDERS = ("rank", "score", "distance")
+"""What says in which order documents stand, the likeliest first."""
+
+NUMBERS = (*ORDERS, "grade")
 """Those of them that hold numbers."""
 
 
@@ -69,7 +78,7 @@ def hint(header: Collection[str], columns: Mapping[str, str]) -> str:
         lacking["query"] = like("query")
     if fields.keys().isdisjoint(("text", "doc_id")):
         name = next((name for name in ("text", "doc_id") if like(name) is not None), "text")
-        is_unlike = like(name) is None or column_like(rest, _ANSWERS) is not None
+        is_unlike = like(name) is None or column_like(rest, ANSWERS) is not None
         if is_unlike and "rank" not in fields:
             return ""
         lacking[name] = like(name)

@@ -10,8 +10,17 @@ from typing import Any, Literal, NamedTuple
 
 from kragx.data.documents import present
 from kragx.data.formats import FORMATS
-from kragx.data.formats.document_columns import NAMES, NUMBERS, fields_of, hint, option, plain
-from kragx.data.formats.passages import in_yaml
+from kragx.data.formats.document_columns import (
+    ANSWERS,
+    NAMES,
+    NUMBERS,
+    ORDERS,
+    fields_of,
+    hint,
+    option,
+    plain,
+)
+from kragx.data.formats.passages import column_like, in_yaml
 from kragx.data.problems import Problems
 from kragx.data.text import read_number
 from kragx.errors import DataError, nearest, shorten
@@ -85,7 +94,7 @@ class DocumentRows:
             if fields.keys() & {*NUMBERS} and (lacking := hint(header, columns)):
                 raise DataError(lacking, path=problems.file)
             return None
-        unused = {"gold": ("rank", "score"), "results": ("grade",), None: ()}[expected]
+        unused = {"gold": ORDERS, "results": ("grade",), None: ()}[expected]
         for name, column in columns.items():
             stands_in = {name, _INSTEAD.get(name)} & fields.keys()
             if column not in header and name in NAMES and name not in unused and not stands_in:
@@ -125,9 +134,14 @@ class DocumentRows:
     def are_documents(self, rows: Sequence[tuple[int | None, Mapping[str, Any]]]) -> bool:
         """Whether rows are documents after all.
 
-        Without any number they are where a question has several, or somebody says so.
+        Without any number they are where a question has several, or somebody says so; and where
+        gold is expected, and no other column looks like an answer.
         """
         if self.role or self.expected == "results" or self.fields.keys() & {*NUMBERS}:
+            return True
+        header = dict.fromkeys(name for _, row in rows[:1] for name in row)
+        has_answer = column_like([*header], ANSWERS) is not None
+        if self.expected == "gold" and "query" in self.fields and not has_answer:
             return True
         asked = [str(row.get(self.fields[self._key])) for _, row in rows]
         return len({*asked}) < len(asked)
@@ -158,12 +172,14 @@ class DocumentRows:
             for name, cell in row.items()
             if name not in columns and cell is not None
         }
+        if "distance" in cells:
+            beside |= present(distance=cells["distance"])
         return _Row(line, {name: cell for name, cell in cells.items() if cell is not None}, beside)
 
     def _holds(self, rows: Sequence[_Row]) -> dict[Role, str]:
         """What is read from the table, each with the field of its number; empty for none."""
         grade = "grade" if "grade" in self.fields else ""
-        order = next((name for name in ("rank", "score") if name in self.fields), "")
+        order = next((name for name in ORDERS if name in self.fields), "")
         if self._decided and "score" in self.named:
             order = "score"
         number = grade or order
@@ -172,7 +188,7 @@ class DocumentRows:
             holds["gold"] = grade
         if order:
             holds["results"] = order
-        if number and len(holds) == 1 and number != "rank" and number not in self.named:
+        if number in ("score", "grade") and len(holds) == 1 and number not in self.named:
             holds = self._alone(number, [row.cells[number] for row in rows if number in row.cells])
         role = self.role or (self.expected if holds or not number else None)
         if role is None:
@@ -182,7 +198,8 @@ class DocumentRows:
         if holds and role not in holds and self.role is None:
             raise DataError(_UNEXPECTED[role], path=self.problems.file)
         counts = order or ("" if holds else number)  # of what is said to be what it is not
-        return {role: holds.get(role, "" if role == "gold" and order == "rank" else counts)}
+        is_placed = role == "gold" and order in ("rank", "distance")  # which are no grades
+        return {role: holds.get(role, "" if is_placed else counts)}
 
     def _alone(self, number: str, values: Sequence[float]) -> dict[Role, str]:
         """What a table with this number alone holds; nothing if it may be either.
@@ -275,7 +292,7 @@ class DocumentRows:
                 self._report(row, order, phrase("missing"))
             return
         # Of one score, or without any, documents stand as they do in the table.
-        place = number if order == "rank" else -number
+        place = -number if order in ("score", "grade") else number
         score = {"score": row.cells["score"]} if "score" in row.cells else {}
         question.retrieved.append((place, row.line, {**document, **score}))
 

@@ -7,6 +7,7 @@ holds something. What cannot be told apart from an empty cell is refused, by its
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,10 @@ from typing import Any
 
 from kragx.data.formats.format import is_index, unique_names
 from kragx.data.formats.jsonl import check_unpacked, open_bytes
-from kragx.data.problems import Problems
+from kragx.data.problems import DataWarning, Problems
 from kragx.errors import DataError, inside, needing
+from kragx.printing import phrase
+from kragx.warned import outside
 
 _OLD = bytes.fromhex("d0cf11e0")
 """How workbooks of before 2007 begin, and those with a password."""
@@ -84,7 +87,19 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
         with zipfile.ZipFile(path) as parts:
             n_bytes = sum(part.file_size for part in parts.infolist())
         check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
-        results = written = openpyxl.load_workbook(path).worksheets[0]
+        written, *others = openpyxl.load_workbook(path).worksheets
+        results = written
+        if others:
+            warnings.warn(
+                phrase(
+                    "{path}: the sheet {first!r} is read, and {n} more are not; save them as files",
+                    path=path,
+                    first=written.title,
+                    n=len(others),
+                ),
+                DataWarning,
+                stacklevel=outside(),
+            )
         if any(cell.data_type == "f" for row in written.iter_rows() for cell in row):
             results = openpyxl.load_workbook(path, data_only=True).worksheets[0]
     except DataError:

@@ -42,6 +42,9 @@ def _tuples(names: tuple[str, ...]) -> tuple[Callable[[Any], bool], Callable[[An
         return {"query_id", "doc_id", name} <= {*getattr(first_of(value), "_fields", ())}
 
     def read(value: Any) -> Numbers:
+        for place, row in enumerate(value):
+            if not has(row, "query_id", "doc_id", name):
+                raise DataError(f"entry {place + 1} has no {name!r}, as those before it have")
         return _numbers((row.query_id, row.doc_id, getattr(row, name)) for row in value)
 
     return fits, read
