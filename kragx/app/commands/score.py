@@ -89,6 +89,25 @@ def score(
     """
     files = files or []
     _check_sources(files, gold, qrels, run, profile)
+    is_submission = profile == "science-qa" and qrels is None
+    several = not is_submission and not is_located(files) and len(run or files) > 1
+    if out is not None and (qrels or gold or several or is_submission):
+        folders = (
+            [str(out / name) for name in names_apart(files)]
+            if several and not (qrels or gold)
+            else []
+        )
+        raise UsageError(
+            "--out: belongs to results files, which hold gold and retrieved; to one set of them",
+            remedy=phrase(
+                "score each file by itself, kragx score FILE --out {folder}, and then: kragx "
+                "compare {folders}",
+                folder=folders[0],
+                folders=" ".join(folders),
+            )
+            if folders
+            else "",
+        )
     named = opt.columns(column or [])
     dataset = None
     if qrels is not None:
@@ -116,25 +135,6 @@ def score(
         "corpus": corpus,
         "workers": opt.shared(workers, engine, address),
     }
-    is_submission = profile == "science-qa" and qrels is None
-    several = not is_submission and not is_located(files) and len(run or files) > 1
-    if out is not None and (qrels or gold or several or is_submission):
-        folders = (
-            [str(out / name) for name in names_apart(files)]
-            if several and not (qrels or gold)
-            else []
-        )
-        raise UsageError(
-            "--out: belongs to results files, which hold gold and retrieved; to one set of them",
-            remedy=phrase(
-                "score each file by itself, kragx score FILE --out {folder}, and then: kragx "
-                "compare {folders}",
-                folder=folders[0],
-                folders=" ".join(folders),
-            )
-            if folders
-            else "",
-        )
     if anyway and not several:
         raise UsageError("--anyway: belongs to several files that are compared")
     if several:
