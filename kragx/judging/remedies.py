@@ -31,6 +31,21 @@ _REMEDIES: Mapping[FailureKind | int, str] = {
     "pending": phrase("kragx judge collect stores what has been answered"),
 }
 
+_KINDS: Mapping[str, str] = {
+    "refusal": phrase("refusal"),
+    "length": phrase("length"),
+    "content_filter": phrase("content_filter"),
+    "invalid_json": phrase("invalid_json"),
+    "out_of_range": phrase("out_of_range"),
+    "timeout": phrase("timeout"),
+    "rate_limit": phrase("rate_limit"),
+    "connection": phrase("connection"),
+    "api_error": phrase("api_error"),
+    "not_asked": phrase("not_asked"),
+    "pending": phrase("pending"),
+}
+"""In English by their names in JSON, by which one looks for them."""
+
 _SAID = {str(text): text for text in _REMEDIES.values()}
 
 
@@ -84,7 +99,7 @@ def failed_kinds(judging: Mapping[str, Any]) -> str:
 
 
 def _failed(kind: str, count: int) -> str:
-    return phrase("{n} {kind}", n=count, kind=kind)
+    return phrase("{n} {kind}", n=count, kind=_KINDS.get(kind, kind))
 
 
 def _cut(text: str, limit: int) -> str:

@@ -181,7 +181,7 @@ def _between(
     lows, highs = (_score_metrics(extremes, specs, profile) for extremes in extreme)
     scores = [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
     for low, score in zip(lows, scores):
-        if score.mean is None and low.mean is not None and low.spec.metric.limits is None:
+        if score.bounds is None and low.mean is not None and low.spec.metric.limits is None:
             warnings.warn(
                 phrase(
                     "{metric} has no mean: judgements are missing, and nothing bounds it; say what "
