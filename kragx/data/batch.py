@@ -612,7 +612,8 @@ class Scored:
         """These; None of whatever is no such mapping, or has keys that are no ids.
 
         Raises:
-            DataError: a grade is no finite number, or a score is none.
+            DataError: a grade is no finite number, or a score is none; or grades stand for the run,
+                and scores for the qrels.
         """
         if not (are_scores(qrels) and are_scores(run)):
             return None
@@ -621,6 +622,11 @@ class Scored:
         extra = {query_id: run[query_id] for query_id in run.keys() - qrels.keys()}
         golds, docs = _entries(qrels, "grade"), _entries(rankings, "score")
         _entries(extra, "score")
+        if docs.values.size and _are_whole(docs.values) and not _are_whole(golds.values):
+            raise DataError(
+                "the gold set holds fractions, as scores are, and the run whole numbers, as grades "
+                "are; pass the gold set first, then the run"
+            )
         is_answered = tuple(map(run.__contains__, query_ids))
         return cls(query_ids, golds, docs.ranked(), is_answered, len(extra))
 
@@ -688,6 +694,10 @@ def _entries(scores: Scores, field: Literal["grade", "score"]) -> Entries:
     sizes = np.fromiter(map(len, mappings), np.int64, len(mappings))
     textless = Lists(known_texts().texts, np.full(len(numbers), NO_TEXT, np.int64), sizes)
     return Entries(textless, [*chain.from_iterable(mappings)], values, are_distinct=True)
+
+
+def _are_whole(values: Floats) -> bool:
+    return bool((np.floor(values) == values).all())
 
 
 _NUMBERS = (int, float, np.integer, np.floating, Fraction, Decimal)

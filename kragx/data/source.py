@@ -106,7 +106,7 @@ class Reading:
         self.format = FORMATS.get(format or "")
         self.encoding = encoding
         self.problems: Problems = Problems(
-            "gold" if self.path is None else str(self.path),
+            expected or "gold" if self.path is None else str(self.path),
             strict=strict,
             is_file=self.path is not None,
         )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, GoldDataset, UsageError, evaluate, read_dataset, read_results
+from kragx.data.problems import DataWarning
 from kragx.data.reading import read_run
 
 GOLD = """query_id,question,answer_passage
@@ -355,3 +356,21 @@ def test_by_distance(write):
         run = read_run(write("\n".join(["query_id,doc_id,distance", *order])))
         assert [doc.id for doc in run["q"].documents] == ["near", "between", "far"]
         assert run["q"].documents[0].metadata["distance"] == 0.1
+
+
+def test_decimal_commas(write):
+    """A comma in a number is an error that says what to write, not a question back."""
+    with pytest.raises(DataError, match=r"csv:2: score: '0,87' is no number: write decimals with"):
+        read_run(write("query_id;doc_id;score\nq1;a;0,87\nq1;b;0,91\n"))
+
+
+def test_an_order_that_is_doubtful(write, recwarn):
+    """Without rank and score the rows' order counts; scores in it of another name are told."""
+    rows = "q1,a,0.25\nq1,b,0.5\nq2,a,0.1\n"
+    with pytest.warns(DataWarning, match=r"if 'bm25' is a score, say --column score=bm25"):
+        run = read_run(write("query_id,doc_id,bm25\n" + rows))
+    assert [doc.id for doc in run.results["q1"].documents] == ["a", "b"]
+    # Whole numbers may be pages, and what descends agrees with the rows.
+    read_run(write("query_id,doc_id,page\nq1,a,1\nq1,b,2\n"))
+    read_run(write("query_id,doc_id,bm25\nq1,a,0.5\nq1,b,0.25\n"))
+    assert not recwarn

@@ -120,6 +120,22 @@ def test_what_is_on_the_wrong_side() -> None:
         read_run([ScoredDoc("q", "a", 1.0), ScoredDoc("q", "a", 2.0)])
 
 
+def test_swapped_mappings() -> None:
+    """Scores as the gold set, with grades as the run, are an error; grades may be fractions."""
+    qrels = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}}
+    run = {"q1": {"a": 12.5, "d": 3.25}, "q2": {"c": 2.0}}
+    with pytest.raises(DataError, match="pass the gold set first, then the run"):
+        evaluate(run, qrels)
+    assert evaluate({"q1": {"a": 0.5}}, run, metrics=["mrr@3"])["mrr@3"] == 1.0
+
+
+@pytest.mark.parametrize("number", [None, float("nan"), "0,5"])
+def test_what_is_no_number(number: object) -> None:
+    """A score that is no number is an error with its question and document."""
+    with pytest.raises(DataError, match=r"query 'q': .* of document 'a' is no number"):
+        evaluate(GRADES, [ScoredDoc("q", "a", number)])
+
+
 # -- which match is meant -------------------------------------------------------------------------
 
 TEXT = {"id": "a", "text": "In Busan."}

@@ -3,9 +3,11 @@
 A question to which there is no document has a row in which nothing else stands.
 """
 
+import re
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Literal, NamedTuple
 
 from kragx.data.documents import present
@@ -21,10 +23,11 @@ from kragx.data.formats.document_columns import (
     plain,
 )
 from kragx.data.formats.passages import column_like, in_yaml
-from kragx.data.problems import Problems
+from kragx.data.problems import DataWarning, Problems
 from kragx.data.text import read_number
 from kragx.errors import DataError, nearest, shorten
 from kragx.printing import phrase
+from kragx.warned import outside
 
 Role = Literal["gold", "results"]
 """What a table with a row for each document may hold."""
@@ -113,6 +116,8 @@ class DocumentRows:
             DataError: it holds not what is expected, or may be gold as well as results.
         """
         cells = [read for line, row in rows if (read := self._row(line, row)) is not None]
+        if not cells:
+            return  # each has a broken number, which is reported
         holds = self._holds(cells)
         questions: dict[str, _Question] = {}
         for row in cells:
@@ -121,6 +126,8 @@ class DocumentRows:
             question.retrieved.sort(key=lambda entry: entry[0])
         if holds.get("results") == "rank":
             self._check_ranks(questions)
+        if holds.get("results") == "":
+            self._doubt_order(questions)
         for query_id, question in questions.items():
             record: dict[str, Any] = {"query_id": query_id}
             if question.text is not None:
@@ -162,8 +169,7 @@ class DocumentRows:
             if cells.get(name) is not None:
                 number = read_number(str(cells[name]).strip())
                 if number is None:
-                    message = phrase("must be a number, not {value}", value=shorten(cells[name]))
-                    self.problems.add(line, self.fields[name], message)
+                    self.problems.add(line, self.fields[name], _no_number(cells[name]))
                     return None
                 cells[name] = number
         columns = {*self.fields.values()}
@@ -325,10 +331,40 @@ class DocumentRows:
             )
             self.problems.add(line, self.fields["score"], problem)
 
+    def _doubt_order(self, questions: Mapping[str, _Question]) -> None:
+        """Warn of a column that looks like scores by which the rows do not stand."""
+        rankings = [
+            [document.get("metadata", {}) for *_, document in question.retrieved]
+            for question in questions.values()
+        ]
+        for column in dict.fromkeys(chain.from_iterable(chain.from_iterable(rankings))):
+            numbers = [
+                [read_number(str(metadata.get(column, "")).strip()) for metadata in ranking]
+                for ranking in rankings
+            ]
+            values = [*chain.from_iterable(numbers)]
+            if None in values or all(value % 1 == 0 for value in values if value is not None):
+                continue
+            if any(above < below for ranking in numbers for above, below in pairwise(ranking)):  # type: ignore[operator]
+                message = phrase(
+                    "{file}: no column is called rank or score, so the order of the rows is the "
+                    "ranking; if {column!r} is a score, say {option}",
+                    file=self.problems.file,
+                    column=column,
+                    option=option("score", str(column)),
+                )
+                warnings.warn(message, DataWarning, stacklevel=outside())
+
     def _report(self, row: _Row, name: str, problem: str) -> None:
         query_id = row.cells.get(self._key)
         named = None if query_id is None else str(query_id)
         self.problems.add(row.line, self.fields.get(name), problem, query_id=named)
+
+
+def _no_number(cell: object) -> str:
+    if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", str(cell)):
+        return phrase("{value} is no number: write decimals with a point", value=shorten(cell))
+    return phrase("must be a number, not {value}", value=shorten(cell))
 
 
 _UNEXPECTED: Mapping[Role, str] = {

@@ -4,11 +4,13 @@ Runs are ranked as TREC's: by score, ties by id descending, whatever a column sa
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from math import isnan
+from numbers import Real
 from typing import Any
 
 from kragx.data.formats.tabular import is_frame, rows_of_frame
 from kragx.data.objects.shape import Shape, first_of, has
-from kragx.errors import DataError
+from kragx.errors import DataError, shorten
 
 Numbers = dict[str, dict[str, Any]]
 
@@ -21,10 +23,14 @@ def _numbers(rows: Iterable[tuple[Any, Any, Any]]) -> Numbers:
     """Numbers by document by question.
 
     Raises:
-        DataError: a document stands twice, with two numbers.
+        DataError: a document stands twice, with two numbers, or one has none.
     """
     numbers: Numbers = {}
     for query, document, number in rows:
+        if not isinstance(number, Real) or isnan(number):
+            raise DataError(
+                f"query {query!r}: {shorten(number)} of document {document!r} is no number"
+            )
         of_query = numbers.setdefault(str(query), {})
         if of_query.setdefault(str(document), number) != number:
             raise DataError(
