@@ -21,7 +21,6 @@ from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from kragx import plugins
-from kragx.data.plain_words import Words
 from kragx.data.stems import Stems
 from kragx.data.words import RULES, words
 from kragx.errors import UsageError, nearest, needing, shorten
@@ -60,7 +59,7 @@ class UnicodeTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
-        return Words(texts, casefold=self.casefold)
+        return (words(text, casefold=self.casefold) for text in texts)
 
 
 Passages = Literal["words", "characters"]
@@ -92,7 +91,7 @@ class AutoTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of words of each text, in order."""
-        return Words([*map(without_hanja, texts)], casefold=True)
+        return map(words, map(without_hanja, texts))
 
 
 def without_hanja(text: str) -> str:
@@ -163,7 +162,7 @@ class CharTokenizer:
         """Yield the list of n-grams of each text, in order."""
         n = self.n
         if self == LETTERS:
-            return Words(texts, casefold=True, are_tokens=True)
+            return ([*"".join(words(text, is_split=False))] for text in texts)
         return (
             [
                 word[start : start + n]

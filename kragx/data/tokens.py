@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from kragx.data.known import OfTexts
 from kragx.data.lists import Lists
-from kragx.data.spellings import Growing, InLetters, Spellings
-from kragx.data.stretches import distinct, ranges, starts
+from kragx.data.stretches import Growing, distinct, ranges, starts
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced
 
@@ -29,8 +28,6 @@ PIECE = 4
 # Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
 _MOST_TOKENS = 1 << 24
 _MOST_STRETCHES = 8
-# From so many letters on, numpy saves time: new words cost more that way, and at first all are new.
-_MANY_LETTERS, _MANY_AT_FIRST = 1 << 16, 1 << 20
 _MOST_CODES = 0x110000  # of Unicode
 
 
@@ -61,7 +58,6 @@ class TokenCorpus:
         self._hashes = {n: Growing(np.empty(0, np.uint16)) for n in (1, 2, 4)}
         # Looking a new token up makes it the next number.
         self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-        self._spellings = Spellings(self._numbers.__getitem__)
         self._strings: dict[int, str | list[int]] = {}
         self._in_pieces = Growing(np.empty(0, np.int64))  # the row of the same text in pieces
         # Below 0, so that they are no tokens.
@@ -183,11 +179,6 @@ class TokenCorpus:
         if self.make_room():
             new = [*dict.fromkeys(texts)]
         stream = self.tokenizer.tokens(new)
-        if isinstance(stream, InLetters):
-            limit = _MANY_LETTERS if self._spellings.n_nodes else _MANY_AT_FIRST
-            if stream.are_tokens or sum(map(len, new)) > limit:
-                new = self._add_by_letters(new, stream)
-                stream = self.tokenizer.tokens(new)
         lengths: list[int] = []
 
         def counted() -> Iterator[list[str]]:
@@ -198,16 +189,6 @@ class TokenCorpus:
         number = self._numbers.__getitem__
         tokens = np.fromiter(map(number, itertools.chain.from_iterable(counted())), np.int32)
         self._add(new, tokens, np.array(lengths, np.int64))
-
-    def _add_by_letters(self, texts: Sequence[str], tokens: InLetters) -> list[str]:
-        """Add rows for those texts that come in letters; returns the others."""
-        is_left = np.ones(len(texts), bool)
-        numbered = self._spellings.letters if tokens.are_tokens else self._spellings.tokens
-        for letters in tokens.letters():
-            group = [texts[text] for text in letters.texts.tolist()]
-            self._add(group, *numbered(letters))
-            is_left[letters.texts] = False
-        return [*itertools.compress(texts, is_left.tolist())]
 
     def _add(self, texts: Sequence[str], tokens: Tokens, lengths: Ints) -> None:
         """Add rows for texts that can be looked up."""

@@ -21,24 +21,24 @@ RULES = 2
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)+")
 # Begun by one literal, these are found many times as fast as `_NUMBER`.
 _POINT = re.compile(r"\.(?<=\d\.)(?=\d)")
-COMMA = re.compile(r",(?<=\d,)\d")
+_COMMA = re.compile(r",(?<=\d,)\d")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DECIMALCOMMA = re.compile(r"\d+,\d{1,2}|0,\d+|\d{1,3}(?:\.\d{3})+,\d+")
 _PLUS = re.compile(r"\+\+(?<=\b[cC]\+\+)")
 _SHARP = re.compile(r"#(?<=\b[cCfFjJ]#)")
 _ARABIC = {0x66B: ".", 0x66C: ","}
-KEPT = {"\x01": ".", "\x02": "+", "\x03": "#"}
-_RESTORE = str.maketrans(KEPT)
+_KEPT = {"\x01": ".", "\x02": "+", "\x03": "#"}
+_RESTORE = str.maketrans(_KEPT)
 
 _WORD = re.compile(r"[^\W_]+")
 _WORD_KEEPING = re.compile(r"[\w\x01-\x03]+")
 # The same for ASCII, nearly twice as fast: all but letters and digits made white space.
-ASCII = "".join(char if char.isalnum() else KEPT.get(char, " ") for char in map(chr, range(128)))
-ASCII_FOLDED = ASCII.lower()
+_ASCII = "".join(char if char.isalnum() else _KEPT.get(char, " ") for char in map(chr, range(128)))
+_ASCII_FOLDED = _ASCII.lower()
 
 # Latin, Greek, Cyrillic, Hangul syllables, punctuation, symbols: there every letter is one code
 # point, and words stand apart. A character beyond them takes the longer road.
-BEYOND = re.compile(
+_BEYOND = re.compile(
     "[^\x00-\x7f\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0559\u2010-\u2027\u2030-\u205e"
     "\u20a0-\u20bf\u2100-\u2bff\u3000-\u3004\u3008-\u3020\uac00-\ud7a3\ufffd"
     "\U0001f000-\U0001faff]"
@@ -64,14 +64,14 @@ def words(text: str, *, casefold: bool = True, is_split: bool = True) -> list[st
             runs whole.
     """
     if text.isascii():
-        return _keep_marks(text).translate(ASCII_FOLDED if casefold else ASCII).split()
+        return _keep_marks(text).translate(_ASCII_FOLDED if casefold else _ASCII).split()
     if "\u066b" in text or "\u066c" in text:
         text = text.translate(_ARABIC)
     folded = unicodedata.normalize("NFKC", text)
     if casefold:
         folded = folded.casefold()
     marked = _keep_marks(folded)
-    if BEYOND.search(marked):
+    if _BEYOND.search(marked):
         tokens = _of_every_script(marked, is_split)
     elif marked is folded:
         return _WORD.findall(marked)
@@ -89,16 +89,8 @@ def unspaced(token: str) -> bool:
 
 def _keep_marks(text: str) -> str:
     """The text with what stays within words in place of what would cut them; itself, if nothing."""
-    return marked(whole_numbers(text) if COMMA.search(text) else text)
-
-
-def whole_numbers(text: str) -> str:
-    """The text with the commas of its numbers left out, or points in their place."""
-    return _NUMBER.sub(_number, text)
-
-
-def marked(text: str) -> str:
-    """The text, or lines of many, with one of `KEPT` for each character that stays in a word."""
+    if _COMMA.search(text):
+        text = _NUMBER.sub(_number, text)
     if _POINT.search(text):
         text = _POINT.sub("\x01", text)
     # `in` is several times as fast as a search, of one character most; most texts hold none.
