@@ -17,8 +17,8 @@ from kragx.data.documents import (
     value_at as value_at,
 )
 from kragx.data.facts import Fact, facts_of as facts_of, unreviewed as unreviewed
+from kragx.data.forbidden import Forbidden
 from kragx.data.gold import (
-    Forbidden,
     Gold,
     GoldDataset,
     Query,

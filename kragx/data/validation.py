@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 from kragx.data.corpus import Corpus, as_corpus
 from kragx.data.documents import Doc
 from kragx.data.facts import facts_of
+from kragx.data.forbidden import FORBIDDEN, Forbidden, check_versions
 from kragx.data.formats.document_rows import Role
-from kragx.data.gold import Gold, GoldDataset, Query, named_items
+from kragx.data.gold import Gold, Query, hash_of, named_items, query_hash
 from kragx.data.occurrences import n_containing
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.released import release_of
@@ -184,7 +185,8 @@ def validate(
         for mistake in chain(*checks, _of_query(query, kind, texts)):
             problems.add(line, *mistake, query.id)
     _check_questions(lines, problems)
-    content_hash = GoldDataset(queries).content_hash if queries else None
+    content_hash = hash_of(map(query_hash, queries), reading.forbidden) if queries else None
+    _check_versions(queries, problems)
     if (release := release_of(path)) and (changed := release.changed(content_hash or "")):
         problems.add(None, None, changed)
     summary = _summary(queries)
@@ -203,6 +205,14 @@ def validate(
         summary=summary,
         targets=compared,
     )
+
+
+def _check_versions(queries: Sequence[Query], problems: Problems) -> None:
+    """Report documents that take each other's place in a circle, of different questions."""
+    try:
+        check_versions(item for query in queries for item in query.forbidden or ())
+    except DataError as error:
+        problems.add(None, f"{FORBIDDEN}.{error.field}", f"{error.problem}; {error.remedy}")
 
 
 def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
@@ -255,9 +265,26 @@ def _of_query(query: Query, kind: str, corpus: _Corpus | None) -> Iterator[_Mist
             yield from _of_id(f"{place}.id", item.id, corpus if item.text is None else None)
         if item.text is not None:
             yield from _of_text(f"{place}.text", normalise(item.text), corpus)
+    for position, forbidden in enumerate(query.forbidden or ()):
+        yield from _of_forbidden(f"{FORBIDDEN}[{position}]", forbidden, corpus)
     texts = [(position, normalise(gold.text or "")) for position, gold in enumerate(query.gold)]
     yield from _repeated(query, "text", texts)
     yield from _repeated(query, "id", [(position, item.id) for _, position, item in _items(query)])
+
+
+def _of_forbidden(place: str, item: Forbidden, corpus: _Corpus | None) -> Iterator[_Mistake]:
+    """That a forbidden item is no document of the corpus, so that nothing can match it."""
+    if item.text is not None:
+        yield from _of_text(f"{place}.text", normalise(item.text), corpus)
+    elif item.id is not None:
+        yield from _of_id(f"{place}.id", item.id, corpus)
+    if corpus is not None and item.source is not None and item.source not in corpus.whole.sources:
+        message = phrase(
+            "no document of the corpus {corpus} is of the source {source}",
+            corpus=corpus.whole.name,
+            source=shorten(item.source),
+        )
+        yield f"{place}.source", message, "error"
 
 
 def _items(query: Query) -> Iterator[tuple[str, int, Gold | Doc]]:
@@ -364,8 +391,10 @@ class _Corpus:
 
     @classmethod
     def of(cls, corpus: Corpus, queries: Iterable[Query]) -> _Corpus:
-        items = (item for query in queries for _, _, item in _items(query))
-        texts = {normalise(item.text) for item in items if item.text is not None} - {""}
+        queries = [*queries]
+        golds = (item.text for query in queries for _, _, item in _items(query))
+        forbidden = (item.text for query in queries for item in query.forbidden or ())
+        texts = {normalise(text) for text in chain(golds, forbidden) if text is not None} - {""}
         docs = [normalise(doc.text or "") for doc in corpus.docs.values()]
         return cls(corpus, n_containing(docs, texts))
 
