@@ -32,6 +32,7 @@ from kragx.matchers.gold_siblings import GoldSiblings, siblings_remarks
 from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import (
     Floats,
+    ForbiddenMarks,
     MatchTable,
     MetricLike,
     MetricScores,
@@ -105,6 +106,7 @@ class Evaluation(Result):
         seconds: (q) how long each answer took, NaN where nobody says; None if that was not kept.
         longest: how many documents the longest list has; None if it is one of the table.
         siblings: what the matcher makes of the gold of other questions; None if it was not asked.
+        forbidden: what of the lists must not come; None where nothing is forbidden.
 
     Examples:
         >>> from kragx import evaluate
@@ -129,6 +131,7 @@ class Evaluation(Result):
     seconds: Floats | None = field(default=None, repr=False)
     longest: int | None = field(default=None, repr=False)
     siblings: GoldSiblings | None = field(default=None, repr=False)
+    forbidden: ForbiddenMarks | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.siblings is not None:
@@ -261,7 +264,8 @@ class Evaluation(Result):
         specs = parse_all(metrics, self.profile)
         check_depth(specs, self.settings.get("pool", {}).get("depth"))
         for spec in specs:
-            if spec.needs_evidence and self.evidence is None:
+            needs = spec.looks or (spec.needs_evidence and self.forbidden is None)
+            if needs and self.evidence is None:
                 raise UsageError(
                     f"metric {str(spec)!r} looks at documents, which are kept only where a metric "
                     "that does is asked for; name it when you call evaluate"
@@ -270,10 +274,18 @@ class Evaluation(Result):
 
     def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
         """The same matches with the numbers of these metrics, and what belongs to them."""
-        scores = compute(self.table, specs, self.profile, self.evidence)
+        evidence = self._evidence_of(self.table)
+        scores = compute(self.table, specs, self.profile, evidence)
         if self.unanswered:
             scores = tuple(map(valueless, scores))
         return self.with_scores(scores, {} if self.evidence is None else self.evidence.settings())
+
+    def _evidence_of(self, table: MatchTable) -> GatheredEvidence | None:
+        """What metrics look at beside these matches; of no documents, where none were kept."""
+        if self.evidence is not None:
+            return self.evidence.decided(table)
+        marks = self.forbidden
+        return None if marks is None else GatheredEvidence((), table, forbidden=marks)
 
     def with_scores(self, scores: Sequence[MetricScores], reading: Mapping[str, Any]) -> Evaluation:
         """The same matches with these numbers.
@@ -366,8 +378,7 @@ class Evaluation(Result):
             if before is None or before[0] != count or not by_matches_alone:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                    decided = None if evidence is None else evidence.decided(table)
-                    scores = compute(table, specs, self.profile, decided)
+                    scores = compute(table, specs, self.profile, self._evidence_of(table))
                 before = (count, {str(score.spec): score.mean for score in scores})
             yield before
 

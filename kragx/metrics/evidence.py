@@ -126,6 +126,15 @@ class ForbiddenMarks:
     versions: Bools
     stale_open: Bools
 
+    def probes(self, table: MatchTable) -> Bools:
+        """(q) which questions only try what must not come: they have no gold, and could meet it.
+
+        One that is marked as unanswerable says on purpose that it has none, and is no probe.
+        """
+        has_gold = np.bincount(table.gold_query[table.grade > 0], minlength=table.n_queries) > 0
+        is_probe: Bools = self.could.any(axis=1) & ~has_gold & ~table.unanswerable
+        return is_probe
+
     def first(self, n_docs: Ints, depths: Ints) -> ForbiddenMarks:
         """Those of the first ``depths[i]`` documents of each list i, of its ``n_docs[i]``."""
         rank = np.arange(n_docs.sum()) - np.repeat(np.cumsum(n_docs) - n_docs, n_docs)

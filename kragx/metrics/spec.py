@@ -238,6 +238,11 @@ class MetricSpec:
         return self.metric.from_matches is None or isinstance(self.k, TextBudget)
 
     @property
+    def looks(self) -> bool:
+        """Whether documents or times themselves are looked at, which marks of leaks are not."""
+        return self.needs_evidence and (self.budget is not None or not self.metric.reads_forbidden)
+
+    @property
     def apart(self) -> bool:
         """Whether each query's value depends on that query alone, and these make the number."""
         metric = self.metric
