@@ -69,6 +69,28 @@ def named_items(position: int, gold: Gold) -> Iterator[tuple[str, Gold | Doc]]:
 
 
 @dataclass(frozen=True, slots=True)
+class Forbidden:
+    """One document that must not come for a question, or all documents of a source.
+
+    Attributes:
+        id: the id of the document.
+        text: its text.
+        source: the source that it is of; alone it forbids every document of that source.
+        start, end: where in the source it stands, in characters.
+        why: its kind, for example ``tenant``.
+        superseded_by: the id of the document that has taken its place.
+    """
+
+    id: str | None = None
+    text: str | None = None
+    source: str | None = None
+    start: int | None = None
+    end: int | None = None
+    why: str = "forbidden"
+    superseded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One question with its gold.
 
@@ -80,6 +102,7 @@ class Query:
         reference: a reference answer, for judges that take one.
         query_type, expected_doc_types, metadata: to slice results by.
         history: what was said before in the same conversation, the earliest first.
+        forbidden: what must not come; empty where somebody has looked, None where nobody has.
 
     Examples:
         >>> from kragx import Gold, Query
@@ -97,6 +120,7 @@ class Query:
     reference: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Turn, ...] = ()
+    forbidden: tuple[Forbidden, ...] | None = None
 
     @property
     def turn(self) -> int:

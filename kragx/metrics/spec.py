@@ -87,6 +87,7 @@ class Metric:
         cuts_budgets: whether it cuts a budget itself, within a document; others see the list of
             the documents that fit whole.
         reads_facts: whether it asks which facts the documents hold, which are matched apart.
+        reads_forbidden: whether it asks what must not come; beside that it sees the table alone.
         of: whether it is of the questions that can be answered, of those that cannot
             (``answerable: false``), or of all; others have no value. What is made of matches alone
             follows the profile's rule for queries without gold instead.
@@ -124,6 +125,7 @@ class Metric:
     cuts: bool = True
     cuts_budgets: bool = False
     reads_facts: bool = False
+    reads_forbidden: bool = False
     of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
     apart: bool | Callable[[MetricSpec], bool] = True
