@@ -445,7 +445,8 @@ class Evaluation(Result):
         ends = {}
         for scores in self.scores:
             low, high = self.intervals[str(scores.spec)] or (None, None)
-            ends[str(scores.spec)] = ends_text(low, high, scores.n_scored if scores.is_mean else 0)
+            n, exact = scores.n_scored, scores.spec.metric.interval != "score"
+            ends[str(scores.spec)] = ends_text(low, high, n if scores.is_mean else 0, exact=exact)
         return ends
 
     def describe(self) -> Iterator[Part]:
