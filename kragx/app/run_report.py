@@ -186,13 +186,14 @@ class RunReport(Result):
             return
         yield dataset_line(self.evaluations[0])
         yield from self._record_lines
+        for group in by_matcher(self.evaluations):
+            yield from leaks_table(group)
         for tuning in self.tunings:
             yield from tuning.full()
         for of_grid in self.matcher_grids:
             yield from of_grid.full()
         for comparison, group in zip(self.comparisons, by_matcher(self.evaluations)):
             yield from group[0].heading()
-            yield from leaks_table(group)
             yield from comparison.describe(group)
             yield from remarks_on(group, failures=False)
             yield from losses_parts(

@@ -70,6 +70,7 @@ def screen(
     for tuning in tunings[1:]:
         yield from _other_matchers(tuning)
     if tunings:
+        yield from verdict.leak_lines()
         yield from verdict.caution_lines()
     else:
         line, *cautions = verdict.describe()

@@ -18,6 +18,9 @@ from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import known_metric
 from kragx.printing import joined, listed, number, phrase
 
+_NAMED = 3
+"""Of so many retrievers it is said how often they leak, the best one first."""
+
 _MANY_MISSING = 10
 """From a tenth of the questions on their absence may turn a verdict."""
 
@@ -30,16 +33,17 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         scores: those that are compared.
     """
     metric = comparison.primary
-    leaks = {name: leak for name in comparison.retrievers if (leak := leak_of(comparison, name))}
-    if leaks:
-        means = comparison.overall.means
+    names = sorted(comparison.retrievers, key=lambda name: name != comparison.best)
+    if leaks := {name: leak for name in names if (leak := leak_of(comparison, name))}:
+        means = {name: comparison.overall.means[name][leak] for name, leak in leaks.items()}
         texts = [
             phrase("{name} leaks, {metric} is {value}", name=name, metric=leak, value=mean.text)
-            for name, leak in leaks.items()
-            for mean in [means[name][leak]]
+            for (name, leak), mean in zip(leaks.items(), means.values())
         ]
-        values = {name: means[name][leak].value for name, leak in leaks.items()}
-        yield Caution("leaks", joined("; ", texts), values)
+        n_more = len(texts) - _NAMED
+        more = [phrase("and {n} more", n=n_more)] if n_more > 0 else []
+        values = {name: mean.value for name, mean in means.items()}
+        yield Caution("leaks", joined("; ", [*texts[:_NAMED], *more]), values)
     # The gold set and the matcher are everybody's; where texts are misread differs.
     for score in scores:
         if remarks := [*siblings_remarks(score.counts, score.match)]:

@@ -126,9 +126,9 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
     return Recommendation("winner", text, True, values)
 
 
-def leak_of(comparison: Comparison, retriever: str) -> str | None:
+def leak_of(comparison: Comparison, retriever: str | None) -> str | None:
     """The first metric by which a retriever finds what must not be found; None without one."""
-    for metric, mean in comparison.overall.means[retriever].items():
+    for metric, mean in comparison.overall.means.get(retriever or "", {}).items():
         known_as = known_metric(metric)
         if known_as is not None and known_as.reads_forbidden and (mean.value or 0) > 0:
             return metric

@@ -15,8 +15,11 @@ from kragx.metrics.leaks import LEAK, LEAKED, STALE_FIRST
 from kragx.plain import plain
 from kragx.printing import Line, Part, Table, joined, phrase, visible
 
-EXAMPLES = 3
-"""How many leaks the screen names."""
+EXAMPLES, LINES = 3, 4
+"""How many leaks the screen names, and of how many retrievers it says whether they leak."""
+
+LEAKING = "bold red"
+"""The style of a line that says so."""
 
 MOST = 100
 """How many the report in Markdown does."""
@@ -120,14 +123,27 @@ def _depth(specs: Sequence[MetricSpec], *names: str) -> float:
     return max((k if isinstance(k, int) else np.inf for k in cuts), default=0)
 
 
-def leak_parts(evaluations: Sequence[Result], most: int = EXAMPLES) -> Iterator[Line]:
+def leak_parts(
+    evaluations: Sequence[Result], most: int = EXAMPLES, lines: int | None = LINES
+) -> Iterator[Line]:
     """How many questions leak, a line for each retriever, and the first leaks.
 
-    Nothing where nothing is forbidden.
+    Those that leak come first. Nothing where nothing is forbidden.
+
+    Args:
+        evaluations: of one matcher.
+        most: how many leaks are named.
+        lines: how many lines there are of retrievers; None for all.
     """
-    for evaluation in evaluations:
-        for scores in _told(evaluation.scores):
-            yield _summary(evaluation, scores)
+    summaries = [
+        _summary(evaluation, scores)
+        for evaluation in evaluations
+        for scores in _told(evaluation.scores)
+    ]
+    summaries.sort(key=lambda line: line.style != LEAKING)
+    yield from summaries[:lines]
+    if lines and len(summaries) > lines:
+        yield Line(phrase("and {n} more", n=len(summaries) - lines))
     leaks = [(evaluation.name, leak) for evaluation in evaluations for leak in evaluation.leaks]
     for name, leak in leaks[:most]:
         text = joined(": ", [visible(name), leak.text]) if len(evaluations) > 1 else leak.text
@@ -150,7 +166,7 @@ def leak_texts(evaluations: Sequence[Result]) -> dict[str, list[str]]:
 
 def leaks_table(evaluations: Sequence[Result], most: int = MOST) -> Iterator[Part]:
     """The same with the leaks as a table, and the rules that forbid them."""
-    yield from leak_parts(evaluations, most=0)
+    yield from leak_parts(evaluations, most=0, lines=None)
     leaks = [(evaluation.name, leak) for evaluation in evaluations for leak in evaluation.leaks]
     several = len(evaluations) > 1
     heads = [*[phrase("retriever")] * several, phrase("question"), phrase("document")]
@@ -202,7 +218,7 @@ def _summary(evaluation: Result, scores: MetricScores) -> Line:
         metric=name,
         ends=evaluation.ends[name],
     )
-    return Line(joined("; ", [text, *_notes(counts)]), "bold red" if leaks else "")
+    return Line(joined("; ", [text, *_notes(counts)]), LEAKING if leaks else "")
 
 
 def _notes(counts: Mapping[str, int]) -> Iterator[str]:

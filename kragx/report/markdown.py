@@ -60,6 +60,11 @@ def report_markdown(
     ]
     groups = _by_matcher(evaluations)
     several = len(groups) > 1
+    for group in groups:
+        if leaks := [*leaks_table(group)]:
+            match = group[0].match_name
+            head = phrase("Leaks, match {match}", match=match) if several else phrase("Leaks")
+            parts += [Heading(head), *leaks]
     for tuning in tunings:
         parts += tuning.full()
     for comparison, group in zip(comparisons, groups):
@@ -170,9 +175,6 @@ def _comparison(
     )
     for remark in (*comparison.gold, *comparison.failures):
         yield from remark.describe()
-    if leaks := [*leaks_table(evaluations)]:
-        yield Heading(phrase("Leaks"), level=level)
-        yield from leaks
     yield Heading(phrase("Recommendations"), level=level)
     for recommendation in comparison.recommendations:
         yield from recommendation.describe()
