@@ -146,6 +146,11 @@ class RetrieverScores:
         n_empty = sum(self.counts.get(name, 0) for name in empty)
         return bool(n_empty == n > max(bare, self.n_failed))
 
+    def n_open(self, metric: str) -> int:
+        """Of how many questions a metric of what must not be found has no value that is known."""
+        counts: int = self.counts.get("metrics", {}).get(metric, {}).get("n_open", 0)
+        return counts
+
     def doubt(self, metric: str) -> tuple[float, float]:
         """How far missing judgements may put the sum of all values lower, and higher."""
         low, high = self.bounds.get(metric, (None, None))

@@ -20,6 +20,7 @@ from kragx.data import GoldDataset
 from kragx.errors import RetrieverError, UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import first_failure, judged_share
+from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
 from kragx.evaluation.wording import (
     abstention_remarks,
     failure_remarks,
@@ -46,9 +47,10 @@ from kragx.metrics import (
     parse_all,
     valueless,
 )
+from kragx.metrics.evidence import ForbiddenMarks
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.plain import plain
-from kragx.printing import Line, Part, Result, Table, number, phrase, possible, warning
+from kragx.printing import Line, Part, Result, Table, joined, number, phrase, possible, warning
 
 if TYPE_CHECKING:
     import pandas
@@ -254,6 +256,17 @@ class Evaluation(Result):
         starts = pairwise(table.doc_start.tolist())
         return {self.query_ids[row]: grades[a:b] for row, (a, b) in zip(rows, starts)}
 
+    @cached_property
+    def leaks(self) -> tuple[Leak, ...]:
+        """What came though it must not, as far down as metrics look; empty where nothing is known.
+
+        Question by question, by rank.
+        """
+        if self.forbidden is None:
+            return ()
+        rules = getattr(self.dataset, "forbidden", {})
+        return leaks_of(self.forbidden, self.table.doc_start, self.specs, self.query_ids, rules)
+
     def with_metrics(self, metrics: MetricLike | Iterable[MetricLike]) -> Evaluation:
         """The same matches measured by other metrics; nothing is matched again.
 
@@ -456,12 +469,14 @@ class Evaluation(Result):
         ends = {}
         for scores in self.scores:
             low, high = self.intervals[str(scores.spec)] or (None, None)
-            ends[str(scores.spec)] = ends_text(low, high, scores.n_scored if scores.is_mean else 0)
+            n, exact = scores.n_scored, scores.spec.metric.interval != "score"
+            ends[str(scores.spec)] = ends_text(low, high, n if scores.is_mean else 0, exact=exact)
         return ends
 
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
         yield from self.heading()
+        yield from leak_parts([self])
         n = 4 if self.micro else 3
         columns = [phrase("metric"), phrase("mean"), INTERVAL, phrase("micro")][:n]
         rows = [
@@ -501,7 +516,7 @@ class Evaluation(Result):
         """
         names = ["settings", "counts", "mean", *["intervals"] * intervals, "micro"]
         names += ["bounds", "micro_bounds", "vote_bounds", "maximum"]
-        names += ["queries", "relevance"] * queries
+        names += ["queries", "relevance", "leaks"] * queries
         always = ("settings", "counts", "mean", "intervals", "micro", "queries")
         values = {name: getattr(self, name) for name in names}
         return {name: plain(value) for name, value in values.items() if value or name in always}
@@ -520,13 +535,16 @@ class Evaluation(Result):
 
 def bounds_note(evaluations: Iterable[Evaluation]) -> str:
     """What stands below a table of means: what bounds are, where some evaluation has any."""
-    return BOUNDS_NOTE if any(evaluation.bounds for evaluation in evaluations) else ""
+    scores = (score for evaluation in evaluations for score in evaluation.scores if score.bounds)
+    of_leaks = {score.spec.metric.reads_forbidden for score in scores}
+    return joined("; ", [BOUNDS_NOTE] * (False in of_leaks) + [OPEN_NOTE] * (True in of_leaks))
 
 
 INTERVAL = phrase("{share:.0%} interval", share=CONFIDENCE)
 """What the interval of a mean is called in tables."""
 
 BOUNDS_NOTE = phrase("(a to b): what it can become once missing judgements are known")
+OPEN_NOTE = phrase("(a to b) of leaks: with none and with all of what is not known")
 
 
 def as_evaluations(

@@ -116,6 +116,7 @@ class ForbiddenMarks:
             other document, -1 where that is not known.
         versions: (q) whether a question names or meets an older version.
         stale_open: (q) whether that is not known whatever the documents say.
+        names: of each document marked 1 its id, or without one the beginning of its text.
     """
 
     kinds: tuple[str, ...]
@@ -125,6 +126,7 @@ class ForbiddenMarks:
     stale: NDArray[np.int8]
     versions: Bools
     stale_open: Bools
+    names: Mapping[int, str] = field(default_factory=dict)
 
     def probes(self, table: MatchTable) -> Bools:
         """(q) which questions only try what must not come: they have no gold, and could meet it.
@@ -139,7 +141,9 @@ class ForbiddenMarks:
         """Those of the first ``depths[i]`` documents of each list i, of its ``n_docs[i]``."""
         rank = np.arange(n_docs.sum()) - np.repeat(np.cumsum(n_docs) - n_docs, n_docs)
         within = rank < np.repeat(depths, n_docs)
-        return replace(self, mark=self.mark[within], stale=self.stale[within])
+        place = np.cumsum(within) - 1
+        names = {int(place[doc]): name for doc, name in self.names.items() if within[doc]}
+        return replace(self, mark=self.mark[within], stale=self.stale[within], names=names)
 
 
 class Evidence(Protocol):

@@ -11,6 +11,7 @@ import numpy as np
 from kragx.data import plain_number
 from kragx.errors import UsageError, nearest
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
+from kragx.metrics.intervals import Kind
 from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.table_view import PooledCounts, TableView
@@ -98,6 +99,10 @@ class Metric:
         maximum: (q) the greatest value that could have been reached, where the data decide it.
         extremes: of `from_evidence` (q) its least and its greatest values, where judgements may be
             missing; of `from_matches` the match table tells.
+        interval: how sure its mean is: ``score``, as most are; ``exact``, by the exact limits of
+            the share of questions above 0; ``capped``, as most are, with an upper end no higher
+            than that limit. What is not known widens the latter two.
+        counts: of how many questions something is so, in an evaluation or a part of it.
         rises_with_matches: whether it never falls when more pairs match, so that what is not known
             has its extremes where all of it matches, or nothing does; a function if it depends on
             the options.
@@ -132,6 +137,8 @@ class Metric:
     number: Callable[[Floats], float] = _mean
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
+    interval: Kind = "score"
+    counts: Callable[[Evidence, MetricSpec], Mapping[str, int]] | None = None
     rises_with_matches: bool | Callable[[MetricSpec], bool] = False
     rises_with_gold: bool | Callable[[MetricSpec], bool] = False
     may_be_undefined: bool = False
