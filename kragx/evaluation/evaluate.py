@@ -36,6 +36,7 @@ from kragx.matchers.gold_siblings import GoldSample, compares_gold
 from kragx.matchers.items import batch_of
 from kragx.metrics import ForbiddenMarks, MatchTable
 from kragx.metrics.evidence import Relevance
+from kragx.metrics.leaks import with_leak
 
 
 def ready(dataset: GoldDataset, criteria: Criteria, corpus: Corpus) -> GoldDataset:
@@ -197,7 +198,7 @@ def _evaluated(
         dataset=source.gold,
         seconds=np.asarray(source.passed.seconds),
         siblings=criteria.found(siblings, notes),
-    ).measured(criteria.specs)
+    ).measured(with_leak(criteria.specs, forbidden))
 
 
 def unmeasured(

@@ -47,7 +47,6 @@ from kragx.metrics import (
     parse_all,
     valueless,
 )
-from kragx.metrics.evidence import ForbiddenMarks
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, Table, joined, number, phrase, possible, warning
@@ -264,7 +263,7 @@ class Evaluation(Result):
         """
         if self.forbidden is None:
             return ()
-        rules = getattr(self.dataset, "forbidden", {})
+        rules = self.settings.get("forbidden", {}).get("rules", {})
         return leaks_of(self.forbidden, self.table.doc_start, self.specs, self.query_ids, rules)
 
     def with_metrics(self, metrics: MetricLike | Iterable[MetricLike]) -> Evaluation:

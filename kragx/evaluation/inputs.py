@@ -88,8 +88,9 @@ UNANSWERABLE = "unanswerable "
 """Before the names of counts of questions that nothing answers."""
 
 
-OF_FORBIDDEN = "forbidden "
-"""Before the names of counts of questions for which something may be forbidden."""
+OF_FORBIDDEN, PROBES = "forbidden ", "n_probes"
+"""Before the names of counts of questions for which something may be forbidden; and the count of
+those that have no gold."""
 
 
 def table_counts(table: MatchTable, forbidden: ForbiddenMarks | None = None) -> dict[str, int]:
@@ -130,7 +131,7 @@ def _forbidden_counts(table: MatchTable, forbidden: ForbiddenMarks) -> dict[str,
         "n_empty": could & table.answered & (table.n_docs == 0),
     }
     return {
-        "n_probes": int(forbidden.probes(table).sum()),
+        PROBES: int(forbidden.probes(table).sum()),
         **{f"{OF_FORBIDDEN}{name}": int(value.sum()) for name, value in flags.items()},
     }
 
@@ -396,9 +397,9 @@ class Source:
         """
         self._check_orders(profile)
         passed, n_with_gold = self.passed, sums["n_with_gold"]
-        probes = {name: sums[name] for name in ("n_probes",) if name in sums}
+        probes = {PROBES: sums[PROBES]} if PROBES in sums else {}
         n = sums["n_queries"]
-        n_to_find = n - sums.get("n_probes", 0)
+        n_to_find = n - sums.get(PROBES, 0)
         unanswerable, forbidden = (
             {
                 name.removeprefix(start): count

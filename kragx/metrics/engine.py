@@ -137,10 +137,7 @@ def probes_of(evidence: Evidence | None) -> Bools:
     """
     if evidence is None or evidence.forbidden is None:
         return np.zeros(1, bool)
-    table, marks = evidence.table, evidence.forbidden
-    has_gold = np.zeros(table.n_queries, bool)
-    has_gold[table.gold_query[~(table.grade <= 0)]] = True
-    return marks.could.any(axis=1) & ~has_gold & ~table.unanswerable
+    return evidence.forbidden.probes(evidence.table)
 
 
 def bounds_of(low: Floats, high: Floats) -> tuple[float, float] | None:

@@ -133,7 +133,8 @@ class ForbiddenMarks:
 
         One that is marked as unanswerable says on purpose that it has none, and is no probe.
         """
-        has_gold = np.bincount(table.gold_query[table.grade > 0], minlength=table.n_queries) > 0
+        may_be_gold = table.gold_query[~(table.grade <= 0)]  # also where no grade is known
+        has_gold = np.bincount(may_be_gold, minlength=table.n_queries) > 0
         is_probe: Bools = self.could.any(axis=1) & ~has_gold & ~table.unanswerable
         return is_probe
 

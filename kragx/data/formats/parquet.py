@@ -73,7 +73,7 @@ class Table:
     def rules(self) -> dict[str, Any]:
         """The rules of the gold set, which its schema holds; empty where there are none."""
         with opened(self.file, self.folder) as file:
-            about = _checked(file, self.file).schema_arrow.metadata or {}
+            about = _checked(file, self.file).metadata.metadata or {}
         rules = json_value(about[RULES_KEY].decode(), Mender()) if RULES_KEY in about else {}
         return rules if isinstance(rules, dict) else {}
 

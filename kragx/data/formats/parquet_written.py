@@ -65,11 +65,11 @@ def write_questions(
         from pyarrow import parquet
     rows = (_row(question_record(*pair)) for pair in questions)
     schema = _schema(results, forbids)
-    if rules:
-        schema = schema.with_metadata({RULES_KEY: to_json(rules)})
     with _sink(path) as sink, parquet.ParquetWriter(sink, schema, **OPTIONS) as file:
         while group := [*islice(rows, GROUP)]:
             file.write_batch(pa.RecordBatch.from_pylist(group, schema), row_group_size=GROUP)
+        if rules:
+            file.add_key_value_metadata({RULES_KEY: to_json(rules)})
 
 
 @contextmanager

@@ -1,6 +1,14 @@
 """What must not be found: which retrieved documents are forbidden, and which are out of date."""
 
-from kragx.evaluation.forbidden.forbidding import Forbidding
-from kragx.evaluation.forbidden.marks import PartMarks, joined
+from kragx.evaluation.forbidden.forbidding import Forbidding, could_leak
+from kragx.evaluation.forbidden.marks import Beyond, PartMarks, joined, nothing_forbidden, widened
 
-__all__ = ["Forbidding", "PartMarks", "joined"]
+__all__ = [
+    "Beyond",
+    "Forbidding",
+    "PartMarks",
+    "could_leak",
+    "joined",
+    "nothing_forbidden",
+    "widened",
+]

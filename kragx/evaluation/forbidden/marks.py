@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -133,6 +133,7 @@ def joined(parts: Sequence[PartMarks]) -> PartMarks:
     def column(values: Callable[[PartMarks], Any]) -> Any:
         return np.concatenate([*map(values, parts)])
 
+    firsts = np.cumsum([0, *(len(part.marks.stale) for part in parts)]).tolist()
     marks = ForbiddenMarks(
         kinds=kinds,
         mark=of_kinds(lambda part: part.marks.mark),
@@ -141,9 +142,30 @@ def joined(parts: Sequence[PartMarks]) -> PartMarks:
         stale=column(lambda part: part.marks.stale),
         versions=column(lambda part: part.marks.versions),
         stale_open=column(lambda part: part.marks.stale_open),
+        names={
+            first + row: name
+            for first, part in zip(firsts, parts)
+            for row, name in part.marks.names.items()
+        },
     )
     by_id = of_kinds(lambda part: part.by_id)
     return PartMarks(marks, by_id, column(lambda part: part.versions_by_id), beyond)
+
+
+def nothing_forbidden() -> ForbiddenMarks:
+    """The marks of no questions."""
+    of_kinds, one, of_docs = np.zeros((0, 0), bool), np.zeros(0, bool), np.zeros(0, np.int8)
+    mark = np.zeros((0, 0), np.int8)
+    return ForbiddenMarks((), mark, of_kinds, of_kinds, of_docs, one, one)
+
+
+def widened(marks: ForbiddenMarks, kinds: Iterable[str]) -> ForbiddenMarks:
+    """The same with columns of more kinds, as what is not here may be forbidden elsewhere."""
+    every = tuple(sorted({*marks.kinds, *kinds}))
+    wide = {
+        name: _under(every, marks.kinds, getattr(marks, name)) for name in ("mark", "could", "open")
+    }
+    return replace(marks, kinds=every, **wide)
 
 
 def _under(kinds: Sequence[str], own: Sequence[str], values: Any) -> Any:

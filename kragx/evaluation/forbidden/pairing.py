@@ -17,11 +17,15 @@ from kragx.data.forbidden import Forbidden, stretch_in
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.stretches import ranges, starts
+from kragx.errors import shorten
 from kragx.evaluation.forbidden.ruling import Truths
 from kragx.matchers import Notes
 from kragx.matchers.batches import BatchMatcher
 from kragx.metrics import Bools, Ints
 from kragx.metrics.threshold import matches
+
+_NAME = 60
+"""Characters of a text that stand for a document without id."""
 
 _LEAST_SHARED = 0.5
 """So much of the shorter of two stretches of a source has to be in the other one."""
@@ -131,6 +135,12 @@ class Pairing:
         if start is not None and end is None and number >= 0:
             end = start + len(docs.texts.known[number])
         return source, start, end
+
+    def name(self, row: int) -> str:
+        """What people call a document: its id, or without one the beginning of its text."""
+        number = int(self._batch.docs.texts.numbers[row])
+        text = self._batch.docs.texts.known[number] if number >= 0 else ""
+        return self.doc_ids[row] or shorten(text, _NAME)
 
     def pairs(self) -> Pairs:
         """All pairs, each item compared by the first of text, id and source that can be."""
