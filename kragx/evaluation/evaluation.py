@@ -263,7 +263,7 @@ class Evaluation(Result):
         """
         if self.forbidden is None:
             return ()
-        rules = getattr(self.dataset, "forbidden", {})
+        rules = self.settings.get("forbidden", {}).get("rules", {})
         return leaks_of(self.forbidden, self.table.doc_start, self.specs, self.query_ids, rules)
 
     def with_metrics(self, metrics: MetricLike | Iterable[MetricLike]) -> Evaluation:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from kragx.data import Query, value_at
 from kragx.data.formats.jsonl import to_json
 from kragx.metrics import Bools, Ints, MetricScores, MetricSpec
 from kragx.metrics.evidence import ForbiddenMarks
@@ -115,6 +116,30 @@ def leaks_of(
             )
         )
     return tuple(leaks)
+
+
+def may_leak(query: Query, rules: Mapping[str, Any], spec: MetricSpec | None = None) -> bool:
+    """Whether a metric of what must not be found is of a question, as is known before it is asked.
+
+    It is where something of the metric's kind is listed, or where a rule of that kind finds all
+    that it asks of the question; without a metric of any kind. Which questions meet two versions
+    only the answers can say.
+    """
+    if spec is not None and spec.metric == STALE_FIRST:
+        return True
+    kind = None if spec is None else spec["kind"]
+    if any(kind in (None, item.why) for item in query.forbidden or ()):
+        return True
+    own = (rule for name, rule in rules.items() if kind in (None, name))
+    return any(
+        all(value_at(query.metadata, path.removeprefix("metadata.")) is not None for path in paths)
+        for paths in (_asked_of_query(rule) for rule in own if isinstance(rule, Mapping))
+    )
+
+
+def _asked_of_query(rule: Mapping[str, Any]) -> list[str]:
+    operands = (operand for conditions in rule.values() for operand in conditions.values())
+    return [operand["query"] for operand in operands if isinstance(operand, Mapping)]
 
 
 def _depth(specs: Sequence[MetricSpec], *names: str) -> float:
