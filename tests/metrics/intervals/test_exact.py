@@ -1,5 +1,7 @@
 """Exact limits of a share: they err as often as they say, whatever the share is."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import beta, binom, binomtest
@@ -11,6 +13,7 @@ from kragx.metrics.intervals import ends_text, exact_limits, with_exact_limits
 from kragx.printing import at_most, limits
 from tests.thoroughness import some
 
+ROOT = Path(__file__).parents[3]
 TAIL = 0.025
 RECOMMENDED = {0.01: 1022, 0.02: 509, 0.05: 202, 0.2: 48}
 """How many questions docs/metrics.md recommends for a gate at such a limit."""
@@ -71,6 +74,16 @@ def test_how_many_it_takes_without_any():
         "cannot be decided with 300 questions: even 0.0000 on each would only be surely at most "
         "1.3%; 368 questions can"
     )
+
+
+@pytest.mark.parametrize("page", ["docs/metrics.md", "docs/metrics.ko.md"])
+def test_the_page_recommends_these(page):
+    """It says how many it takes, how many to take, and how many of those may leak."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for limit, n in RECOMMENDED.items():
+        passing = (all_limits(n)[1] < limit).sum() - 1
+        row = f"surely < {limit}` | {enough(limit, exact=True)} | {n:,} | {passing} |"
+        assert row in text
 
 
 def test_columns():
