@@ -169,8 +169,14 @@ def leak_parts(
     yield from summaries[:lines]
     if lines and len(summaries) > lines:
         yield Line(phrase("and {n} more", n=len(summaries) - lines))
-    leaks = [(evaluation.name, leak) for evaluation in evaluations for leak in evaluation.leaks]
-    for name, leak in leaks[:most]:
+    # The first of each retriever, before the second of any.
+    leaks = [
+        (place, evaluation.name, leak)
+        for evaluation in evaluations
+        for place, leak in enumerate(evaluation.leaks)
+    ]
+    leaks.sort(key=lambda leak: leak[0])
+    for _, name, leak in leaks[:most]:
         text = joined(": ", [visible(name), leak.text]) if len(evaluations) > 1 else leak.text
         yield Line(text, item="-")
     if len(leaks) > most > 0:
@@ -227,7 +233,9 @@ def _summary(evaluation: Result, scores: MetricScores) -> Line:
     leaks, could = counts["n_leaked"], counts["n_could"]
     is_stale = scores.spec.metric == STALE_FIRST
     text = phrase(
-        "{retriever}: no question could leak ({metric})"
+        "{retriever}: no question names or meets two versions ({metric})"
+        if is_stale and not could
+        else "{retriever}: no question could leak ({metric})"
         if not could
         else "{retriever}: an old version comes first for {n} of {of} questions ({metric}: {ends})"
         if is_stale and leaks

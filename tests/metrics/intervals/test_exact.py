@@ -28,6 +28,10 @@ def test_known_limits():
     """0 of 300 is at most 1.222 %, as 1 - a^(1/n) has it; the rest as scipy's binomial test."""
     assert exact_limits(0, 300) == pytest.approx((0, 1 - TAIL ** (1 / 300)))
     assert exact_limits(300, 300) == pytest.approx((TAIL ** (1 / 300), 1))
+    # As tables of Clopper and Pearson's limits have them for ten trials.
+    table = [(0, 0.3085), (0.0025, 0.4450), (0.0252, 0.5561), (0.0667, 0.6525), (0.1216, 0.7376)]
+    for hits, ends in enumerate([*table, (0.1871, 0.8129)]):
+        assert exact_limits(hits, 10) == pytest.approx(ends, abs=5e-5)
     for hits, n in ((1, 5), (3, 20), (17, 100), (250, 500)):
         peer = binomtest(hits, n).proportion_ci(0.95, "exact")
         assert exact_limits(hits, n) == pytest.approx((peer.low, peer.high))
