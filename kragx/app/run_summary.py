@@ -108,7 +108,9 @@ def screen(
     beside = {*notices, *(caution.text for caution in verdict.cautions)}
     further = [*comparison.further_cautions]
     for change in changes:
-        further += [caution.text for caution in change.comparison.recommendations[0].cautions]
+        # How often the earlier ones leaked stands in the difference of that metric.
+        turning = change.comparison.recommendations[0].cautions
+        further += [caution.text for caution in turning if caution.code != "leaks"]
         further += change.comparison.further_cautions
     remarks = [text for text in dict.fromkeys(further) if text not in beside]
     yield from map(warning, _first([*remarks, *_remarks(evaluations)]))

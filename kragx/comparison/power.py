@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gate_conditions import Gate, Limit
+from kragx.comparison.scores import interval_kind
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.metrics import known_metric
 from kragx.printing import at_most, number, phrase, probability, signed
@@ -74,8 +75,7 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
 
 def limit_form(metric: str, limit: Limit) -> Callable[[float], str]:
     """How a bound is written that a gate on a metric looks at."""
-    known_as = known_metric(metric)
-    is_exact = known_as is not None and known_as.interval != "score"
+    is_exact = interval_kind(metric) != "score"
     return at_most if is_exact and not limit.upwards else number
 
 

@@ -16,6 +16,7 @@ from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.metrics import Floats, is_mean, known_metric
+from kragx.metrics.intervals import Kind
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,12 @@ def direction(metric: str) -> Direction:
     """The direction of a metric in a word; ``neither`` also for one that cannot be loaded."""
     known_as = known_metric(metric)
     return "neither" if known_as is None else known_as.better
+
+
+def interval_kind(metric: str) -> Kind:
+    """How sure a metric's mean is, as of a `Metric`; as most for one that cannot be loaded."""
+    known_as = known_metric(metric)
+    return "score" if known_as is None else known_as.interval
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from kragx.comparison.columns import ids_at, joined
 from kragx.comparison.comparison import Settings
 from kragx.comparison.families import N_FAMILIES, Families, family_of
-from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.scores import RetrieverScores, interval_kind
 from kragx.comparison.statistics import (
     NO_FAMILY,
     TOLERANCE,
@@ -38,7 +38,7 @@ from kragx.comparison.view import (
 )
 from kragx.errors import UsageError
 from kragx.metrics import Floats, Ints, known_metric
-from kragx.metrics.intervals import Kind, with_exact_limits
+from kragx.metrics.intervals import with_exact_limits
 from kragx.plain import plain
 
 Means = Mapping[str, Mapping[str, float | None]]
@@ -186,14 +186,14 @@ class Aligned:
         for (metric, name), own_n, (low, high, sure_low, sure_high), own_is in zip(
             columns, n, bounds, is_mean
         ):
-            exact, mean = _interval_of(metric) != "score", means[name][metric]
+            exact, mean = interval_kind(metric) != "score", means[name][metric]
             yield Estimate(mean, low, high, own_n, own_is, sure_low, sure_high, exact)
 
     def _exact(
         self, columns: Sequence[Column], values: Floats, ends: Floats, sure: Floats
     ) -> tuple[Floats, Floats]:
         """Intervals and sure bounds, those of what must not be found by exact limits."""
-        kinds = [_interval_of(metric) for metric, _ in columns]
+        kinds = [interval_kind(metric) for metric, _ in columns]
         if set(kinds) <= {"score"}:
             return ends, sure
         n: Ints = np.maximum((~np.isnan(values)).sum(axis=0), 1)
@@ -468,11 +468,6 @@ class PairTests:
         if better == "neither":
             return "different"
         return "better" if (difference.value > 0) == (better == "higher") else "worse"
-
-
-def _interval_of(metric: str) -> Kind:
-    known_as = known_metric(metric)
-    return "score" if known_as is None else known_as.interval
 
 
 def _as_good(means: Means, metric: str, best: str) -> tuple[str, ...]:

@@ -221,6 +221,8 @@ class Batch:
         seconds: how long that took.
         errors: why the retriever failed, by the position of the question.
         more: further fields of a `Query` by name, of each question.
+        forbidden_texts: of the items that are forbidden for them, in the list of texts in which
+            those of documents stand; None where nobody says that anything is.
         queries_made, answers_made: the questions and answers, where they were objects before.
     """
 
@@ -233,6 +235,7 @@ class Batch:
     seconds: Sequence[float | None]
     errors: Mapping[int, str] = field(default_factory=dict)
     more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    forbidden_texts: Lists | None = None
     queries_made: Sequence[Query] = ()
     answers_made: Sequence[Retrieved | None] = ()
 
@@ -244,6 +247,7 @@ class Batch:
         queries = [query for _, query, _ in rows]
         answers = [answer for _, _, answer in rows]
         docs = [() if not answer or answer.error else answer.documents for answer in answers]
+        more = _more(queries)
         statuses: list[Status] = [
             "missing" if answer is None else "answered" if answer.error is None else "failed"
             for answer in answers
@@ -265,7 +269,8 @@ class Batch:
                 for position, answer in enumerate(answers)
                 if answer is not None and answer.error is not None
             },
-            more=_more(queries),
+            more=more,
+            forbidden_texts=_forbidden_texts(more.get(FORBIDDEN)),
             queries_made=queries,
             answers_made=answers,
         )
@@ -372,6 +377,14 @@ def _more(queries: Sequence[Query]) -> dict[str, Sequence[Any]]:
     if any(items is not None for items in forbidden):
         more[FORBIDDEN] = forbidden
     return more
+
+
+def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None] | None) -> Lists | None:
+    """The texts of the items of each question, by their numbers among the known ones."""
+    if lists is None:
+        return None
+    texts = [item.text for items in lists for item in items or ()]
+    return numbered(texts, [len(items or ()) for items in lists])
 
 
 @runtime_checkable
@@ -507,7 +520,9 @@ class Records:
         more = {name: column for name, column in self._more.items() if any(map(_says, column))}
         self._rows, self._more = [], {}
         statuses: list[Status] = ["answered" if flag else "missing" for flag in answered]
-        yield Batch(lines, query_ids, questions, golds, docs, statuses, seconds, more=more)
+        texts = _forbidden_texts(more.get(FORBIDDEN))  # known from here on, as the others are
+        columns = (lines, query_ids, questions, golds, docs, statuses, seconds)
+        yield Batch(*columns, more=more, forbidden_texts=texts)
 
 
 def _says(value: Any) -> bool:

@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import Any, Literal, Self
 from zoneinfo import ZoneInfo
 
+from kragx.data.documents import value_at
 from kragx.errors import DataError, UsageError, nearest, shorten
 
 Truth = Literal[1, 0, -1]
@@ -103,6 +104,11 @@ class Rule:
         """What it asks of the question's metadata."""
         paths = (part.query_path for part in self.conditions if part.query_path is not None)
         return tuple(dict.fromkeys(paths))
+
+    def asker(self, metadata: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """What it asks of a question's metadata; None where something lacks: it is not of it."""
+        values = tuple(value_at(metadata, path) for path in self.query_paths)
+        return None if None in values else values
 
 
 @dataclass(frozen=True)

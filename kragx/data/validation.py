@@ -18,6 +18,7 @@ from kragx.data.gold import Gold, Query, hash_of, named_items, query_hash
 from kragx.data.occurrences import n_containing
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.released import release_of
+from kragx.data.rules import Rules
 from kragx.data.source import Reading, passage_of
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
@@ -178,13 +179,14 @@ def validate(
     if kind == "qrels":
         message = phrase("qrels hold no questions, so that no retriever can be asked")
         problems.add(None, "query", message, "warning")
+    rules = Rules.of(reading.forbidden)
     broken = {problem.query_id for problem in problems.found if problem.level == "error"}
     for line, query in lines:
         # Of a broken query what was left out may be its gold.
-        checks = [] if query.id in broken else [_of_gold(query, kind)]
+        checks = [] if query.id in broken else [_of_gold(query, kind, rules)]
         for mistake in chain(*checks, _of_query(query, kind, texts)):
             problems.add(line, *mistake, query.id)
-    _check_questions(lines, problems)
+    _check_questions(lines, problems, rules)
     content_hash = hash_of(map(query_hash, queries), reading.forbidden) if queries else None
     _check_versions(queries, problems)
     if (release := release_of(path)) and (changed := release.changed(content_hash or "")):
@@ -230,9 +232,11 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
             yield f"{name}: the shares add up to {total:g}; that can be 1 at most"
 
 
-def _of_gold(query: Query, kind: str) -> Iterator[_Mistake]:
-    """That a query has no gold, unless it says so."""
+def _of_gold(query: Query, kind: str, rules: Rules) -> Iterator[_Mistake]:
+    """That a query has no gold, unless it says so, or only tries what must not come."""
     if query.answerable is False or any(gold.grade > 0 for gold in query.gold):
+        return
+    if query.forbidden or any(rule.asker(query.metadata) is not None for rule in rules.rules):
         return
     message = phrase(
         "nothing is relevant, so it is not scored; add gold, or leave the query out"
@@ -399,12 +403,19 @@ class _Corpus:
         return cls(corpus, n_containing(docs, texts))
 
 
-def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Problems) -> None:
-    """Questions that stand twice: with the same gold they weigh double."""
-    first: dict[str, tuple[int | None, Query]] = {}
+def _check_questions(
+    lines: Iterable[tuple[int | None, Query]], problems: Problems, rules: Rules
+) -> None:
+    """Questions that stand twice: with the same gold they weigh double.
+
+    One of somebody else, who may see other documents, is another question.
+    """
+    first: dict[object, tuple[int | None, Query]] = {}
     for line, query in lines:
         text = normalise(query.text or "", casefold=True)
-        before_line, before = first.setdefault(text, (line, query))
+        askers = [rule.asker(query.metadata) for rule in rules.rules]
+        key = text, repr(askers), query.forbidden
+        before_line, before = first.setdefault(key, (line, query))
         if before is query or not text:
             continue
         place = (

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from kragx.data import Query, value_at
 from kragx.data.formats.jsonl import to_json
 from kragx.metrics import Bools, Ints, MetricScores, MetricSpec
 from kragx.metrics.evidence import ForbiddenMarks
@@ -117,6 +118,30 @@ def leaks_of(
     return tuple(leaks)
 
 
+def may_leak(query: Query, rules: Mapping[str, Any], spec: MetricSpec | None = None) -> bool:
+    """Whether a metric of what must not be found is of a question, as is known before it is asked.
+
+    It is where something of the metric's kind is listed, or where a rule of that kind finds all
+    that it asks of the question; without a metric of any kind. Which questions meet two versions
+    only the answers can say.
+    """
+    if spec is not None and spec.metric == STALE_FIRST:
+        return True
+    kind = None if spec is None else spec["kind"]
+    if any(kind in (None, item.why) for item in query.forbidden or ()):
+        return True
+    own = (rule for name, rule in rules.items() if kind in (None, name))
+    return any(
+        all(value_at(query.metadata, path.removeprefix("metadata.")) is not None for path in paths)
+        for paths in (_asked_of_query(rule) for rule in own if isinstance(rule, Mapping))
+    )
+
+
+def _asked_of_query(rule: Mapping[str, Any]) -> list[str]:
+    operands = (operand for conditions in rule.values() for operand in conditions.values())
+    return [operand["query"] for operand in operands if isinstance(operand, Mapping)]
+
+
 def _depth(specs: Sequence[MetricSpec], *names: str) -> float:
     """How far down the metrics of these names look; a budget may hold any number of documents."""
     cuts = [spec.k for spec in specs if spec.name in names]
@@ -144,8 +169,14 @@ def leak_parts(
     yield from summaries[:lines]
     if lines and len(summaries) > lines:
         yield Line(phrase("and {n} more", n=len(summaries) - lines))
-    leaks = [(evaluation.name, leak) for evaluation in evaluations for leak in evaluation.leaks]
-    for name, leak in leaks[:most]:
+    # The first of each retriever, before the second of any.
+    leaks = [
+        (place, evaluation.name, leak)
+        for evaluation in evaluations
+        for place, leak in enumerate(evaluation.leaks)
+    ]
+    leaks.sort(key=lambda leak: leak[0])
+    for _, name, leak in leaks[:most]:
         text = joined(": ", [visible(name), leak.text]) if len(evaluations) > 1 else leak.text
         yield Line(text, item="-")
     if len(leaks) > most > 0:
@@ -202,7 +233,9 @@ def _summary(evaluation: Result, scores: MetricScores) -> Line:
     leaks, could = counts["n_leaked"], counts["n_could"]
     is_stale = scores.spec.metric == STALE_FIRST
     text = phrase(
-        "{retriever}: no question could leak ({metric})"
+        "{retriever}: no question names or meets two versions ({metric})"
+        if is_stale and not could
+        else "{retriever}: no question could leak ({metric})"
         if not could
         else "{retriever}: an old version comes first for {n} of {of} questions ({metric}: {ends})"
         if is_stale and leaks

@@ -1,6 +1,6 @@
 """What must not be found: how often it comes, how much of it, and old versions before new ones."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -23,26 +23,39 @@ class _Marks(NamedTuple):
     open: Bools
 
 
-def _forbidden(evidence: Evidence, spec: MetricSpec) -> ForbiddenMarks:
-    marks = evidence.forbidden
-    if marks is None or (spec.metric is not STALE_FIRST and not marks.kinds):
+def check_kinds(spec: MetricSpec, kinds: Collection[str]) -> None:
+    """Refuse a metric of what must not be found where nothing of its kind is forbidden.
+
+    Args:
+        spec: `LEAK` or the like.
+        kinds: as what anything is forbidden.
+
+    Raises:
+        UsageError: the metric's kind is not among them, or there is none.
+    """
+    label, kind = f"metric {spec}", spec["kind"]
+    if not kinds and spec.metric != STALE_FIRST:
         raise UsageError(
             "nothing is forbidden, so nothing can leak",
-            field=f"metric {spec}",
+            field=label,
             remedy='say what must not come: "forbidden": [{"id": ...}] on questions of the gold '
             "set, or rules under 'forbidden'",
         )
+    if kind is not None and kind not in kinds:
+        remedy = nearest(kind, kinds)
+        raise UsageError(f"nothing is forbidden as {kind!r}", field=label, remedy=remedy)
+
+
+def _marks_of(evidence: Evidence, spec: MetricSpec) -> ForbiddenMarks:
+    marks = evidence.forbidden
+    check_kinds(spec, () if marks is None else marks.kinds)
+    if marks is None:
+        raise UsageError("no versions of documents are known", field=f"metric {spec}")
     return marks
 
 
 def _of_kind(evidence: Evidence, spec: MetricSpec) -> _Marks:
-    marks, kind = _forbidden(evidence, spec), spec["kind"]
-    if kind is not None and kind not in marks.kinds:
-        raise UsageError(
-            f"nothing is forbidden as {kind!r}",
-            field=f"metric {spec}",
-            remedy=nearest(kind, marks.kinds),
-        )
+    marks, kind = _marks_of(evidence, spec), spec["kind"]
     kinds = np.array([kind in (None, name) for name in marks.kinds], bool)
     mark, could = marks.mark[:, kinds], marks.could[:, kinds]
     # A kind that a question cannot leak in leaves nothing of it open.
@@ -55,7 +68,7 @@ def _any(of_kinds: Bools) -> Bools:
 
 
 def _of_versions(evidence: Evidence, spec: MetricSpec) -> _Marks:
-    marks = _forbidden(evidence, spec)
+    marks = _marks_of(evidence, spec)
     return _Marks(marks.stale > 0, marks.stale < 0, marks.versions, marks.stale_open)
 
 

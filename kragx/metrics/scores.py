@@ -52,11 +52,10 @@ class MetricScores:
             as in `bounds`. None of one judge.
         maxima: (q) the greatest value that each query could have reached, if that depends on the
             data.
-        extremes: (q) the least and the greatest values, where the metric says them and not all is
-            known of what must not be found.
-        counts: of how many queries something is so, as the metric has it.
         not_one_to_one: in how many queries another tool would give another number: it is its
             metric, and credits each gold item once. 0 of kragx's own metrics.
+        extremes: (q) of what must not be found the least and the greatest values.
+        counts: of how many queries something is so, as the metric has it.
     """
 
     spec: MetricSpec
@@ -69,9 +68,9 @@ class MetricScores:
     micro_bounds: tuple[float, float] | None = None
     vote_bounds: tuple[float, float] | None = None
     maxima: Floats | None = None
+    not_one_to_one: int = 0
     extremes: tuple[Floats, Floats] | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
-    not_one_to_one: int = 0
 
     @property
     def maximum(self) -> float | None:

@@ -220,6 +220,36 @@ def test_the_same_as_the_slow_way(questions, k):
         )
 
 
+@quick
+@given(st.lists(QUESTIONS, min_size=1, max_size=5), st.sampled_from((1, 5, 10)))
+def test_a_peer_that_looks_for_what_is_forbidden(questions, k):
+    """Where all is known leak@k is trec_eval's success@k of what is forbidden."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    known = [
+        replace(
+            own,
+            marks=[tuple(max(mark, 0) for mark in doc) for doc in own.marks],
+            could=(True, True),
+            open=(False, False),
+        )
+        for own in questions
+        if any(max(doc) > 0 for doc in own.marks)  # what has no qrels trec_eval leaves out
+    ]
+    if not known:
+        return
+    ids = [f"q{at}" for at in range(len(known))]
+    qrels = {
+        name: {f"d{rank}": int(max(doc)) for rank, doc in enumerate(own.marks)}
+        for name, own in zip(ids, known)
+    }
+    run = {
+        name: {f"d{rank}": float(-rank) for rank in range(len(own.marks))}
+        for name, own in zip(ids, known)
+    }
+    peer = pytrec_eval.RelevanceEvaluator(qrels, {"success.1,5,10"}).evaluate(run)
+    assert values(f"leak@{k}", *known) == [peer[name][f"success_{k}"] for name in ids]
+
+
 def test_it_is_asked_for_where_nobody_has():
     """With the deepest cut of the others; not where nothing is forbidden, and not twice."""
     marks = evidence(CLEAN).forbidden

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -106,7 +105,7 @@ def test_they_come_first(several, comparison):
 def test_the_rule_stands_in_the_report(several):
     """A leak by a rule shows the rule; what is forbidden by an item has none."""
     rules = {"tenant": {"metadata.tenant": {"not": "north"}}}
-    by_rule = replace(several[0], dataset=SimpleNamespace(forbidden=rules))
+    by_rule = replace(several[0], settings={**several[0].settings, "forbidden": {"rules": rules}})
     assert [leak.rules for leak in by_rule.leaks] == [rules, rules, {}]
     assert [leak.rules for leak in several[0].leaks] == [{}, {}, {}]
     report = report_markdown(DATASET.settings, [by_rule], [compare(several)], (), ())

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from kragx.data import NO_CORPUS, Corpus, GoldDataset, value_at
-from kragx.data.batch import Batch, batched
+from kragx.data import NO_CORPUS, Corpus, value_at
+from kragx.data.batch import Batch
 from kragx.data.forbidden import versions_of as named_versions
 from kragx.data.rules import Rules
-from kragx.evaluation.forbidden.marks import Beyond, Meeting, PartMarks, joined
+from kragx.evaluation.forbidden.marks import Beyond, Meeting, PartMarks
 from kragx.evaluation.forbidden.pairing import Items, Pairing, Pairs
 from kragx.evaluation.forbidden.ruling import Ruling
 from kragx.evaluation.forbidden.versions import versions_of
 from kragx.matchers.batches import BatchMatcher
-from kragx.metrics import Bools, ForbiddenMarks
+from kragx.metrics import ForbiddenMarks
 
 _MARKS = np.array([0, -1, 1], np.int8)
 _RANKS = np.array([0, 2, 1], np.int8)  # of 0, 1 and -1: what is forbidden outweighs all else
@@ -140,21 +139,6 @@ class Forbidding:
             named |= {*filter(None, batch.golds.ids or ())}
             meeting.add(named, {*filter(None, pairing.doc_ids)})
         return meeting
-
-
-def could_leak(
-    dataset: GoldDataset, rules: Mapping[str, Any] = MappingProxyType({})
-) -> tuple[tuple[str, ...], Bools]:
-    """What forbids, by name, and (q, s) for which questions it could, before any is asked.
-
-    Args:
-        dataset: the gold set, which may have rules.
-        rules: further ones, which replace those of the same name.
-    """
-    forbidding = Forbidding(Rules.of({**dataset.forbidden, **rules}))
-    batches = batched((None, query, None) for query in dataset)
-    marks = joined([*map(forbidding.marks, batches)]).marks
-    return marks.kinds, marks.could
 
 
 class _KnownIds:

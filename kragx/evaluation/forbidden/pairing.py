@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from kragx.data import value_at
-from kragx.data.batch import Batch, Entries, numbered
+from kragx.data.batch import Batch, Entries
 from kragx.data.corpus import Corpus, stretch_of
 from kragx.data.forbidden import Forbidden, stretch_in
+from kragx.data.gold import cut
 from kragx.data.lists import Lists
 from kragx.data.ngrams import of_pairs
 from kragx.data.stretches import ranges, starts
-from kragx.errors import shorten
 from kragx.evaluation.forbidden.ruling import Truths
 from kragx.matchers import Notes
 from kragx.matchers.batches import BatchMatcher
@@ -140,7 +140,7 @@ class Pairing:
         """What people call a document: its id, or without one the beginning of its text."""
         number = int(self._batch.docs.texts.numbers[row])
         text = self._batch.docs.texts.known[number] if number >= 0 else ""
-        return self.doc_ids[row] or shorten(text, _NAME)
+        return self.doc_ids[row] or cut(text, _NAME)
 
     def pairs(self) -> Pairs:
         """All pairs, each item compared by the first of text, id and source that can be."""
@@ -189,8 +189,10 @@ class Pairing:
         return readable
 
     def _texts_of(self, places: Ints) -> Lists:
+        texts = self._batch.forbidden_texts
+        assert texts is not None  # as there are items
         n = np.bincount(self._items.query[places], minlength=len(self._batch))
-        return numbered([self._items.items[place].text for place in places.tolist()], n.tolist())
+        return Lists(texts.known, texts.numbers[places], n)
 
     def _by_text(self, places: Ints) -> Pairs:
         matcher, docs = self._matcher, self._batch.docs.texts

@@ -1,5 +1,7 @@
 """Exact limits of a share: they err as often as they say, whatever the share is."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import beta, binom, binomtest
@@ -11,6 +13,7 @@ from kragx.metrics.intervals import ends_text, exact_limits, with_exact_limits
 from kragx.printing import at_most, limits
 from tests.thoroughness import some
 
+ROOT = Path(__file__).parents[3]
 TAIL = 0.025
 RECOMMENDED = {0.01: 1022, 0.02: 509, 0.05: 202, 0.2: 48}
 """How many questions docs/metrics.md recommends for a gate at such a limit."""
@@ -25,6 +28,10 @@ def test_known_limits():
     """0 of 300 is at most 1.222 %, as 1 - a^(1/n) has it; the rest as scipy's binomial test."""
     assert exact_limits(0, 300) == pytest.approx((0, 1 - TAIL ** (1 / 300)))
     assert exact_limits(300, 300) == pytest.approx((TAIL ** (1 / 300), 1))
+    # As tables of Clopper and Pearson's limits have them for ten trials.
+    table = [(0, 0.3085), (0.0025, 0.4450), (0.0252, 0.5561), (0.0667, 0.6525), (0.1216, 0.7376)]
+    for hits, ends in enumerate([*table, (0.1871, 0.8129)]):
+        assert exact_limits(hits, 10) == pytest.approx(ends, abs=5e-5)
     for hits, n in ((1, 5), (3, 20), (17, 100), (250, 500)):
         peer = binomtest(hits, n).proportion_ci(0.95, "exact")
         assert exact_limits(hits, n) == pytest.approx((peer.low, peer.high))
@@ -71,6 +78,16 @@ def test_how_many_it_takes_without_any():
         "cannot be decided with 300 questions: even 0.0000 on each would only be surely at most "
         "1.3%; 368 questions can"
     )
+
+
+@pytest.mark.parametrize("page", ["docs/metrics.md", "docs/metrics.ko.md"])
+def test_the_page_recommends_these(page):
+    """It says how many it takes, how many to take, and how many of those may leak."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for limit, n in RECOMMENDED.items():
+        passing = (all_limits(n)[1] < limit).sum() - 1
+        row = f"surely < {limit}` | {enough(limit, exact=True)} | {n:,} | {passing} |"
+        assert row in text
 
 
 def test_columns():
