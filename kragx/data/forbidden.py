@@ -14,6 +14,10 @@ FORBIDDEN = "forbidden"
 """The kind of what says no other, and the name of the field."""
 
 
+SUPERSEDED_BY = "superseded_by"
+"""What items, and the metadata of documents, call the id of the newer document."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forbidden:
     """One document that must not come for a question, or all documents of a source.

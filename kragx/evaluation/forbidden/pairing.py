@@ -24,6 +24,9 @@ from kragx.matchers.batches import BatchMatcher
 from kragx.metrics import Bools, Ints
 from kragx.metrics.threshold import matches
 
+Place = tuple[str | None, int | None, int | None]
+"""The source of a document, and its first character and the one behind its last; None: unsaid."""
+
 _NAME = 60
 """Characters of a text that stand for a document without id."""
 
@@ -112,18 +115,20 @@ class Pairing:
         self._id_key, self._corpus, self._is_known = id_key, corpus, is_known
         self._query: Ints = batch.docs.texts.of_text
         self._n = len(items.items)
+        self._places: dict[int, Place] = {}
 
     @cached_property
     def doc_ids(self) -> Sequence[str | None]:
         """(d) the ids of the documents; None of those without one."""
         return doc_ids(self._batch.docs, self._id_key)
 
-    @cached_property
-    def places(self) -> list[tuple[str | None, int | None, int | None]]:
-        """(d) of which source each document is, and where in it; made for those who ask."""
-        return [*map(self._place_of, range(len(self._query)))]
+    def place(self, row: int) -> Place:
+        """Of which source a document is, and where in it."""
+        if row not in self._places:
+            self._places[row] = self._place_of(row)
+        return self._places[row]
 
-    def _place_of(self, row: int) -> tuple[str | None, int | None, int | None]:
+    def _place_of(self, row: int) -> Place:
         docs, doc_id = self._batch.docs, self.doc_ids[row]
         metadata = (docs.metadata and docs.metadata[row]) or {}
         stretch = stretch_of(doc_id or "")
@@ -225,7 +230,7 @@ class Pairing:
     def _is_elsewhere(self, doc: int, item: int) -> bool:
         """Whether a document is of another source than an item's."""
         source = self._items.items[item].source
-        return source is not None and self.places[doc][0] not in (None, source)
+        return source is not None and self.place(doc)[0] not in (None, source)
 
     # -- by id -------------------------------------------------------------------------------
 
@@ -267,7 +272,7 @@ class Pairing:
         doc, item = self._with_all(every.nonzero()[0], places)
         items = self._items.items
         truth = np.fromiter(
-            (_is_there(self.places[d], items[i]) for d, i in zip(doc.tolist(), item.tolist())),
+            (_is_there(self.place(d), items[i]) for d, i in zip(doc.tolist(), item.tolist())),
             np.int8,
             len(doc),
         )
@@ -298,7 +303,7 @@ def _as_id(value: object) -> str | None:
     return (str(value).strip() and str(value)) or None if is_id else None
 
 
-def _is_there(place: tuple[str | None, int | None, int | None], item: Forbidden) -> int:
+def _is_there(place: Place, item: Forbidden) -> int:
     """Whether a document stands where an item says: 1, 0, or -1 where nobody knows."""
     source, start, end = place
     if source is None:

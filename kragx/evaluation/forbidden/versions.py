@@ -10,14 +10,11 @@ import numpy as np
 
 from kragx.data.batch import Batch
 from kragx.data.corpus import Corpus
-from kragx.data.forbidden import check_cycle
+from kragx.data.forbidden import SUPERSEDED_BY, check_cycle
 from kragx.errors import DataError
 from kragx.evaluation.forbidden.pairing import Items, Pairing, Pairs
 from kragx.evaluation.forbidden.ruling import Ruling, Truths
 from kragx.metrics import Bools
-
-SUPERSEDED_BY = "superseded_by"
-"""What the metadata of a document call the id of the newer one."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ class _Names:
         self.docs: range = range(start, start + int(texts.n_texts[query]))
         self.ids: dict[int, str | None] = {doc: pairing.doc_ids[doc] for doc in self.docs}
         self.of: dict[int, set[str]] = {
-            doc: {*filter(None, (self.ids[doc], pairing.places[doc][0]))} for doc in self.docs
+            doc: {*filter(None, (self.ids[doc], pairing.place(doc)[0]))} for doc in self.docs
         }
         self.newer: dict[str, str] = {}
         for place in (items.query == query).nonzero()[0].tolist() if items.items else ():

@@ -13,6 +13,7 @@ import pytest
 
 from kragx import Evaluation, evaluate, read_results, write_results
 from kragx.app.commands.main import main
+from kragx.data import known, source
 from kragx.evaluation.part_tables import evaluate_in_parts
 from tests.local_cluster import two_workers
 from tests.thoroughness import some
@@ -32,7 +33,7 @@ RULES = {
 SYLLABLES = ("ba", "co", "di", "fu", "ge", "hi", "ko", "la", "me", "no", "pu", "ri", "so", "te")
 
 
-def source(number: int) -> list[str]:
+def words(number: int) -> list[str]:
     """A text of its own words, longer than a chunk."""
     drawn = random.Random(number)
     return ["".join(drawn.choices(SYLLABLES, k=4)) for _ in range(32)]
@@ -40,7 +41,7 @@ def source(number: int) -> list[str]:
 
 def passage(number: int) -> str:
     """A chunk of it."""
-    return " ".join(source(number)[:24])
+    return " ".join(words(number)[:24])
 
 
 def planted(n: int, seed: int = 1) -> tuple[list[dict[str, Any]], dict[str, set[str]]]:
@@ -73,7 +74,7 @@ def planted(n: int, seed: int = 1) -> tuple[list[dict[str, Any]], dict[str, set[
             is_leak = item["id"] == victim["id"] and victim is not docs[3]
         elif kind == "text":
             place = 4 * number + docs.index(victim) if is_leak else -number - 1
-            item["text"] = " ".join(source(place)[8:])  # it shares sixteen words with the chunk
+            item["text"] = " ".join(words(place)[8:])  # it shares sixteen words with the chunk
         elif kind == "source":
             item["source"] = f"s{number % 5}" if is_leak else f"s{(number + 1) % 5}"
         elif is_leak:
@@ -131,6 +132,15 @@ def test_planted_leaks(n: int, match: str, tmp_path: Path) -> None:
     is_open = {name for name, values in evaluation.queries.items() if values["leak@3"] is None}
     assert is_open == (of_texts if match == "id" else set())  # an id says nothing of a text
     assert evaluation.counts["forbidden"]["n_could"] == n
+
+
+def test_texts_that_were_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch that waits while texts are forgotten keeps its own, those of its items among them."""
+    monkeypatch.setattr(known, "_MOST_CHARACTERS", 5_000)
+    monkeypatch.setattr(source, "_PLAIN", 20)
+    lines, leaks = planted(120)
+    for rows in (written(lines, tmp_path / "r.jsonl"), lines):
+        assert leaked(evaluate(rows, metrics=METRICS)) == leaks["any"]
 
 
 def doors(lines: list[dict[str, Any]], folder: Path, match: str) -> Iterator[Evaluation]:
