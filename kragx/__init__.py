@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kragx.comparison.thresholds import Sweep as Sweep, sweep as sweep
     from kragx.data import (
         Doc as Doc,
+        Forbidden as Forbidden,
         Gold as Gold,
         GoldDataset as GoldDataset,
         Query as Query,
@@ -86,6 +87,7 @@ _PUBLIC = {
     "comparison.thresholds": ("Sweep", "sweep"),
     "data": (
         "Doc",
+        "Forbidden",
         "Gold",
         "GoldDataset",
         "Query",

@@ -24,6 +24,7 @@ def gates_xml(
     failures: Mapping[str, Failures] | None = None,
     *,
     seconds: float | None = None,
+    leaks: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Gates as JUnit XML.
 
@@ -32,6 +33,8 @@ def gates_xml(
         failures: retrievers that failed on more questions than is tolerated: each of them a test
             case that ended in an error.
         seconds: how long all of it took, if that is known.
+        leaks: by retriever what is said of what must not be found, where something is: each of them
+            a test case that passes, as it is a gate that says how much is too much.
     """
     root = ElementTree.Element("testsuites", name="kragx")
     for match, group in groupby(sorted(gates, key=_match), _match):
@@ -59,6 +62,13 @@ def gates_xml(
             )
             text = _text(failed.text)
             ElementTree.SubElement(case, "error", type="retriever", message=text).text = text
+    if leaks:
+        suite = ElementTree.SubElement(root, "testsuite", name="kragx leaks")
+        for name, texts in leaks.items():
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=_text(name), name="finds nothing that is forbidden"
+            )
+            ElementTree.SubElement(case, "system-out").text = "\n".join(map(_text, texts))
     for element in (root, *root):
         cases = list(element.iter("testcase"))
         element.set("tests", str(len(cases)))

@@ -55,6 +55,7 @@ class EvaluateOptions(TypedDict, total=False):
     facts_match: object
     relevance_match: object
     budget_tokenizer: object
+    forbidden: object
     corpus: object
     workers: object
     name: str | None
@@ -135,9 +136,11 @@ def evaluate(
             for `match` where that is a judge, else ``llm``.
         budget_tokenizer: what a token is in budgets (``ndcg@500tokens``), as for a match; None for
             ``unicode``.
+        forbidden: rules by name that forbid documents by their metadata, beside the gold set's:
+            ``{"tenant": {"metadata.tenant": {"not": {"query": "metadata.tenant"}}}}``.
         corpus: where the texts of ids are found, for gold and documents that have none of their
             own: a path (`kragx.read_corpus`), texts by id, or documents with id and text. Matching
-            by id needs none.
+            by id needs none. Rules find there what metadata of documents lack.
         workers: how many processes share the matching; or a `concurrent.futures.Executor`. None
             for this process alone, where whatever asks an LLM judge stays in any case: it waits
             for a server and not for the processor.

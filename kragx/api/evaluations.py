@@ -13,6 +13,7 @@ from kragx.data import NO_CORPUS, Corpus, Run
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.metrics import MetricLike, name_among
 from kragx.plain import HIDDEN, plain
@@ -230,6 +231,7 @@ class Evaluations(Result):
         yield from evaluations[0].heading()
         for finding in (*comparison.gold, *comparison.failures):
             yield from finding.describe()
+        yield from leak_parts(evaluations)
         verdict, *advice = comparison.recommendations
         yield from verdict.describe()
         # Where some questions are left out, the means are those of the others.

@@ -444,7 +444,7 @@ def _specs(config: RunConfig) -> dict[str, object]:
 def _texts(config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]) -> list[Texts]:
     """The texts that each matcher of a config needs."""
     specs = parse_all(config.metrics, config.resolved_profile)
-    needs_evidence = any(spec.needs_evidence for spec in specs)
+    needs_evidence = any(spec.looks for spec in specs)
     decide = (named for name, named in matchers.items() if name.strip())
     return [Texts.of(corpus, named, looks=needs_evidence) for named in decide]
 
@@ -476,10 +476,12 @@ def _evaluated(
 
     Of `recorded` scores what their matchers made of the gold is taken.
     """
+    forbidden_words = None
     if any(named.needs_vocabulary for named in of_config.values()):
         # Of all runs, so that a pair scores alike whoever retrieved it.
         vocabulary = vocabulary_of_runs(dataset, runs.values(), corpus)
         of_config = {name: named.knowing(vocabulary) for name, named in of_config.items()}
+        forbidden_words = vocabulary.of_forbidden
     matchers = {name: named for name, named in of_config.items() if name.strip()}
     facts, relevance = of_config.get(FACTS), of_config.get(RELEVANCE)
     if any(texts.corpus is corpus for texts in _texts(config, corpus, matchers)):
@@ -510,7 +512,9 @@ def _evaluated(
             facts_match=facts,
             relevance_match=relevance,
             budget_tokenizer=config.budget_tokenizer,
+            forbidden=config.forbidden,
         )
+        criteria = replace(criteria, forbidden_words=forbidden_words)
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         criteria = for_all(criteria, dataset, runs.values(), corpus)
         scored = _scored_alike(named, scored_matchers)

@@ -1,9 +1,10 @@
 """What is refused, or said, before the first question is asked, lest all be done for nothing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +26,10 @@ from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff
 from kragx.data.reading import nothing_to_find
 from kragx.errors import UsageError, nearest
+from kragx.evaluation.leaks import may_leak
 from kragx.matchers import BaseMatcher
 from kragx.metrics import parse_all
+from kragx.metrics.leaks import check_kinds
 from kragx.printing import phrase
 
 
@@ -35,8 +38,14 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     specs = parse_all(config.metrics, config.resolved_profile)
     profile = config.resolved_profile
     skips = replace(profile, no_gold=config.no_gold or profile.no_gold).leaves_out_no_gold
-    scored = [q for q in dataset if not skips or any(gold.grade > 0 for gold in q.gold)]
-    of_specs = {str(spec): spec.metric for spec in specs}
+    rules = _rules(config, dataset)
+    scored = [
+        query
+        for query in dataset
+        if any(gold.grade > 0 for gold in query.gold)
+        or not (skips or (query.answerable is not False and may_leak(query, rules)))
+    ]
+    of_specs = {str(spec): spec for spec in specs}
     unanswerable = np.array([query.answerable is False for query in dataset])
     statistics = config.comparing
     compared = len(config.asked) > 1 and any(spec.metric.is_mean for spec in specs)
@@ -46,9 +55,12 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
         yield problem.text
     for gate in config.parsed_gates:
         queries = list(dataset)
-        if (metric := of_specs.get(gate.metric)) is not None:
+        if (spec := of_specs.get(gate.metric)) is not None:
+            metric = spec.metric
             of_matches = metric.from_matches is not None
             queries = scored if of_matches else [*compress(queries, metric.concerns(unanswerable))]
+            if metric.reads_forbidden:
+                queries = [query for query in queries if may_leak(query, rules, spec)]
         if gate.field is not None:
             rows = {
                 NO_VALUE if value is None else value: rows
@@ -59,6 +71,11 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
         why = undecidable(gate, limit, len(queries), statistics.confidence)
         if why is not None:
             yield f"{gate.path}: {gate.condition!r} {why}"
+
+
+def _rules(config: RunConfig, dataset: GoldDataset) -> dict[str, Any]:
+    """What forbids documents: the gold set's rules, and the config's in place of those."""
+    return {**getattr(dataset, "forbidden", {}), **(getattr(config, "forbidden", None) or {})}
 
 
 def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
@@ -93,8 +110,15 @@ def check_gold(config: RunConfig, dataset: GoldDataset, matchers: Iterable[BaseM
 
     Raises:
         DataError: no metric could have a value.
+        UsageError: nothing is forbidden, and a metric asks what leaks.
     """
     specs = parse_all(config.metrics, config.resolved_profile)
+    kinds = {item.why for query in dataset for item in query.forbidden or ()}
+    rules = _rules(config, dataset)
+    kinds.update(name for name, rule in rules.items() if isinstance(rule, Mapping))
+    for spec in specs:
+        if spec.metric.reads_forbidden:
+            check_kinds(spec, sorted(kinds))
     profile = replace(
         config.resolved_profile, no_gold=config.no_gold or config.resolved_profile.no_gold
     )

@@ -17,6 +17,7 @@ from typing import (
 
 from kragx.comparison import Change, Comparison, GateResult
 from kragx.evaluation.evaluation import Nearby
+from kragx.evaluation.leaks import Leak
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.report.record import Record
 from kragx.tuning import MatcherSettings, Tuning
@@ -40,6 +41,7 @@ class EvaluationJson(TypedDict):
     maximum: NotRequired[PerMetric]
     queries: Mapping[str, PerMetric]
     relevance: NotRequired[Mapping[str, Sequence[float | None]]]
+    leaks: NotRequired[Sequence[Leak]]
     nearby: Nearby | None
     failures: Mapping[str, str]
 

@@ -32,6 +32,7 @@ from kragx.comparison.recommendations import beside_earlier
 from kragx.comparison.side_by_side import remarks_on
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation, versions
+from kragx.evaluation.leaks import leaks_table
 from kragx.evaluation.stage_losses import StageLosses, losses_parts
 from kragx.judging.budget import Plan
 from kragx.matchers import BaseMatcher
@@ -185,6 +186,8 @@ class RunReport(Result):
             return
         yield dataset_line(self.evaluations[0])
         yield from self._record_lines
+        for group in by_matcher(self.evaluations):
+            yield from leaks_table(group)
         for tuning in self.tunings:
             yield from tuning.full()
         for of_grid in self.matcher_grids:

@@ -10,6 +10,7 @@ from kragx.comparison.changes import gold_lines, unchanged
 from kragx.comparison.failures import marked
 from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.evaluation.wording import routine_remarks
 from kragx.judging.budget import Plan
@@ -63,11 +64,13 @@ def screen(
     yield Line(phrase("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
     # Which questions fail is the same under each matcher.
     yield from (line for failure in comparison.failures for line in failure.describe())
+    yield from leak_parts(group)
     for tuning in tunings[:1]:
         yield from tuning.describe(SHOWN)
     for tuning in tunings[1:]:
         yield from _other_matchers(tuning)
     if tunings:
+        yield from verdict.leak_lines()
         yield from verdict.caution_lines()
     else:
         line, *cautions = verdict.describe()
@@ -105,7 +108,9 @@ def screen(
     beside = {*notices, *(caution.text for caution in verdict.cautions)}
     further = [*comparison.further_cautions]
     for change in changes:
-        further += [caution.text for caution in change.comparison.recommendations[0].cautions]
+        # How often the earlier ones leaked stands in the difference of that metric.
+        turning = change.comparison.recommendations[0].cautions
+        further += [caution.text for caution in turning if caution.code != "leaks"]
         further += change.comparison.further_cautions
     remarks = [text for text in dict.fromkeys(further) if text not in beside]
     yield from map(warning, _first([*remarks, *_remarks(evaluations)]))

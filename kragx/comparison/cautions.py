@@ -1,7 +1,7 @@
 """What could turn a verdict: it stands in the verdict, wherever that is read.
 
-Texts of one template, failures, missing judgements, ids that never meet, and an order that a small
-change of the threshold turns.
+What must not be found, texts of one template, failures, missing judgements, ids that never meet,
+and an order that a small change of the threshold turns.
 """
 
 from __future__ import annotations
@@ -11,10 +11,15 @@ from collections.abc import Iterator, Sequence
 from kragx.comparison.comparison import Caution, Comparison
 from kragx.comparison.orders import orders_warning
 from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.verdict import leak_of
 from kragx.matchers.gold_siblings import siblings_remarks
 from kragx.matchers.ids import APART
 from kragx.matchers.siblings import SIBLINGS
+from kragx.metrics import known_metric
 from kragx.printing import joined, listed, number, phrase
+
+_NAMED = 3
+"""Of so many retrievers it is said how often they leak, the best one first."""
 
 _MANY_MISSING = 10
 """From a tenth of the questions on their absence may turn a verdict."""
@@ -28,6 +33,17 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         scores: those that are compared.
     """
     metric = comparison.primary
+    names = sorted(comparison.retrievers, key=lambda name: name != comparison.best)
+    if leaks := {name: leak for name in names if (leak := leak_of(comparison, name))}:
+        means = {name: comparison.overall.means[name][leak] for name, leak in leaks.items()}
+        texts = [
+            phrase("{name} leaks, {metric} is {value}", name=name, metric=leak, value=mean.text)
+            for (name, leak), mean in zip(leaks.items(), means.values())
+        ]
+        n_more = len(texts) - _NAMED
+        more = [phrase("and {n} more", n=n_more)] if n_more > 0 else []
+        values = {name: mean.value for name, mean in means.items()}
+        yield Caution("leaks", joined("; ", [*texts[:_NAMED], *more]), values)
     # The gold set and the matcher are everybody's; where texts are misread differs.
     for score in scores:
         if remarks := [*siblings_remarks(score.counts, score.match)]:
@@ -61,7 +77,8 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         ]
         yield Caution("missing_questions", joined("; ", texts), lacking)
     bounds = {score.name: score.bounds[metric] for score in scores if metric in score.bounds}
-    if bounds:
+    known_as = known_metric(metric)
+    if bounds and not (known_as and known_as.reads_forbidden):
         ranges = [
             phrase("{low} to {high} ({name})", low=number(low), high=number(high), name=name)
             for name, (low, high) in bounds.items()

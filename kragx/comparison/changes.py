@@ -131,6 +131,7 @@ class Change(Result):
         for name in comparison.fields_told:
             yield Line(phrase("difference by {field}, and p:", field=name))
             yield comparison.slice_differences_table(name)
+        yield from comparison.recommendations[0].leak_lines()
         yield from comparison.recommendations[0].caution_lines()
         yield from map(warning, comparison.further_cautions)
         if not self.n_better and not self.n_worse:

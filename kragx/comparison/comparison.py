@@ -97,8 +97,8 @@ class Caution(Result):
     """One thing that could turn a verdict.
 
     Attributes:
-        code: ``siblings``, ``failed``, ``missing_questions``, ``missing_judgements``, ``ids_apart``
-            or ``threshold``.
+        code: ``leaks``, ``siblings``, ``failed``, ``missing_questions``, ``missing_judgements``,
+            ``ids_apart`` or ``threshold``.
         text: as people read it, a sentence without its full stop.
         values: the numbers and names in it.
     """
@@ -147,10 +147,16 @@ class Recommendation(Result):
         yield Line(self.text, item="-" if self.supported else "?")
         yield from self.caution_lines()
 
-    def caution_lines(self) -> Iterator[Line]:
-        """The cautions, but that some failed, which stands above whatever is compared."""
+    def leak_lines(self) -> Iterator[Line]:
+        """Who leaks, where nothing else says so above whatever is compared."""
         for caution in self.cautions:
-            if caution.code != "failed":
+            if caution.code == "leaks":
+                yield Line(caution.sentence, "bold red")
+
+    def caution_lines(self) -> Iterator[Line]:
+        """The cautions, but that some failed or leak: that stands above whatever is compared."""
+        for caution in self.cautions:
+            if caution.code not in ("failed", "leaks"):
                 yield from caution.describe()
 
 
@@ -377,6 +383,8 @@ class Comparison(Result):
         """Who failed, means, differences from the baseline, the best in each slice, advice."""
         for remark in (*self.gold, *self.failures):
             yield from remark.describe()
+        if not evaluations and self.recommendations:
+            yield from self.recommendations[0].leak_lines()
         yield self.means_table(evaluations)
         yield from self.against_baseline()
         for name in self.fields_told:

@@ -7,7 +7,7 @@ from itertools import product
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.gate_conditions import FAILURES, Gate
-from kragx.comparison.power import undecidable
+from kragx.comparison.power import limit_form, undecidable
 from kragx.comparison.scores import direction
 from kragx.comparison.view import Slice, View
 from kragx.errors import UsageError, nearest
@@ -336,7 +336,7 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     bound = measured.sure_low if limit.upwards else measured.sure_high
     if bound is None:
         return _no(joined("; ", [text, _NO_EVIDENCE]))
-    form = number if gate.than is None else signed
+    form = limit_form(gate.metric, limit) if gate.than is None else signed
     surely = phrase(
         "surely at least {value}" if limit.upwards else "surely at most {value}", value=form(bound)
     )

@@ -1,12 +1,14 @@
 """What so many questions can decide at all, and how many it takes; known before any is asked."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gate_conditions import Gate, Limit
+from kragx.comparison.scores import interval_kind
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.metrics import known_metric
-from kragx.printing import number, phrase, probability, signed
+from kragx.printing import at_most, number, phrase, probability, signed
 
 
 def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | None:
@@ -33,7 +35,15 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
         return None
     width, sign = greatest - lowest, 1 if limit.upwards else -1
     best = 0.0 if gate.than else greatest if limit.upwards else lowest
-    n_needed = enough(sign * (best - limit.bound) / width, confidence)
+    exact = metric.interval != "score" and not gate.than
+    room = sign * (best - limit.bound) / width
+    n_needed = enough(room, confidence, exact=exact)
+    if (
+        exact
+        and n_needed
+        and not limit.holds(best - sign * unseen(n_needed, confidence, exact=True))
+    ):
+        n_needed += 1  # a strict limit is not reached by what equals it
     if n_needed is None:
         return phrase(
             "cannot be decided with any number of questions unless it is better; leave room: "
@@ -44,8 +54,8 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
         )
     if n_needed <= n:
         return None
-    form = signed if gate.than else number
-    reached = form(best - sign * unseen(n, confidence) * width)
+    form = signed if gate.than else limit_form(gate.metric, limit)
+    reached = form(best - sign * unseen(n, confidence, exact=exact) * width)
     surely = phrase(
         "surely at least {value}" if limit.upwards else "surely at most {value}", value=reached
     )
@@ -61,6 +71,12 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
         surely=surely,
         needed=n_needed,
     )
+
+
+def limit_form(metric: str, limit: Limit) -> Callable[[float], str]:
+    """How a bound is written that a gate on a metric looks at."""
+    is_exact = interval_kind(metric) != "score"
+    return at_most if is_exact and not limit.upwards else number
 
 
 @dataclass(frozen=True)

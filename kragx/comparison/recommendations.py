@@ -18,7 +18,7 @@ from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.speed import SPEED, equal_groups, slower
 from kragx.comparison.statistics import TOLERANCE
-from kragx.comparison.verdict import by_depth, every, verdict
+from kragx.comparison.verdict import by_depth, every, leak_of, verdict
 from kragx.comparison.view import FEW
 from kragx.metrics import Bools, known_metric
 from kragx.printing import joined, listed, number, phrase
@@ -377,6 +377,8 @@ def beside_setting(
     before, *rest = comparison.recommendations
     metric, best = comparison.primary, comparison.best
     values = {"metric": metric, "take": take}
+    if leak_of(comparison, take):
+        sentence = joined(" ", [sentence, phrase("{name} leaks.", name=take)])
     advices = [Recommendation("setting", sentence, supported, values, before.cautions)]
     if before.values.get("nothing_found") or before.values.get("found_in"):
         advices.append(replace(before, supported=True, cautions=()))

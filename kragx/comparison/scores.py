@@ -16,6 +16,7 @@ from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.metrics import Floats, is_mean, known_metric
+from kragx.metrics.intervals import Kind
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,11 @@ class RetrieverScores:
         n_empty = sum(self.counts.get(name, 0) for name in empty)
         return bool(n_empty == n > max(bare, self.n_failed))
 
+    def n_open(self, metric: str) -> int:
+        """Of how many questions a metric of what must not be found has no value that is known."""
+        counts: int = self.counts.get("metrics", {}).get(metric, {}).get("n_open", 0)
+        return counts
+
     def doubt(self, metric: str) -> tuple[float, float]:
         """How far missing judgements may put the sum of all values lower, and higher."""
         low, high = self.bounds.get(metric, (None, None))
@@ -174,6 +180,12 @@ def direction(metric: str) -> Direction:
     """The direction of a metric in a word; ``neither`` also for one that cannot be loaded."""
     known_as = known_metric(metric)
     return "neither" if known_as is None else known_as.better
+
+
+def interval_kind(metric: str) -> Kind:
+    """How sure a metric's mean is, as of a `Metric`; as most for one that cannot be loaded."""
+    known_as = known_metric(metric)
+    return "score" if known_as is None else known_as.interval
 
 
 @dataclass(frozen=True)

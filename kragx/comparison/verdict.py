@@ -98,9 +98,16 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
             values["queries_needed"], values["queries_needed_at_most"] = n_needed
             values["many_more"] = many_more
         return Recommendation("no_winner", text, False, values)
+    leaks = leak_of(comparison, leader.best) is not None
     use = phrase(
-        "Use {best}: in {metric} it is better than every other retriever that can be compared, "
-        "with {value}. The next is {next}; the {difference}."
+        "Use {best}, which leaks: in {metric} it is better than every other retriever that can be "
+        "compared, with {value}. The next is {next}; the {difference}."
+        if leaks and comparison.not_comparable
+        else "Use {best}, which leaks: in {metric} it is better than every other retriever, with "
+        "{value}. The next is {next}; the {difference}."
+        if leaks
+        else "Use {best}: in {metric} it is better than every other retriever that can be "
+        "compared, with {value}. The next is {next}; the {difference}."
         if comparison.not_comparable
         else "Use {best}: in {metric} it is better than every other retriever, with {value}. "
         "The next is {next}; the {difference}.",
@@ -117,6 +124,15 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
     ]
     text = joined(" ", [use, *(_opposed(metrics, difference) for metrics, difference in opposite)])
     return Recommendation("winner", text, True, values)
+
+
+def leak_of(comparison: Comparison, retriever: str | None) -> str | None:
+    """The first metric by which a retriever finds what must not be found; None without one."""
+    for metric, mean in comparison.overall.means.get(retriever or "", {}).items():
+        known_as = known_metric(metric)
+        if known_as is not None and known_as.reads_forbidden and (mean.value or 0) > 0:
+            return metric
+    return None
 
 
 def _beaten(leader: Leader) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import isclose
@@ -13,7 +13,7 @@ import numpy as np
 from kragx.comparison.columns import ids_at, joined
 from kragx.comparison.comparison import Settings
 from kragx.comparison.families import N_FAMILIES, Families, family_of
-from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.scores import RetrieverScores, interval_kind
 from kragx.comparison.statistics import (
     NO_FAMILY,
     TOLERANCE,
@@ -38,6 +38,7 @@ from kragx.comparison.view import (
 )
 from kragx.errors import UsageError
 from kragx.metrics import Floats, Ints, known_metric
+from kragx.metrics.intervals import with_exact_limits
 from kragx.plain import plain
 
 Means = Mapping[str, Mapping[str, float | None]]
@@ -72,6 +73,8 @@ class Aligned:
         settings: of the statistics.
         doubts: for each metric and retriever how far missing judgements may put the sum of all
             values lower, and higher.
+        n_open: for each metric and retriever of how many queries it is not known, though one has a
+            value (`RetrieverScores.n_open`).
     """
 
     query_ids: Sequence[str]
@@ -83,6 +86,7 @@ class Aligned:
     baseline: str
     settings: Settings
     doubts: Mapping[tuple[str, str], tuple[float, float]]
+    n_open: Mapping[Column, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -121,6 +125,7 @@ class Aligned:
             baseline,
             settings,
             {(metric, score.name): score.doubt(metric) for score in scores for metric in metrics},
+            {(metric, score.name): score.n_open(metric) for score in scores for metric in metrics},
         )
 
     def without(self, retrievers: Collection[str]) -> Aligned:
@@ -174,13 +179,33 @@ class Aligned:
         """The means of (q, len(columns)) values, with the intervals of these."""
         n = (~np.isnan(values)).sum(axis=0).tolist()
         sure_bounds_of = self._sure([(metric, (name,)) for metric, name in columns], values, ends)
+        ends, sure_bounds_of = self._exact(columns, values, ends, sure_bounds_of)
         # Where the queries' values do not make a metric's number, their interval is none of it.
         is_mean = [metric in self.tested for metric, _ in columns]
         bounds = plain(np.where(is_mean, np.concatenate([ends, sure_bounds_of]), np.nan).T)
-        for (metric, name), own_n, (low, high, *own_sure), own_is in zip(
+        for (metric, name), own_n, (low, high, sure_low, sure_high), own_is in zip(
             columns, n, bounds, is_mean
         ):
-            yield Estimate(means[name][metric], low, high, own_n, own_is, *own_sure)
+            exact, mean = interval_kind(metric) != "score", means[name][metric]
+            yield Estimate(mean, low, high, own_n, own_is, sure_low, sure_high, exact)
+
+    def _exact(
+        self, columns: Sequence[Column], values: Floats, ends: Floats, sure: Floats
+    ) -> tuple[Floats, Floats]:
+        """Intervals and sure bounds, those of what must not be found by exact limits."""
+        kinds = [interval_kind(metric) for metric, _ in columns]
+        if set(kinds) <= {"score"}:
+            return ends, sure
+        n: Ints = np.maximum((~np.isnan(values)).sum(axis=0), 1)
+        # Of a part of the queries no more can be open than have no value.
+        n_open = np.array([self.n_open.get(column, 0) for column in columns])
+        n_open = np.minimum(n_open, np.isnan(values).sum(axis=0))
+        doubts = np.array([self.doubts[column] for column in columns]).T / n * [[-1], [1]]
+        confidence = self.settings.confidence
+        return (
+            with_exact_limits(ends, values, kinds, n_open, doubts, confidence),
+            with_exact_limits(sure, values, kinds, n_open, np.zeros_like(doubts), confidence),
+        )
 
     def _sure(
         self, columns: Sequence[tuple[str, tuple[str, ...]]], values: Floats, ends: Floats

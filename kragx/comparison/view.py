@@ -52,11 +52,13 @@ class Estimate:
     is_mean: bool = True
     sure_low: float | None = field(default=None, repr=False)
     sure_high: float | None = field(default=None, repr=False)
+    exact: bool = field(default=False, repr=False, metadata=HIDDEN)
 
     @property
     def ends(self) -> str:
         """Its interval, or why there is none; empty for a run's own number."""
-        return ends_text(self.low, self.high, self.n if self.is_mean else 0)
+        n = self.n if self.is_mean else 0
+        return ends_text(self.low, self.high, n, exact=self.exact)
 
     @property
     def text(self) -> str:

@@ -17,7 +17,14 @@ from kragx.data.documents import (
     value_at as value_at,
 )
 from kragx.data.facts import Fact, facts_of as facts_of, unreviewed as unreviewed
-from kragx.data.gold import Gold, GoldDataset, Query, hash_of as hash_of, query_hash as query_hash
+from kragx.data.forbidden import Forbidden
+from kragx.data.gold import (
+    Gold,
+    GoldDataset,
+    Query,
+    hash_of as hash_of,
+    query_hash as query_hash,
+)
 from kragx.data.reading import (
     is_source as is_source,
     named_twice as named_twice,
@@ -64,6 +71,7 @@ __all__ = [
     "Corpus",
     "Doc",
     "Fact",
+    "Forbidden",
     "Gold",
     "GoldDataset",
     "Query",

@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 
 from kragx.data.columns import NotPlainError, columns
 from kragx.data.documents import Doc, chunk_of, clean_seconds
+from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden
 from kragx.data.gold import Gold, Query, plain_gold_json, plain_query_hash, query_hash
 from kragx.data.known import KnownTexts, NoTextError, known_texts
 from kragx.data.lists import Lists
 from kragx.data.runs import Retrieved, Status
+from kragx.data.text import Mender
 from kragx.errors import DataError, shorten
 
 Floats = NDArray[np.float64]
@@ -219,6 +221,8 @@ class Batch:
         seconds: how long that took.
         errors: why the retriever failed, by the position of the question.
         more: further fields of a `Query` by name, of each question.
+        forbidden_texts: of the items that are forbidden for them, in the list of texts in which
+            those of documents stand; None where nobody says that anything is.
         queries_made, answers_made: the questions and answers, where they were objects before.
     """
 
@@ -231,6 +235,7 @@ class Batch:
     seconds: Sequence[float | None]
     errors: Mapping[int, str] = field(default_factory=dict)
     more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    forbidden_texts: Lists | None = None
     queries_made: Sequence[Query] = ()
     answers_made: Sequence[Retrieved | None] = ()
 
@@ -242,6 +247,7 @@ class Batch:
         queries = [query for _, query, _ in rows]
         answers = [answer for _, _, answer in rows]
         docs = [() if not answer or answer.error else answer.documents for answer in answers]
+        more = _more(queries)
         statuses: list[Status] = [
             "missing" if answer is None else "answered" if answer.error is None else "failed"
             for answer in answers
@@ -263,7 +269,8 @@ class Batch:
                 for position, answer in enumerate(answers)
                 if answer is not None and answer.error is not None
             },
-            more={"answerable": [query.answerable for query in queries]},
+            more=more,
+            forbidden_texts=_forbidden_texts(more.get(FORBIDDEN)),
             queries_made=queries,
             answers_made=answers,
         )
@@ -304,6 +311,18 @@ class Batch:
         flags = self.more.get("answerable") or [None] * len(self)
         return np.array([flag is False for flag in flags], bool)
 
+    @property
+    def forbidden(self) -> Sequence[tuple[Forbidden, ...] | None] | None:
+        """What must not come for each question; None where nobody says so of any."""
+        return self.more.get(FORBIDDEN)
+
+    @property
+    def metadata(self) -> Sequence[Mapping[str, Any]]:
+        """Those of the questions."""
+        if self.queries_made:
+            return [query.metadata for query in self.queries_made]
+        return self.more.get("metadata") or [{}] * len(self)
+
     def queries(self) -> Sequence[Query]:
         """The questions with their gold."""
         if self.queries_made:
@@ -333,7 +352,8 @@ class Batch:
         """`query_hash` of each question."""
         golds, kinds = self.golds, self.more.get("query_type", repeat(None))
         rarer = (golds.metadata, golds.alternatives)
-        if self.queries_made or rarer != (None, None) or not self.more.keys() <= {"query_type"}:
+        plain = {"query_type", FORBIDDEN, "metadata"}
+        if self.queries_made or rarer != (None, None) or not self.more.keys() <= plain:
             return [*map(query_hash, self.queries())]
         items = iter(
             [
@@ -341,11 +361,30 @@ class Batch:
                 for gold_id, text, grade, _ in golds.rows()
             ]
         )
-        fields = zip(self.query_ids, self.questions, kinds, golds.texts.n_texts.tolist())
+        n_golds = golds.texts.n_texts.tolist()
+        further = self.forbidden or repeat(None), self.metadata
+        fields = zip(self.query_ids, self.questions, kinds, n_golds, *further)
         return [
-            plain_query_hash(query_id, text, kind, islice(items, n))
-            for query_id, text, kind, n in fields
+            plain_query_hash(query_id, text, kind, islice(items, n), forbidden, metadata)
+            for query_id, text, kind, n, forbidden, metadata in fields
         ]
+
+
+def _more(queries: Sequence[Query]) -> dict[str, Sequence[Any]]:
+    """Fields of questions that are looked at before somebody has the questions made."""
+    forbidden = [query.forbidden for query in queries]
+    more: dict[str, Sequence[Any]] = {"answerable": [query.answerable for query in queries]}
+    if any(items is not None for items in forbidden):
+        more[FORBIDDEN] = forbidden
+    return more
+
+
+def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None] | None) -> Lists | None:
+    """The texts of the items of each question, by their numbers among the known ones."""
+    if lists is None:
+        return None
+    texts = [item.text for items in lists for item in items or ()]
+    return numbered(texts, [len(items or ()) for items in lists])
 
 
 @runtime_checkable
@@ -381,7 +420,8 @@ def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
 
 # -- from records of files ----------------------------------------------------------------------
 
-_FIELDS = frozenset(("query_id", "query", "gold", "retrieved", "seconds"))
+_RARER = frozenset((FORBIDDEN, "metadata"))
+_FIELDS = frozenset(("query_id", "query", "gold", "retrieved", "seconds", *_RARER))
 _TEXT = itemgetter("text")
 _MOST_NEW = 1 << 23
 
@@ -400,6 +440,7 @@ class Records:
         self._mended = mended
         # (line, query id, question, whether anything was retrieved, seconds)
         self._rows: list[tuple[int | None, str, str | None, bool, float | None]] = []
+        self._more: dict[str, list[Any]] = {}
 
     def _begin(self) -> None:
         self._known = known_texts()
@@ -430,7 +471,9 @@ class Records:
         if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
             self._begin()
         is_answered = "retrieved" in record
+        rarer = [name for name in _RARER if name in record]
         try:
+            more = self._read_rarer(record) if rarer else {}
             golds, gold_texts = _read(record.get("gold", []), "grade")
             docs, doc_texts = _read(record["retrieved"] if is_answered else [], "score")
             if not all(map(str.strip, gold_texts)):
@@ -444,8 +487,29 @@ class Records:
             return False
         self._golds.add(numbers[: len(gold_texts)], golds)
         self._docs.add(numbers[len(gold_texts) :], docs)
+        if more or self._more:
+            self._add_more(more)
         self._rows.append((line, query_id, question, is_answered, seconds))
         return True
+
+    def _read_rarer(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """What few records have.
+
+        Raises:
+            NotPlainError, DataError: it is not plain.
+        """
+        metadata = record.get("metadata", {})
+        if not self._mended or type(metadata) is not dict:
+            raise NotPlainError
+        return {
+            "metadata": metadata,
+            FORBIDDEN: all_forbidden(record.get(FORBIDDEN), Mender()),
+        }
+
+    def _add_more(self, more: Mapping[str, Any]) -> None:
+        for name, unsaid in (("metadata", {}), (FORBIDDEN, None)):
+            column = self._more.setdefault(name, [unsaid] * len(self._rows))
+            column.append(more.get(name, unsaid))
 
     def batches(self) -> Iterator[Batch]:
         """What was gathered, if anything was; from here on it gathers anew."""
@@ -453,9 +517,17 @@ class Records:
             return
         lines, query_ids, questions, answered, seconds = zip(*self._rows)
         golds, docs = self._golds.entries(), self._docs.entries()
-        self._rows = []
+        more = {name: column for name, column in self._more.items() if any(map(_says, column))}
+        self._rows, self._more = [], {}
         statuses: list[Status] = ["answered" if flag else "missing" for flag in answered]
-        yield Batch(lines, query_ids, questions, golds, docs, statuses, seconds)
+        texts = _forbidden_texts(more.get(FORBIDDEN))  # known from here on, as the others are
+        columns = (lines, query_ids, questions, golds, docs, statuses, seconds)
+        yield Batch(*columns, more=more, forbidden_texts=texts)
+
+
+def _says(value: Any) -> bool:
+    """Whether a field says something: that nothing is forbidden is something."""
+    return value not in (None, {})
 
 
 _Others = tuple[int, Mapping[str, list[Any]]]

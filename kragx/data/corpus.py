@@ -17,6 +17,7 @@ from typing import Any
 
 from kragx.data.batch import Batch, Row, batched
 from kragx.data.documents import Doc, as_doc, clean_id
+from kragx.data.forbidden import stretch_in
 from kragx.data.formats import tabular
 from kragx.data.formats.beir import corpus_of, document, is_beir
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
@@ -66,6 +67,12 @@ class Corpus:
         if self.source is None:
             return {}
         return {str(doc.id): doc for doc in documents(self)}
+
+    @cached_property
+    def sources(self) -> frozenset[str | None]:
+        """The sources that its documents are of."""
+        docs = self.docs.items()
+        return frozenset(stretch_in(doc.metadata, stretch_of(name))[0] for name, doc in docs)
 
     def text(self, doc_id: str) -> str | None:
         """The text of an id; None if there is none.

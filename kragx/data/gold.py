@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import chain, zip_longest
 from json.encoder import encode_basestring
 from math import isfinite
+from types import MappingProxyType
 from typing import Any
 
 from kragx.data.columns import by_list, columns, unmended
@@ -23,11 +24,18 @@ from kragx.data.documents import (
     clean_text,
     named,
 )
+from kragx.data.forbidden import (
+    FORBIDDEN,
+    Forbidden,
+    all_forbidden,
+    check_versions,
+)
 from kragx.data.foreign import foreign_fields
 from kragx.data.pages import page_gold
+from kragx.data.rules import Rules
 from kragx.data.text import Mender
 from kragx.data.turns import Turn
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, inside
 from kragx.printing import Line, Part, Shown, Table, phrase, visible
 
 
@@ -80,6 +88,8 @@ class Query:
         reference: a reference answer, for judges that take one.
         query_type, expected_doc_types, metadata: to slice results by.
         history: what was said before in the same conversation, the earliest first.
+        forbidden: what must not come (`Forbidden`, or mappings as in a gold file); empty where
+            somebody has looked, None where nobody has.
 
     Examples:
         >>> from kragx import Gold, Query
@@ -97,6 +107,12 @@ class Query:
     reference: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Turn, ...] = ()
+    forbidden: tuple[Forbidden, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.forbidden is not None:  # in Python mappings are items, too
+            items = all_forbidden(self.forbidden, Mender())
+            object.__setattr__(self, FORBIDDEN, items)
 
     @property
     def turn(self) -> int:
@@ -138,9 +154,12 @@ class GoldDataset(Shown):
         n_replaced_surrogates: lone surrogates replaced by U+FFFD while reading.
         version: the user's own word for its state, for example a date; None if it has none.
         encoding: of its file, where it had to be guessed.
+        forbidden: rules by name that forbid documents (`kragx.data.rules`).
 
     Raises:
-        DataError: there is no query, one has an empty id, or two have the same.
+        DataError: there is no query, one has an empty id, or two have the same; or documents take
+            each other's place in a circle.
+        UsageError: a rule is none.
 
     Examples:
         >>> from kragx import GoldDataset
@@ -154,8 +173,12 @@ class GoldDataset(Shown):
     n_replaced_surrogates: int = 0
     version: str | None = None
     encoding: str | None = None
+    forbidden: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.forbidden:
+            with inside(FORBIDDEN):
+                Rules.of(self.forbidden)
         if not self.queries:
             raise DataError(
                 phrase(
@@ -163,6 +186,13 @@ class GoldDataset(Shown):
                 )
             )
         check_unique((query.id for query in self.queries), self.name)
+        if any(query.forbidden for query in self.queries):
+            check_versions(item for query in self.queries for item in query.forbidden or ())
+
+    @cached_property
+    def may_forbid(self) -> bool:
+        """Whether it says of any question what must not come, or has rules that do."""
+        return bool(self.forbidden) or any(query.forbidden is not None for query in self.queries)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -179,7 +209,7 @@ class GoldDataset(Shown):
     @cached_property
     def content_hash(self) -> str:
         """What the queries say, in 64 hexadecimal digits; see `hash_of`."""
-        return hash_of(query_hash(query) for query in self.queries)
+        return hash_of(map(query_hash, self.queries), self.forbidden)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -292,25 +322,32 @@ def numbered(values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]
 def query_hash(query: Query) -> bytes:
     """The SHA-256 of a query as canonical JSON: every field, keys sorted, no spaces, UTF-8.
 
-    A question without a history has no field of that name.
+    A question without a history has no field of that name, nor has one of which nobody says what
+    is forbidden.
     """
     types = _json([*query.expected_doc_types]) if query.expected_doc_types else "[]"
     golds = ",".join([_gold_json(gold) for gold in query.gold])
     return _sha256(
         f'{{"answerable":{_json(query.answerable)},"expected_doc_types":{types},'
-        f'"gold":[{golds}],{_history_json(query)}"id":{_json(query.id)},'
+        f'{_forbidden_json(query.forbidden)}"gold":[{golds}],{_history_json(query)}"id":{_json(query.id)},'
         f'"metadata":{_metadata_json(query)},"query_type":{_json(query.query_type)},'
         f'"reference":{_json(query.reference)},"text":{_json(query.text)}}}'
     )
 
 
 def plain_query_hash(
-    query_id: str, text: str | None, query_type: str | None, golds: Iterable[str]
+    query_id: str,
+    text: str | None,
+    query_type: str | None,
+    golds: Iterable[str],
+    forbidden: Sequence[Forbidden] | None = None,
+    metadata: Mapping[str, Any] = MappingProxyType({}),
 ) -> bytes:
     """The same of a query that has nothing else, its gold items as JSON (`plain_gold_json`)."""
+    about = _json(dict(metadata)) if metadata else "{}"
     return _sha256(
-        f'{{"answerable":null,"expected_doc_types":[],"gold":[{",".join(golds)}],'
-        f'"id":{encode_basestring(query_id)},"metadata":{{}},'
+        f'{{"answerable":null,"expected_doc_types":[],{_forbidden_json(forbidden)}'
+        f'"gold":[{",".join(golds)}],"id":{encode_basestring(query_id)},"metadata":{about},'
         f'"query_type":{_json(query_type)},"reference":null,"text":{_json(text)}}}'
     )
 
@@ -331,6 +368,12 @@ def _history_json(query: Query) -> str:
     if not query.history:
         return ""
     return f'"history":{_json([turn.to_dict() for turn in query.history])},'
+
+
+def _forbidden_json(items: Sequence[Forbidden] | None) -> str:
+    if items is None:
+        return ""
+    return f'"forbidden":{_json([item.to_dict() for item in items])},'
 
 
 def _gold_json(gold: Gold) -> str:
@@ -366,13 +409,14 @@ _CANONICAL = json.JSONEncoder(
 ).encode
 
 
-def hash_of(queries: Iterable[bytes]) -> str:
+def hash_of(queries: Iterable[bytes], forbidden: Mapping[str, Any] = MappingProxyType({})) -> str:
     """The content hash of a gold set: the SHA-256 of its queries' hashes, sorted.
 
     Sorted, because the order of a file's lines means nothing; of hashes, because a set may be
-    read as a stream.
+    read as a stream. Behind them stands the hash of its rules, where it has any.
     """
-    return hashlib.sha256(b"".join(sorted(queries))).hexdigest()
+    rules = _sha256(_CANONICAL(dict(forbidden))) if forbidden else b""
+    return hashlib.sha256(b"".join(sorted(queries)) + rules).hexdigest()
 
 
 def check_unique(query_ids: Iterable[str], place: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from kragx.data.documents import Doc
+from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.text import normalise
 from kragx.errors import shorten
@@ -30,6 +31,7 @@ WORDS: Mapping[str, str] = {
     "history": phrase("earlier turns"),
     "reference": phrase("reference"),
     "facts": phrase("facts"),
+    FORBIDDEN: phrase("forbidden"),
     "gold added": phrase("gold added"),
     "gold dropped": phrase("gold dropped"),
     "grade": phrase("grade"),
@@ -56,9 +58,9 @@ class FieldChange:
 
     Attributes:
         what: ``question``, ``history``, ``answerable``, ``reference``, ``facts``,
-            ``expected_doc_types``; of gold items ``gold added``, ``gold dropped``, ``grade``,
-            ``moved`` (it has another id), ``text``, ``alternatives``, ``gold metadata``; or
-            ``label``.
+            ``expected_doc_types``, ``forbidden``; of gold items ``gold added``, ``gold dropped``,
+            ``grade``, ``moved`` (it has another id), ``text``, ``alternatives``, ``gold
+            metadata``; or ``label``.
         field: which; of a gold item its id, or the beginning of its text.
         before, after: the values; None for none.
         kind: who reads it.
@@ -110,7 +112,13 @@ def _fields(query: Query, lacking: Sequence[str]) -> dict[str, Any]:
         "reference": query.reference,
         "facts": query.metadata.get("facts"),
         "expected_doc_types": sorted(map(normalise, query.expected_doc_types)),
+        FORBIDDEN: None if query.forbidden is None else _records(query.forbidden),
     }
+
+
+def _records(items: Iterable[Forbidden]) -> list[dict[str, Any]]:
+    """Forbidden items, whose order means nothing."""
+    return sorted((_normal(item.to_dict()) for item in items), key=str)
 
 
 def _unlike(

@@ -183,7 +183,8 @@ class GoldDiff(Result):
             )
         if n := self.kinds.get("labels"):
             yield phrase("in {n} more only labels differ: slices read them, no metric does", n=n)
-        if self.old["hash"] != self.new["hash"] and not self.questions and not self.not_compared:
+        is_told = self.questions or self.not_compared or self.cautions
+        if self.old["hash"] != self.new["hash"] and not is_told:
             yield phrase("only the Unicode form, white space or the order of gold items differs")
         for name in self.not_compared:
             yield phrase(
@@ -219,7 +220,11 @@ def diff_gold(old: GoldDataset, new: GoldDataset) -> GoldDiff:
         for key, query in later.items()
         if key not in earlier
     ]
-    return GoldDiff(old.settings, new.settings, len(old), len(new), tuple(questions), lacking)
+    cautions: tuple[str, ...] = ()
+    if old.forbidden != new.forbidden:
+        cautions = (phrase("the rules that forbid documents differ"),)
+    settings = old.settings, new.settings
+    return GoldDiff(*settings, len(old), len(new), tuple(questions), lacking, cautions)
 
 
 def diff_files(old: str | Path, new: str | Path) -> GoldDiff:
@@ -238,7 +243,8 @@ def diff_files(old: str | Path, new: str | Path) -> GoldDiff:
                 cautions.append(joined(": ", [str(path), changed]))
             dataset = replace(dataset, name=release.name, version=version)
         sides.append(dataset)
-    return replace(diff_gold(*sides), cautions=tuple(cautions))
+    diff = diff_gold(*sides)
+    return replace(diff, cautions=(*cautions, *diff.cautions))
 
 
 def _missing_fields(old: GoldDataset, new: GoldDataset) -> Iterator[str]:

@@ -163,7 +163,8 @@ def contents(reading: Reading) -> tuple[GoldDataset, Run]:
     results = {query.id: answer for _, query, answer in rows if answer is not None}
     problems = reading.problems
     surrogates, guessed = problems.mender.surrogates, problems.encoding
-    dataset = GoldDataset(queries, reading.name, surrogates, encoding=guessed)
+    rules = reading.forbidden
+    dataset = GoldDataset(queries, reading.name, surrogates, encoding=guessed, forbidden=rules)
     return dataset, Run(results, reading.name)
 
 

@@ -5,11 +5,13 @@ of the `FORMATS`, recognised by its fields.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from kragx.data.batch import Batch, Records, Row, in_rows
+from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.beir import Beir, beir_of
 from kragx.data.formats.document_columns import fields_of, hint
@@ -30,6 +32,8 @@ from kragx.data.formats.parquet import Table
 from kragx.data.formats.passages import columns_hint
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
+from kragx.data.rules import Rules
+from kragx.data.rules_read import names_forbidden, rules_before
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.printing import phrase
@@ -114,6 +118,30 @@ class Reading:
         self.by_lines: bool = lines is not None
         self._is_json = lines is not None  # and so was mended
         self._lines: Mapping[Place, int] = {}  # of the parts of a file that is one record
+
+    @cached_property
+    def forbidden(self) -> Mapping[str, Any]:
+        """The rules that stand before the first question; empty where there are none.
+
+        Raises:
+            DataError: one of them is none, or the source cannot be read.
+        """
+        rules = {} if self.beir is not None else rules_before(self.source, self.path)
+        try:
+            Rules.of(rules)
+        except UsageError as error:
+            where = f"{FORBIDDEN}.{error.field}" if error.field else FORBIDDEN
+            raise DataError(
+                error.problem, path=self.problems.file, field=where, remedy=error.remedy
+            ) from None
+        return rules
+
+    @cached_property
+    def may_forbid(self) -> bool | None:
+        """Whether anything may be forbidden in it; None where that takes reading it."""
+        if self.beir is not None:
+            return False
+        return bool(self.forbidden) or names_forbidden(self.source, self.path)
 
     @property
     def is_read_once(self) -> bool:
@@ -213,6 +241,9 @@ class Reading:
         try:
             for number, (line, record) in enumerate(rows, start=1):
                 assert self.format is not None  # recognised, or there is no record
+                if len(record) == 1 and FORBIDDEN in record:
+                    self._check_rules(line, record[FORBIDDEN])
+                    continue
                 if objects or not (self.format.is_gathered and records.add(line, record)):
                     yield from records.batches()
                     objects += self._of_record(line, record, number)
@@ -223,6 +254,15 @@ class Reading:
             yield from gathered()
             raise
         yield from gathered()
+
+    def _check_rules(self, line: int | None, rules: object) -> None:
+        """Report rules that nobody has read before the questions (`forbidden`)."""
+        if rules != self.forbidden:
+            message = (
+                "rules stand on the first line of a JSON Lines file; put all of them there, or "
+                "under 'forbidden' in a config"
+            )
+            self.problems.add(line, FORBIDDEN, message)
 
     def _of_record(
         self, line: int | None, record: Mapping[str, Any], number: int = 1

@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 from kragx.data.corpus import Corpus, as_corpus
 from kragx.data.documents import Doc
 from kragx.data.facts import facts_of
+from kragx.data.forbidden import FORBIDDEN, Forbidden, check_versions
 from kragx.data.formats.document_rows import Role
-from kragx.data.gold import Gold, GoldDataset, Query, named_items
+from kragx.data.gold import Gold, Query, hash_of, named_items, query_hash
 from kragx.data.occurrences import n_containing
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.released import release_of
+from kragx.data.rules import Rules
 from kragx.data.source import Reading, passage_of
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
@@ -177,14 +179,16 @@ def validate(
     if kind == "qrels":
         message = phrase("qrels hold no questions, so that no retriever can be asked")
         problems.add(None, "query", message, "warning")
+    rules = Rules.of(reading.forbidden)
     broken = {problem.query_id for problem in problems.found if problem.level == "error"}
     for line, query in lines:
         # Of a broken query what was left out may be its gold.
-        checks = [] if query.id in broken else [_of_gold(query, kind)]
+        checks = [] if query.id in broken else [_of_gold(query, kind, rules)]
         for mistake in chain(*checks, _of_query(query, kind, texts)):
             problems.add(line, *mistake, query.id)
-    _check_questions(lines, problems)
-    content_hash = GoldDataset(queries).content_hash if queries else None
+    _check_questions(lines, problems, rules)
+    content_hash = hash_of(map(query_hash, queries), reading.forbidden) if queries else None
+    _check_versions(queries, problems)
     if (release := release_of(path)) and (changed := release.changed(content_hash or "")):
         problems.add(None, None, changed)
     summary = _summary(queries)
@@ -205,6 +209,14 @@ def validate(
     )
 
 
+def _check_versions(queries: Sequence[Query], problems: Problems) -> None:
+    """Report documents that take each other's place in a circle, of different questions."""
+    try:
+        check_versions(item for query in queries for item in query.forbidden or ())
+    except DataError as error:
+        problems.add(None, f"{FORBIDDEN}.{error.field}", f"{error.problem}; {error.remedy}")
+
+
 def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
     """What is wrong with target shares: names of no slice, and numbers that are no shares."""
     for name, shares in targets.items():
@@ -220,9 +232,11 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
             yield f"{name}: the shares add up to {total:g}; that can be 1 at most"
 
 
-def _of_gold(query: Query, kind: str) -> Iterator[_Mistake]:
-    """That a query has no gold, unless it says so."""
+def _of_gold(query: Query, kind: str, rules: Rules) -> Iterator[_Mistake]:
+    """That a query has no gold, unless it says so, or only tries what must not come."""
     if query.answerable is False or any(gold.grade > 0 for gold in query.gold):
+        return
+    if query.forbidden or any(rule.asker(query.metadata) is not None for rule in rules.rules):
         return
     message = phrase(
         "nothing is relevant, so it is not scored; add gold, or leave the query out"
@@ -255,9 +269,26 @@ def _of_query(query: Query, kind: str, corpus: _Corpus | None) -> Iterator[_Mist
             yield from _of_id(f"{place}.id", item.id, corpus if item.text is None else None)
         if item.text is not None:
             yield from _of_text(f"{place}.text", normalise(item.text), corpus)
+    for position, forbidden in enumerate(query.forbidden or ()):
+        yield from _of_forbidden(f"{FORBIDDEN}[{position}]", forbidden, corpus)
     texts = [(position, normalise(gold.text or "")) for position, gold in enumerate(query.gold)]
     yield from _repeated(query, "text", texts)
     yield from _repeated(query, "id", [(position, item.id) for _, position, item in _items(query)])
+
+
+def _of_forbidden(place: str, item: Forbidden, corpus: _Corpus | None) -> Iterator[_Mistake]:
+    """That a forbidden item is no document of the corpus, so that nothing can match it."""
+    if item.text is not None:
+        yield from _of_text(f"{place}.text", normalise(item.text), corpus)
+    elif item.id is not None:
+        yield from _of_id(f"{place}.id", item.id, corpus)
+    if corpus is not None and item.source is not None and item.source not in corpus.whole.sources:
+        message = phrase(
+            "no document of the corpus {corpus} is of the source {source}",
+            corpus=corpus.whole.name,
+            source=shorten(item.source),
+        )
+        yield f"{place}.source", message, "error"
 
 
 def _items(query: Query) -> Iterator[tuple[str, int, Gold | Doc]]:
@@ -364,18 +395,27 @@ class _Corpus:
 
     @classmethod
     def of(cls, corpus: Corpus, queries: Iterable[Query]) -> _Corpus:
-        items = (item for query in queries for _, _, item in _items(query))
-        texts = {normalise(item.text) for item in items if item.text is not None} - {""}
+        queries = [*queries]
+        golds = (item.text for query in queries for _, _, item in _items(query))
+        forbidden = (item.text for query in queries for item in query.forbidden or ())
+        texts = {normalise(text) for text in chain(golds, forbidden) if text is not None} - {""}
         docs = [normalise(doc.text or "") for doc in corpus.docs.values()]
         return cls(corpus, n_containing(docs, texts))
 
 
-def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Problems) -> None:
-    """Questions that stand twice: with the same gold they weigh double."""
-    first: dict[str, tuple[int | None, Query]] = {}
+def _check_questions(
+    lines: Iterable[tuple[int | None, Query]], problems: Problems, rules: Rules
+) -> None:
+    """Questions that stand twice: with the same gold they weigh double.
+
+    One of somebody else, who may see other documents, is another question.
+    """
+    first: dict[object, tuple[int | None, Query]] = {}
     for line, query in lines:
         text = normalise(query.text or "", casefold=True)
-        before_line, before = first.setdefault(text, (line, query))
+        askers = [rule.asker(query.metadata) for rule in rules.rules]
+        key = text, repr(askers), query.forbidden
+        before_line, before = first.setdefault(key, (line, query))
         if before is query or not text:
             continue
         place = (

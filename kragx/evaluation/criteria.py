@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kragx import matchers
 from kragx.data import (
+    Corpus,
     GoldDataset,
     Run,
     Tokenizer,
@@ -17,8 +18,10 @@ from kragx.data import (
     describe,
     tokenizer,
 )
+from kragx.data.forbidden import FORBIDDEN
+from kragx.data.rules import Rules
 from kragx.data.tokenizers import Passages
-from kragx.errors import DataError, UsageError, nearest
+from kragx.errors import DataError, UsageError, inside, nearest
 from kragx.evaluation.evaluation import check_depth
 from kragx.evaluation.evidence import (
     DocumentSizes,
@@ -29,10 +32,11 @@ from kragx.evaluation.evidence import (
     relevance_matcher,
     span_options,
 )
-from kragx.evaluation.inputs import NO_TEXTS, Texts, ids_alone
+from kragx.evaluation.forbidden import Forbidding
+from kragx.evaluation.inputs import NO_TEXTS, Source, Texts, ids_alone
 from kragx.evaluation.parts.matched import Plan
 from kragx.evaluation.wording import IDS_ALONE
-from kragx.matchers.batches import ALL_LOST, GOLD_LOST
+from kragx.matchers.batches import ALL_LOST, GOLD_LOST, BatchMatcher
 from kragx.matchers.gold_siblings import (
     GoldSample,
     GoldSiblings,
@@ -44,6 +48,7 @@ from kragx.matchers.siblings import are_misread
 from kragx.metrics import (
     KRAGX,
     NO_GOLD,
+    ForbiddenMarks,
     MatchTable,
     MetricLike,
     MetricSpec,
@@ -85,6 +90,10 @@ class Criteria:
         are_ids: whether that is so.
         recorded: what the matcher made of the gold of other questions in a run whose scores are
             read; None to compare the gold.
+        forbidden: rules that forbid documents, beside the gold set's, of which they replace those
+            of the same name.
+        forbidden_words: the words of all texts with those of forbidden ones; None where there are
+            none of these, or nobody has looked.
     """
 
     label: str
@@ -100,6 +109,8 @@ class Criteria:
     is_open: bool = False
     are_ids: bool = False
     recorded: GoldSiblings | None = None
+    forbidden: Mapping[str, Any] = field(default_factory=dict)
+    forbidden_words: Vocabulary | None = None
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -113,6 +124,7 @@ class Criteria:
         facts_match: object = None,
         relevance_match: object = None,
         budget_tokenizer: object = None,
+        forbidden: object = None,
     ) -> Self:
         """What the arguments of `kragx.evaluate` say.
 
@@ -130,6 +142,8 @@ class Criteria:
                 f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}"
             )
         specs = tuple(parse_all(metrics, named))
+        with inside(FORBIDDEN):
+            rules = {} if forbidden is None else Rules.of(forbidden).source
         if matcher.judges and named.name == "krag":
             raise UsageError(
                 "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use "
@@ -156,6 +170,7 @@ class Criteria:
             facts_follow=facts_match is None,
             relevance_by=relevance_matcher(specs, relevance_match, matcher, named),
             is_open=match is None and named.name == KRAGX.name,
+            forbidden=rules or {},
             passages=None if matcher.vocabulary is None else matcher.vocabulary.passages,
             tokenizer=(
                 UnicodeTokenizer()
@@ -186,7 +201,42 @@ class Criteria:
     @property
     def looks(self) -> bool:
         """Whether a metric looks at more than matches: documents, times, facts, relevance."""
-        return any(spec.needs_evidence for spec in self.specs)
+        return any(spec.looks for spec in self.specs)
+
+    @property
+    def reads_forbidden(self) -> bool:
+        """Whether a metric asks what must not come."""
+        return any(spec.metric.reads_forbidden for spec in self.specs)
+
+    @property
+    def forbidden_matcher(self) -> matchers.BaseMatcher | None:
+        """What compares forbidden texts, with siblings apart; None where ids alone are compared."""
+        if self.matcher.reads == "ids":
+            return None
+        matcher = self.matcher.siblings_apart() or matchers.matcher("overlap")
+        return matcher if self.forbidden_words is None else matcher.knowing(self.forbidden_words)
+
+    def forbids(self, source: Source) -> bool:
+        """Whether something may be forbidden, or a metric asks what is."""
+        return bool(self.forbidden) or self.reads_forbidden or source.may_forbid is True
+
+    def forbidding(self, rules: Mapping[str, Any], corpus: Corpus) -> Forbidding:
+        """What tells what must not come.
+
+        Args:
+            rules: of the gold set.
+            corpus: has metadata that documents lack.
+        """
+        members = (self.matcher, *self.matcher.members)
+        keys = (getattr(member, "id_key", None) for member in members)
+        matcher = self.forbidden_matcher
+        return Forbidding(
+            Rules.of({**rules, **self.forbidden}),
+            matcher if isinstance(matcher, BatchMatcher) else None,
+            next(filter(None, keys), None),
+            corpus,
+            self.reads_forbidden,
+        )
 
     @property
     def token_settings(self) -> dict[str, Any] | None:
@@ -269,7 +319,8 @@ class Criteria:
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """The same with matchers and spans that know the words of all texts."""
         criteria = self._each(lambda matcher: matcher.knowing(vocabulary))
-        return replace(criteria, passages=vocabulary.passages)
+        words = vocabulary.of_forbidden or self.forbidden_words
+        return replace(criteria, passages=vocabulary.passages, forbidden_words=words)
 
     @property
     def members(self) -> list[matchers.BaseMatcher]:
@@ -310,6 +361,7 @@ class Criteria:
         concurrency: int,
         on_match: matchers.OnMatch | None = None,
         on_relevance: matchers.OnMatch | None = None,
+        forbidden: ForbiddenMarks | None = None,
     ) -> GatheredEvidence:
         """What the metrics look at beside the matches.
 
@@ -319,6 +371,7 @@ class Criteria:
             concurrency: how many questions were asked at once.
             on_match: is told what the matcher of facts was asked, and said.
             on_relevance: the same of the judge of relevance.
+            forbidden: what of the lists must not come.
         """
         facts = relevance = None
         specs, sizes, follows = self.specs, DocumentSizes(self.tokenizer), self.facts_follow
@@ -328,7 +381,8 @@ class Criteria:
             )
         if self.relevance_by is not None:
             relevance = judged_relevance(lists, specs, self.relevance_by, on_relevance)
-        return GatheredEvidence(lists, table, concurrency, facts, sizes, relevance, self.passages)
+        gathered = (facts, sizes, relevance, self.passages, forbidden)
+        return GatheredEvidence(lists, table, concurrency, *gathered)
 
     def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:
         """Refuse a result in which no question can match.
@@ -350,6 +404,7 @@ class Criteria:
         dataset: Mapping[str, Any],
         run: Mapping[str, Any],
         relevance: Relevance | None = None,
+        forbidding: Forbidding | None = None,
     ) -> dict[str, Any]:
         """What a result records, but for the metrics and the versions."""
         facts_by, pool, vocabulary = self.facts_by, self.matcher.pool, self.matcher.vocabulary
@@ -365,6 +420,7 @@ class Criteria:
             "run": run,
             **({} if pool is None else {"pool": pool.settings}),
             **({} if vocabulary is None else {"vocabulary": vocabulary.settings}),
+            **({} if forbidding is None else {FORBIDDEN: forbidding.settings}),
         }
 
     def __getstate__(self) -> dict[str, Any]:

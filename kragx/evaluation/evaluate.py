@@ -19,20 +19,24 @@ from kragx.data import (
     read_run,
 )
 from kragx.data.batch import are_scores
+from kragx.data.forbidden import FORBIDDEN
 from kragx.data.objects import gold_of, results_of
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import judging_counts
+from kragx.evaluation.forbidden import Forbidding, PartMarks
 from kragx.evaluation.inputs import Source, Texts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import Spans, itself, match_all
 from kragx.evaluation.pools import pooled
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.vocabulary import vocabulary_of, vocabulary_of_runs
+from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
-from kragx.metrics import MatchTable
+from kragx.matchers.items import batch_of
+from kragx.metrics import ForbiddenMarks, MatchTable
 from kragx.metrics.evidence import Relevance
+from kragx.metrics.leaks import with_leak
 
 
 def ready(dataset: GoldDataset, criteria: Criteria, corpus: Corpus) -> GoldDataset:
@@ -60,9 +64,12 @@ def for_all(
         judge, profile = criteria.matcher, criteria.named
         pool = pooled(dataset, runs, match=judge, profile=profile, corpus=corpus)
         criteria = replace(criteria, matcher=pool)
+    texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     if criteria.needs_vocabulary:
-        texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
         criteria = criteria.knowing(vocabulary_of_runs(dataset, runs, texts.corpus))
+    elif dataset.may_forbid and criteria.forbidden_matcher is not None:
+        words = vocabulary_of_runs(dataset, runs, texts.corpus).of_forbidden
+        criteria = replace(criteria, forbidden_words=words)
     return criteria
 
 
@@ -150,39 +157,48 @@ def _evaluated(
     source.name = name or source.name
     criteria = criteria.for_run(source.name)
     engine = engine_of(workers, criteria.matcher)
-    if criteria.needs_vocabulary:
-        criteria = criteria.knowing(vocabulary_of(source, keep=engine is None))
+    forbids = criteria.forbids(source)
+    criteria = informed(criteria, source, keep=engine is None)
+    forbidding = criteria.forbidding(source.rules, as_corpus(corpus)) if forbids else None
     notes = matchers.Notes()
     if criteria.matcher.judges:
-        criteria, table = _judged(source, criteria, notes, on_match)
+        criteria, table, marks = _judged(source, criteria, notes, on_match, forbidding)
         spans: Spans = {}
     else:
-        plan = criteria.plan(keep=itself if looks_at_texts else None)
-        table, spans = match_all(source, plan, notes, engine, on_match)
+        plan = replace(
+            criteria.plan(keep=itself if looks_at_texts else None), forbidding=forbidding
+        )
+        table, spans, marks = match_all(source, plan, notes, engine, on_match)
+    forbidden = known_marks(marks, forbidding)
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
-    sums = table_counts(table)
+    sums = table_counts(table, forbidden)
     criteria.check_lost(notes, sums["n_with_any_gold"])
     counts = source.counts(sums, criteria.profile, notes)
     counts |= judging_counts(criteria.matcher, notes)
+    if forbidden is not None and marks is not None:
+        counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": marks.beyond.n_lost}
     evidence = None
     if (lists := source.passed.kept) is not None:
         concurrency = int(source.run_settings.get("concurrency", 1))
-        evidence = criteria.gathered(lists, table, concurrency, on_match, on_relevance)
+        told = on_match, on_relevance, forbidden
+        evidence = criteria.gathered(lists, table, concurrency, *told)
         evidence.know(spans)
         if (facts := evidence.matched_facts) is not None and criteria.facts_by is not None:
             counts |= facts.concluded(facts.n, facts.notes, criteria.facts_by)
         if evidence.relevance is not None:
             counts |= evidence.relevance.judging
     relevance = None if evidence is None else evidence.relevance
-    evaluation = unmeasured(source, criteria, table, counts, relevance)
+    told_by = None if forbidden is None else forbidding
+    evaluation = unmeasured(source, criteria, table, counts, relevance, told_by)
     return replace(
         evaluation,
         evidence=evidence,
+        forbidden=forbidden,
         dataset=source.gold,
         seconds=np.asarray(source.passed.seconds),
         siblings=criteria.found(siblings, notes),
-    ).measured(criteria.specs)
+    ).measured(with_leak(criteria.specs, forbidden))
 
 
 def unmeasured(
@@ -191,6 +207,7 @@ def unmeasured(
     table: MatchTable,
     counts: Mapping[str, Any],
     relevance: Relevance | None = None,
+    forbidding: Forbidding | None = None,
 ) -> Evaluation:
     """The evaluation of a source that has passed, before any metric is computed.
 
@@ -200,9 +217,10 @@ def unmeasured(
         table: its matches.
         counts: what was scored and what was not.
         relevance: what a judge of relevance said.
+        forbidding: told what must not come; None where nothing is forbidden.
     """
     run = {"name": source.name, **source.run_settings}
-    settings = criteria.settings(source.dataset_settings(), run, relevance)
+    settings = criteria.settings(source.dataset_settings(), run, relevance, forbidding)
     return Evaluation(
         name=source.name,
         scores=(),
@@ -216,12 +234,28 @@ def unmeasured(
     )
 
 
+def known_marks(marks: PartMarks | None, forbidding: Forbidding | None) -> ForbiddenMarks | None:
+    """The marks of all questions; None where nothing is forbidden, and no metric asks.
+
+    Raises:
+        DataError: documents take each other's place in a circle.
+    """
+    if marks is None or forbidding is None:
+        return None
+    return marks.resolved() if marks.marks.kinds or forbidding.is_asked else None
+
+
 def _judged(
-    source: Source, criteria: Criteria, notes: matchers.Notes, on_match: matchers.OnMatch | None
-) -> tuple[Criteria, MatchTable]:
+    source: Source,
+    criteria: Criteria,
+    notes: matchers.Notes,
+    on_match: matchers.OnMatch | None,
+    forbidding: Forbidding | None,
+) -> tuple[Criteria, MatchTable, PartMarks | None]:
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
     source.passed.kept = [] if criteria.looks else None
     items = list(source.items(criteria.profile))
+    marks = None if forbidding is None else forbidding.marks(batch_of(items))
     matcher = criteria.matcher
     if matcher.pool is None and matcher.needs_pool(items):
         matcher = matcher.pooled([items])
@@ -231,4 +265,5 @@ def _judged(
     else:
         criteria = criteria.within(matcher, matcher.pool)
         items = [matcher.with_gold(item) for item in items]
-    return criteria, matcher.graded(matching.match(items, matcher, notes, on_match), items)
+    table = matcher.graded(matching.match(items, matcher, notes, on_match), items)
+    return criteria, table, marks

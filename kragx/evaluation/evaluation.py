@@ -20,6 +20,7 @@ from kragx.data import GoldDataset
 from kragx.errors import RetrieverError, UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import first_failure, judged_share
+from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
 from kragx.evaluation.wording import (
     abstention_remarks,
     failure_remarks,
@@ -32,6 +33,7 @@ from kragx.matchers.gold_siblings import GoldSiblings, siblings_remarks
 from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import (
     Floats,
+    ForbiddenMarks,
     MatchTable,
     MetricLike,
     MetricScores,
@@ -47,7 +49,7 @@ from kragx.metrics import (
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.plain import plain
-from kragx.printing import Line, Part, Result, Table, number, phrase, possible, warning
+from kragx.printing import Line, Part, Result, Table, joined, number, phrase, possible, warning
 
 if TYPE_CHECKING:
     import pandas
@@ -105,6 +107,7 @@ class Evaluation(Result):
         seconds: (q) how long each answer took, NaN where nobody says; None if that was not kept.
         longest: how many documents the longest list has; None if it is one of the table.
         siblings: what the matcher makes of the gold of other questions; None if it was not asked.
+        forbidden: what of the lists must not come; None where nothing is forbidden.
 
     Examples:
         >>> from kragx import evaluate
@@ -129,6 +132,7 @@ class Evaluation(Result):
     seconds: Floats | None = field(default=None, repr=False)
     longest: int | None = field(default=None, repr=False)
     siblings: GoldSiblings | None = field(default=None, repr=False)
+    forbidden: ForbiddenMarks | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.siblings is not None:
@@ -251,6 +255,17 @@ class Evaluation(Result):
         starts = pairwise(table.doc_start.tolist())
         return {self.query_ids[row]: grades[a:b] for row, (a, b) in zip(rows, starts)}
 
+    @cached_property
+    def leaks(self) -> tuple[Leak, ...]:
+        """What came though it must not, as far down as metrics look; empty where nothing is known.
+
+        Question by question, by rank.
+        """
+        if self.forbidden is None:
+            return ()
+        rules = self.settings.get("forbidden", {}).get("rules", {})
+        return leaks_of(self.forbidden, self.table.doc_start, self.specs, self.query_ids, rules)
+
     def with_metrics(self, metrics: MetricLike | Iterable[MetricLike]) -> Evaluation:
         """The same matches measured by other metrics; nothing is matched again.
 
@@ -261,7 +276,8 @@ class Evaluation(Result):
         specs = parse_all(metrics, self.profile)
         check_depth(specs, self.settings.get("pool", {}).get("depth"))
         for spec in specs:
-            if spec.needs_evidence and self.evidence is None:
+            needs = spec.looks or (spec.needs_evidence and self.forbidden is None)
+            if needs and self.evidence is None:
                 raise UsageError(
                     f"metric {str(spec)!r} looks at documents, which are kept only where a metric "
                     "that does is asked for; name it when you call evaluate"
@@ -270,10 +286,18 @@ class Evaluation(Result):
 
     def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
         """The same matches with the numbers of these metrics, and what belongs to them."""
-        scores = compute(self.table, specs, self.profile, self.evidence)
+        evidence = self._evidence_of(self.table)
+        scores = compute(self.table, specs, self.profile, evidence)
         if self.unanswered:
             scores = tuple(map(valueless, scores))
         return self.with_scores(scores, {} if self.evidence is None else self.evidence.settings())
+
+    def _evidence_of(self, table: MatchTable) -> GatheredEvidence | None:
+        """What metrics look at beside these matches; of no documents, where none were kept."""
+        if self.evidence is not None:
+            return self.evidence.decided(table)
+        marks = self.forbidden
+        return None if marks is None else GatheredEvidence((), table, forbidden=marks)
 
     def with_scores(self, scores: Sequence[MetricScores], reading: Mapping[str, Any]) -> Evaluation:
         """The same matches with these numbers.
@@ -366,8 +390,7 @@ class Evaluation(Result):
             if before is None or before[0] != count or not by_matches_alone:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                    decided = None if evidence is None else evidence.decided(table)
-                    scores = compute(table, specs, self.profile, decided)
+                    scores = compute(table, specs, self.profile, self._evidence_of(table))
                 before = (count, {str(score.spec): score.mean for score in scores})
             yield before
 
@@ -445,12 +468,14 @@ class Evaluation(Result):
         ends = {}
         for scores in self.scores:
             low, high = self.intervals[str(scores.spec)] or (None, None)
-            ends[str(scores.spec)] = ends_text(low, high, scores.n_scored if scores.is_mean else 0)
+            n, exact = scores.n_scored, scores.spec.metric.interval != "score"
+            ends[str(scores.spec)] = ends_text(low, high, n if scores.is_mean else 0, exact=exact)
         return ends
 
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
         yield from self.heading()
+        yield from leak_parts([self])
         n = 4 if self.micro else 3
         columns = [phrase("metric"), phrase("mean"), INTERVAL, phrase("micro")][:n]
         rows = [
@@ -490,7 +515,7 @@ class Evaluation(Result):
         """
         names = ["settings", "counts", "mean", *["intervals"] * intervals, "micro"]
         names += ["bounds", "micro_bounds", "vote_bounds", "maximum"]
-        names += ["queries", "relevance"] * queries
+        names += ["queries", "relevance", "leaks"] * queries
         always = ("settings", "counts", "mean", "intervals", "micro", "queries")
         values = {name: getattr(self, name) for name in names}
         return {name: plain(value) for name, value in values.items() if value or name in always}
@@ -509,13 +534,16 @@ class Evaluation(Result):
 
 def bounds_note(evaluations: Iterable[Evaluation]) -> str:
     """What stands below a table of means: what bounds are, where some evaluation has any."""
-    return BOUNDS_NOTE if any(evaluation.bounds for evaluation in evaluations) else ""
+    scores = (score for evaluation in evaluations for score in evaluation.scores if score.bounds)
+    of_leaks = {score.spec.metric.reads_forbidden for score in scores}
+    return joined("; ", [BOUNDS_NOTE] * (False in of_leaks) + [OPEN_NOTE] * (True in of_leaks))
 
 
 INTERVAL = phrase("{share:.0%} interval", share=CONFIDENCE)
 """What the interval of a mean is called in tables."""
 
 BOUNDS_NOTE = phrase("(a to b): what it can become once missing judgements are known")
+OPEN_NOTE = phrase("(a to b) of leaks: with none and with all of what is not known")
 
 
 def as_evaluations(

@@ -26,7 +26,7 @@ from kragx.metrics import (
     RankedList,
     TextBudget,
 )
-from kragx.metrics.evidence import Relevance
+from kragx.metrics.evidence import ForbiddenMarks, Relevance
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions, reading
 
@@ -388,6 +388,7 @@ class GatheredEvidence:
         sizes: the lengths of the documents, for budgets.
         relevance: of documents to their questions, as judged; None if no metric reads it.
         passages: what spans are compared by where their tokenizer is chosen by the gold's script.
+        forbidden: what of the lists must not come; None where nothing is forbidden.
     """
 
     lists: Sequence[RankedList]
@@ -397,6 +398,7 @@ class GatheredEvidence:
     sizes: DocumentSizes = field(default_factory=DocumentSizes, repr=False, compare=False)
     relevance: Relevance | None = None
     passages: Passages | None = None
+    forbidden: ForbiddenMarks | None = None
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
         default_factory=dict, repr=False, compare=False
@@ -414,6 +416,7 @@ class GatheredEvidence:
             table=self.table.first(depths),
             sizes=DocumentSizes(self.sizes.tokenizer),
             relevance=judged and replace(judged, table=judged.table.first(depths[judged.rows])),
+            forbidden=self.forbidden and self.forbidden.first(self.table.n_docs, depths),
             _spreads={},
         )
 

@@ -49,7 +49,7 @@ from kragx.matchers import (
 )
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
-from kragx.metrics import MatchTable, Profile
+from kragx.metrics import ForbiddenMarks, MatchTable, Profile
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -88,8 +88,16 @@ UNANSWERABLE = "unanswerable "
 """Before the names of counts of questions that nothing answers."""
 
 
-def table_counts(table: MatchTable) -> dict[str, int]:
+OF_FORBIDDEN, PROBES = "forbidden ", "n_probes"
+"""Before the names of counts of questions for which something may be forbidden; and the count of
+those that have no gold."""
+
+
+def table_counts(table: MatchTable, forbidden: ForbiddenMarks | None = None) -> dict[str, int]:
     """The counts of a match table; those of tables that follow one another add up.
+
+    Where something is forbidden, the questions are counted that could meet it, that are open
+    whatever came, that were answered with nothing, and that have no gold: probes.
 
     Where nothing answers any of the questions, these are counted: those answered with an empty
     list, and those not answered at all; and the documents.
@@ -112,7 +120,20 @@ def table_counts(table: MatchTable) -> dict[str, int]:
             "n_documents": n_docs[rows],
         }
         counts |= {f"{UNANSWERABLE}{name}": int(value.sum()) for name, value in flags.items()}
-    return counts
+    return counts if forbidden is None else counts | _forbidden_counts(table, forbidden)
+
+
+def _forbidden_counts(table: MatchTable, forbidden: ForbiddenMarks) -> dict[str, int]:
+    could = forbidden.could.any(axis=1)
+    flags = {
+        "n_could": could,
+        "n_open": forbidden.open.any(axis=1),
+        "n_empty": could & table.answered & (table.n_docs == 0),
+    }
+    return {
+        PROBES: int(forbidden.probes(table).sum()),
+        **{f"{OF_FORBIDDEN}{name}": int(value.sum()) for name, value in flags.items()},
+    }
 
 
 @dataclass(frozen=True)
@@ -300,6 +321,28 @@ class Source:
         if self.gold is None and not isinstance(self.rows, Scored):
             self.passed.hashes = []
 
+    @property
+    def may_forbid(self) -> bool | None:
+        """Whether anything may be forbidden; None where that takes reading it."""
+        if self.gold is not None:
+            return self.gold.may_forbid
+        return self.reading is not None and self.reading.may_forbid
+
+    @property
+    def may_forbid_texts(self) -> bool:
+        """Whether anything may be forbidden by its text."""
+        if self.gold is None:
+            return self.may_forbid is not False
+        items = (item for query in self.gold for item in query.forbidden or ())
+        return self.gold.may_forbid and any(item.text is not None for item in items)
+
+    @property
+    def rules(self) -> Mapping[str, Any]:
+        """The gold set's rules that forbid documents."""
+        if self.gold is not None:
+            return self.gold.forbidden
+        return {} if self.reading is None else self.reading.forbidden
+
     def items(self, profile: Profile | None = None) -> Iterator[MatchItem]:
         """`Passed.batches` of all of it, question by question."""
         filled = self.texts.filled(self._read())
@@ -353,16 +396,23 @@ class Source:
             notes: what the matcher noted.
         """
         self._check_orders(profile)
-        passed, n, n_with_gold = self.passed, sums["n_queries"], sums["n_with_gold"]
-        unanswerable = {
-            name.removeprefix(UNANSWERABLE): count
-            for name, count in sums.items()
-            if name.startswith(UNANSWERABLE)
-        }
+        passed, n_with_gold = self.passed, sums["n_with_gold"]
+        probes = {PROBES: sums[PROBES]} if PROBES in sums else {}
+        n = sums["n_queries"]
+        n_to_find = n - sums.get(PROBES, 0)
+        unanswerable, forbidden = (
+            {
+                name.removeprefix(start): count
+                for name, count in sums.items()
+                if name.startswith(start)
+            }
+            for start in (UNANSWERABLE, OF_FORBIDDEN)
+        )
         return {
             "n_queries": n,
-            "n_scored": n_with_gold if profile.leaves_out_no_gold else n,
-            "n_no_gold": n - n_with_gold,
+            "n_scored": n_with_gold if profile.leaves_out_no_gold else n_to_find,
+            "n_no_gold": n_to_find - n_with_gold,
+            **probes,
             "n_missing": passed.statuses["missing"],
             "n_extra": self.n_extra,
             "n_failed": passed.statuses["failed"],
@@ -373,6 +423,7 @@ class Source:
             "n_longer_lines": self.n_longer_lines,
             **({"n_by_distance": self.n_by_distance} if self.n_by_distance else {}),
             **({"unanswerable": unanswerable} if unanswerable else {}),
+            **({"forbidden": forbidden} if forbidden else {}),
             **notes,
             **({"first_failure": first_failure(passed.failures)} if passed.failures else {}),
         }
@@ -401,7 +452,7 @@ class Source:
         if isinstance(self.rows, Scored):
             content = partial(_hash_of_scored, self.rows)
             return _HashedLater({"name": self.dataset_name, "version": None, "hash": None}, content)
-        hashed = hash_of(self.passed.hashes or ())
+        hashed = hash_of(self.passed.hashes or (), self.rules)
         settings = {"name": self.dataset_name, "version": None, "hash": hashed}
         encoding = None if self.reading is None else self.reading.problems.encoding
         return settings if encoding is None else settings | {"encoding": encoding}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from kragx.data import NO_CORPUS, Corpus, Query, Retrieved, Run
 from kragx.data.batch import batched
 from kragx.errors import DataError
+from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.inputs import Source
 from kragx.matchers import MatchItem
 from kragx.matchers.vocabulary import LOOKED_AT, Gathering, Vocabulary, texts_of
@@ -30,6 +31,23 @@ def vocabulary_of(source: Source, *, keep: bool = False) -> Vocabulary:
         for batch in texts.filled(source.ahead(LOOKED_AT, keep=keep)):
             gathering.add_batch(batch)
     return gathering.vocabulary
+
+
+def informed(criteria: Criteria, source: Source, *, keep: bool = False) -> Criteria:
+    """Criteria that know the words of a source, as far as anything that they name looks at them.
+
+    Args:
+        criteria: by which the source is evaluated.
+        source: will pass afterwards.
+        keep: as of `Source.ahead`.
+    """
+    if criteria.needs_vocabulary:
+        return criteria.knowing(vocabulary_of(source, keep=keep))
+    compares = criteria.forbids(source) and criteria.forbidden_matcher is not None
+    if criteria.forbidden_words is None and compares and source.may_forbid_texts:
+        words = vocabulary_of(source, keep=keep).of_forbidden
+        return replace(criteria, forbidden_words=words)
+    return criteria
 
 
 def vocabulary_of_runs(

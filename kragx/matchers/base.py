@@ -280,6 +280,14 @@ class BaseMatcher:
         """This matcher without the rule by which it tells siblings; itself if it has none."""
         return self
 
+    def siblings_apart(self) -> BaseMatcher | None:
+        """This matcher, or one of its members, with the rule by which it tells siblings.
+
+        None if none has such a rule.
+        """
+        apart = (member.siblings_apart() for member in self.members)
+        return next((matcher for matcher in apart if matcher is not None), None)
+
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records: the method and every option, the tokenizer with its version."""

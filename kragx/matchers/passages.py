@@ -62,6 +62,14 @@ class PassageMatcher(TokenMatcher):
         twin._set(**vars(self) | {"siblings": "together"})
         return twin
 
+    def siblings_apart(self) -> Self:
+        """This matcher with the rule, with all that was read."""
+        if self.tells_siblings:
+            return self
+        twin = copy(self)
+        twin._set(**vars(self) | {"siblings": "apart"})
+        return twin
+
     @property
     def _by_characters(self) -> bool:
         """Whether passages are compared by characters."""

@@ -31,7 +31,7 @@ LOOKED_AT = 1000
 """Of so many questions, the first ones, the documents and the script of the gold are looked at."""
 
 _FEW, _FEW_AT_LEAST = 0.34, 5
-_HERE = ("key", "corpus")  # what stays in this process
+_HERE = ("key", "corpus", "of_forbidden")  # what stays in this process
 _NOBODY = -1  # before a text's first word, and behind its last one
 _MOST = 1 << 31  # more than any number of a word or text, so that one number holds two
 
@@ -50,6 +50,8 @@ class Vocabulary:
         n_texts: how many of both there are.
         passages: what passages are compared by.
         corpus: the words of the texts, for whoever tokenises them again in this process.
+        of_forbidden: the same with forbidden texts among the gold, for whoever looks for these;
+            None where there are none.
     """
 
     golds: Mapping[str, int] = field(default_factory=dict, repr=False)
@@ -58,6 +60,7 @@ class Vocabulary:
     n_texts: int = 0
     passages: Passages = "words"
     corpus: TokenCorpus | None = field(default=None, repr=False, compare=False)
+    of_forbidden: Vocabulary | None = field(default=None, repr=False, compare=False)
 
     def is_in_gold(self, word: str, words: Collection[str]) -> bool:
         """Whether a word stands in gold other than one with these words."""
@@ -122,9 +125,15 @@ class Gathering:
         self._varied = set[int]()
         self._letters = Counter[str]()
         self._n_queries = 0
+        self._forbidden: dict[str, None] = {}
 
     def add_batch(self, batch: Batch) -> None:
-        """Add the gold of some questions, and of the first ones what was retrieved for them."""
+        """Add the gold of some questions, and of the first ones what was retrieved for them.
+
+        What is forbidden for them is kept apart: it changes nothing of what matches the gold.
+        """
+        for items in batch.forbidden or ():
+            self._forbidden |= {item.text: None for item in items or () if item.text is not None}
         n = min(max(0, LOOKED_AT - self._n_queries), len(batch))
         self._n_queries += len(batch)
         if n:
@@ -205,7 +214,14 @@ class Gathering:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """That of all texts so far."""
+        """That of all texts so far; forbidden ones are added to it, so nothing comes after it."""
+        known = self._known()
+        if not self._forbidden:
+            return known
+        self.add_golds(self._forbidden, of_script=False)
+        return replace(known, of_forbidden=self._known())
+
+    def _known(self) -> Vocabulary:
         names = [*self._numbers]
         copied = {number for number, n in self._docs.items() if n > 1} - self._varied
         letters = {

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kragx.metrics.engine import MetricWarning, compute
-    from kragx.metrics.evidence import Cut, Evidence, HeldFacts, RankedList, TextBudget
+    from kragx.metrics.evidence import (
+        Cut,
+        Evidence,
+        ForbiddenMarks,
+        HeldFacts,
+        RankedList,
+        TextBudget,
+    )
     from kragx.metrics.functions import measure
     from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes as Votes
     from kragx.metrics.profiles import (
@@ -51,6 +58,7 @@ __all__ = [
     "Cut",
     "Evidence",
     "Floats",
+    "ForbiddenMarks",
     "HeldFacts",
     "Ints",
     "MatchTable",

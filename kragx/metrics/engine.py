@@ -86,7 +86,8 @@ def _computed(
 ) -> list[MetricScores]:
     """Compute each metric of lists that are cut at a rank, or not at all."""
     of_matches = [spec for spec in specs if spec.metric.from_matches is not None]
-    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile)))
+    probes = probes_of(evidence)
+    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile, probes)))
     if evidence is not None:
         judged = [spec for spec in specs if spec.metric.from_relevance is not None]
         scores |= dict(zip(judged, _from_relevance(evidence, judged, profile) if judged else ()))
@@ -102,6 +103,8 @@ def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
         return MetricScores(spec, nothing, metric.from_run(evidence))
     assert metric.from_evidence is not None  # one of the three is given
     concerned = metric.concerns(evidence.table.unanswerable)
+    if not metric.reads_forbidden:
+        concerned = concerned & ~probes_of(evidence)
 
     def own(of_queries: Floats) -> Floats:
         return of_queries if concerned.all() else np.where(concerned, of_queries, np.nan)
@@ -109,8 +112,15 @@ def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
     values = own(metric.from_evidence(evidence, spec))
     maxima = None if metric.maximum is None else own(metric.maximum(evidence, spec))
     number = number_of(metric, values)
-    bounds = None if metric.extremes is None else _bounds(*metric.extremes(evidence, spec))
-    return MetricScores(spec, values, number, bounds=bounds, maxima=maxima)
+    if metric.extremes is None:
+        return MetricScores(spec, values, number, maxima=maxima)
+    low, high = metric.extremes(evidence, spec)
+    bounds = bounds_of(low, high)
+    counts = {} if metric.counts is None else metric.counts(evidence, spec)
+    ends = (low, high) if metric.reads_forbidden else None
+    return MetricScores(
+        spec, values, number, bounds=bounds, maxima=maxima, extremes=ends, counts=counts
+    )
 
 
 def number_of(metric: Metric, values: Floats) -> float | None:
@@ -119,7 +129,18 @@ def number_of(metric: Metric, values: Floats) -> float | None:
     return metric.number(scored) if scored.size else None
 
 
-def _bounds(low: Floats, high: Floats) -> tuple[float, float] | None:
+def probes_of(evidence: Evidence | None) -> Bools:
+    """(q) which queries only ask for what must not be found: no other metric is of them.
+
+    Those without gold for which something could be found; whoever says that nothing answers one
+    means it for other metrics as well. Without evidence one False, for all.
+    """
+    if evidence is None or evidence.forbidden is None:
+        return np.zeros(1, bool)
+    return evidence.forbidden.probes(evidence.table)
+
+
+def bounds_of(low: Floats, high: Floats) -> tuple[float, float] | None:
     """Between which means values lie; None where all of them are known."""
     lowest, greatest = defined(low), defined(high)
     if np.array_equal(lowest, greatest):
@@ -148,24 +169,25 @@ def _from_relevance(
         spec.with_options(rel=judged.cut) if spec.options.get("rel", judged.cut) is None else spec
         for spec in specs
     ]
-    for spec, score in zip(specs, _from_matches(judged.table, extreme_scores, rules)):
+    probes = np.broadcast_to(probes_of(evidence), evidence.table.n_queries)[judged.rows]
+    for spec, score in zip(specs, _from_matches(judged.table, extreme_scores, rules, probes)):
         values = np.full(evidence.table.n_queries, np.nan)
         values[judged.rows] = score.values
         yield replace(score, spec=spec, values=values, no_gold=None)
 
 
 def _from_matches(
-    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile
+    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, probes: Bools
 ) -> Sequence[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
     if not table.has_unknown:
-        scores = _score_metrics(table, specs, profile)
+        scores = _score_metrics(table, specs, profile, probes)
     else:
-        scores = _between(Unknown.of(table, profile), extremes(table), specs, profile)
+        scores = _between(Unknown.of(table, profile), extremes(table), specs, profile, probes)
     if table.votes is None:
         return scores
     open_ = Unknown.of_votes(table, table.votes)
-    reach = _between(open_, by_votes(table, table.votes), specs, profile)
+    reach = _between(open_, by_votes(table, table.votes), specs, profile, probes)
     return [
         replace(score, vote_bounds=wide.bounds) for score, wide in zip(scores, reach, strict=True)
     ]
@@ -176,9 +198,10 @@ def _between(
     extreme: tuple[MatchTable, MatchTable],
     specs: Sequence[MetricSpec],
     profile: Profile,
+    probes: Bools,
 ) -> list[MetricScores]:
     """The estimate of each metric with its bounds, of a table with both its extremes."""
-    lows, highs = (_score_metrics(extremes, specs, profile) for extremes in extreme)
+    lows, highs = (_score_metrics(extremes, specs, profile, probes) for extremes in extreme)
     scores = [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
     for low, score in zip(lows, scores):
         if score.bounds is None and low.mean is not None and low.spec.metric.limits is None:
@@ -195,7 +218,7 @@ def _between(
 
 
 def _score_metrics(
-    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile
+    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, probes: Bools
 ) -> list[MetricScores]:
     """Metrics of a table that is known whole, at every cut-off at once.
 
@@ -215,12 +238,14 @@ def _score_metrics(
         assert from_view is not None  # only those come here
         uncut_view = view(uncut["rel"])
         values = from_view(uncut_view, uncut)
-        values = _apply_no_gold(values, uncut_view.empty, table, uncut, profile)
+        values = _apply_no_gold(values, uncut_view.empty & ~probes, table, uncut, profile)
+        if probes.any():
+            values = np.where(probes, np.nan, values)
         return values, means(values)
 
     @cache
     def pooled(rel: float | None) -> list[PooledCounts]:
-        return _pooled(view(rel), skip_no_gold=profile.leaves_out_no_gold)
+        return _pooled(view(rel), probes, skip_no_gold=profile.leaves_out_no_gold)
 
     def score(spec: MetricSpec) -> MetricScores:
         metric, rel, row = spec.metric, spec["rel"], cuts.index(_cut(spec))
@@ -234,7 +259,7 @@ def _score_metrics(
             )
             if precision is not None and recall is not None:
                 mean = harmonic(precision, recall)
-        scores = MetricScores(spec, values[row], mean, view(rel).empty)
+        scores = MetricScores(spec, values[row], mean, view(rel).empty & ~probes)
         if spec.label and spec.name not in BY_DOCUMENT:
             scores = replace(scores, not_one_to_one=int(view(rel).not_one_to_one.sum()))
         if metric.pooled is None:
@@ -251,9 +276,9 @@ def _shared(metric: Metric, spec: MetricSpec) -> dict[str, Value]:
     return {name: spec[name] for name in metric.options}
 
 
-def _pooled(view: TableView, *, skip_no_gold: bool) -> list[PooledCounts]:
+def _pooled(view: TableView, probes: Bools, *, skip_no_gold: bool) -> list[PooledCounts]:
     """The four counts at each cut-off, over the queries that are scored."""
-    scored = ~view.empty if skip_no_gold else np.ones_like(view.empty)
+    scored = ~view.empty if skip_no_gold else ~probes & np.ones_like(view.empty)
     gold = int(view.n_gold[scored].sum())
     sums = (
         block[:, scored].sum(axis=1, dtype=np.int64).tolist()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kragx.data import Doc, Query, Status, timed_out
-from kragx.metrics.match_table import Floats, Ints, MatchTable
+from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 
@@ -97,6 +100,53 @@ class Relevance:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class ForbiddenMarks:
+    """Which of d retrieved documents must not come, for q questions and s kinds of reasons.
+
+    Attributes:
+        kinds: (s) what forbids, by name, sorted.
+        mark: (d, s) 1 of a document that must not come, 0 of one that may, -1 where that is not
+            known; all lists one after the other, in the table's order.
+        could: (q, s) whether a document could be forbidden for that reason: an item of it is
+            listed, or a rule of it has a value on the question's side.
+        open: (q, s) whether it is not known whatever the documents say: an item can match nothing,
+            or nothing was answered.
+        stale: (d) 1 of an older version above which none of those that succeed it stands, 0 of any
+            other document, -1 where that is not known.
+        versions: (q) whether a question names or meets an older version.
+        stale_open: (q) whether that is not known whatever the documents say.
+        names: of each document marked 1 its id, or without one the beginning of its text.
+    """
+
+    kinds: tuple[str, ...]
+    mark: NDArray[np.int8]
+    could: Bools
+    open: Bools
+    stale: NDArray[np.int8]
+    versions: Bools
+    stale_open: Bools
+    names: Mapping[int, str] = field(default_factory=dict)
+
+    def probes(self, table: MatchTable) -> Bools:
+        """(q) which questions only try what must not come: they have no gold, and could meet it.
+
+        One that is marked as unanswerable says on purpose that it has none, and is no probe.
+        """
+        may_be_gold = table.gold_query[~(table.grade <= 0)]  # also where no grade is known
+        has_gold = np.bincount(may_be_gold, minlength=table.n_queries) > 0
+        is_probe: Bools = self.could.any(axis=1) & ~has_gold & ~table.unanswerable
+        return is_probe
+
+    def first(self, n_docs: Ints, depths: Ints) -> ForbiddenMarks:
+        """Those of the first ``depths[i]`` documents of each list i, of its ``n_docs[i]``."""
+        rank = np.arange(n_docs.sum()) - np.repeat(np.cumsum(n_docs) - n_docs, n_docs)
+        within = rank < np.repeat(depths, n_docs)
+        place = np.cumsum(within) - 1
+        names = {int(place[doc]): name for doc, name in self.names.items() if within[doc]}
+        return replace(self, mark=self.mark[within], stale=self.stale[within], names=names)
+
+
 class Evidence(Protocol):
     """All that a metric may look at, for q queries."""
 
@@ -115,6 +165,10 @@ class Evidence(Protocol):
     @property
     def relevance(self) -> Relevance | None:
         """What was judged of documents and questions; None if no metric asked for it."""
+
+    @property
+    def forbidden(self) -> ForbiddenMarks | None:
+        """What of the lists must not come; None where nothing is forbidden."""
 
     def within(self, budget: TextBudget) -> Evidence:
         """The same, each list cut after the documents that fit whole into a budget.

@@ -11,6 +11,7 @@ from kragx.errors import UsageError, nearest, shorten
 from kragx.metrics import (
     abstention,
     evidence_metrics,
+    leaks,
     ranking_metrics,
     relevance_metrics,
     retrieval_metrics,
@@ -32,7 +33,7 @@ METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for file in (
         *(ranking_metrics, retrieval_metrics, evidence_metrics, relevance_metrics),
-        abstention,
+        *(abstention, leaks),
     )
     for metric in vars(file).values()
     if isinstance(metric, Metric)

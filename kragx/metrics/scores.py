@@ -16,13 +16,13 @@ in precision and recall.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isclose, isnan
 from typing import Any
 
 import numpy as np
 
-from kragx.metrics.intervals import Interval, mean_intervals
+from kragx.metrics.intervals import Interval, mean_intervals, with_exact_limits
 from kragx.metrics.match_table import Bools, Floats, MatchTable, Votes
 from kragx.metrics.profiles import Profile
 from kragx.metrics.spec import Metric, MetricSpec, defined
@@ -54,6 +54,8 @@ class MetricScores:
             data.
         not_one_to_one: in how many queries another tool would give another number: it is its
             metric, and credits each gold item once. 0 of kragx's own metrics.
+        extremes: (q) of what must not be found the least and the greatest values.
+        counts: of how many queries something is so, as the metric has it.
     """
 
     spec: MetricSpec
@@ -67,6 +69,8 @@ class MetricScores:
     vote_bounds: tuple[float, float] | None = None
     maxima: Floats | None = None
     not_one_to_one: int = 0
+    extremes: tuple[Floats, Floats] | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def maximum(self) -> float | None:
@@ -114,10 +118,24 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
     means = [score for score in scores if score.is_mean]
     if means:
         values = np.ascontiguousarray(np.stack([score.values for score in means], axis=1))
-        ends = mean_intervals(values, [mean.spec.metric.limits for mean in means])
+        metrics = [mean.spec.metric for mean in means]
+        ends = with_exact_limits(
+            mean_intervals(values, [metric.limits for metric in metrics]),
+            values,
+            [metric.interval for metric in metrics],
+            np.array([mean.counts.get("n_open", 0) for mean in means]),
+            np.array([doubt(mean.mean, mean.bounds) for mean in means]).T,
+        )
         for score, (low, high) in zip(means, ends.T.tolist()):
             intervals[str(score.spec)] = None if isnan(low) else (low, high)
     return intervals
+
+
+def doubt(mean: float | None, bounds: tuple[float, float] | None) -> tuple[float, float]:
+    """How far what is not known may put a mean, below 0 and above it."""
+    if mean is None or bounds is None:
+        return 0.0, 0.0
+    return bounds[0] - mean, bounds[1] - mean
 
 
 def valueless(scores: MetricScores) -> MetricScores:
@@ -136,6 +154,7 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
     of_metrics = {
         str(score.spec): {"n_scored": score.n_scored}
         | ({} if score.no_gold is None else {"n_no_gold": int(score.no_gold.sum())})
+        | dict(score.counts)
         for score in scores
     }
     options = {

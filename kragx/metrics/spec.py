@@ -11,6 +11,7 @@ import numpy as np
 from kragx.data import plain_number
 from kragx.errors import UsageError, nearest
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
+from kragx.metrics.intervals import Kind
 from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.table_view import PooledCounts, TableView
@@ -87,6 +88,7 @@ class Metric:
         cuts_budgets: whether it cuts a budget itself, within a document; others see the list of
             the documents that fit whole.
         reads_facts: whether it asks which facts the documents hold, which are matched apart.
+        reads_forbidden: whether it asks what must not come; beside that it sees the table alone.
         of: whether it is of the questions that can be answered, of those that cannot
             (``answerable: false``), or of all; others have no value. What is made of matches alone
             follows the profile's rule for queries without gold instead.
@@ -97,6 +99,10 @@ class Metric:
         maximum: (q) the greatest value that could have been reached, where the data decide it.
         extremes: of `from_evidence` (q) its least and its greatest values, where judgements may be
             missing; of `from_matches` the match table tells.
+        interval: how sure its mean is: ``score``, as most are; ``exact``, by the exact limits of
+            the share of questions above 0; ``capped``, as most are, with an upper end no higher
+            than that limit. What is not known widens the latter two.
+        counts: of how many questions something is so, in an evaluation or a part of it.
         rises_with_matches: whether it never falls when more pairs match, so that what is not known
             has its extremes where all of it matches, or nothing does; a function if it depends on
             the options.
@@ -124,12 +130,15 @@ class Metric:
     cuts: bool = True
     cuts_budgets: bool = False
     reads_facts: bool = False
+    reads_forbidden: bool = False
     of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
     apart: bool | Callable[[MetricSpec], bool] = True
     number: Callable[[Floats], float] = _mean
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
+    interval: Kind = "score"
+    counts: Callable[[Evidence, MetricSpec], Mapping[str, int]] | None = None
     rises_with_matches: bool | Callable[[MetricSpec], bool] = False
     rises_with_gold: bool | Callable[[MetricSpec], bool] = False
     may_be_undefined: bool = False
@@ -234,6 +243,11 @@ class MetricSpec:
     def needs_evidence(self) -> bool:
         """Whether documents or times are looked at, and not the match table alone."""
         return self.metric.from_matches is None or isinstance(self.k, TextBudget)
+
+    @property
+    def looks(self) -> bool:
+        """Whether documents or times themselves are looked at, which marks of leaks are not."""
+        return self.needs_evidence and (self.budget is not None or not self.metric.reads_forbidden)
 
     @property
     def apart(self) -> bool:

@@ -10,9 +10,11 @@ from kragx.phrase import joined as joined, phrase as phrase
 from kragx.printing.markdown import as_markdown
 from kragx.printing.notebook import as_html
 from kragx.printing.numbers import (
+    at_most as at_most,
     counted as counted,
     duration as duration,
     interval as interval,
+    limits as limits,
     number,
     percent,
     possible as possible,

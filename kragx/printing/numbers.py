@@ -1,8 +1,9 @@
 """The forms of numbers, the same wherever people read them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from math import ceil, floor, isclose, log10
 
-from kragx.phrase import Phrase, joined
+from kragx.phrase import Phrase, joined, phrase
 
 
 def number(value: float | None) -> str:
@@ -27,6 +28,29 @@ def interval(low: float | None, high: float | None, *, plus: bool = False) -> st
         return ""
     form = signed if plus else number
     return f"[{form(low)}, {form(high)}]"
+
+
+def at_most(share: float) -> str:
+    """An upper limit of a share in percent, rounded up, so that it is never promised too little."""
+    return _percent(share, ceil)
+
+
+def limits(low: float, high: float) -> str:
+    """The limits of a share in percent, rounded outward; where only one says anything, that."""
+    if low <= 0:
+        return phrase("at most {high}", high=at_most(high))
+    if high >= 1:
+        return phrase("at least {low}", low=_percent(low, floor))
+    return f"[{_percent(low, floor)}, {at_most(high)}]"
+
+
+def _percent(share: float, rounded: Callable[[float], int]) -> str:
+    """In one decimal, or below a tenth of a percent in two digits."""
+    digits = 1 if share >= 0.001 or share <= 0 else -1 - floor(log10(share))
+    scaled = share * 10 ** (digits + 2)
+    # What has no more digits is not moved by its last bits.
+    whole = round(scaled) if isclose(scaled, round(scaled), rel_tol=1e-9) else rounded(scaled)
+    return f"{whole / 10**digits:.{digits}f}%"
 
 
 def possible(low: float, high: float) -> str:

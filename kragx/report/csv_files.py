@@ -65,8 +65,8 @@ def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Compariso
 def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None = None) -> str:
     """A line for each query, run and matcher, a column for each metric; empty where undefined.
 
-    Behind them stands why the retriever failed, if it did; with the gold set, the question and its
-    type at the end of each line.
+    Behind them stands why the retriever failed, if it did, and where something is forbidden what
+    came of it; with the gold set, the question and its type at the end of each line.
     """
     columns = {} if dataset is None else QUESTION_COLUMNS
     rows = query_rows(evaluations)
@@ -79,22 +79,26 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
             for row in rows
         )
     metrics = metric_names(evaluations)
-    return csv_text(rows, ["query_id", "retriever", "match", *metrics, "failure", *columns])
+    further = ["failure", *["leaks"] * any(own.forbidden is not None for own in evaluations)]
+    return csv_text(rows, ["query_id", "retriever", "match", *metrics, *further, *columns])
 
 
 def query_rows(evaluations: Iterable[Evaluation]) -> Iterator[dict[str, Any]]:
-    """A row for each query, run and matcher: these, the value of each metric, and a failure."""
-    return (
-        {
-            "query_id": query_id,
-            "retriever": evaluation.name,
-            "match": evaluation.match_name,
-            **values,
-            "failure": evaluation.failures.get(query_id),
-        }
-        for evaluation in evaluations
-        for query_id, values in evaluation.queries.items()
-    )
+    """A row for each query, run and matcher: these, values of metrics, a failure, and leaks."""
+    for evaluation in evaluations:
+        leaks: dict[str, list[str]] = {}
+        for leak in evaluation.leaks:
+            of_kinds = ", ".join(leak.kinds)
+            leaks.setdefault(leak.query_id, []).append(f"{leak.rank}: {leak.document} ({of_kinds})")
+        for query_id, values in evaluation.queries.items():
+            yield {
+                "query_id": query_id,
+                "retriever": evaluation.name,
+                "match": evaluation.match_name,
+                **values,
+                "failure": evaluation.failures.get(query_id),
+                **({"leaks": "; ".join(leaks[query_id])} if query_id in leaks else {}),
+            }
 
 
 QUESTION_COLUMNS: Mapping[str, Callable[[Query], object]] = {

@@ -8,6 +8,7 @@ from kragx.comparison import Change, Comparison, GateResult, failed, gates_table
 from kragx.comparison.changes import changes_parts
 from kragx.comparison.side_by_side import remarks_on
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.leaks import leak_parts, leaks_table
 from kragx.evaluation.stage_losses import StageLosses, losses_parts
 from kragx.evaluation.wording import missing_remarks, panel_remarks, votes_on
 from kragx.printing import Heading, Line, Part, as_markdown, joined, phrase, warning
@@ -59,6 +60,11 @@ def report_markdown(
     ]
     groups = _by_matcher(evaluations)
     several = len(groups) > 1
+    for group in groups:
+        if leaks := [*leaks_table(group)]:
+            match = group[0].match_name
+            head = phrase("Leaks, match {match}", match=match) if several else phrase("Leaks")
+            parts += [Heading(head), *leaks]
     for tuning in tunings:
         parts += tuning.full()
     for comparison, group in zip(comparisons, groups):
@@ -127,6 +133,7 @@ def summary_markdown(
         if len(comparisons) > 1:
             heading = phrase("Match: {match}", match=comparison.match)
             parts.append(Heading(heading, level=3))
+        parts += leak_parts(group)
         if of_grid := [tuning for tuning in tunings if tuning.match == comparison.match]:
             parts += [*of_grid[0].describe(SHOWN), *comparison.recommendations[0].caution_lines()]
         else:

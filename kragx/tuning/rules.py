@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.comparison import direction
+from kragx.comparison.scores import interval_kind
 from kragx.comparison.statistics import (
     CONFIDENCE,
     RESAMPLES,
@@ -18,6 +19,7 @@ from kragx.comparison.statistics import (
     mean_intervals,
 )
 from kragx.metrics import Floats, parse
+from kragx.metrics.intervals import with_exact_limits
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,9 @@ class Rules:
         ends = mean_intervals(
             values, [self.range] * values.shape[1], self.confidence, self.resamples, self.seed
         )
+        n, kind = values.shape[1], interval_kind(self.metric)
+        nothing = np.zeros(n, int), np.zeros((2, n))  # what is not known is no value here
+        ends = with_exact_limits(ends, values, [kind] * n, *nothing, self.confidence)
         return [
             (mean, None if np.isnan(low) else low, None if np.isnan(high) else high)
             for mean, low, high in zip(values.mean(axis=0).tolist(), *ends.tolist())

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from langchain_core.documents import Document
 
-from kragx.data import GoldDataset, Reading, Run, documents, gold
+from kragx.data import Forbidden, GoldDataset, Reading, Run, documents, gold
 from kragx.data.batch import Records
 from kragx.data.documents import Doc, as_docs
 from kragx.data.formats import jsonl
@@ -323,8 +323,12 @@ def test_texts_are_forgotten_in_the_end() -> None:
 
 
 def slow_hash(query: Query) -> bytes:
-    """The same, of the whole query as plain values; it has no history without one."""
+    """The same, of the whole query as plain values; without a history, and what is forbidden."""
     fields = asdict(query)
+    if fields["forbidden"] is None:
+        del fields["forbidden"]
+    else:
+        fields["forbidden"] = [item.to_dict() for item in query.forbidden or ()]
     if not fields["history"]:
         del fields["history"]
     for item in fields["gold"]:
@@ -366,6 +370,7 @@ ITEM = st.builds(
         answerable=st.none() | st.booleans(),
         reference=st.none() | TEXT,
         metadata=METADATA,
+        forbidden=st.none() | st.lists(st.builds(Forbidden, id=st.just("a") | st.just("b"))),
     )
 )
 def test_a_hash_is_of_the_whole_query(query: Query) -> None:

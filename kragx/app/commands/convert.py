@@ -1,9 +1,9 @@
 """`kragx convert`: gold sets and results as Parquet or as JSON Lines."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from kragx.data import Query, Reading, Retrieved
 from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.data.formats.located import ENDING, is_address, is_parquet, shown
 from kragx.data.formats.parquet_written import write_questions
-from kragx.data.formats.records import question_record
+from kragx.data.formats.records import question_record, rules_record
 from kragx.errors import UsageError
 from kragx.printing import phrase
 
@@ -62,16 +62,22 @@ def convert(
     reading = Reading(file, input_format, columns, encoding=encoding, strict=True, role=role)
     questions = ((query, answer) for _, query, answer in reading)
     if per_file is not None:
-        _write_parts(questions, out, per_file)
+        _write_parts(questions, out, per_file, reading)
     elif is_parquet(out):
-        write_questions(questions, out)
+        write_questions(questions, out, **_forbidding(reading))
     else:
-        write_records((question_record(*question) for question in questions), out)
+        records = (question_record(*question) for question in questions)
+        write_records(chain(rules_record(reading.forbidden), records), out)
     if out != "-":
         printing.say(phrase("written: {path}", path=shown(out)))
 
 
-def _write_parts(questions: _Questions, out: str, size: int) -> None:
+def _forbidding(reading: Reading) -> dict[str, Any]:
+    """What is written of what is forbidden in a source."""
+    return {"forbids": reading.may_forbid is not False, "rules": reading.forbidden}
+
+
+def _write_parts(questions: _Questions, out: str, size: int, reading: Reading) -> None:
     """Write files of so many questions into a folder that has none yet."""
     if not is_address(out):
         make_folder(Path(out))
@@ -82,5 +88,5 @@ def _write_parts(questions: _Questions, out: str, size: int) -> None:
             raise UsageError(f"{out} holds {ENDING} files already", field="OUT", remedy=remedy)
     n = 0
     while part := list(islice(questions, size)):
-        write_questions(part, f"{out.rstrip('/')}/part-{n:05}{ENDING}")
+        write_questions(part, f"{out.rstrip('/')}/part-{n:05}{ENDING}", **_forbidding(reading))
         n += 1

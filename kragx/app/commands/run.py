@@ -21,6 +21,7 @@ from kragx.app.run_summary import judging_plan
 from kragx.comparison import Comparison, failed
 from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.leaks import leak_texts
 from kragx.printing import joined, phrase
 from kragx.report.csv_files import means_csv, write_text
 from kragx.report.markdown import compared_markdown, summary_markdown
@@ -321,7 +322,8 @@ def _end(
         text = summary_markdown(comparisons, outcome.changes, outcome.gates, evaluations, tunings)
         write_text(summary, text)
     if junit is not None:
-        write_text(junit, gates_xml(outcome.gates, outcome.failures))
+        leaks = leak_texts(evaluations)
+        write_text(junit, gates_xml(outcome.gates, outcome.failures, leaks=leaks))
     if outcome.failures:
         names = ", ".join(outcome.failures)
         printing.say(phrase("not comparable, as failed: {names}", names=names))

@@ -31,8 +31,9 @@ from kragx.comparison.statistics import (
     SEED,
 )
 from kragx.data.formats.located import is_address
+from kragx.data.rules import Rules
 from kragx.data.validation import target_problems
-from kragx.errors import nearest
+from kragx.errors import UsageError, nearest
 from kragx.judging import DEFAULT_STORE
 from kragx.judging.store import is_url
 from kragx.matchers import label
@@ -590,6 +591,12 @@ class RunConfig(_Model):
     no_gold: Literal["skip", "zero", "error", "abstain"] | None = Field(
         default=None, description="what becomes of questions without gold; default: the profile's"
     )
+    forbidden: dict[str, Any] | None = Field(
+        default=None,
+        description="rules by name that forbid documents by their metadata, beside the gold set's: "
+        "{tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}; timezone is that of times "
+        "that say none",
+    )
     output: LocalPath | None = Field(
         default=None, description="the result folder; without it nothing is written"
     )
@@ -649,6 +656,14 @@ class RunConfig(_Model):
     def secrets(self) -> Secrets:
         """What no text may show that comes of this config."""
         return self._secrets
+
+    @field_validator("forbidden")
+    @classmethod
+    def _real_rules(cls, value: Any) -> Any:
+        try:
+            return value and Rules.of(value).source
+        except UsageError as error:
+            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _stages_of_all(self) -> RunConfig:

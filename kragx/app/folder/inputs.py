@@ -1,7 +1,8 @@
 """What a result folder keeps of files elsewhere, so that all of it is read from the folder alone.
 
 - ``scores.jsonl``: what matchers said that need code or a model (`kragx.app.folder.scores`);
-- ``corpus.jsonl``: of the config's corpus the documents that gold and results name;
+- ``corpus.jsonl``: of the config's corpus the documents that gold and results name, and those that
+  are forbidden, or newer than any of these;
 - ``earlier/``: the numbers that the run was compared with.
 """
 
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.app.folder.opened import BASELINE, CORPUS, EARLIER, SCORES, opened
 from kragx.data import Corpus, Doc, GoldDataset, Run
+from kragx.data.corpus import stretch_of
+from kragx.data.forbidden import SUPERSEDED_BY, stretch_in
 from kragx.data.formats.jsonl import make_folder, write_bytes, write_records
 
 if TYPE_CHECKING:
@@ -37,6 +40,32 @@ def write_inputs(report: RunReport, folder: Path) -> None:
                 write_bytes(folder / place, source.read_bytes())
 
 
+def _of_forbidden(corpus: Corpus, dataset: GoldDataset) -> Iterator[str | None]:
+    """The documents by which it is told that what is forbidden is in the corpus."""
+    items = [item for query in dataset for item in query.forbidden or ()]
+    yield from (item.id for item in items)
+    yield from (item.superseded_by for item in items)
+    unmet: set[object] = {name for item in items for name in (item.id, item.source) if name}
+    for doc_id, doc in corpus.docs.items() if unmet else ():
+        # A source, or an id that stands in some field, as that of a parent.
+        names = {stretch_in(doc.metadata, stretch_of(doc_id))[0], *map(str, doc.metadata.values())}
+        if not unmet.isdisjoint(names):
+            unmet -= names
+            yield doc_id
+
+
+def _with_newer(corpus: Corpus, ids: Iterable[str | None]) -> Iterator[str]:
+    """Some ids, and those of whatever has taken the place of their documents, each once."""
+    seen = set[str]()
+    for first in ids:
+        name: object = first
+        while isinstance(name, str) and name not in seen:
+            seen.add(name)
+            yield name
+            doc = corpus.docs.get(name)
+            name = None if doc is None else doc.metadata.get(SUPERSEDED_BY)
+
+
 def _named(corpus: Corpus, dataset: GoldDataset, runs: Iterable[Run]) -> Iterator[dict[str, Any]]:
     """The documents of a corpus, as its files have them, whose ids stand anywhere."""
     golds = [gold for query in dataset for gold in query.gold]
@@ -45,7 +74,8 @@ def _named(corpus: Corpus, dataset: GoldDataset, runs: Iterable[Run]) -> Iterato
     answers = [answer for run in runs for answer in run.results.values()]
     ids += [doc.id for answer in answers for doc in answer.documents]
     ids += [doc.id for answer in answers for stage in answer.stages for doc in stage.documents]
-    for doc_id in filter(None, dict.fromkeys(ids)):
+    ids += _of_forbidden(corpus, dataset)
+    for doc_id in _with_newer(corpus, ids):
         text = corpus.text(doc_id)
         if text is not None:
             doc = corpus.docs.get(doc_id, Doc(doc_id))

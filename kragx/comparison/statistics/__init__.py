@@ -4,7 +4,6 @@ from kragx.comparison.statistics.best import Behind as Behind, behind_best as be
 from kragx.comparison.statistics.evidence import (
     deciding as deciding,
     enough as enough,
-    exact_limits as exact_limits,
     least_p as least_p,
     sure_bounds as sure_bounds,
     unseen as unseen,
@@ -39,6 +38,7 @@ from kragx.metrics.intervals import (
     TOLERANCE as TOLERANCE,
     Interval as Interval,
     check_confidence as check_confidence,
+    exact_limits as exact_limits,
     expanded as expanded,
     expanded_intervals as expanded_intervals,
     mean_intervals as mean_intervals,

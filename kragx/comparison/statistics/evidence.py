@@ -12,36 +12,46 @@ from functools import lru_cache
 import numpy as np
 
 from kragx.metrics import Floats
-from kragx.metrics.intervals import CONFIDENCE, RESAMPLES, score_intervals, wilson_interval
+from kragx.metrics.intervals import (
+    CONFIDENCE,
+    RESAMPLES,
+    exact_limits,
+    score_intervals,
+    wilson_interval,
+)
 
 _ROUNDING = 1e-9
 
 
 @lru_cache(maxsize=4096)
-def unseen(n: int, confidence: float = CONFIDENCE) -> float:
+def unseen(n: int, confidence: float = CONFIDENCE, *, exact: bool = False) -> float:
     """The share of questions that may be unlike all n that were asked.
 
     The upper limit of a share of which n questions show none: the greater of the exact one,
     1 - a^(1/n) with a = (1 - confidence) / 2, and of Wilson's, z^2 / (n + z^2). At 95 % that is .84
-    of 2 questions, .17 of 20, .050 of 73 and .019 of 200; 1 of none.
+    of 2 questions, .17 of 20, .050 of 73 and .019 of 200; 1 of none. `exact` is the former alone.
 
     Sources: C. Clopper, E. Pearson, The use of confidence or fiducial limits, Biometrika 26, 1934;
     and as of `wilson_interval`.
     """
     if n < 1:
         return 1.0
-    exact = 1 - float(((1 - confidence) / 2) ** (1 / n))
-    return max(exact, wilson_interval(0.0, n, confidence)[1])
+    limit = 1 - float(((1 - confidence) / 2) ** (1 / n))
+    return limit if exact else max(limit, wilson_interval(0.0, n, confidence)[1])
 
 
-def enough(share: float, confidence: float = CONFIDENCE) -> int | None:
+def enough(share: float, confidence: float = CONFIDENCE, *, exact: bool = False) -> int | None:
     """The least n with `unseen` of at most this share; None if no number of questions has it."""
+
+    def suffices(n: int) -> bool:
+        return unseen(n, confidence, exact=exact) <= share
+
     if share <= 0:
         return None
     n = 1
-    while unseen(n, confidence) > share:
+    while not suffices(n):
         n *= 2
-    return bisect_left(range(n), True, lo=n // 2, key=lambda n: unseen(n, confidence) <= share)
+    return bisect_left(range(n), True, lo=n // 2, key=suffices)
 
 
 def sure_bounds(
@@ -133,21 +143,6 @@ def _gains_less_losses(values: Floats, low: Floats, high: Floats, confidence: fl
             difference + reach(up_ends[1] - up, down - down_ends[0]),
         ]
     )
-
-
-@lru_cache(maxsize=4096)
-def exact_limits(hits: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """The exact binomial limits of a share of which n questions show `hits`.
-
-    Source: Clopper and Pearson, as of `unseen`.
-    """
-    from scipy.special import betaincinv
-
-    tail = (1 - confidence) / 2
-    # The quantiles of a beta distribution; without hits, or with nothing else, one has no end.
-    low = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1, tail))
-    high = 1.0 if hits == n else float(betaincinv(hits + 1, n - hits, 1 - tail))
-    return low, high
 
 
 def least_p(n: int, count: int = RESAMPLES) -> float:

@@ -17,6 +17,7 @@ from kragx.data.documents import (
     needed_id,
     unknown_field,
 )
+from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden
 from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, gold_items
 from kragx.data.problems import Level, Problems
@@ -25,6 +26,9 @@ from kragx.data.stages import Stage, as_stages
 from kragx.data.text import Mender
 from kragx.data.turns import as_turns
 from kragx.errors import DataError, shorten
+
+FORBIDDEN_IDS = "forbidden_chunk_ids"
+"""The field that lists ids of what must not come, as a cell of a table does."""
 
 Question = tuple[Query, Retrieved | None]
 """A query with what a record says was retrieved; an id "" has been reported."""
@@ -130,6 +134,7 @@ class Fields:
             reference=self.text("reference"),
             metadata=self.metadata(),
             history=self._cleaned("history", as_turns, history, self.mender) or (),
+            forbidden=self.forbidden(),
         )
 
     def rest(self) -> dict[str, Any]:
@@ -199,6 +204,14 @@ class Fields:
         entries = self._list("gold", "gold items", null=False)
         read = self._each("gold", partial(gold_items, strings=False), entries)
         return [(position, gold) for position, golds in read for gold in golds]
+
+    def forbidden(self) -> tuple[Forbidden, ...] | None:
+        """What must not come: items as in a gold file, or their ids; None where nobody says."""
+        values = self.record.get(FORBIDDEN)
+        items = self._cleaned("", all_forbidden, values, self.mender)
+        if self.record.get(FORBIDDEN_IDS) is None:
+            return items
+        return (items or ()) + tuple(map(Forbidden, self.ids(FORBIDDEN_IDS)))
 
     def retrieved(self) -> Retrieved | None:
         """What was retrieved as a results file says it: documents, or their ids, or an error."""

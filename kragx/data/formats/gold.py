@@ -4,7 +4,11 @@ A gold file's line:
 
     {"query_id", "query"?, "gold": [{"id"?, "text"?, "grade"?, "alternatives"?, "metadata"?}],
      "query_type"?, "expected_doc_types"?, "answerable"?, "reference"?, "metadata"?,
-     "history"?: [{"role", "content"}]}
+     "history"?: [{"role", "content"}],
+     "forbidden"?: [{"id"? | "text"? | "source"?, "start"?, "end"?, "why"?, "superseded_by"?}]}
+
+Where ids are enough, ``"forbidden_chunk_ids"`` lists what is forbidden. The rules of a gold set
+(`kragx.data.rules`) stand on its first line: ``{"forbidden": {"tenant": {...}}}``.
 
 A results file's line is the same with ``"retrieved": [{"id"?, "text"?, "score"?, "metadata"?}]``
 and optionally ``"seconds"``, ``"error"`` and ``"stages"`` (`kragx.data.stages`). Without
@@ -24,16 +28,17 @@ among the relevant ones too, as whoever lists all relevant chunks writes it; its
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import starmap
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
 from kragx.data.documents import Doc, doc_record, present
-from kragx.data.formats.format import Fields, Format, Kind, Question, Read
+from kragx.data.forbidden import FORBIDDEN
+from kragx.data.formats.format import FORBIDDEN_IDS, Fields, Format, Kind, Question, Read
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.located import is_parquet
 from kragx.data.formats.parquet_written import write_questions
-from kragx.data.formats.records import query_record, question_record
+from kragx.data.formats.records import query_record, question_record, rules_record
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run
 
@@ -47,6 +52,8 @@ _QUERY: Mapping[str, Kind] = {
     "history": "json",
     "metadata": "json",
     "gold": "json",
+    FORBIDDEN: "json",
+    FORBIDDEN_IDS: "gold ids",
 }
 _RESULT: Mapping[str, Kind] = {
     "retrieved": "json",
@@ -85,7 +92,7 @@ def write_gold(dataset: GoldDataset, path: str | Path) -> None:
         >>> read_gold("gold.jsonl").queries == dataset.queries
         True
     """
-    _write(((query, None) for query in dataset), path, results=False)
+    _write(((query, None) for query in dataset), path, dataset, results=False)
 
 
 def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
@@ -99,14 +106,19 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
         >>> evaluate("results.jsonl", metrics=["mrr@5"])["mrr@5"]
         1.0
     """
-    _write(((query, run.results.get(query.id)) for query in dataset), path)
+    _write(((query, run.results.get(query.id)) for query in dataset), path, dataset)
 
 
-def _write(questions: Iterable[Question], path: str | Path, *, results: bool = True) -> None:
+def _write(
+    questions: Iterable[Question], path: str | Path, dataset: GoldDataset, *, results: bool = True
+) -> None:
     if is_parquet(path):
-        write_questions(questions, path, results=results)
+        forbids = any(query.forbidden is not None for query in dataset)
+        rules = dataset.forbidden
+        write_questions(questions, path, results=results, forbids=forbids, rules=rules)
     else:
-        write_records(starmap(question_record, questions), path)
+        records = starmap(question_record, questions)
+        write_records(chain(rules_record(dataset.forbidden), records), path)
 
 
 _IRRELEVANT = "irrelevant_chunk_ids"
@@ -249,4 +261,4 @@ def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
         }
         return defaults | ids | present(gold=rest) | fields
 
-    write_records(map(record, dataset), path)
+    write_records(chain(rules_record(dataset.forbidden), map(record, dataset)), path)

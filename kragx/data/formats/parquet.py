@@ -17,6 +17,7 @@ from kragx.data.formats.format import unique_names
 from kragx.data.formats.gold import GOLD
 from kragx.data.formats.jsonl import check_unpacked, json_value
 from kragx.data.formats.located import opened, place_of, shown
+from kragx.data.formats.records import RULES_KEY
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
 from kragx.errors import DataError, inside
@@ -63,6 +64,18 @@ class Table:
         """
         with opened(self.file, self.folder) as file:
             return _is_nested(_checked(file, self.file).schema_arrow, self.file)
+
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        with opened(self.file, self.folder) as file:
+            return list(_checked(file, self.file).schema_arrow.names)
+
+    def rules(self) -> dict[str, Any]:
+        """The rules of the gold set, which its schema holds; empty where there are none."""
+        with opened(self.file, self.folder) as file:
+            about = _checked(file, self.file).metadata.metadata or {}
+        rules = json_value(about[RULES_KEY].decode(), Mender()) if RULES_KEY in about else {}
+        return rules if isinstance(rules, dict) else {}
 
     def records(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
         """The rows of a nested table as records of the format `GOLD`, numbered from 1.

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.jsonl import replacing, to_json
 from kragx.data.formats.located import is_address, opened_to_write
-from kragx.data.formats.records import question_record
+from kragx.data.formats.records import RULES_KEY, question_record
 from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
 from kragx.data.text import Mender
@@ -38,7 +40,12 @@ OPTIONS: Mapping[str, Any] = {
 
 
 def write_questions(
-    questions: Iterable[tuple[Query, Retrieved | None]], path: str | Path, *, results: bool = True
+    questions: Iterable[tuple[Query, Retrieved | None]],
+    path: str | Path,
+    *,
+    results: bool = True,
+    forbids: bool = False,
+    rules: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Write questions, and what was retrieved for them, into a Parquet file.
 
@@ -46,6 +53,8 @@ def write_questions(
         questions: the questions, as a stream; a group of them is held at once.
         path: of the file, or its address; what stands there is replaced once all is written.
         results: whether to write what was retrieved.
+        forbids: whether to write what is forbidden.
+        rules: of the gold set, by name.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -55,10 +64,12 @@ def write_questions(
         import pyarrow as pa
         from pyarrow import parquet
     rows = (_row(question_record(*pair)) for pair in questions)
-    schema = _schema(results)
+    schema = _schema(results, forbids)
     with _sink(path) as sink, parquet.ParquetWriter(sink, schema, **OPTIONS) as file:
         while group := [*islice(rows, GROUP)]:
             file.write_batch(pa.RecordBatch.from_pylist(group, schema), row_group_size=GROUP)
+        if rules:
+            file.add_key_value_metadata({RULES_KEY: to_json(rules)})
 
 
 @contextmanager
@@ -71,7 +82,7 @@ def _sink(path: str | Path) -> Iterator[Any]:
             yield file
 
 
-def _schema(results: bool) -> pa.Schema:
+def _schema(results: bool, forbids: bool) -> pa.Schema:
     import pyarrow as pa
 
     text, number = pa.large_string(), pa.float64()
@@ -94,6 +105,10 @@ def _schema(results: bool) -> pa.Schema:
         "history": text,
         "metadata": text,
     }
+    if forbids:
+        item = dict.fromkeys(("id", "text", "source", "why", "superseded_by"), text)
+        item |= dict.fromkeys(("start", "end"), pa.int64())
+        query[FORBIDDEN] = pa.list_(pa.struct(item))
     answer = {
         "retrieved": pa.list_(pa.struct(document)),
         "seconds": number,

@@ -1,11 +1,16 @@
 """Questions and answers as gold files and results files hold them."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kragx.data.documents import doc_record, present
+from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
 from kragx.data.stages import stage_records
+
+RULES_KEY = b"kragx.forbidden"
+"""Under this key of the schema of a Parquet file stand the rules of a gold set, as JSON."""
 
 
 def question_record(query: Query, answer: Retrieved | None) -> dict[str, Any]:
@@ -29,6 +34,7 @@ def query_record(query: Query) -> dict[str, Any]:
         "query_id": query.id,
         **present(query=query.text),
         "gold": gold,
+        **({} if query.forbidden is None else forbidden_record(query.forbidden)),
         **present(
             query_type=query.query_type,
             expected_doc_types=list(query.expected_doc_types),
@@ -38,6 +44,16 @@ def query_record(query: Query) -> dict[str, Any]:
             metadata=dict(query.metadata),
         ),
     }
+
+
+def forbidden_record(items: Iterable[Forbidden]) -> dict[str, Any]:
+    """What must not come for a question as a gold file holds it; empty where somebody looked."""
+    return {FORBIDDEN: [item.to_dict() for item in items]}
+
+
+def rules_record(rules: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rules of a gold set as the first line of its file holds them; empty of none."""
+    return [{FORBIDDEN: dict(rules)}] if rules else []
 
 
 def answer_record(answer: Retrieved) -> dict[str, Any]:

@@ -13,23 +13,37 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data import is_source
+from kragx.data import as_corpus, is_source
+from kragx.data.forbidden import FORBIDDEN, check_cycle
 from kragx.data.formats.jsonl import make_folder, open_text, to_json
 from kragx.errors import UsageError, needing
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import unmeasured
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
-from kragx.evaluation.inputs import Source, Texts, source_of
-from kragx.evaluation.part_tables.scored import FACTS, ScoredPart, most, scored, settings_hash
+from kragx.evaluation.evidence import (
+    Facts,
+    GatheredEvidence,
+    judging_counts,
+    reading_settings,
+)
+from kragx.evaluation.forbidden import Beyond, Forbidding, nothing_forbidden, widened
+from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
+from kragx.evaluation.part_tables.scored import (
+    FACTS,
+    ScoredPart,
+    ends,
+    most,
+    scored,
+    settings_hash,
+)
 from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import shown_passing
 from kragx.evaluation.parts.part import parts_of
-from kragx.evaluation.vocabulary import vocabulary_of
+from kragx.evaluation.vocabulary import informed
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import MatchTable, MetricScores, MetricSpec
-from kragx.metrics.engine import means, number_of, warn_above_1
+from kragx.metrics.engine import bounds_of, means, number_of, warn_above_1
 from kragx.metrics.table_view import PooledCounts
 from kragx.plugins import check_arguments
 from kragx.printing import phrase
@@ -107,22 +121,35 @@ def evaluate_in_parts(
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     results = source_of(source, None, criteria.profile, texts=texts)
     criteria = criteria.for_run(results.name).against_gold()
-    if criteria.needs_vocabulary:
-        criteria = criteria.knowing(vocabulary_of(results))
+    criteria, forbids = informed(criteria, results), criteria.forbids(results)
+    forbidding = criteria.forbidding(results.rules, as_corpus(corpus)) if forbids else None
     results.passed.hashes, results.passed.golds = [], GoldSample()
-    total = _total(results, criteria, texts, Path(folder).absolute() / TABLES, workers)
-    evaluation = _evaluation(total, results, criteria).answered()
+    tables = Path(folder).absolute() / TABLES
+    total = _total(results, criteria, texts, tables, workers, forbidding)
+    evaluation = _evaluation(total, results, criteria, forbidding).answered()
     _write_summary(evaluation, total.paths, Path(folder))
     return ScoredInParts(evaluation, tuple(total.paths), total.n_kept)
 
 
 def _total(
-    source: Source, criteria: Criteria, texts: Texts, tables: Path, workers: object
+    source: Source,
+    criteria: Criteria,
+    texts: Texts,
+    tables: Path,
+    workers: object,
+    forbidding: Forbidding | None,
 ) -> ScoredPart:
     """What is known of all questions, which have passed then; each part has a table."""
     make_folder(tables)
-    settings = settings_hash(criteria, texts)
-    score = partial(scored, criteria=criteria, texts=texts, folder=tables, settings=settings)
+    settings = settings_hash(criteria, texts, forbidding)
+    score = partial(
+        scored,
+        criteria=criteria,
+        texts=texts,
+        folder=tables,
+        settings=settings,
+        forbidding=forbidding,
+    )
     engine, parts = engine_of(workers, *criteria.deciders), parts_of(source.rows)
     results = (score(part) for part in parts) if engine is None else engine.map(score, parts)
     is_shown = False if criteria.judges else None  # a judge shows its own
@@ -151,8 +178,11 @@ def _check(criteria: Criteria) -> None:
         raise UsageError(problem, remedy=f"leave it out, or {remedy}")
 
 
-def _evaluation(total: ScoredPart, source: Source, criteria: Criteria) -> Evaluation:
+def _evaluation(
+    total: ScoredPart, source: Source, criteria: Criteria, forbidding: Forbidding | None
+) -> Evaluation:
     """The numbers of all parts, as `evaluate` gives them."""
+    beyond = _checked(total, criteria)
     sums, notes, matcher = total.sums, total.notes, criteria.matcher
     matching.conclude(matcher, notes)
     facts = {}
@@ -175,14 +205,43 @@ def _evaluation(total: ScoredPart, source: Source, criteria: Criteria) -> Evalua
     scores = [_scores(spec, total) for spec in criteria.specs]
     warn_above_1(scores)
     counts = source.counts(sums, criteria.profile, notes) | judging_counts(matcher, notes) | facts
+    if beyond is not None:
+        counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": beyond.n_lost}
     n_answered = source.passed.statuses["answered"]
     table = _unmatched(sums["n_queries"], n_answered, matcher.threshold)
     siblings = criteria.siblings(source.passed.golds or GoldSample())
     return replace(
-        unmeasured(source, criteria, table, counts),
+        unmeasured(source, criteria, table, counts, None, forbidding if beyond else None),
         longest=total.longest,
         siblings=criteria.found(siblings, notes),
     ).with_scores(scores, reading_settings(total.readers, criteria.token_settings))
+
+
+def _checked(total: ScoredPart, criteria: Criteria) -> Beyond | None:
+    """What all parts tell of what is forbidden; None where nothing is, and no metric asks.
+
+    Raises:
+        UsageError: a metric asks for what is not forbidden, or nobody knows what ids mean.
+        DataError: documents take each other's place in a circle.
+    """
+    beyond = total.beyond
+    if beyond is None or not (beyond.kinds or criteria.reads_forbidden):
+        for name in [name for name in total.sums if name.startswith((PROBES, OF_FORBIDDEN))]:
+            del total.sums[name]
+        return None
+    check_cycle(beyond.newer)
+    if beyond.are_apart:
+        raise UsageError(
+            "--out: no retrieved id is forbidden anywhere, or gold, so that nobody knows whether "
+            "the ids of what is forbidden are those of these documents",
+            remedy="name the corpus that has them, or score without --out",
+        )
+    nothing = widened(nothing_forbidden(), beyond.kinds)
+    evidence = GatheredEvidence((), _unmatched(0, 0, 1.0), forbidden=nothing)
+    for spec in criteria.specs:
+        if spec.metric.reads_forbidden and spec.metric.from_evidence is not None:
+            spec.metric.from_evidence(evidence, spec)  # it refuses what nothing is forbidden as
+    return beyond
 
 
 def _scores(spec: MetricSpec, total: ScoredPart) -> MetricScores:
@@ -192,7 +251,12 @@ def _scores(spec: MetricSpec, total: ScoredPart) -> MetricScores:
     counts = total.counts(f"{spec} ")
     if metric.from_evidence is not None:
         maxima = total.column(most(str(spec)))
-        return MetricScores(spec, values, number_of(metric, values), maxima=maxima)
+        scores = MetricScores(spec, values, number_of(metric, values), maxima=maxima)
+        low, high = map(total.column, ends(str(spec)))
+        if low is None or high is None:
+            return scores
+        bounds = bounds_of(low, high)
+        return replace(scores, extremes=(low, high), bounds=bounds, counts=counts)
     (mean,) = means(values[None])
     no_gold = np.arange(len(values)) < counts.pop("no gold")  # which ones nobody asks
     n_many = counts.pop("not one to one", 0)

@@ -16,10 +16,13 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.data import Query
+from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.jsonl import to_json
 from kragx.errors import KragxError
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import versions
+from kragx.evaluation.evidence import GatheredEvidence
+from kragx.evaluation.forbidden import Beyond, Forbidding, widened
 from kragx.evaluation.inputs import Texts, table_counts
 from kragx.evaluation.part_tables.stored import VERSION, read_table, write_table
 from kragx.evaluation.parts.matched import PartResult, itself, match_part
@@ -27,7 +30,7 @@ from kragx.evaluation.parts.part import Part
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.matchers.gold_siblings import compares_gold
-from kragx.metrics import Floats, MatchTable, MetricScores, compute
+from kragx.metrics import Floats, ForbiddenMarks, MatchTable, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
@@ -50,6 +53,7 @@ class ScoredPart(PartResult):
         paths: of the table of each part.
         n_kept: how many parts have one that stood there before.
         n_open: how many have none, as judgements are missing.
+        beyond: what all questions together can tell of what is forbidden; None where nothing is.
     """
 
     facts: Notes = field(default_factory=Notes)
@@ -60,6 +64,7 @@ class ScoredPart(PartResult):
     paths: list[Path] = field(default_factory=list)
     n_kept: int = 0
     n_open: int = 0
+    beyond: Beyond | None = None
 
     def add(self, later: Self) -> None:
         """Add the scores of the questions behind these."""
@@ -77,6 +82,9 @@ class ScoredPart(PartResult):
         self.paths += later.paths
         self.n_kept += later.n_kept
         self.n_open += later.n_open
+        if later.beyond is not None:
+            self.beyond = self.beyond or Beyond()
+            self.beyond.merge(later.beyond)
 
     def column(self, name: str) -> Floats | None:
         """(q) the values of a column; None where there is none."""
@@ -88,10 +96,11 @@ class ScoredPart(PartResult):
         return {name.removeprefix(start): n for name, n in sums}
 
 
-def settings_hash(criteria: Criteria, texts: Texts) -> str:
+def settings_hash(criteria: Criteria, texts: Texts, forbidding: Forbidding | None = None) -> str:
     """What the values of a part depend on beside its content, in 64 hexadecimal digits.
 
-    Settings, the code of what is not kragx's, the texts of a corpus, and versions.
+    Settings, the code of what is not kragx's, the texts of a corpus, and versions; where something
+    is forbidden the rules, and the corpus's metadata.
     """
     foreign = [matcher for matcher in criteria.members if not is_built_in(matcher)]
     metrics = [spec.metric for spec in criteria.specs if ":" in spec.name or spec.metric.function]
@@ -120,8 +129,22 @@ def settings_hash(criteria: Criteria, texts: Texts) -> str:
         "corpus": of_corpus.hexdigest(),
         "texts": [texts.needed_by, *texts.sides],
         "versions": dict(versions()),
+        **({} if forbidding is None else {FORBIDDEN: _of_forbidding(forbidding)}),
     }
     return hashlib.sha256(to_json(settings).encode()).hexdigest()
+
+
+def _of_forbidding(forbidding: Forbidding) -> list[Any]:
+    of_corpus = hashlib.sha256()
+    if forbidding.corpus.source is not None:
+        for doc_id, doc in sorted(forbidding.corpus.docs.items()):
+            of_corpus.update(to_json([doc_id, dict(doc.metadata)]).encode())
+    return [forbidding.settings, forbidding.id_key, forbidding.is_asked, of_corpus.hexdigest()]
+
+
+def ends(metric: str) -> tuple[str, str]:
+    """The columns of what a metric's values can become, where not all is known."""
+    return f"{metric} at least", f"{metric} at best"
 
 
 def most(metric: str) -> str:
@@ -135,7 +158,14 @@ def _code(kind: Any) -> str:
     return repr(kind)
 
 
-def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings: str) -> ScoredPart:
+def scored(
+    part: Part,
+    criteria: Criteria,
+    texts: Texts,
+    folder: Path,
+    settings: str,
+    forbidding: Forbidding | None = None,
+) -> ScoredPart:
     """The values of a part: from its table, which is written first if it does not stand there.
 
     Args:
@@ -144,6 +174,7 @@ def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings:
         texts: fills in those of ids.
         folder: where tables stand.
         settings: what values depend on beside the content of a part (`settings_hash`).
+        forbidding: tells what must not come; None where nothing is forbidden.
     """
     name = hashlib.sha256(f"{part.key} {settings}".encode()).hexdigest()[:32]
     path = folder / f"{name}.parquet"
@@ -151,14 +182,17 @@ def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings:
         return ScoredPart(file=part.file, paths=[path], n_kept=1, **stored)
     plan = criteria.plan(itself if criteria.looks else _groups, texts)
     golds = compares_gold(criteria.matcher)
-    matched = match_part(part, replace(plan, hashes=True, golds=golds, spans=()))
+    plan = replace(plan, hashes=True, golds=golds, spans=(), forbidding=forbidding)
+    matched = match_part(part, plan)
     result = ScoredPart(
         file=part.file,
         paths=[path],
         passed=matched.passed,
         notes=matched.notes,
         error=matched.error,
+        beyond=None if matched.forbidden is None else matched.forbidden.beyond,
     )
+    marks = None if matched.forbidden is None else matched.forbidden.marks
     items, result.passed.kept = result.passed.kept or [], None
     if matched.table is None:
         return result
@@ -166,11 +200,12 @@ def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings:
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
             warnings.simplefilter("ignore", MatchWarning)
-            computed = _compute(result, matched.table, items, criteria)
+            computed = _compute(result, matched.table, items, criteria, marks)
     except KragxError as error:
         result.error = error.within(path=part.name)
         return result
-    if matched.table.has_unknown or any(score.bounds for score in computed):
+    open_scores = (score for score in computed if score.bounds and score.extremes is None)
+    if matched.table.has_unknown or any(open_scores):
         result.n_open = 1
     else:
         groups = list(map(_groups, items)) if criteria.looks else items
@@ -179,20 +214,32 @@ def scored(part: Part, criteria: Criteria, texts: Texts, folder: Path, settings:
 
 
 def _compute(
-    result: ScoredPart, table: MatchTable, lists: Sequence[MatchItem], criteria: Criteria
+    result: ScoredPart,
+    table: MatchTable,
+    lists: Sequence[MatchItem],
+    criteria: Criteria,
+    forbidden: ForbiddenMarks | None,
 ) -> Sequence[MetricScores]:
     """The metrics of a part, noted with what all parts together may show."""
-    evidence = criteria.gathered(lists, table, concurrency=1) if criteria.looks else None
+    evidence = None
+    if forbidden is not None:
+        forbidden = widened(forbidden, kinds_of(criteria))
+        evidence = GatheredEvidence((), table, forbidden=forbidden)
+    if criteria.looks:
+        evidence = criteria.gathered(lists, table, concurrency=1, forbidden=forbidden)
     scores = compute(table, criteria.specs, criteria.profile, evidence)
-    result.sums.update(table_counts(table))
+    result.sums.update(table_counts(table, forbidden))
     result.longest = table.longest
     for score in scores:
         name = str(score.spec)
         result.values[name] = [score.values]
         if score.maxima is not None:
             result.values[most(name)] = [score.maxima]
+        if score.extremes is not None:
+            for column, values in zip(ends(name), score.extremes):
+                result.values[column] = [values]
         counts = {} if score.no_gold is None else {"no gold": int(score.no_gold.sum())}
-        counts |= asdict(score.pooled) if score.pooled else {}
+        counts |= asdict(score.pooled) if score.pooled else dict(score.counts)
         counts |= {"not one to one": score.not_one_to_one} if score.not_one_to_one else {}
         result.sums.update({f"{name} {kind}": n for kind, n in counts.items()})
     if evidence is not None:
@@ -201,6 +248,12 @@ def _compute(
             result.facts = facts.notes
             result.sums.update({f"{FACTS}{name}": n for name, n in facts.n.items()})
     return scores
+
+
+def kinds_of(criteria: Criteria) -> set[str]:
+    """What metrics ask for by name; of a part alone nobody knows whether it is forbidden at all."""
+    specs = (spec for spec in criteria.specs if spec.metric.reads_forbidden)
+    return {spec["kind"] or FORBIDDEN for spec in specs}
 
 
 def _groups(item: MatchItem) -> dict[str, Any]:

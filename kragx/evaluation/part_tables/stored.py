@@ -72,6 +72,7 @@ def write_table(
         "notes": _notes_record(result["notes"]),
         "facts": _notes_record(result["facts"]),
         "readers": [*map(_record, result["readers"].values())],
+        **({} if result["beyond"] is None else {"beyond": _record(result["beyond"])}),
     }
     table = pa.table(columns, pa.schema(schema.items(), {TABLE_KEY: to_json(about)}))
     with replacing(path) as place:
@@ -112,6 +113,7 @@ def read_table(path: Path, metrics: Sequence[str]) -> dict[str, Any] | None:
             "values": {name: [table[name].to_numpy()] for name in about["values"]},
             "sums": Counter(about["counts"]),
             "longest": about["longest"],
+            "beyond": _made(about["beyond"]) if "beyond" in about else None,
         }
     except (OSError, ArrowException, *_NOT_OURS):
         return None

@@ -12,6 +12,7 @@ from kragx.data import NO_CORPUS, LackingError, stands_twice
 from kragx.data.problems import Problem
 from kragx.errors import DataError, KragxError
 from kragx.evaluation.evidence import read_spans
+from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
 from kragx.evaluation.inputs import NO_TEXTS, Passed, Source, Texts
 from kragx.evaluation.parts.engine import Engine
 from kragx.evaluation.parts.part import Part, Rows, parts_of
@@ -42,6 +43,7 @@ class Plan:
         golds: whether gold is kept that is compared with gold, for the same reason.
         keep: what is kept of each question; None for nothing. A function of a module.
         keeps_traces: whether what the matcher was asked and said is kept.
+        forbidding: tells what must not come; None where nothing is forbidden.
     """
 
     matcher: BaseMatcher
@@ -52,6 +54,7 @@ class Plan:
     golds: bool = False
     keep: Callable[[MatchItem], Any] | None = None
     keeps_traces: bool = False
+    forbidding: Forbidding | None = None
 
     def passed(self) -> Passed:
         """What is going to be known of questions, before the first of them."""
@@ -91,11 +94,13 @@ class MatchedPart(PartResult):
         table: its matches; None after an error.
         traces: of each question what the matcher was asked, and said.
         spans: none where they cannot be read.
+        forbidden: the marks of what must not come; None where nothing is forbidden.
     """
 
     table: MatchTable | None = None
     traces: list[tuple[MatchItem, Trace]] = field(default_factory=list)
     spans: Spans = field(default_factory=dict)
+    forbidden: PartMarks | None = None
 
 
 def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> MatchedPart:
@@ -115,8 +120,12 @@ def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> Match
         plan.profile,
         keep=plan.keep or itself,
     )
+    marks: list[PartMarks] = []
+    if plan.forbidding is not None:
+        batches = plan.forbidding.watching(batches, marks)
     try:
         result.table = matching.match_batches(batches, plan.matcher, result.notes, on_match)
+        result.forbidden = joined(marks) if marks else None
     except LackingError as error:
         error.lacking.corpus = NO_CORPUS  # which whoever counts them all has
         result.error = error
@@ -136,8 +145,10 @@ def match_all(
     notes: Notes,
     engine: Engine | None = None,
     on_match: OnMatch | None = None,
-) -> tuple[MatchTable, Spans]:
+) -> tuple[MatchTable, Spans, PartMarks | None]:
     """The matches of a whole source, which has passed then, and its spans if others read them.
+
+    Beside them stand the marks of what must not come.
 
     Args:
         source: what is evaluated.
@@ -166,7 +177,7 @@ def match_all(
     else:
         parts = engine.map(partial(match_part, plan=plan), parts_of(source.rows))
         results = shown_passing(source, parts, phrase("matched parts"))
-    tables, spans = list[MatchTable](), list[Spans]()
+    tables, spans, marks = list[MatchTable](), list[Spans](), list[PartMarks]()
     for result in results:
         notes.merge(result.notes)
         for item, trace in result.traces:
@@ -175,10 +186,11 @@ def match_all(
         if result.table is not None:
             tables.append(result.table)
             spans.append(result.spans)
+            marks += [] if result.forbidden is None else [result.forbidden]
     matching.conclude(plan.matcher, notes)
     read = [options for options in plan.spans if all(options in part for part in spans)]
     joined_spans = {options: _joined([part[options] for part in spans]) for options in read}
-    return MatchTable.joined(tables), joined_spans
+    return MatchTable.joined(tables), joined_spans, joined(marks) if marks else None
 
 
 def _joined(spans: Sequence[tuple[Spread, Reader]]) -> tuple[Spread, Reader]:

@@ -19,6 +19,7 @@ from kragx.metrics.intervals.bootstrap import (
     resampled,
     resampled_means,
 )
+from kragx.metrics.intervals.exact import Kind as Kind, exact_limits, with_exact_limits
 from kragx.metrics.intervals.means import mean_intervals
 from kragx.metrics.intervals.student import student_t
 from kragx.metrics.intervals.wilson import score_interval, score_intervals, wilson_interval
@@ -37,6 +38,7 @@ __all__ = [
     "blocks",
     "check_confidence",
     "ends_text",
+    "exact_limits",
     "expanded",
     "expanded_intervals",
     "fixed_point",
@@ -49,5 +51,6 @@ __all__ = [
     "score_intervals",
     "student_t",
     "wilson_interval",
+    "with_exact_limits",
     "with_reasons",
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kragx.metrics.intervals.bootstrap import LEAST
-from kragx.printing import interval, joined, phrase
+from kragx.printing import interval, joined, limits, phrase
 
 TOO_FEW, ALIKE = phrase("too few to tell"), phrase("all alike")
 """What stands for an interval where there is none."""
@@ -16,13 +16,15 @@ _REASONS = {
 }
 
 
-def ends_text(low: float | None, high: float | None, n: int, *, plus: bool = False) -> str:
+def ends_text(
+    low: float | None, high: float | None, n: int, *, plus: bool = False, exact: bool = False
+) -> str:
     """The interval of a mean of n values, or why it has none; empty of no value.
 
-    `plus` is for differences, whose sign is shown.
+    `plus` is for differences, whose sign is shown; `exact` for shares that are a promise.
     """
     if low is not None and high is not None:
-        return interval(low, high, plus=plus)
+        return limits(low, high) if exact else interval(low, high, plus=plus)
     return "" if n == 0 else TOO_FEW if n < LEAST else ALIKE
 
 

@@ -13,9 +13,11 @@ import numpy as np
 from kragx.comparison import check_comparable
 from kragx.comparison.near_misses import Origins, most_alike
 from kragx.data import Doc, Gold, GoldDataset, Run
+from kragx.data.formats.jsonl import to_json
 from kragx.errors import UsageError, check_whole
 from kragx.evaluation.curves import CutoffCurve, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.leaks import LEAKING, leak_parts
 from kragx.evaluation.ranked_lists import (
     budget_ranks,
     gold_outcome,
@@ -250,6 +252,24 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         "curves": plain(cell.curves),
         "histogram": plain(histogram(evaluation)),
         "times": plain(times(lists)) if lists is not None else None,
+        **({} if evaluation.forbidden is None else {"leaks": _leaks(cell)}),
+    }
+
+
+def _leaks(cell: RunCell) -> dict[str, Any]:
+    """What is said of what must not be found, and by query what came: rank, name, kinds, rules."""
+    evaluation = cell.evaluation
+    by_id: dict[str, list[list[Any]]] = {}
+    for leak in evaluation.leaks:
+        rules = to_json(plain(leak.rules)) if leak.rules else None
+        by_id.setdefault(leak.query_id, []).append([leak.rank, leak.document, leak.kinds, rules])
+    places = {evaluation.query_ids[row]: at for at, row in enumerate(cell.rows) if row is not None}
+    return {
+        "lines": [
+            [by_language(line.text), line.style == LEAKING] for line in leak_parts([evaluation], 0)
+        ],
+        "found": bool(by_id),
+        "rows": {places[query_id]: rows for query_id, rows in by_id.items() if query_id in places},
     }
 
 

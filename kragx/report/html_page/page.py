@@ -47,6 +47,7 @@ _SCRIPTS = (
     "verdict",
     "advice",
     "gates",
+    "leaks",
     "stages",
     "metrics_table",
     "pool",

@@ -176,6 +176,7 @@ def _metric(name: str) -> dict[str, Any]:
         "higher": metric.higher_is_better,
         "unit": metric.range == (0, 1),
         "share": metric.is_share,
+        **({} if metric.interval == "score" else {"exact": True}),
     }
 
 

@@ -17,7 +17,7 @@ const questionLink = (query, ...text) => el("button.link", { onclick: () => { fi
 /** The sentence of each kind, from the values of the recommendation. */
 const ADVICE = {
   winner: (v) => phrase("advice_winner", strong(v.best), v.metric, value_(v.value), strong(v.next),
-    `${signed(v.difference)} ${interval({ low: v.difference_low, high: v.difference_high }, null, signed)}`.trim(), whoFailed()),
+    `${signed(v.difference)} ${interval({ low: v.difference_low, high: v.difference_high }, null, signed)}`.trim(), whoFailed(), hasLeaks(positionOf(v.best)) ? t("whichLeaks") : ""),
   no_winner: (v) => (v.nothing_found ? phrase("advice_nothing", v.metric, whoFailed())
     : v.found_in ? phrase(v.deeper ? "advice_lower" : "advice_elsewhere", v.metric, v.found_in, value_(v.found), strong(v.found_by), whoFailed()) : v.best ? phrase("advice_undecided", v.metric, listed(v.shared), value_(v.value), tiedWith(v), rival(v)) : phrase(v.directed ? "advice_no_value" : "advice_no_winner", v.metric)),
   one_retriever: (v) => (v.failed?.length ? phrase("advice_only", listed(compared().map(retrieverName))) : phrase(v.earlier ? "advice_one_and_before" : "advice_one_retriever")),

@@ -56,6 +56,7 @@ function exportJson() {
     retrievers: Object.fromEntries(present().map((retriever) => [retrieverName(retriever), {
       metrics: Object.fromEntries(data.metrics.map((each) => [each.name, valueOf(each, retriever, query)])),
       rank: foundRank(retriever, query), reason: reason(retriever, query) || null,
+      ...(leaksIn(retriever, query) ? { leaks: leaksIn(retriever, query).map(([at, document, kinds]) => ({ rank: at, document, kinds })) } : {}),
     }])),
   }));
   const { search, outcome, result, why } = state;

@@ -75,7 +75,7 @@ function metricCell(each, retriever, view, cls = null) {
     el("span.number", {}, mark, number(average, each)),
     el("span.interval", {}, ends(estimate(view, retriever, each), each)),
     most === undefined ? null : el("span.interval", {}, t("ofMax", number(most, each))),
-    high - low > 1e-9 ? el("span.interval", { title: t("boundsHint", possible) }, t("possible", possible)) : null);
+    high - low > 1e-9 ? el("span.interval", { title: t(each.exact ? "openHint" : "boundsHint", possible) }, t("possible", possible)) : null);
 }
 
 function slicesTable() {

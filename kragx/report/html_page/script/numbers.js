@@ -42,7 +42,18 @@ const dayAndTime = (date) => `${date.slice(0, 10)} ${date.slice(11, 16)} ${date.
 
 /** The interval of something with `low` and `high`; empty where there is none. */
 const interval = (bounds, metric, format = number) =>
-  missing(bounds?.low) ? "" : `[${format(bounds.low, metric)}, ${format(bounds.high, metric)}]`;
+  missing(bounds?.low) ? "" : metric?.exact && format === number ? limits(bounds) : `[${format(bounds.low, metric)}, ${format(bounds.high, metric)}]`;
+
+/** Limits that are a promise, in percent and rounded outward, as in kragx/printing/numbers.py. */
+const limits = ({ low, high }) =>
+  low <= 0 ? t("atMost", outward(high, Math.ceil)) : high >= 1 ? t("atLeast", outward(low, Math.floor)) : `[${outward(low, Math.floor)}, ${outward(high, Math.ceil)}]`;
+
+function outward(share, rounded) {
+  const digits = share >= 0.001 || share <= 0 ? 1 : -1 - Math.floor(Math.log10(share));
+  const scaled = share * 10 ** (digits + 2), nearest = Math.round(scaled);
+  const whole = Math.abs(scaled - nearest) <= 1e-9 * nearest ? nearest : rounded(scaled);
+  return `${(whole / 10 ** digits).toFixed(digits)}%`;
+}
 
 /** The same, or why there is none: too few questions, or all alike. */
 function ends(own, metric, format = number) {

@@ -14,7 +14,7 @@ function tuned(tuning) {
   const { settings, curves } = tuning;
   const shownFirst = settings.filter((own, place) => place < SETTINGS || own.name === tuning.take), rest = settings.filter((own) => !shownFirst.includes(own));
   return [
-    el("p.headline", {}, tuningChoice(tuning), " ", tuningBadge(tuning)), el("p.how", {}, tuningWorth(tuning)),
+    el("p.headline", {}, tuningChoice(tuning), " ", tuningBadge(tuning), hasLeaks(positionOf(tuning.take)) ? el("span.badge.bad", {}, t("itLeaks")) : null), el("p.how", {}, tuningWorth(tuning)),
     settings.length ? settingsTable(tuning, shownFirst) : null,
     rest.length ? el("details", { ontoggle: scrollHints }, el("summary", {}, t("tuningMore", rest.length)), settingsTable(tuning, rest)) : null,
     settings.length ? el("p.legend", {}, t("tuningNote", percent(tuning.confidence))) : null,

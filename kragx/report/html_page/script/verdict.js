@@ -21,7 +21,7 @@ function verdict() {
     el("div.verdict-head", {},
       el("div.figure-number", {}, el("b", {}, number(own.value, shownMetric)), el("span", {}, ends(own, shownMetric)),
         missing(own.low) ? null : el("small.muted", {}, confidenceText())),
-      el("div", {}, el("p.headline", {}, headline(shownMetric, best, own, leads, asGood), " ", badge),
+      el("div", {}, el("p.headline", {}, headline(shownMetric, best, own, leads, asGood), " ", badge, hasLeaks(best) ? el("span.badge.bad", {}, t("itLeaks")) : null),
         el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), how ? el("p.how", {}, how) : null, opposite(shownMetric), missingHere(best, shownMetric), failedHere())),
     cautions(),
     el("div.verdict-more", {}, nextBest(leads, shownMetric), failures(best)),
@@ -44,7 +44,7 @@ function missingHere(retriever, shownMetric) {
   const [low, high] = cell(retriever).bounds[shownMetric.name] || [];
   if (!(high - low > 1e-9)) return null;
   const possible = t("range", number(low, shownMetric), number(high, shownMetric));
-  return el("p.how.lost", {}, phrase("missingHere", el("strong.metric", {}, shownMetric.name), strong(retrieverName(retriever)), possible));
+  return el("p.how.lost", {}, phrase(shownMetric.exact ? "openHere" : "missingHere", el("strong.metric", {}, shownMetric.name), strong(retrieverName(retriever)), possible));
 }
 
 /** Who is not compared, as they failed, or returned nothing. */

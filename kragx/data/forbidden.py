@@ -1,0 +1,211 @@
+"""What must not be found: documents that a question forbids, by id, text or source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kragx.data.documents import clean_id, clean_text, present
+from kragx.data.text import Mender
+from kragx.errors import DataError, nearest, shorten
+
+FORBIDDEN = "forbidden"
+"""The kind of what says no other, and the name of the field."""
+
+
+SUPERSEDED_BY = "superseded_by"
+"""What items, and the metadata of documents, call the id of the newer document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """One document that must not come for a question, or all documents of a source.
+
+    Where several of `text`, `id` and `source` are given, the first of these that can be compared
+    decides; a document whose source is another one is not meant.
+
+    Attributes:
+        id: the id of the document.
+        text: its text.
+        source: the source that it is of; alone it forbids every document of that source.
+        start, end: where in the source it stands, in characters.
+        why: its kind, for example ``tenant``.
+        superseded_by: the id of the document that has taken its place.
+
+    Raises:
+        DataError: it names no document, or nothing can be such a place.
+
+    Examples:
+        >>> from kragx import Forbidden, Query
+        >>> old = Forbidden(id="prices-2025", why="stale", superseded_by="prices-2026")
+        >>> Query("q1", "What does it cost?", forbidden=(old,)).forbidden[0].why
+        'stale'
+    """
+
+    id: str | None = None
+    text: str | None = None
+    source: str | None = None
+    start: int | None = None
+    end: int | None = None
+    why: str = FORBIDDEN
+    superseded_by: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.id is None and self.text is None and self.source is None:
+            raise DataError(
+                "a forbidden item needs 'id', 'text' or 'source'; this one has none",
+                remedy="say which document must not come",
+            )
+        if self.text is not None and not self.text.strip():
+            raise DataError(
+                "an empty text; it is in every document, so it forbids everything", field="text"
+            )
+        if not self.why.strip():
+            raise DataError("is empty", field="why", remedy="name its kind, or leave it out")
+        if self.start is not None or self.end is not None:
+            self._check_place()
+        if self.superseded_by is not None and self.superseded_by == self.id:
+            raise DataError(
+                f"{self.id!r} cannot take its own place",
+                field="superseded_by",
+                remedy="name the newer document",
+            )
+
+    def _check_place(self) -> None:
+        if self.source is None:
+            raise DataError("missing beside 'start' and 'end'", field="source")
+        if self.start is None or self.end is None or not 0 <= self.start < self.end:
+            raise DataError(
+                f"{self.start!r} to {self.end!r} is no stretch of a source",
+                field="start" if self.start is None else "end",
+                remedy="give both in characters, the start from 0 and the end behind it",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """It as a gold file holds it."""
+        record = present(**{name: getattr(self, name) for name in _FIELDS})
+        return {name: value for name, value in record.items() if (name, value) != _UNSAID}
+
+
+_FIELDS = dict.fromkeys(field.name for field in fields(Forbidden)).keys()
+_UNSAID = ("why", FORBIDDEN)
+
+
+def as_forbidden(value: object, mender: Mender) -> Forbidden:
+    """Read a forbidden item: a `Forbidden`, or a mapping as in a gold file.
+
+    Raises:
+        DataError: it is none.
+    """
+    if isinstance(value, Forbidden):
+        return value
+    if not isinstance(value, Mapping):
+        raise DataError(
+            f"an object is expected, not {shorten(value)}",
+            remedy='write {"id": ...}, {"text": ...} or {"source": ...}',
+        )
+    if not value.keys() <= _FIELDS:
+        name = next(str(name) for name in value if name not in _FIELDS)
+        raise DataError("unknown field", field=name, remedy=nearest(name, _FIELDS))
+    ids = {name: _field(value, name, clean_id, mender) for name in ("id", "superseded_by")}
+    texts = {name: _field(value, name, clean_text, mender) for name in ("text", "source", "why")}
+    places = {name: _place(value.get(name), name) for name in ("start", "end")}
+    named = {name: part for name, part in {**ids, **texts, **places}.items() if part is not None}
+    return Forbidden(**named)
+
+
+def _field(value: Mapping[str, Any], name: str, clean: Any, mender: Mender) -> Any:
+    if value.get(name) is None:
+        return None
+    try:
+        return clean(value[name], mender)
+    except DataError as error:
+        raise error.within(name) from None
+
+
+def _place(value: object, name: str) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise DataError(f"must be a whole number, not {shorten(value)}", field=name)
+
+
+def all_forbidden(values: object, mender: Mender) -> tuple[Forbidden, ...] | None:
+    """The forbidden items of a question; None where nobody says whether anything is.
+
+    Raises:
+        DataError: one of them is none, or they lead from newer documents back to older ones.
+    """
+    if values is None:
+        return None
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
+        raise DataError(
+            f"must be a list of forbidden items, not {shorten(values)}",
+            field=FORBIDDEN,
+            remedy="write [] where somebody has looked and nothing is",
+        )
+    items: list[Forbidden] = []
+    for position, value in enumerate(values):
+        try:
+            items.append(as_forbidden(value, mender))
+        except DataError as error:
+            raise error.within(f"{FORBIDDEN}[{position}]") from None
+    if len(items) > 1:
+        check_versions(items)
+    return tuple(items)
+
+
+def check_versions(items: Iterable[Forbidden]) -> None:
+    """Raise a `DataError` where documents take each other's place in a circle."""
+    pairs = ((item.id, item.superseded_by) for item in items)
+    check_cycle({old: new for old, new in pairs if old is not None and new is not None})
+
+
+def check_cycle(newer: Mapping[str, str]) -> None:
+    """Raise a `DataError` that names a circle of documents each of which is newer than the last."""
+    clean = set[str]()
+    for first in newer:
+        chain = dict[str, None]()
+        name: str | None = first
+        while name is not None and name not in clean:
+            if name in chain:
+                circle = [*chain][[*chain].index(name) :]
+                raise DataError(
+                    f"a circle of versions: {' -> '.join(map(repr, [*circle, name]))}",
+                    field="superseded_by",
+                    remedy="name the newer document of each, and none for the newest",
+                )
+            chain[name] = None
+            name = newer.get(name)
+        clean.update(chain)
+
+
+def stretch_in(
+    metadata: Mapping[str, Any], stretch: tuple[str, int, int] | None
+) -> tuple[str | None, int | None, int | None]:
+    """The source of a document, and where in it it stands; None for what nobody says.
+
+    Args:
+        metadata: the document's.
+        stretch: what its id says, as ``document:start-end`` does.
+    """
+    of_id = stretch or (None, None, None)
+    source = metadata.get("source", of_id[0])
+    start = _whole(metadata, ("start", "start_index"), of_id[1])
+    end = _whole(metadata, ("end", "end_index"), of_id[2])
+    return (source if isinstance(source, str) else None), start, end
+
+
+def _whole(metadata: Mapping[str, Any], names: Sequence[str], unsaid: int | None) -> int | None:
+    values = (metadata[name] for name in names if name in metadata)
+    value = next(values, unsaid)
+    return value if isinstance(value, int) and not isinstance(value, bool) else unsaid
+
+
+def versions_of(items: Iterable[Forbidden]) -> Iterator[tuple[str, str]]:
+    """The older and the newer document of the items that name both by id."""
+    for item in items:
+        if item.id is not None and item.superseded_by is not None:
+            yield item.id, item.superseded_by

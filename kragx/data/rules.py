@@ -1,0 +1,314 @@
+"""Rules that forbid documents: conditions on their metadata and the question's.
+
+    tenant: {metadata.tenant: {not: {query: metadata.tenant}}}
+    stale: {metadata.valid_until: {before: {query: metadata.asked_at}}}
+    timezone: Asia/Seoul
+
+A rule's name is its kind. Each of its paths is one of a document's metadata and has conditions
+(`OPERATORS`); an operand is a value, or ``{query: path}`` for one of the question's metadata. The
+conditions of a rule are an AND, rules are an OR. There are three values: where a field lacks on
+either side, or is no date where one is compared, nobody knows; ``missing`` alone asks for that.
+
+``timezone`` is no rule: it is that of dates and times that say none.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, tzinfo
+from functools import cached_property
+from typing import Any, Literal, Self
+from zoneinfo import ZoneInfo
+
+from kragx.data.documents import value_at
+from kragx.errors import DataError, UsageError, nearest, shorten
+
+Truth = Literal[1, 0, -1]
+"""True, false, not known."""
+
+TRUE: Truth = 1
+FALSE: Truth = 0
+UNKNOWN: Truth = -1
+
+TIMEZONE = "timezone"
+_QUERY = "query"
+_COMPARED = ("before", "after")
+_MEMBERS = ("in", "not_in")
+OPERATORS = ("is", "not", *_MEMBERS, *_COMPARED, "missing")
+"""What a condition may ask of a document's value."""
+
+
+def truth(value: bool) -> Truth:
+    """The same as one of three."""
+    return TRUE if value else FALSE
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One thing that a rule asks of a document.
+
+    Attributes:
+        path: to the document's value, within its metadata.
+        operator: of `OPERATORS`.
+        operand: what that is compared with; None where the question has it.
+        query_path: where within the question's metadata; None where the rule has it.
+    """
+
+    path: str
+    operator: str
+    operand: Any = None
+    query_path: str | None = None
+
+    @property
+    def asks_query(self) -> bool:
+        """Whether the question's metadata are asked for."""
+        return self.query_path is not None
+
+    def holds(self, value: Any, operand: Any, zone: tzinfo | None) -> Truth:
+        """Whether a document's value is as asked.
+
+        Args:
+            value: the document's; None for none.
+            operand: with what it is compared; None where the question has none.
+            zone: of dates and times that say none.
+
+        Raises:
+            DataError: a time without a zone is compared, and nobody says of which it is.
+        """
+        if self.operator == "missing":
+            return truth((value is None) == bool(operand))
+        if value is None or operand is None:
+            return UNKNOWN
+        if self.operator in _COMPARED:
+            return _compared(self.operator, value, operand, zone)
+        are = _is_member(value, operand) if self.operator in _MEMBERS else _same(value, operand)
+        return truth(are != (self.operator in ("not", "not_in")))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: its conditions, all of which have to hold.
+
+    Attributes:
+        name: which is its kind.
+        conditions: one or more.
+    """
+
+    name: str
+    conditions: tuple[Condition, ...]
+
+    @cached_property
+    def query_paths(self) -> tuple[str, ...]:
+        """What it asks of the question's metadata."""
+        paths = (part.query_path for part in self.conditions if part.query_path is not None)
+        return tuple(dict.fromkeys(paths))
+
+    def asker(self, metadata: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """What it asks of a question's metadata; None where something lacks: it is not of it."""
+        values = tuple(value_at(metadata, path) for path in self.query_paths)
+        return None if None in values else values
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of a gold set, or of an evaluation.
+
+    Attributes:
+        rules: by name, sorted.
+        zone: of dates and times that say none.
+        source: what they were made of.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    zone: ZoneInfo | None = None
+    source: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, value: object) -> Self:
+        """Those of a mapping.
+
+        Raises:
+            UsageError: one of them is none; the error's field says which.
+        """
+        if not isinstance(value, Mapping):
+            raise UsageError(
+                f"rules by name are expected, not {shorten(value)}",
+                remedy="write for example {tenant: {metadata.tenant: {not: {query: "
+                "metadata.tenant}}}}",
+            )
+        zone = None if value.get(TIMEZONE) is None else _zone(value[TIMEZONE])
+        rules = {str(name): rule for name, rule in value.items() if name != TIMEZONE}
+        made = tuple(_rule(name, rules[name], zone) for name in sorted(rules))
+        return cls(made, zone, _stated(value))
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+
+def _zone(value: object) -> ZoneInfo:
+    try:
+        return ZoneInfo(str(value))
+    except (ValueError, OSError, KeyError):  # of ZoneInfo, which looks into files
+        raise UsageError(
+            f"unknown time zone {value!r}",
+            field=TIMEZONE,
+            remedy="name one as Asia/Seoul, Europe/Berlin or UTC",
+        ) from None
+
+
+def _rule(name: str, value: object, zone: tzinfo | None) -> Rule:
+    if not name.strip():
+        raise UsageError("a rule needs a name, which is its kind")
+    conditions: list[Condition] = []
+    for path, asked in _mapping(value, name, "{metadata.tenant: {not: {query: metadata.tenant}}}"):
+        place = f"{name}.{path}"
+        if not path.removeprefix("metadata.").strip():
+            raise UsageError("no path to a field", field=place, remedy="write metadata.tenant")
+        for operator, operand in _mapping(asked, place, "{not: {query: metadata.tenant}}"):
+            conditions.append(_condition(path, operator, operand, f"{place}.{operator}", zone))
+    return Rule(name, tuple(conditions))
+
+
+def _mapping(value: object, place: str, example: str) -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, Mapping) or not value:
+        problem = f"conditions are expected, not {shorten(value)}"
+        raise UsageError(problem, field=place, remedy=f"write for example {example}")
+    return ((str(name), part) for name, part in value.items())
+
+
+def _condition(
+    path: str, operator: str, operand: Any, place: str, zone: tzinfo | None
+) -> Condition:
+    if operator not in OPERATORS:
+        raise UsageError("unknown condition", field=place, remedy=nearest(operator, OPERATORS))
+    if operator == "missing":
+        if not isinstance(operand, bool):
+            problem = f"must be true or false, not {shorten(operand)}"
+            raise UsageError(problem, field=place)
+        return Condition(path, operator, operand)
+    if isinstance(operand, Mapping):
+        query_path = operand.get(_QUERY)
+        if operand.keys() != {_QUERY} or not isinstance(query_path, str) or not query_path.strip():
+            problem = f"a value or {{query: path}} is expected, not {shorten(dict(operand))}"
+            raise UsageError(problem, field=place, remedy="write {query: metadata.tenant}")
+        return Condition(path, operator, query_path=query_path)
+    operand = _stated(operand)
+    if operand is None:
+        remedy = "ask for a field that lacks by {missing: true}"
+        raise UsageError("a value is expected, not null", field=place, remedy=remedy)
+    _check_operand(operator, operand, place, zone)
+    return Condition(path, operator, operand)
+
+
+def _check_operand(operator: str, operand: Any, place: str, zone: tzinfo | None) -> None:
+    """Refuse a value of a rule that nothing can be compared with."""
+    if operator in _COMPARED:
+        span = _span(operand)
+        if span is None:
+            raise UsageError(
+                f"a date, a time or a number is expected, not {shorten(operand)}",
+                field=place,
+                remedy="write it as 2026-01-31 or 2026-01-31T09:00:00+09:00",
+            )
+        if zone is None and isinstance(span, datetime) and span.tzinfo is None:
+            problem = f"{operand!r} has no time zone"
+            raise UsageError(problem, field=place, remedy=_SAY_ZONE)
+    if operator in _MEMBERS and operand == []:
+        raise UsageError("an empty list, in which nothing is", field=place)
+
+
+def _stated(value: Any) -> Any:
+    """A value as JSON has it: YAML reads dates."""
+    if isinstance(value, (date, time)):  # a datetime is a date, too
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(name): _stated(part) for name, part in value.items()}
+    return [*map(_stated, value)] if isinstance(value, (list, tuple)) else value
+
+
+# -- equal, and in ---------------------------------------------------------------------------------
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are equal: ``true`` is no text and no number, and ``1`` is no text."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one == other or _composed(one) == _composed(other)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return _kind(one) is _kind(other) and bool(one == other)
+
+
+def _kind(value: Any) -> type:
+    return float if isinstance(value, (int, float)) else type(value)
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def _is_member(value: Any, operand: Any) -> bool:
+    """Whether a value, or of a list a member, is one of some."""
+    values, operands = (
+        part if isinstance(part, (list, tuple)) else (part,) for part in (value, operand)
+    )
+    return any(_same(one, other) for one in values for other in operands)
+
+
+# -- before, and after -----------------------------------------------------------------------------
+
+_SAY_ZONE = "write it as 2026-01-31T09:00:00+09:00, or say timezone: Asia/Seoul beside the rules"
+
+
+def _compared(operator: str, value: Any, operand: Any, zone: tzinfo | None) -> Truth:
+    """Whether a value lies before, or after, another one; a date lasts to its end."""
+    one, other = _span(value), _span(operand)
+    if one is None or other is None or isinstance(one, float) != isinstance(other, float):
+        return UNKNOWN
+    if operator == "after":
+        one, other = other, one
+    if isinstance(one, float) or isinstance(other, float):
+        return truth(one < other)  # type: ignore[operator]  # both are numbers
+    if type(one) is date and type(other) is date:
+        return truth(one < other)
+    last, first = _moment(one, other, zone, time.max), _moment(other, one, zone, time.min)
+    return truth(last < first)
+
+
+def _span(value: Any) -> date | float | None:
+    """A date, a moment or a number; None for anything else."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        text = value.strip()
+        for read in (date.fromisoformat, datetime.fromisoformat):
+            try:
+                return read(text)
+            except ValueError:
+                continue
+    return value if isinstance(value, date) else None
+
+
+def _moment(value: date, beside: date, zone: tzinfo | None, of_day: time) -> datetime:
+    """A moment with its zone; of a date its first or last one, where the other moment is."""
+    if not isinstance(value, datetime):
+        of_beside = beside.tzinfo if isinstance(beside, datetime) else None
+        value = datetime.combine(value, of_day, tzinfo=zone or of_beside)
+    if value.tzinfo is not None:
+        return value
+    if zone is None:
+        text = value.isoformat() if isinstance(value, datetime) else str(value)
+        raise DataError(f"{text!r} has no time zone", remedy=_SAY_ZONE)
+    return value.replace(tzinfo=zone)
+
+
+def distinct_key(value: Any) -> Any:
+    """What tells a value from all that a rule may tell from it: 1 from true and from "1"."""
+    if isinstance(value, (list, tuple)):
+        return ("list", *map(distinct_key, value))
+    if isinstance(value, Mapping):
+        return ("mapping", repr(value))
+    return type(value).__name__, value

@@ -1,0 +1,177 @@
+"""The marks of a part, and from those of all parts to the marks of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from kragx.data.forbidden import check_cycle
+from kragx.metrics import Bools, ForbiddenMarks
+
+
+@dataclass
+class Meeting:
+    """Whether any id that was retrieved, for whichever question, is one that is named anywhere.
+
+    Where none is, the ids are of another chunking, and what is forbidden by id can match nothing.
+
+    Attributes:
+        named: ids of forbidden items and of gold, until one is met.
+        retrieved: those of documents.
+        met: whether an id is both.
+    """
+
+    named: set[str] = field(default_factory=set)
+    retrieved: set[str] = field(default_factory=set)
+    met: bool = False
+
+    def add(self, named: set[str], retrieved: set[str]) -> None:
+        """Add the ids of further questions."""
+        if self.met:
+            return
+        self.named |= named
+        self.retrieved |= retrieved
+        if not self.named.isdisjoint(self.retrieved):
+            self.meet()
+
+    def meet(self) -> None:
+        """Some id is both: nobody asks further, and there may be millions."""
+        self.met, self.named, self.retrieved = True, set(), set()
+
+    def merge(self, later: Self) -> None:
+        """Add those of the questions behind these."""
+        if later.met:
+            self.meet()
+        self.add(later.named, later.retrieved)
+
+
+@dataclass
+class Beyond:
+    """What only all questions together can tell of what is forbidden.
+
+    Attributes:
+        kinds: of whatever forbids.
+        meeting: of the ids.
+        newer: the newer document by the older one, as items name them.
+        n_unmatchable: items that can match nothing, whatever was retrieved.
+        n_by_id: items that can match nothing if no id is met.
+    """
+
+    kinds: set[str] = field(default_factory=set)
+    meeting: Meeting = field(default_factory=Meeting)
+    newer: dict[str, str] = field(default_factory=dict)
+    n_unmatchable: int = 0
+    n_by_id: int = 0
+
+    def merge(self, later: Self) -> None:
+        """Add that of the questions behind these."""
+        self.kinds |= later.kinds
+        self.meeting.merge(later.meeting)
+        self.newer |= later.newer
+        self.n_unmatchable += later.n_unmatchable
+        self.n_by_id += later.n_by_id
+
+    @property
+    def are_apart(self) -> bool:
+        """Whether something is forbidden by ids that are of another chunking than what came."""
+        return bool(self.n_by_id) and not self.meeting.met
+
+    @property
+    def n_lost(self) -> int:
+        """How many items can match nothing, once all questions are known."""
+        return self.n_unmatchable + (self.n_by_id if self.are_apart else 0)
+
+
+@dataclass(frozen=True)
+class PartMarks:
+    """The marks of some questions.
+
+    Attributes:
+        marks: as if some retrieved id were one that is named.
+        by_id: (q, s) where an item can match nothing if none is.
+        versions_by_id: (q) the same of versions.
+        beyond: what only all questions together can tell.
+    """
+
+    marks: ForbiddenMarks
+    by_id: Bools
+    versions_by_id: Bools
+    beyond: Beyond
+
+    def resolved(self) -> ForbiddenMarks:
+        """The marks, once all questions are known.
+
+        Raises:
+            DataError: documents take each other's place in a circle.
+        """
+        check_cycle(self.beyond.newer)
+        marks = self.marks
+        if not self.beyond.are_apart:
+            return marks
+        return replace(
+            marks,
+            open=marks.open | self.by_id,
+            stale_open=marks.stale_open | self.versions_by_id,
+        )
+
+
+def joined(parts: Sequence[PartMarks]) -> PartMarks:
+    """The marks of all questions of some parts, in order; at least one of them."""
+    if len(parts) == 1:
+        return parts[0]
+    beyond = Beyond()
+    for part in parts:
+        beyond.merge(part.beyond)
+    kinds = tuple(sorted(beyond.kinds))
+
+    def of_kinds(values: Callable[[PartMarks], Any]) -> Any:
+        return np.concatenate([_under(kinds, part.marks.kinds, values(part)) for part in parts])
+
+    def column(values: Callable[[PartMarks], Any]) -> Any:
+        return np.concatenate([*map(values, parts)])
+
+    firsts = np.cumsum([0, *(len(part.marks.stale) for part in parts)]).tolist()
+    marks = ForbiddenMarks(
+        kinds=kinds,
+        mark=of_kinds(lambda part: part.marks.mark),
+        could=of_kinds(lambda part: part.marks.could),
+        open=of_kinds(lambda part: part.marks.open),
+        stale=column(lambda part: part.marks.stale),
+        versions=column(lambda part: part.marks.versions),
+        stale_open=column(lambda part: part.marks.stale_open),
+        names={
+            first + row: name
+            for first, part in zip(firsts, parts)
+            for row, name in part.marks.names.items()
+        },
+    )
+    by_id = of_kinds(lambda part: part.by_id)
+    return PartMarks(marks, by_id, column(lambda part: part.versions_by_id), beyond)
+
+
+def nothing_forbidden() -> ForbiddenMarks:
+    """The marks of no questions."""
+    of_kinds, one, of_docs = np.zeros((0, 0), bool), np.zeros(0, bool), np.zeros(0, np.int8)
+    mark = np.zeros((0, 0), np.int8)
+    return ForbiddenMarks((), mark, of_kinds, of_kinds, of_docs, one, one)
+
+
+def widened(marks: ForbiddenMarks, kinds: Iterable[str]) -> ForbiddenMarks:
+    """The same with columns of more kinds, as what is not here may be forbidden elsewhere."""
+    every = tuple(sorted({*marks.kinds, *kinds}))
+    wide = {
+        name: _under(every, marks.kinds, getattr(marks, name)) for name in ("mark", "could", "open")
+    }
+    return replace(marks, kinds=every, **wide)
+
+
+def _under(kinds: Sequence[str], own: Sequence[str], values: Any) -> Any:
+    """(n, s) values of some kinds among those of more kinds; 0 where there is none."""
+    if tuple(kinds) == tuple(own):
+        return values
+    wide = np.zeros((len(values), len(kinds)), values.dtype)
+    wide[:, [kinds.index(kind) for kind in own]] = values
+    return wide

@@ -1,0 +1,264 @@
+"""What came though it must not: which documents for which questions, and what reports say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from kragx.data import Query, value_at
+from kragx.data.formats.jsonl import to_json
+from kragx.metrics import Bools, Ints, MetricScores, MetricSpec
+from kragx.metrics.evidence import ForbiddenMarks
+from kragx.metrics.leaks import LEAK, LEAKED, STALE_FIRST
+from kragx.plain import plain
+from kragx.printing import Line, Part, Table, joined, phrase, visible
+
+EXAMPLES, LINES = 3, 4
+"""How many leaks the screen names, and of how many retrievers it says whether they leak."""
+
+LEAKING = "bold red"
+"""The style of a line that says so."""
+
+MOST = 100
+"""How many the report in Markdown does."""
+
+
+@dataclass(frozen=True)
+class Leak:
+    """One document that came though it must not.
+
+    Attributes:
+        query_id: for which question.
+        rank: where it stands, from 1 on.
+        document: its id, or without one the beginning of its text; None where that is not known.
+        kinds: as what it is forbidden; ``stale_first``: it is an old version, and no newer one
+            stands above it.
+        rules: the rules of these names.
+    """
+
+    query_id: str
+    rank: int
+    document: str | None
+    kinds: tuple[str, ...]
+    rules: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """Where it stands, and why it must not."""
+        return phrase(
+            "{query}: {document} at rank {rank} ({kinds})",
+            query=visible(self.query_id),
+            document=visible(self.document or "?"),
+            rank=self.rank,
+            kinds=visible(", ".join(self.kinds)),
+        )
+
+
+class Result(Protocol):
+    """What is said of leaks is of such a one: an `Evaluation`."""
+
+    @property
+    def name(self) -> str:
+        """Its retriever."""
+
+    @property
+    def scores(self) -> Sequence[MetricScores]:
+        """The metrics."""
+
+    @property
+    def counts(self) -> Mapping[str, Any]:
+        """Of how many questions something is so."""
+
+    @property
+    def ends(self) -> Mapping[str, str]:
+        """The interval of each metric, as people read it."""
+
+    @property
+    def leaks(self) -> Sequence[Leak]:
+        """What came though it must not."""
+
+
+def leaks_of(
+    marks: ForbiddenMarks,
+    doc_start: Ints,
+    specs: Sequence[MetricSpec],
+    query_ids: Sequence[str],
+    rules: Mapping[str, Any],
+) -> tuple[Leak, ...]:
+    """The leaks that the metrics see, question by question, by rank.
+
+    Args:
+        marks: of the documents.
+        doc_start: (q + 1) where the list of each question begins among them.
+        specs: the metrics, which say how far down they look.
+        query_ids: (q) the questions.
+        rules: by the kinds that they are of.
+    """
+    n_docs = np.diff(doc_start)
+    query_of = np.repeat(np.arange(len(n_docs)), n_docs)
+    ranks = np.arange(len(query_of)) - doc_start[query_of]
+    forbidden = (marks.mark > 0) & (ranks < _depth(specs, LEAK.name, LEAKED.name))[:, None]
+    stale = (marks.stale > 0) & (ranks < _depth(specs, STALE_FIRST.name))
+    places: Bools = np.asarray(forbidden.any(axis=1)) | stale
+    leaks = []
+    for doc in np.flatnonzero(places).tolist():
+        kinds = [kind for kind, mark in zip(marks.kinds, forbidden[doc].tolist()) if mark]
+        leaks.append(
+            Leak(
+                query_ids[query_of[doc]],
+                int(ranks[doc]) + 1,
+                marks.names.get(doc),
+                (*kinds, *[STALE_FIRST.name] * bool(stale[doc])),
+                {kind: rules[kind] for kind in kinds if kind in rules},
+            )
+        )
+    return tuple(leaks)
+
+
+def may_leak(query: Query, rules: Mapping[str, Any], spec: MetricSpec | None = None) -> bool:
+    """Whether a metric of what must not be found is of a question, as is known before it is asked.
+
+    It is where something of the metric's kind is listed, or where a rule of that kind finds all
+    that it asks of the question; without a metric of any kind. Which questions meet two versions
+    only the answers can say.
+    """
+    if spec is not None and spec.metric == STALE_FIRST:
+        return True
+    kind = None if spec is None else spec["kind"]
+    if any(kind in (None, item.why) for item in query.forbidden or ()):
+        return True
+    own = (rule for name, rule in rules.items() if kind in (None, name))
+    return any(
+        all(value_at(query.metadata, path.removeprefix("metadata.")) is not None for path in paths)
+        for paths in (_asked_of_query(rule) for rule in own if isinstance(rule, Mapping))
+    )
+
+
+def _asked_of_query(rule: Mapping[str, Any]) -> list[str]:
+    operands = (operand for conditions in rule.values() for operand in conditions.values())
+    return [operand["query"] for operand in operands if isinstance(operand, Mapping)]
+
+
+def _depth(specs: Sequence[MetricSpec], *names: str) -> float:
+    """How far down the metrics of these names look; a budget may hold any number of documents."""
+    cuts = [spec.k for spec in specs if spec.name in names]
+    return max((k if isinstance(k, int) else np.inf for k in cuts), default=0)
+
+
+def leak_parts(
+    evaluations: Sequence[Result], most: int = EXAMPLES, lines: int | None = LINES
+) -> Iterator[Line]:
+    """How many questions leak, a line for each retriever, and the first leaks.
+
+    Those that leak come first. Nothing where nothing is forbidden.
+
+    Args:
+        evaluations: of one matcher.
+        most: how many leaks are named.
+        lines: how many lines there are of retrievers; None for all.
+    """
+    summaries = [
+        _summary(evaluation, scores)
+        for evaluation in evaluations
+        for scores in _told(evaluation.scores)
+    ]
+    summaries.sort(key=lambda line: line.style != LEAKING)
+    yield from summaries[:lines]
+    if lines and len(summaries) > lines:
+        yield Line(phrase("and {n} more", n=len(summaries) - lines))
+    # The first of each retriever, before the second of any.
+    leaks = [
+        (place, evaluation.name, leak)
+        for evaluation in evaluations
+        for place, leak in enumerate(evaluation.leaks)
+    ]
+    leaks.sort(key=lambda leak: leak[0])
+    for _, name, leak in leaks[:most]:
+        text = joined(": ", [visible(name), leak.text]) if len(evaluations) > 1 else leak.text
+        yield Line(text, item="-")
+    if len(leaks) > most > 0:
+        yield Line(phrase("and {n} more", n=len(leaks) - most), item="-")
+    n_probes = max((own.counts.get("n_probes", 0) for own in evaluations), default=0)
+    if n_probes:
+        yield Line(phrase("probes, which no other metric counts: {n}", n=n_probes), "dim")
+
+
+def leak_texts(evaluations: Sequence[Result]) -> dict[str, list[str]]:
+    """The same by retriever, under whichever matcher; empty where nothing is forbidden."""
+    texts: dict[str, list[str]] = {}
+    for evaluation in evaluations:
+        if lines := [line.text for line in leak_parts([evaluation])]:
+            texts.setdefault(evaluation.name, []).extend(lines)
+    return texts
+
+
+def leaks_table(evaluations: Sequence[Result], most: int = MOST) -> Iterator[Part]:
+    """The same with the leaks as a table, and the rules that forbid them."""
+    yield from leak_parts(evaluations, most=0, lines=None)
+    leaks = [(evaluation.name, leak) for evaluation in evaluations for leak in evaluation.leaks]
+    several = len(evaluations) > 1
+    heads = [*[phrase("retriever")] * several, phrase("question"), phrase("document")]
+    heads += [phrase("rank"), phrase("kind"), phrase("rule")]
+    rows = [
+        [
+            *[visible(name)] * several,
+            visible(leak.query_id),
+            visible(leak.document or "?"),
+            str(leak.rank),
+            visible(", ".join(leak.kinds)),
+            visible(to_json(plain(leak.rules))) if leak.rules else "",
+        ]
+        for name, leak in leaks[:most]
+    ]
+    if rows:
+        n_more = len(leaks) - most
+        note = phrase("and {n} more", n=n_more) if n_more > 0 else ""
+        yield Table(heads, rows, words=len(heads), note=note)
+
+
+def _told(scores: Sequence[MetricScores]) -> Iterator[MetricScores]:
+    """Of the leaks of any kind, and of old versions, those that look deepest."""
+    for metric in (LEAK, STALE_FIRST):
+        own = [score for score in scores if score.spec.metric == metric and score.counts]
+        of_any = [score for score in own if score.spec["kind"] is None]
+        deepest = sorted(of_any, key=lambda score: _depth([score.spec], metric.name))
+        yield from deepest[-1:]
+
+
+def _summary(evaluation: Result, scores: MetricScores) -> Line:
+    counts, name = scores.counts, str(scores.spec)
+    leaks, could = counts["n_leaked"], counts["n_could"]
+    is_stale = scores.spec.metric == STALE_FIRST
+    text = phrase(
+        "{retriever}: no question names or meets two versions ({metric})"
+        if is_stale and not could
+        else "{retriever}: no question could leak ({metric})"
+        if not could
+        else "{retriever}: an old version comes first for {n} of {of} questions ({metric}: {ends})"
+        if is_stale and leaks
+        else "{retriever}: no old version is known to come first for {of} questions "
+        "({metric}: {ends})"
+        if is_stale
+        else "{retriever}: leaks for {n} of {of} questions that could leak ({metric}: {ends})"
+        if leaks
+        else "{retriever}: no leak is known for {of} questions that could leak ({metric}: {ends})",
+        retriever=visible(evaluation.name),
+        n=leaks,
+        of=could,
+        metric=name,
+        ends=evaluation.ends[name],
+    )
+    return Line(joined("; ", [text, *_notes(counts)]), LEAKING if leaks else "")
+
+
+def _notes(counts: Mapping[str, int]) -> Iterator[str]:
+    """What a number of leaks does not rest on."""
+    if n := counts["n_open"]:
+        yield phrase("not known for {n}", n=n)
+    if n := counts["n_empty"]:
+        yield phrase("answered with an empty list: {n}", n=n)
+    if n := counts["n_short"]:
+        yield phrase("lists that end before k: {n}", n=n)

@@ -1,0 +1,70 @@
+"""Exact limits of a share: for what must not happen, where an interval that errs is no promise."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from kragx.metrics.intervals.bootstrap import CONFIDENCE, Interval
+from kragx.metrics.match_table import Floats, Ints
+
+Kind = Literal["score", "exact", "capped"]
+"""How sure a mean is: as all others are; by exact limits of the share of values above 0; or as all
+others are, with an upper end no higher than that limit."""
+
+
+@lru_cache(maxsize=4096)
+def exact_limits(hits: int, n: int, confidence: float = CONFIDENCE) -> Interval:
+    """The exact binomial limits of a share of which n questions show `hits`.
+
+    Each is passed with a chance of at most (1 - confidence) / 2, whatever the share is. Without a
+    hit the upper one is 1 - a^(1/n), with a that chance: 1.222 % of 300 questions at 95 %.
+
+    Source: C. Clopper, E. Pearson, The use of confidence or fiducial limits, Biometrika 26, 1934.
+    """
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    # The quantiles of a beta distribution; without hits, or with nothing else, one has no end.
+    low = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1, tail))
+    high = 1.0 if hits == n else float(betaincinv(hits + 1, n - hits, 1 - tail))
+    return low, high
+
+
+def with_exact_limits(
+    ends: Floats,
+    values: Floats,
+    kinds: Sequence[Kind],
+    n_open: Ints,
+    doubts: Floats,
+    confidence: float = CONFIDENCE,
+) -> Floats:
+    """Intervals of means, those of some columns by exact limits.
+
+    Args:
+        ends: (2, c) the intervals as of all metrics.
+        values: (q, c); NaN where a question has none, or it is not known.
+        kinds: (c) of each column.
+        n_open: (c) of how many questions it is not known: the lower limit is that of none of them
+            with a value above 0, the upper one that of all.
+        doubts: (2, c) how far these may put the mean, below 0 and above it.
+        confidence: between 0 and 1.
+
+    Returns:
+        (2, c) the ends; NaN of a column without a question.
+    """
+    limits = ends.copy()
+    for column, (kind, extra) in enumerate(zip(kinds, n_open.tolist(), strict=True)):
+        if kind == "score":
+            continue
+        hits = int((values[:, column] > 0).sum())
+        n = int((~np.isnan(values[:, column])).sum()) + extra
+        low, _ = exact_limits(hits, n, confidence) if n else (np.nan, np.nan)
+        _, high = exact_limits(hits + extra, n, confidence) if n else (np.nan, np.nan)
+        if kind == "exact":
+            limits[:, column] = low, high
+        else:
+            below, above = ends[:, column] + doubts[:, column]
+            limits[:, column] = max(below, 0.0), min(above, high)
+    return limits

@@ -1,0 +1,194 @@
+"""What must not be found: how often it comes, how much of it, and old versions before new ones."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from kragx.errors import UsageError, nearest
+from kragx.metrics.evidence import Evidence, ForbiddenMarks
+from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.spec import Metric, MetricSpec, Option
+
+
+class _Marks(NamedTuple):
+    """What one kind, or any, says: (d) yes, and not known; (q) of which questions, and open ones.
+
+    What of a question is `open` is not known whatever its documents are.
+    """
+
+    yes: Bools
+    unknown: Bools
+    could: Bools
+    open: Bools
+
+
+def check_kinds(spec: MetricSpec, kinds: Collection[str]) -> None:
+    """Refuse a metric of what must not be found where nothing of its kind is forbidden.
+
+    Args:
+        spec: `LEAK` or the like.
+        kinds: as what anything is forbidden.
+
+    Raises:
+        UsageError: the metric's kind is not among them, or there is none.
+    """
+    label, kind = f"metric {spec}", spec["kind"]
+    if not kinds and spec.metric != STALE_FIRST:
+        raise UsageError(
+            "nothing is forbidden, so nothing can leak",
+            field=label,
+            remedy='say what must not come: "forbidden": [{"id": ...}] on questions of the gold '
+            "set, or rules under 'forbidden'",
+        )
+    if kind is not None and kind not in kinds:
+        remedy = nearest(kind, kinds)
+        raise UsageError(f"nothing is forbidden as {kind!r}", field=label, remedy=remedy)
+
+
+def _marks_of(evidence: Evidence, spec: MetricSpec) -> ForbiddenMarks:
+    marks = evidence.forbidden
+    check_kinds(spec, () if marks is None else marks.kinds)
+    if marks is None:
+        raise UsageError("no versions of documents are known", field=f"metric {spec}")
+    return marks
+
+
+def _of_kind(evidence: Evidence, spec: MetricSpec) -> _Marks:
+    marks, kind = _marks_of(evidence, spec), spec["kind"]
+    kinds = np.array([kind in (None, name) for name in marks.kinds], bool)
+    mark, could = marks.mark[:, kinds], marks.could[:, kinds]
+    # A kind that a question cannot leak in leaves nothing of it open.
+    unknown = (mark < 0) & could[_query_of(evidence.table)]
+    return _Marks(*map(_any, (mark > 0, unknown, could, marks.open[:, kinds] & could)))
+
+
+def _any(of_kinds: Bools) -> Bools:
+    return np.asarray(of_kinds.any(axis=1))
+
+
+def _of_versions(evidence: Evidence, spec: MetricSpec) -> _Marks:
+    marks = _marks_of(evidence, spec)
+    return _Marks(marks.stale > 0, marks.stale < 0, marks.versions, marks.stale_open)
+
+
+def _query_of(table: MatchTable) -> Ints:
+    """(d) the question of each document."""
+    return np.repeat(np.arange(table.n_queries), table.n_docs)
+
+
+def _places(table: MatchTable, spec: MetricSpec, docs: Bools) -> Ints:
+    """(q) how many of these documents stand within k."""
+    query_of = _query_of(table)
+    if isinstance(spec.k, int):
+        docs = docs & (np.arange(len(docs)) - table.doc_start[query_of] < spec.k)
+    return np.bincount(query_of[docs], minlength=table.n_queries)
+
+
+def _whether(table: MatchTable, spec: MetricSpec, docs: Bools, is_open: Bools) -> Floats:
+    return ((_places(table, spec, docs) > 0) | is_open).astype(np.float64)
+
+
+def _share(table: MatchTable, spec: MetricSpec, docs: Bools, is_open: Bools) -> Floats:
+    places = _places(table, spec, np.ones_like(docs))
+    shares = _places(table, spec, docs) / np.maximum(places, 1)
+    return np.where(is_open, 1.0, shares)
+
+
+_Least = Callable[[MatchTable, MetricSpec, Bools, Bools], Floats]
+_Read = Callable[[Evidence, MetricSpec], _Marks]
+
+
+def _metric(
+    name: str, value_of: _Least, marks_of: _Read, *, question: str, formula: str, en: str, ko: str
+) -> Metric:
+    """A metric of marks: what their documents give where all of them are known."""
+
+    def extremes(evidence: Evidence, spec: MetricSpec) -> tuple[Floats, Floats]:
+        """With everything that is not known as it should be, and as it should not."""
+        table, marks = evidence.table, marks_of(evidence, spec)
+        # Nothing can stand in an empty list, whatever is not known.
+        is_open = marks.open & ~(table.answered & (table.n_docs == 0))
+        low = value_of(table, spec, marks.yes, np.zeros_like(is_open))
+        high = value_of(table, spec, marks.yes | marks.unknown, is_open)
+        return np.where(marks.could, low, np.nan), np.where(marks.could, high, np.nan)
+
+    def values(evidence: Evidence, spec: MetricSpec) -> Floats:
+        low, high = extremes(evidence, spec)
+        return np.where(low == high, low, np.nan)
+
+    def counts(evidence: Evidence, spec: MetricSpec) -> Mapping[str, int]:
+        table, (low, high) = evidence.table, extremes(evidence, spec)
+        could, n_docs = ~np.isnan(low), table.n_docs
+        k = spec.k if isinstance(spec.k, int) else 0
+        answered = could & table.answered
+        masks = {
+            "n_could": could,
+            "n_leaked": could & (low > 0),
+            "n_open": could & (low < high),
+            "n_empty": answered & (n_docs == 0),
+            "n_short": answered & (n_docs > 0) & (n_docs < k),
+        }
+        return {count: int(mask.sum()) for count, mask in masks.items()}
+
+    return Metric(
+        name=name,
+        question=question,
+        formula=formula,
+        meaning={"en": en, "ko": ko},
+        from_evidence=values,
+        extremes=extremes,
+        counts=counts,
+        options={"kind": Option(None)} if marks_of is _of_kind else {},
+        better="lower",
+        of="all",
+        reads_forbidden=True,
+        interval="exact" if value_of is _whether else "capped",
+    )
+
+
+LEAK = _metric(
+    "leak",
+    _whether,
+    _of_kind,
+    question="How often does something come that must not?",
+    formula="1 if a forbidden document stands within k, else 0 (kind=x: one forbidden as x); "
+    "undefined where nothing could, and where it is not known",
+    en="The share of questions for which something stands in {} that must not.",
+    ko="{} 안에 나오면 안 되는 문서가 있는 질문의 비율입니다.",
+)
+LEAKED = _metric(
+    "leaked",
+    _share,
+    _of_kind,
+    question="How much of the top k must not be there?",
+    formula="forbidden documents in the top k / min(k, n), 0 if n = 0 (kind=x: those forbidden as "
+    "x); undefined where nothing could be, and where it is not known",
+    en="The share of {} that must not be there.",
+    ko="{} 가운데 나오면 안 되는 문서의 비율입니다.",
+)
+STALE_FIRST = _metric(
+    "stale_first",
+    _whether,
+    _of_versions,
+    question="How often does an old version stand where the new one does not stand above it?",
+    formula="1 if within k an older version stands and none of its successors above it, else 0; of "
+    "questions that name or meet two versions; undefined where it is not known",
+    en="The share of questions for which an old version stands in {} without the new one above it.",
+    ko="{} 안에서 옛 버전이 새 버전보다 먼저, 또는 새 버전 없이 나오는 질문의 비율입니다.",
+)
+
+
+def with_leak(
+    specs: tuple[MetricSpec, ...], marks: ForbiddenMarks | None
+) -> tuple[MetricSpec, ...]:
+    """The metrics with `LEAK`, where something is forbidden and nobody has asked for it.
+
+    It looks as far down as the deepest of them: whoever trusts one of the others is to know.
+    """
+    asked_for = any(spec.metric == LEAK and spec["kind"] is None for spec in specs)
+    if marks is None or not marks.kinds or asked_for:
+        return specs
+    cuts = [spec.k for spec in specs if spec.metric.cuts]
+    ranks = [k for k in cuts if isinstance(k, int)]
+    return (*specs, LEAK.spec(max(ranks) if ranks and len(ranks) == len(cuts) else None))

@@ -1,0 +1,1 @@
+"""What must not be found, told of what was retrieved."""
