@@ -1,7 +1,7 @@
 """What must not be found for a question, as a workshop holds it and as releases do."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from kragx.data import Doc, Forbidden
@@ -11,7 +11,7 @@ from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.state.records import Judgement, Question
 from kragx.workshop.state.state import State
 
-_FIELDS = tuple(asdict(Forbidden()))
+_FIELDS = tuple(field.name for field in fields(Forbidden))
 
 
 def plain_item(item: Forbidden) -> dict[str, Any]:
