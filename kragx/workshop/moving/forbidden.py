@@ -41,9 +41,11 @@ def forbidden_moved(
     newer = {number: option for number, field, option in options if not field.endswith("]")}
     moved: dict[Forbidden, None] = {}
     for number, item in enumerate(query.forbidden):
-        option = of_item.get(number)
-        items = [item] if option is None else _items(item, option)
-        moved |= dict.fromkeys(replace(one, superseded_by=_id(newer.get(number))) for one in items)
+        option, newer_id = of_item.get(number), _id(newer.get(number))
+        bare = replace(item, superseded_by=None)
+        for one in [bare] if option is None else _items(bare, option):
+            # A chunk that holds both is not superseded by itself.
+            moved[replace(one, superseded_by=newer_id) if one.id != newer_id else one] = None
     return tuple(moved)
 
 
@@ -56,7 +58,7 @@ def _items(item: Forbidden, option: MoveOption) -> list[Forbidden]:
     items: list[Forbidden] = []
     for ors in option.parts:
         source, start, end = map(ors[0].metadata.get, ("source", "start", "end"))
-        place = replace(item, source=source, start=start, end=end)
+        place = replace(item, source=None if start is None else source, start=start, end=end)
         items += [replace(place, id=doc.id, text=doc.text) for doc in ors]
     return items
 

@@ -550,6 +550,8 @@ def test_forbidden_of_a_source():
     items, _ = forbidden_after(corpus("A chunk in front of all of them.", *FERRY), whole, pair)
     assert items[0] == whole
     assert (items[1].id, items[1].superseded_by) == ("c2", "c3")
+    both, _ = forbidden_after(corpus(FERRY[0], " ".join(FERRY[1:3]), FERRY[3], name="n"), pair)
+    assert [(one.id, one.superseded_by) for one in both] == [("n1", None)]
 
 
 def test_nothing_is_forbidden():
