@@ -13,10 +13,11 @@ from functools import cached_property
 from random import Random
 from typing import Any, ClassVar, Literal
 
+from kragx.data import Forbidden
 from kragx.data.corpus import as_corpus
 from kragx.data.documents import Doc, value_at
 from kragx.data.formats.jsonl import to_json
-from kragx.data.gold import Forbidden, GoldDataset, Query
+from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
 from kragx.errors import UsageError, check_whole, installing, nearest, shorten
 from kragx.plain import HIDDEN
