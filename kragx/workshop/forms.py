@@ -115,6 +115,16 @@ class DecisionForm(JudgementForm):
     kind: Literal["grade", "unusable"] = "grade"
 
 
+class MarkForm(RequestForm):
+    """That a document must not come for a question, and as what; without that, that it may."""
+
+    uid: Uid
+    question: _Id
+    document: _Id
+    why: _Label | None = None
+    note: _Note = ""
+
+
 class UndoForm(RequestForm):
     """The person's newest judgement is taken back."""
 

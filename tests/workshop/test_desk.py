@@ -13,6 +13,7 @@ from kragx.workshop.forms import (
     DecisionForm,
     DropForm,
     JudgementForm,
+    MarkForm,
     NextForm,
     PersonForm,
     QuestionForm,
@@ -96,6 +97,34 @@ def test_people_are_blind_to_each_other(desk, people):
     assert "eleven" not in text
     for word in ("'retriever'", "'rank'", "'score'", "'agreement'"):
         assert word not in text
+
+
+def test_a_mark_and_what_takes_it_back(desk, people):
+    """Sent twice it is stored once; each sees their own alone; `undo` takes back what was last."""
+    owner, one, _ = people
+    pair, state = {"question": "q1", "document": "refund"}, desk.context.state
+
+    def mark(person, why, note=""):
+        form = MarkForm(uid=new_uid(), why=why, note=note, **pair)
+        return [desk.judging.mark(person, form) for _ in range(2)][1]["mark"]
+
+    assert mark(one, "tenant", "남의 것") == {"why": "tenant", "note": "남의 것"}
+    assert len(state.marked[one.uid]) == 1
+    turn = desk.context.queue.turn
+    assert desk.judging.shown(turn(owner.uid, "q1", "refund"), owner)["pair"]["mark"] is None
+    assert mark(owner, "stale") == {"why": "stale", "note": ""}
+    assert mark(one, None) is None
+    assert state.mark(("q1", "refund"), owner.uid).why == "stale"
+    back = desk.judging.undo(one, new_uid())["pair"]
+    assert (back["mark"], back["mine"]) == ({"why": "tenant", "note": "남의 것"}, None)
+    desk.judging.judge(one, said(number=1))
+    assert desk.judging.undo(one, new_uid())["pair"]["mark"]["why"] == "tenant"
+    assert desk.judging.undo(one, new_uid())["pair"]["mark"] is None
+    with pytest.raises(ClashError, match="nothing to take back"):
+        desk.judging.undo(one, new_uid())
+    with pytest.raises(UnknownError):
+        desk.judging.mark(one, MarkForm(uid=new_uid(), question="q1", document="none", why="x"))
+    assert desk.judging.conflicts() == {"conflicts": []}
 
 
 def test_a_conflict_is_decided_and_both_originals_stay(desk, people):

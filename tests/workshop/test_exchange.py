@@ -17,7 +17,14 @@ from kragx.errors import DataError, UsageError
 from kragx.workshop.exchange import export_file, import_file
 from kragx.workshop.exchange.exporting import person_of
 from kragx.workshop.exchange.rows import ExportSource
-from kragx.workshop.state.records import Judgement, Person, Question, Release, SuggestedDocument
+from kragx.workshop.state.records import (
+    MARKS,
+    Judgement,
+    Person,
+    Question,
+    Release,
+    SuggestedDocument,
+)
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import RecordStore
 from tests.thoroughness import examples
@@ -89,6 +96,14 @@ def folded(state: State) -> tuple[object, ...]:
         },
         {pair: rows for pair, rows in state.decisions.items() if rows},
         {who: rows for who, rows in state.history.items() if rows},
+        {
+            (question, document, who): rows
+            for question, own in state.marks.items()
+            for document, people in own.items()
+            for who, rows in people.items()
+            if rows
+        },
+        {who: rows for who, rows in state.marked.items() if rows},
     )
 
 
@@ -125,6 +140,7 @@ def workshops(draw) -> list[object]:
                 )
             ),
             metadata=draw(st.dictionaries(TEXTS, TEXTS | st.integers() | st.none(), max_size=2)),
+            forbidden=draw(st.sampled_from([None, (), ({"id": "d1", "why": "tenant"},)])),
         )
         for _ in range(draw(st.integers(1, 3)))
     ]
@@ -142,7 +158,9 @@ def workshops(draw) -> list[object]:
     ]
     judgements = []
     for _ in range(draw(st.integers(0, 8))):
-        kind = draw(st.sampled_from(["grade", "grade", "unusable", "later", "undone"]))
+        kinds = ["grade", "grade", "unusable", "later", "undone", "forbidden", "allowed"]
+        kind = draw(st.sampled_from(kinds))
+        is_mark = kind in MARKS or (kind == "undone" and draw(st.booleans()))
         judgements.append(
             Judgement(
                 question=draw(ids),
@@ -150,7 +168,8 @@ def workshops(draw) -> list[object]:
                 person=draw(who),
                 kind=kind,
                 grade=draw(st.integers(0, 3)) if kind == "grade" else None,
-                is_decision=draw(st.booleans()),
+                is_decision=not is_mark and draw(st.booleans()),
+                why=draw(FILLED) if is_mark else "",
                 spans=draw(st.sampled_from([(), ((0, 4),), ((0, 2), (3, 9))])),
                 note=draw(TEXTS),
                 purpose=draw(st.sampled_from(["", "random"])),
@@ -221,6 +240,37 @@ def test_a_sheet_is_filled_in(opened, tmp_path):
     assert state.newest(("q2", "007"), "p2").kind == "later"
     assert state.newest(("q1", "d2"), "p1").grade == 2
     assert back(state, sheet).judgements == 0
+
+
+def test_marks_go_both_ways(opened, tmp_path):
+    """A mark of a sheet is one person's, stands beside the grade, and a row takes it back."""
+    state = opened(
+        "a", JIMIN, HANEUL, WHEN, said("j1", 1), said("m1", kind="forbidden", why="stale")
+    )
+    sheet, _ = out(state, "csv", tmp_path)
+
+    def fill(rows):
+        mark = next(row for row in rows if row["uid"] == "m1")
+        assert (mark["grade"], mark["why"]) == ("forbidden", "stale")
+        new = dict.fromkeys(mark, "") | {"question": WHEN.text, "document": "d1", "person": "하늘"}
+        mark["grade"] = "undone"
+        return [*rows, new | {"grade": "forbidden"}, new | {"grade": "2"}]
+
+    edited(sheet, fill)
+    assert back(state, sheet).judgements == 3
+    assert state.mark(("q1", "d1"), "p1") is None
+    mark = state.mark(("q1", "d1"), "p2")
+    assert (mark.kind, mark.why) == ("forbidden", "forbidden")
+    grades = [state.newest(("q1", "d1"), person).grade for person in ("p1", "p2")]
+    assert grades == [1, 2]
+    assert back(state, sheet).judgements == 0
+    _, written = out(state, "qrels", tmp_path)
+    assert any(words.startswith("1 marks of what must not be found") for words in written.left_out)
+    edited(
+        sheet, lambda rows: [row | {"why": "stale"} if row["uid"] == "j1" else row for row in rows]
+    )
+    with pytest.raises(DataError, match="why: grade is not said with the kind 'stale'"):
+        back(state, sheet)
 
 
 def test_wrong_rows_are_all_said_and_nothing_is_imported(opened, tmp_path):

@@ -40,13 +40,31 @@ def test_records_come_back_as_they_were(store):
             sources=("a", "b"),
             gold=({"id": "a", "grade": 2},),
             metadata={"difficulty": "hard", "of": [1, 2]},
+            forbidden=({"id": "b", "why": "tenant"},),
         ),
         SuggestedDocument(question="q", document="d", origin="retriever", rank=3, score=0.5),
         said(3, spans=((0, 4), (9, 12)), note="앞 문장", purpose="random", seconds=2.5),
+        said(kind="forbidden", why="예전 가격표"),
         Release(person="p", version=1, hash="00", file="gold_v1.jsonl"),
     ]
     store.add(records)
     assert list(store.after({})) == records
+
+
+def test_a_mark_says_nothing_of_relevance(store):
+    """A document is graded and forbidden at once; undone takes back the one of its own kind."""
+    state = State(store)
+    state.add([said(2), said(kind="forbidden", why="stale"), said(kind="allowed", why="stale")])
+    pair = ("q", "d")
+    assert (state.newest(pair, "p").grade, state.mark(pair, "p").kind) == (2, "allowed")
+    state.add([said(why="stale")])
+    assert (state.newest(pair, "p").grade, state.mark(pair, "p").kind) == (2, "forbidden")
+    assert state.last("p").kind == "forbidden"
+    state.add([said()])
+    assert (state.newest(pair, "p"), state.mark(pair, "p").kind) == (None, "forbidden")
+    state.add([said(why="stale"), said(why="stale")])  # the second takes back nothing
+    assert (state.mark(pair, "p"), state.last("p")) == (None, None)
+    assert not state.settled["p"]
 
 
 def test_the_newest_counts_and_undone_takes_back(store):

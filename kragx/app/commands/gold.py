@@ -1,10 +1,11 @@
-"""A gold set's life: start, questions, release, move, export, import, validate, diff."""
+"""A gold set's life: start, questions, probes, release, move, export, import, validate, diff."""
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.gold_diff import diff
 from kragx.app.commands.gold_export import export
 from kragx.app.commands.gold_import import import_
 from kragx.app.commands.gold_move import move
+from kragx.app.commands.gold_probes import probes
 from kragx.app.commands.gold_questions import questions
 from kragx.app.commands.gold_release import release
 from kragx.app.commands.gold_start import start
@@ -13,6 +14,7 @@ from kragx.app.commands.gold_validate import validate
 gold: opt.Commands = opt.group("gold", __doc__)
 gold.command()(start)
 gold.command()(questions)
+gold.command()(probes)
 gold.command()(release)
 gold.command()(move)
 gold.command()(export)

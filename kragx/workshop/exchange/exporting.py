@@ -23,6 +23,9 @@ WRITERS: Mapping[str, Callable[[ExportSource, Path], ExportReport]] = {
 }
 """By the name of a form what writes it."""
 
+_WITH_MARKS = ("csv", "jsonl")
+"""Forms that have a place for what must not be found."""
+
 _WORDS: Mapping[str, str] = {
     "people": phrase("people"),
     "questions": phrase("questions"),
@@ -85,7 +88,11 @@ def export_file(source: ExportSource, form: str, path: str | Path) -> Exported:
     with state.lock:
         state.refresh()
         written = WRITERS[form](source, path)
-    return Exported(path, form, dict(written.counts), tuple(written.left_out))
+        n_marks = sum(map(len, state.marked.values()))
+    left_out = [*written.left_out]
+    if n_marks and form not in _WITH_MARKS:
+        left_out.append(phrase("{n} marks of what must not be found", n=n_marks))
+    return Exported(path, form, dict(written.counts), tuple(left_out))
 
 
 def person_of(state: State, name: str) -> str:

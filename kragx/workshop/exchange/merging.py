@@ -17,6 +17,7 @@ from kragx.workshop.exchange.undecided import check_place
 from kragx.workshop.names import alike, people_called
 from kragx.workshop.pairs.moved import moved_candidate
 from kragx.workshop.state.records import (
+    MARKS,
     RECORDS,
     Judgement,
     Person,
@@ -27,10 +28,12 @@ from kragx.workshop.state.records import (
 )
 from kragx.workshop.state.state import State
 
-_CONTENT = ("kind", "grade", "spans", "note")
+_CONTENT = ("kind", "grade", "spans", "note", "why")
 """What somebody may say anew of a pair; the rest of a judgement is how it came."""
 
 _PAIR = ("question", "document", "person", "is_decision")
+_MATTER = (*_PAIR, "is_mark")
+"""Of one pair a person says two things: how relevant it is, and whether it may come."""
 
 
 class Merge:
@@ -202,7 +205,7 @@ class Merge:
                 field="document",
                 remedy="write an id of the corpus; spreadsheets make numbers and dates of some",
             )
-        if _values(record, _PAIR) in self._said:
+        if _values(record, _MATTER) in self._said:
             problem, remedy = "the same person judges this pair twice", "keep one of them"
             raise DataError(problem, field="document", remedy=remedy)
         newest = self._newest(record)
@@ -220,7 +223,7 @@ class Merge:
         content = {name: row.values[name] for name in _CONTENT if name in row.values}
         record = self._record(Judgement, _over(stored, content))
         newest = self._newest(stored)
-        history = self._state.history[stored.person]
+        history = (self._state.marked if stored.is_mark else self._state.history)[stored.person]
         is_undone = record.kind == "undone" and all(row.uid != stored.uid for row in history)
         said = () if newest is None else _values(newest, _CONTENT)
         if record == stored or is_undone or said == _values(record, _CONTENT):
@@ -238,7 +241,7 @@ class Merge:
         self._store(Judgement(**fields, purpose="import"))
 
     def _store(self, record: Judgement) -> None:
-        self._said[_values(record, _PAIR)] = record
+        self._said[_values(record, _MATTER)] = record
         self._uids.setdefault(record.uid, []).append(record)
         self.added.append(record)
 
@@ -247,7 +250,8 @@ class Merge:
         pair = (like.question, like.document)
         if like.is_decision:
             return next(reversed(self._state.decisions.get(pair, [])), None)
-        return self._state.newest(pair, like.person)
+        state = self._state
+        return (state.mark if like.is_mark else state.newest)(pair, like.person)
 
     def _referring(self, row: Row) -> dict[str, Any]:
         """What a row says, with the uids of its question and person."""
@@ -301,6 +305,12 @@ class Merge:
         if record.person not in self._people:
             problem = f"{shorten(record.person)}: there is no such person"
             raise DataError(problem, field="person", remedy="leave it empty and name --person")
+        if record.kind != "undone" and record.is_mark != (record.kind in MARKS):
+            raise DataError(
+                f"{record.kind} is not said with the kind {record.why!r}",
+                field="why",
+                remedy="it belongs to forbidden and allowed alone; relevance is a row of its own",
+            )
         grade, grades = record.grade, sorted(self._grades)
         if (record.kind == "grade") != (grade is not None) or grade not in (None, *grades):
             raise DataError(

@@ -9,10 +9,10 @@ from kragx.data.documents import Doc
 from kragx.errors import DataError
 from kragx.printing import phrase
 from kragx.workshop.pairs.standing import standing
-from kragx.workshop.state.records import Judgement, StoredRecord
+from kragx.workshop.state.records import MARKS, Judgement, StoredRecord
 from kragx.workshop.state.state import Pair, State
 
-WORDS = ("unusable", "later", "undone")
+WORDS = ("unusable", "later", "undone", *MARKS)
 """What stands in the place of a grade where there is none."""
 
 

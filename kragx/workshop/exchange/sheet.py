@@ -24,16 +24,16 @@ from kragx.workshop.exchange.rows import (
     Row,
     grade_word,
 )
-from kragx.workshop.state.records import Judgement, Person, Question, StoredRecord
+from kragx.workshop.state.records import MARKS, Judgement, Person, Question, StoredRecord
 
 MOST_CELL = 32_767
 """Characters that Excel keeps of a cell; of a passage no more are written."""
 
 _COLUMNS = (
-    *("record", "question", "passage", "grade", "note", "person", "document", "evidence"),
+    *("record", "question", "passage", "grade", "why", "note", "person", "document", "evidence"),
     *("query_type", "difficulty", "answerable", "reference", "state", "decision"),
     *("uid", "question_uid", "person_uid", "number", "at", "seconds", "purpose", "origin", "role"),
-    *("sources", "gold", "metadata"),
+    *("sources", "gold", "metadata", "forbidden"),
 )
 _KINDS: Mapping[str, type[StoredRecord]] = {
     "person": Person,
@@ -50,6 +50,7 @@ _EMPTY: Mapping[str, Any] = {
     "sources": [],
     "gold": [],
     "metadata": {},
+    "forbidden": None,
 }
 """What an empty cell says of a question."""
 
@@ -100,7 +101,9 @@ def _sheet(source: ExportSource) -> Iterator[dict[str, object]]:
 def _common(record: StoredRecord) -> dict[str, object]:
     """The cells of the fields whose columns have their names."""
     names = [name for name in record.columns() if name not in _ELSEWHERE]
-    return {name: _cell(getattr(record, name)) for name in names}
+    cells = {name: _cell(getattr(record, name)) for name in names}
+    # Of what is forbidden nothing is not the same as that nobody has looked.
+    return cells | ({"forbidden": "[]"} if getattr(record, "forbidden", None) == () else {})
 
 
 def _cell(value: object) -> object:
@@ -153,6 +156,8 @@ def _row(place: str, cells: Mapping[str, str]) -> Row:
         values = stated | values | {"text": cells.get("question", "")}
         return Row(kind, place, values, person=person)
     stated = _grade(cells.get("grade", ""))
+    if stated["kind"] in MARKS and not values.get("why"):
+        values["why"] = "forbidden"
     if "note" in cells:
         stated["note"] = cells["note"]
     if "evidence" in cells:
@@ -172,7 +177,7 @@ def _grade(cell: str) -> dict[str, Any]:
     number = word.removesuffix(".0")  # of a column with gaps that another program has read
     if number.isascii() and number.isdecimal() and len(number) < 4:
         return {"kind": "grade", "grade": int(number)}
-    remedy = "write a number of the scale, unusable or later, or remove the row"
+    remedy = "write a number of the scale, unusable, later or forbidden, or remove the row"
     raise DataError(f"{cell!r} is no grade", field="grade", remedy=remedy)
 
 
@@ -184,7 +189,7 @@ def _read(name: str, cell: str) -> Any:
                 return _TRUTH[cell.strip().casefold()]
             case "seconds" | "number":
                 return float(cell)
-            case "sources" | "gold" | "metadata":
+            case "sources" | "gold" | "metadata" | "forbidden":
                 return json.loads(cell)
     except (KeyError, ValueError):
         remedy = {"answerable": "write true or false", "seconds": "write a number"}

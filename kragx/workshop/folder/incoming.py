@@ -7,6 +7,7 @@ from typing import Any
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import DataError
+from kragx.workshop.folder.forbidden import plain_item
 from kragx.workshop.folder.places import place_of
 from kragx.workshop.pairs.scale import people_grade
 from kragx.workshop.state.records import (
@@ -110,6 +111,7 @@ def _question(query: Query, person: Person, gold: list[dict[str, Any]]) -> Quest
         sources=tuple(sources) if "sources" not in metadata and sources else (),
         gold=tuple(gold),
         metadata=metadata,
+        forbidden=None if query.forbidden is None else tuple(map(plain_item, query.forbidden)),
     )
 
 

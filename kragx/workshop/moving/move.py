@@ -29,6 +29,7 @@ from kragx.printing import (
     warning,
 )
 from kragx.workshop.moving.choosing import PlaceChoice, Verdict, choose
+from kragx.workshop.moving.forbidden import forbidden_docs, forbidden_moved
 from kragx.workshop.moving.probes import probes_of
 from kragx.workshop.moving.rebuild import MoveOption, option_of, rebuilt
 from kragx.workshop.moving.search import Chunk, search
@@ -103,6 +104,7 @@ class Move(Result):
         bare: queries that had relevant gold, of which nobody knows where any is.
         items: one for each.
         dataset: the moved gold set.
+        forbidden: what must not be found, likewise; none of it counts above.
     """
 
     counts: Counter[str]
@@ -114,6 +116,12 @@ class Move(Result):
     bare: tuple[str, ...]
     items: tuple[Moved, ...]
     dataset: GoldDataset = field(metadata=HIDDEN)
+    forbidden: tuple[Moved, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; `forbidden` where anything is."""
+        values = super().to_dict()
+        return values if self.forbidden else {n: v for n, v in values.items() if n != "forbidden"}
 
     @property
     def open(self) -> tuple[Moved, ...]:
@@ -166,6 +174,27 @@ class Move(Result):
                 names=listed([*map(visible, self.bare)], _SHOWN),
             )
             yield Line(text, "bold red")
+        yield from self._forbidden()
+
+    def _forbidden(self) -> Iterator[Part]:
+        """What became of what must not be found; nothing where there is none."""
+        if not self.forbidden:
+            return
+        gone = [item for item in self.forbidden if item.verdict in ("unsure", "lost")]
+        text = phrase(
+            "what must not be found: {n:,} documents moved along, {n_gone:,} not",
+            n=len(self.forbidden) - len(gone),
+            n_gone=len(gone),
+        )
+        yield Heading(text)
+        yield from self._rows(gone)
+        if gone:
+            yield warning(
+                phrase(
+                    "These stay in the set with their texts: by text they can still be found, by "
+                    "id their questions are unknown, and never clean."
+                )
+            )
 
     def _edited(self, verdict: str) -> str:
         shares = [item.edited for item in self.items if item.verdict == verdict and item.edited]
@@ -178,6 +207,9 @@ class Move(Result):
         if not items:
             return
         yield Heading(f"{name}: {len(items):,}")
+        yield from self._rows(items)
+
+    def _rows(self, items: list[Moved]) -> Iterator[Part]:
         for item in items[:_SHOWN]:
             places = ", ".join(f"{place.id} ({place.share:.0%})" for place in item.places[:3])
             maybe = phrase("perhaps {where}", where=visible(places))
@@ -231,6 +263,12 @@ def move(gold: object, old: object, new: object) -> Move:
         for name, item in named_items(number, gold)
         if item.id is not None or item.text is not None
     ]
+    n_gold = len(named)
+    named += [
+        (query, number, name, doc)
+        for query in dataset
+        for number, name, doc in forbidden_docs(query)
+    ]
     # The gold of many queries is the same chunks.
     numbers: dict[tuple[str | None, str | None, str], int] = {}
     distinct: list[Doc] = []
@@ -242,40 +280,54 @@ def move(gold: object, old: object, new: object) -> Move:
             distinct.append(doc)
         numbers_to_move.append(numbers[key])
     probes, known_grams = probes_of(distinct, documents(old))
-    without = {probe.doc.id for probe in probes if probe.text is None}
-    if without:
-        raise _missing_text_error(named, without, old)
+    gone = {number for number, probe in enumerate(probes) if probe.text is None}
+    if without := {probes[n].doc.id for n in numbers_to_move[:n_gold] if n in gone}:
+        raise _missing_text_error(named[:n_gold], without, old)
     search_result = search(probes, known_grams, documents(new))
     del known_grams
     choices = []
     for number in range(len(probes)):
         is_same = number in search_result.same
-        choices.append(PlaceChoice("same") if is_same else choose(number, probes, search_result))
+        choice = PlaceChoice("lost", reason=phrase("the corpus that it is of does not have it"))
+        if number not in gone:
+            choice = PlaceChoice("same") if is_same else choose(number, probes, search_result)
+        choices.append(choice)
         search_result.meetings[number] = []  # the choice has what is needed of them
     by_item: defaultdict[tuple[str, int], list[MoveOption]] = defaultdict(list)
     options = [option_of(probes[n], choices[n], search_result.chunks) for n in numbers_to_move]
-    for (query, number, *_), option in zip(named, options):
+    for (query, number, *_), option in zip(named[:n_gold], options):
         by_item[query.id, number].append(option)
+    forbidden: defaultdict[str, list[tuple[int, str, MoveOption]]] = defaultdict(list)
+    for (query, number, name, _), option in zip(named[n_gold:], options[n_gold:]):
+        forbidden[query.id].append((number, name, option))
     queries, n_joined = [], 0
     for query in dataset:
         item_options = [by_item[query.id, number] for number in range(len(query.gold))]
         moved, n = rebuilt(query, item_options)
+        if query.forbidden:
+            moved = replace(moved, forbidden=forbidden_moved(query, forbidden[query.id]))
         queries.append(moved)
         n_joined += n
-    items = tuple(
+    items = [
         _moved(query, name, query.gold[number].grade, option, search_result.chunks)
-        for (query, number, name, _), option in zip(named, options)
-    )
+        for (query, number, name, _), option in zip(named[:n_gold], options)
+    ]
+    forbidden_items = [
+        _moved(query, name, 0.0, option, search_result.chunks)
+        for (query, _, name, _), option in zip(named[n_gold:], options[n_gold:])
+        if name.endswith("]")
+    ]
     return Move(
         counts=Counter(item.verdict for item in items),
         n_items=len(items),
         n_edited=sum(bool(item.edited) for item in items),
         n_joined=n_joined,
-        n_left_out=sum(option.left_out for option in options),
+        n_left_out=sum(option.left_out for option in options[:n_gold]),
         n_chunks=search_result.n_chunks,
         bare=tuple(_bare(dataset, by_item)),
-        items=items,
+        items=tuple(items),
         dataset=replace(dataset, queries=tuple(queries)),
+        forbidden=tuple(forbidden_items),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kragx.workshop.questions.leak import leak, mean_leak
 from kragx.workshop.questions.making import make_questions
 from kragx.workshop.questions.measured import WordLeak, word_leak
+from kragx.workshop.questions.probing import ProbeSet, make_probes
 from kragx.workshop.questions.question import NewQuestion, QuestionSet
 from kragx.workshop.questions.templates import Template, own_templates, read_templates
 
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NewQuestion",
+    "ProbeSet",
     "QuestionSet",
     "Template",
     "WordLeak",
     "WrittenQuestions",
     "leak",
+    "make_probes",
     "make_questions",
     "mean_leak",
     "own_templates",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from kragx.data import Doc, Gold, GoldDataset, Mender, Query
+from kragx.data import Doc, Forbidden, Gold, GoldDataset, Mender, Query
 from kragx.data.gold import gold_items
 from kragx.data.source import contradictions
 from kragx.printing import phrase
+from kragx.workshop.folder.forbidden import forbidden_of
 from kragx.workshop.folder.places import known_place, place_of
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import is_doubt, is_settled
 from kragx.workshop.pairs.scale import gold_grade
 from kragx.workshop.pairs.standing import verdicts
+from kragx.workshop.questions.probing import PROBE
 from kragx.workshop.state.records import Judgement, Question
 from kragx.workshop.state.state import State
 
@@ -66,6 +68,7 @@ class Ready:
         n_disputed: documents that people differ on, left out of questions that are in.
         n_lowest: documents that all call relevant, with the lowest of their grades.
         n_moved: relevant gold texts in them of before a move, whose place nobody has told yet.
+        n_gone: documents that must not be found, and are not in the corpus any more.
     """
 
     queries: tuple[Query, ...]
@@ -73,6 +76,7 @@ class Ready:
     n_disputed: int = 0
     n_lowest: int = 0
     n_moved: int = 0
+    n_gone: int = 0
 
     def dataset(self, name: str, version: str) -> GoldDataset:
         """The gold set; a `DataError` if no question is ready."""
@@ -119,18 +123,29 @@ def ready(
             first for first, rows in opinions.items() if any(row.person in people for row in rows)
         }
         is_found = partial(is_settled, candidates=places, first=copies.first, judged=judged)
+        forbidden = forbidden_of(state, question, documents, copies)
         outcome = _make_query(question, opinions, documents, copies, top, allow_undecided, is_found)
+        if isinstance(outcome, LeftOut) and _is_probe(question, outcome, forbidden):
+            outcome = _query(question, ())
         if isinstance(outcome, LeftOut):
             left_out.append(outcome)
         else:
-            queries.append(outcome)
+            queries.append(outcome if forbidden is None else replace(outcome, forbidden=forbidden))
             undecided = [
                 grades for rows in opinions.values() if len(grades := _grades(rows, top)) > 1
             ]
             n_lowest += sum(map(_is_relevant, undecided))
             n_disputed += sum(not _is_relevant(grades) for grades in undecided)
     n_moved = sum(gold.grade > 0 and is_doubt(gold) for query in queries for gold in query.gold)
-    return Ready(tuple(queries), tuple(left_out), n_disputed, n_lowest, n_moved)
+    items = [item for query in queries for item in query.forbidden or ()]
+    n_gone = sum(item.id is not None and item.id not in documents for item in items)
+    return Ready(tuple(queries), tuple(left_out), n_disputed, n_lowest, n_moved, n_gone)
+
+
+def _is_probe(question: Question, left_out: LeftOut, forbidden: Sequence[Forbidden] | None) -> bool:
+    """Whether a question was made to ask for what is forbidden, and needs no gold."""
+    has_no_gold = left_out.reason in ("not judged", "nothing relevant")
+    return has_no_gold and question.query_type == PROBE and bool(forbidden)
 
 
 def _is_relevant(grades: Collection[float | None]) -> bool:

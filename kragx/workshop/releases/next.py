@@ -23,7 +23,7 @@ from kragx.workshop.state.state import State
 _FILE = re.compile(r"gold_v([1-9][0-9]{0,8})\.jsonl")
 
 
-LACKS = (*REASONS, "again", "answers", "disputed", "lowest", "moved", "later", "missing")
+LACKS = (*REASONS, "again", "answers", "disputed", "lowest", "moved", "gone", "later", "missing")
 """What a release may lack: why questions are left out, then of those that are in, then files."""
 
 
@@ -62,6 +62,12 @@ class Lack:
                 return phrase(
                     "gold texts without a place since kragx gold move, which count as not found: "
                     "{n}",
+                    n=n,
+                )
+            case "gone":
+                return phrase(
+                    "documents that must not be found and are not in the corpus any more, so that "
+                    "by id nobody can tell whether they come: {n}",
                     n=n,
                 )
             case "later":
@@ -141,6 +147,7 @@ class Next(Result):
             "disputed": (self.content.n_disputed, ""),
             "lowest": (self.content.n_lowest, ""),
             "moved": (self.content.n_moved, ""),
+            "gone": (self.content.n_gone, ""),
             "later": (sum(share.later for share in self.shares), ""),
         }
         yield from (Lack(kind, n, name) for kind, (n, name) in numbers.items() if n)

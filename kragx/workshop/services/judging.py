@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from kragx.errors import UsageError
-from kragx.workshop.forms import DecisionForm, JudgementForm, NextForm
+from kragx.workshop.forms import DecisionForm, JudgementForm, MarkForm, NextForm
 from kragx.workshop.pairs.conflicts import conflicts
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.standing import verdicts
@@ -14,6 +14,9 @@ from kragx.workshop.state.records import Judgement, Person
 from kragx.workshop.state.state import Pair
 
 _ANY = NextForm()
+
+FORBIDDEN = "forbidden"
+"""The kind of what is forbidden without one."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Judging:
                 "around": bool(context.suggester.beside.of(turn.document)),
                 "mine": None if mine is None else plain_judgement(mine, turn.document),
                 "late": turn.late,
+                "mark": self._mark(person, turn.question, turn.document),
             },
             **self._status(person),
         }
@@ -106,8 +110,44 @@ class Judging:
             self._store(replace(judgement, is_decision=True, purpose="conflict"))
             return {"stored": True, **self.conflicts()}
 
+    def mark(self, person: Person, form: MarkForm) -> Plain:
+        """Store that a document must not come for a question, or that it may again.
+
+        It is no judgement: what the person says of its relevance stays, and so do others' marks.
+
+        Raises:
+            UnknownError: there is no such question or document.
+            ClashError: the question was dropped, or the uid is another judgement's.
+        """
+        with self.context.state.lock:
+            self.context.question(form.question)
+            self.context.document(form.document)
+            before = self.context.state.mark((form.question, form.document), person.uid)
+            was = FORBIDDEN if before is None else before.why
+            mark = Judgement(
+                uid=form.uid,
+                question=form.question,
+                document=form.document,
+                person=person.uid,
+                kind="forbidden" if form.why else "allowed",
+                why=form.why or was,
+                note=form.note,
+            )
+            self._store(mark)
+            return {"stored": True, "mark": self._mark(person, form.question, form.document)}
+
+    def _mark(self, person: Person, question: str, document: str) -> Plain | None:
+        """As what a person has forbidden a document or a copy of it; None if they have not."""
+        copies = self.context.copies.all(document)
+        marks = (self.context.state.mark((question, copy), person.uid) for copy in copies)
+        of_each = [mark for mark in marks if mark is not None]
+        newest = max(of_each, key=lambda mark: mark.at, default=None)
+        if newest is None or newest.kind != "forbidden":
+            return None
+        return {"why": newest.why, "note": newest.note}
+
     def undo(self, person: Person, uid: str) -> Plain:
-        """Take back a person's newest judgement; that pair comes again.
+        """Take back a person's newest judgement, or mark; that pair comes again.
 
         Sent twice it takes back one.
 
@@ -118,10 +158,9 @@ class Judging:
         with state.lock:
             undone = state.judgement(uid)
             if undone is None:
-                history = state.history.get(person.uid)
-                if not history:
+                newest = state.last(person.uid)
+                if newest is None:
                     raise ClashError("there is nothing to take back", code="undo")
-                newest = history[-1]
                 undone = Judgement(
                     uid=uid,
                     question=newest.question,
@@ -129,6 +168,7 @@ class Judging:
                     person=person.uid,
                     kind="undone",
                     is_decision=newest.is_decision,
+                    why=newest.why,
                 )
                 state.add([undone])
             elif undone.person != person.uid or undone.kind != "undone":

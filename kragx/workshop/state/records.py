@@ -9,7 +9,10 @@ from functools import cache
 from typing import Any, ClassVar, Literal, Self, cast
 
 Role = Literal["owner", "annotator", "file"]
-Kind = Literal["grade", "unusable", "later", "undone"]
+Kind = Literal["grade", "unusable", "later", "undone", "forbidden", "allowed"]
+
+MARKS = ("forbidden", "allowed")
+"""Kinds that say whether a document may come for a question, and nothing of its relevance."""
 
 
 OWNER = "owner"
@@ -26,7 +29,7 @@ def new_uid() -> str:
     return uuid.uuid4().hex
 
 
-_JSON = frozenset({"sources", "gold", "metadata", "spans"})
+_JSON = frozenset({"sources", "gold", "metadata", "spans", "forbidden"})
 _TRUTH = frozenset({"answerable", "is_decision"})
 
 
@@ -101,6 +104,7 @@ class Question(StoredRecord):
         origin: "hand", "template", "model" or "file"; what exactly is in `metadata`.
         sources: ids of the documents that it was made from.
         gold: gold items of an imported file, as such files hold them; judgements add to them.
+        forbidden: what must not be found for it, likewise; None where nobody has looked.
         metadata: whatever else is known of it, and goes into releases.
     """
 
@@ -117,6 +121,7 @@ class Question(StoredRecord):
     sources: tuple[str, ...] = ()
     gold: tuple[Mapping[str, Any], ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    forbidden: tuple[Mapping[str, Any], ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,13 +148,16 @@ class Judgement(StoredRecord):
     """What a person says of a question and a document; its uid is given by who sends it.
 
     Attributes:
-        kind: "undone" takes back what the person said of the pair before, once.
+        kind: "undone" takes back what the person said of the pair before, once; "forbidden" that
+            the document must not come for the question, "allowed" that it may again.
         grade: of kind "grade" alone.
         is_decision: whether it settles what others disagree on.
         spans: the evidence, as [start, end) in characters of the document's text.
         purpose: why the pair was shown: "deciding", "random", "search", "conflict" or "import"; or
             "odd": the question itself is, and is put off with all its pairs.
         seconds: from showing the pair to the answer.
+        why: as what a document is forbidden, or was; empty in what is said of relevance. Of one
+            person and pair either may be taken back without the other.
     """
 
     table: ClassVar[str] = "judgements"
@@ -163,6 +171,12 @@ class Judgement(StoredRecord):
     note: str = ""
     purpose: str = ""
     seconds: float | None = None
+    why: str = ""
+
+    @property
+    def is_mark(self) -> bool:
+        """Whether it says nothing of relevance, but whether the document may come."""
+        return bool(self.why)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,9 @@ class State:
         judgements: by pair and person, what counts, oldest first: an "undone" takes away the one
             before it. The last of them is what the person says now.
         decisions: by pair, likewise, what settles it.
+        marks: by question, document and person, whether it may come for the question, likewise.
         history: by person, what counts of all that they said, oldest first, decisions too.
+        marked: by person, what counts of their marks, oldest first.
         settled: by person the pairs that they have judged, put off ones aside, and how often.
         judged: by question the documents of which anything was said, in that order.
         releases: oldest first.
@@ -50,7 +52,9 @@ class State:
         self.candidates: dict[str, dict[str, list[SuggestedDocument]]] = defaultdict(dict)
         self.judgements: dict[Pair, dict[str, list[Judgement]]] = defaultdict(dict)
         self.decisions: dict[Pair, list[Judgement]] = defaultdict(list)
+        self.marks: dict[str, dict[str, dict[str, list[Judgement]]]] = defaultdict(dict)
         self.history: dict[str, list[Judgement]] = defaultdict(list)
+        self.marked: dict[str, list[Judgement]] = defaultdict(list)
         self.settled: dict[str, Counter[Pair]] = defaultdict(Counter)
         self.judged: dict[str, dict[str, None]] = defaultdict(dict)
         self.releases: list[Release] = []
@@ -113,6 +117,16 @@ class State:
         judgements = self.judgements.get(pair, {}).get(person)
         return judgements[-1] if judgements else None
 
+    def mark(self, pair: Pair, person: str) -> Judgement | None:
+        """Whether a document may come for a question, as a person says now; None if they do not."""
+        marks = self.marks.get(pair[0], {}).get(pair[1], {}).get(person)
+        return marks[-1] if marks else None
+
+    def last(self, person: str) -> Judgement | None:
+        """What a person said last of all that counts, of relevance or not; None for nothing."""
+        rows = [*self.marked.get(person, ())[-1:], *self.history.get(person, ())[-1:]]
+        return max(rows, key=lambda row: row.at, default=None)
+
     def odd(self, question: Question) -> dict[str, str]:
         """What people say who find a question itself odd, by their uid.
 
@@ -140,6 +154,8 @@ class State:
             case SuggestedDocument():
                 self.candidates[record.question].setdefault(record.document, []).append(record)
                 self.touched.append(record.question)
+            case Judgement(is_mark=True):
+                self._take_mark(record)
             case Judgement():
                 self._by_uid[record.uid] = record
                 self.touched.append(record.question)
@@ -159,14 +175,27 @@ class State:
             case Release():
                 self.releases.append(record)
 
+    def _take_mark(self, record: Judgement) -> None:
+        self._by_uid[record.uid] = record
+        people = self.marks[record.question].setdefault(record.document, {})
+        marks = people.setdefault(record.person, [])
+        if record.kind != "undone":
+            marks.append(record)
+            self.marked[record.person].append(record)
+        elif marks:
+            _remove(self.marked[record.person], marks.pop())
+
     def _forget(self, undone: Judgement) -> None:
-        history = self.history[undone.person]
-        for place in reversed(range(len(history))):  # it is the last, or nearly so
-            if history[place].uid == undone.uid:
-                del history[place]
-                break
+        _remove(self.history[undone.person], undone)
         if undone.kind != "later":
             pair, settled_pairs = (undone.question, undone.document), self.settled[undone.person]
             settled_pairs[pair] -= 1
             if not settled_pairs[pair]:
                 del settled_pairs[pair]
+
+
+def _remove(history: list[Judgement], undone: Judgement) -> None:
+    for place in reversed(range(len(history))):  # it is the last, or nearly so
+        if history[place].uid == undone.uid:
+            del history[place]
+            break

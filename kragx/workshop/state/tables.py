@@ -25,8 +25,9 @@ questions: Table = Table(
     *map(text_column, ("person", "text", "origin", "state", "note")),
     *(Column(name, Text) for name in ("query_type", "difficulty", "reference")),
     Column("answerable", WHOLE),
-    # JSON: ids of documents, gold items of a file that was imported, whatever else is known.
-    *map(text_column, ("sources", "gold", "metadata")),
+    # JSON: ids of documents, gold items of a file that was imported, whatever else is known, and
+    # what that file forbids.
+    *map(text_column, ("sources", "gold", "metadata", "forbidden")),
 )
 
 candidates: Table = Table(
@@ -42,7 +43,7 @@ judgements: Table = Table(
     "judgements",
     _tables,
     *_own(),
-    *map(text_column, ("question", "document", "person", "kind", "note", "purpose")),
+    *map(text_column, ("question", "document", "person", "kind", "note", "purpose", "why")),
     Column("grade", WHOLE),
     Column("is_decision", WHOLE, nullable=False),
     text_column("spans"),  # JSON: pairs of characters

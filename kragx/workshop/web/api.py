@@ -53,6 +53,7 @@ CALLS: tuple[Call, ...] = (
     Call("GET", "next", forms.NextForm, lambda desk, *form: desk.judging.next(*form)),
     Call("POST", "leave", forms.Nothing, lambda desk, person, _: desk.judging.leave(person)),
     Call("POST", "judgements", forms.JudgementForm, lambda desk, *form: desk.judging.judge(*form)),
+    Call("POST", "marks", forms.MarkForm, lambda desk, *form: desk.judging.mark(*form)),
     Call(
         "POST",
         "undo",

@@ -72,6 +72,57 @@ def test_ten_seconds_suffice_to_judge_with_keys(page, served):
     assert first[1] in TEXTS.values()
 
 
+def marks(served):
+    """The marks of all people that count, as (name, kind, why, note)."""
+    state = served.desk.context.state
+    state.refresh()
+    rows = [row for people in state.marked.values() for row in people]
+    return sorted((state.people[r.person].name, r.kind, r.why, r.note) for r in rows)
+
+
+def test_what_must_not_be_shown_is_marked_beside_the_grade(visit, page, served):
+    """A key, a kind and a note; the pair stays and is graded; u takes back the mark, as a button.
+
+    The other person sees nothing of it, and marks for a reason of their own.
+    """
+    caution = page.locator(".shown > .caution").last
+    shown = pair(page)
+    page.wait_for_timeout(READ)
+    page.keyboard.press("f")
+    page.keyboard.press("ArrowDown")
+    page.fill("dialog textarea", "작년 가격표")
+    page.locator("dialog textarea").press("Tab")
+    page.keyboard.press("Enter")
+    settled(page)
+    assert pair(page) == shown
+    assert "여기에 나오면 안 됨: 예전 것(stale) · 작년 가격표" in page.inner_text(".shown")
+    assert marks(served) == [("김판정", "forbidden", "stale", "작년 가격표")]
+    other = visit(served, served.annotator("이판정"))
+    assert "나오면 안 됨" not in other.inner_text("main")
+    other.wait_for_timeout(READ)
+    other.click(".tool:has-text('노출 금지')")
+    other.check("dialog input[value='']")
+    other.fill("dialog input[maxlength='100']", "광고")
+    other.click("dialog button.primary")
+    settled(other)
+    assert [row[2] for row in marks(served)] == ["stale", "광고"]
+    page.keyboard.press("u")
+    until(page, "() => document.querySelector('.last').innerText === '↶ 되돌렸습니다.'")
+    settled(page)
+    assert caution.is_hidden()
+    assert [row[2] for row in marks(served)] == ["광고"]
+    page.wait_for_timeout(READ)
+    page.keyboard.press("f")
+    page.click("dialog button.primary")
+    page.keyboard.press("f")
+    page.click("dialog button:has-text('표시 거두기')")
+    settled(page)
+    assert [row[1] for row in marks(served) if row[0] == "김판정"] == ["allowed", "forbidden"]
+    judge(page, "0")
+    settled(page)
+    assert said(served) == [("grade", 0)]
+
+
 def test_an_odd_question_goes_to_the_owner_and_another_comes(visit, page, served):
     """A key or a button, a line of why; the owner reads it beside the question."""
     question, _ = pair(page)

@@ -13,7 +13,7 @@ from hypothesis import example, given, strategies as st
 
 from examples.template_corpora import policy_en, policy_ko
 from kragx import DataError, evaluate, read_dataset
-from kragx.data import Doc, GoldDataset
+from kragx.data import Doc, Forbidden, Gold, GoldDataset, Query
 from kragx.data.gold_diff import diff_gold
 from kragx.workshop.moving import move
 from kragx.workshop.moving.blocks import blocks
@@ -502,3 +502,62 @@ def test_warns_of_nothing():
         warnings.simplefilter("error")
         result, _ = moved(odd[::-1], ["c0", "m", "t"], odd)
     assert [item.verdict for item in result.items][:2] == ["same", "same"]
+
+
+def forbidden_after(new, *items, old=OLD):
+    """What is forbidden after a move, and what is said of each item."""
+    query = Query("q", "?", (Gold("c0"),), forbidden=tuple(items))
+    result = move(GoldDataset((query,)), old, new)
+    assert [item.field for item in result.items] == ["gold[0]"]  # it counts apart
+    return result.dataset["q"].forbidden, result
+
+
+def test_forbidden_moves_along():
+    """Same, moved, merged and split: every chunk that holds the text is forbidden, of its kind."""
+    item = Forbidden("c1", why="stale")
+    assert forbidden_after(OLD, item)[0] == (item,)
+    (moved_item,), _ = forbidden_after(corpus("A chunk in front of all of them.", *FERRY), item)
+    assert (moved_item.id, moved_item.why) == ("c2", "stale")
+    (merged,), _ = forbidden_after(corpus(" ".join(FERRY[:2]), *FERRY[2:]), item)
+    assert (merged.id, merged.text) == ("c0", FERRY[1])
+    cut = len(FERRY[1]) // 2
+    halves = corpus(FERRY[0], FERRY[1][:cut], FERRY[1][cut:], *FERRY[2:], name="n")
+    split, _ = forbidden_after(halves, item)
+    assert [one.id for one in split] == ["n1", "n2"]
+    overlapping = corpus(" ".join(FERRY[:2]), " ".join(FERRY[1:3]), FERRY[3], name="n")
+    twice, _ = forbidden_after(overlapping, item)
+    assert {one.id for one in twice} == {"n0", "n1"}
+
+
+def test_forbidden_and_lost():
+    """What is lost stays with its text, without an id, and is said; so is what was lost before."""
+    new = corpus(FERRY[0], *FERRY[2:], name="n")
+    items, result = forbidden_after(new, Forbidden("c1", why="stale"), Forbidden("z", why="old"))
+    assert items == (Forbidden(text=FERRY[1], why="stale"), Forbidden("z", why="old"))
+    assert [item.verdict for item in result.forbidden] == ["lost", "lost"]
+    assert result.to_dict()["forbidden"][0]["field"] == "forbidden[0]"
+    text = result.to_text()
+    assert "0 documents moved along, 2 not" in text
+    assert "never clean" in text
+    korean = result.to_text(language="ko")
+    assert "never clean" not in korean
+
+
+def test_forbidden_of_a_source():
+    """A source stays as it is; what has taken a document's place has its new id."""
+    whole = Forbidden(source="list-2024", why="stale")
+    pair = Forbidden("c1", why="stale", superseded_by="c2")
+    items, _ = forbidden_after(corpus("A chunk in front of all of them.", *FERRY), whole, pair)
+    assert items[0] == whole
+    assert (items[1].id, items[1].superseded_by) == ("c2", "c3")
+    both, _ = forbidden_after(corpus(FERRY[0], " ".join(FERRY[1:3]), FERRY[3], name="n"), pair)
+    assert [(one.id, one.superseded_by) for one in both] == [("n1", None)]
+
+
+def test_nothing_is_forbidden():
+    """Then a move says nothing of it, and an empty list stays one."""
+    query = Query("q", "?", (Gold("c0"),), forbidden=())
+    result = move(GoldDataset((query,)), OLD, OLD)
+    assert result.dataset["q"].forbidden == ()
+    assert "forbidden" not in result.to_dict()
+    assert "must not" not in result.to_text()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.data import as_corpus
+from kragx import DataError
+from kragx.data import Forbidden, as_corpus
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.scale import gold_grade
@@ -52,6 +55,18 @@ def said(grade, person="ann", document="delivery", **fields):
     """A judgement; "unusable" and "later" are kinds."""
     kind = {"kind": grade, "grade": None} if isinstance(grade, str) else {"grade": grade}
     return Judgement(question="q", document=document, person=person, **kind, **fields)
+
+
+def marked(why, person="ann", document="delivery", kind="forbidden", **fields):
+    """A mark that a document must not come, or may again."""
+    pair = {"question": "q", "document": document, "person": person}
+    return Judgement(kind=kind, why=why, **pair, **fields)
+
+
+def forbidden(*rows, **options):
+    """What is forbidden for the one question, by id and kind."""
+    (query,) = made(*rows, **options).queries
+    return None if query.forbidden is None else {(i.id, i.why) for i in query.forbidden}
 
 
 def grades(content):
@@ -241,3 +256,53 @@ def test_against_the_slow_way(drawn):
     if is_ready:
         expected = {grade for own in opinions.values() for grade in own if grade is not None}
         assert set(grades(content).values()) == expected
+
+
+def test_forbidden_and_graded():
+    """A marked document keeps its grade, and has its text; without any mark nobody has looked."""
+    assert forbidden(said(3)) is None
+    (query,) = made(said(3), marked("stale")).queries
+    assert [gold.id for gold in query.gold] == ["delivery"]
+    assert query.forbidden == (Forbidden("delivery", TEXTS["delivery"], why="stale"),)
+
+
+def test_one_persons_mark_is_enough():
+    """Of two people both marks count, each with its kind, until they take theirs back."""
+    both = [said(3), marked("stale"), marked("tenant", "bob")]
+    assert forbidden(*both) == {("delivery", "stale"), ("delivery", "tenant")}
+    allowed = marked("stale", kind="allowed", at="2100-01-01")
+    assert forbidden(*both, allowed) == {("delivery", "tenant")}
+
+
+def test_copies_are_forbidden_too():
+    """What a copy says must not come either; of one person the newest of all copies counts."""
+    rows = [said(3), marked("stale", document="copy", at="2020-01-01")]
+    assert forbidden(*rows) == {("refund", "stale"), ("copy", "stale")}
+    allowed = marked("stale", document="refund", kind="allowed", at="2021-01-01")
+    assert forbidden(*rows, allowed) is None
+
+
+def test_forbidden_of_a_file():
+    """What came with a question stays, also that nothing is forbidden; marks add to it."""
+    item = {"source": "old", "why": "stale"}
+    asked = Question(uid="q", person="ann", text="Until when?", forbidden=(item,))
+    assert forbidden(asked, said(3), marked("tenant")) == {(None, "stale"), ("delivery", "tenant")}
+    assert forbidden(replace(asked, forbidden=()), said(3)) == set()
+    with pytest.raises(DataError, match=r"forbidden\.wyh.*'why'"):
+        forbidden(replace(asked, forbidden=({"id": "a", "wyh": "b"},)), said(3))
+
+
+def test_forbidden_and_gone():
+    """A marked document that the corpus has no more is forbidden by its id alone, and is said."""
+    content = made(said(3), marked("stale", document="gone"))
+    assert content.queries[0].forbidden == (Forbidden("gone", why="stale"),)
+    assert content.n_gone == 1
+
+
+def test_a_probe_needs_no_gold():
+    """A question that was made to ask for what is forbidden is ready without any."""
+    item = {"id": "delivery", "why": "tenant"}
+    probe = Question(uid="q", person="ann", text="?", query_type="probe", forbidden=(item,))
+    assert forbidden(probe) == {("delivery", "tenant")}
+    assert made(replace(probe, forbidden=None)).left_out[0].reason == "not judged"
+    assert made(replace(probe, query_type="lookup")).left_out[0].reason == "not judged"

@@ -4,6 +4,7 @@ import { get, leave as giveBack, newUid, recall, remember } from "./api.js";
 import { around } from "./around.js";
 import { button, byId, el, empty, fill, grades, name, plain, shown } from "./dom.js";
 import { showGuidelines } from "./guidelines.js";
+import { forbid, kindOf } from "./mark.js";
 import { passage } from "./passage.js";
 import { odd } from "./questions.js";
 import { decidesShort, decidesWords, t } from "./words.js";
@@ -108,7 +109,7 @@ function frame(main) {
   parts.underline = app.me.set.underline ? tool("underline", "w", underline, "underlineHint") : null;
   parts.bar = el("section.bar", { "aria-label": t("yourGrade") }, el("div.lines", {}, parts.said, parts.status), parts.note, parts.noteHint, grades(app.me.set.scale, (grade) => give("grade", grade)),
     el("div.tools", {}, tool("unusable", "x", () => give("unusable"), "unusableHint"), tool("later", "s", () => give("later"), "laterHint"),
-      tool("undo", "u", undo, "undoHint"), tool("note", "e", openNote), tool("odd", "o", tellOdd, "oddHint"), tool("searchHere", "/", searchHere, "searchHint")));
+      tool("undo", "u", undo, "undoHint"), tool("note", "e", openNote), tool("forbid", "f", markIt, "forbidHint"), tool("odd", "o", tellOdd, "oddHint"), tool("searchHere", "/", searchHere, "searchHint")));
   parts.all = el("div.judge.over", { vars: { "--top": `${byId("top").offsetHeight}px` } }, el("div.left", {}, parts.question, parts.stop, firstVisit(), parts.bar), parts.document);
   fill(main, parts.all);
   underline(null, recall("kragx:underline") ?? true);
@@ -151,8 +152,10 @@ function draw(pair) {
   text = passage(pair.document.text, draft.spans, pair.words?.spans);
   const facts = Object.entries(metadata ?? {}).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) && value !== "");
   parts.late = el("p.caution.small", { hidden: !pair.late && mine?.kind !== "later" });
+  parts.mark = el("p.caution.small", { dir: "auto" });
   sayLate(latePairs);
-  fill(parts.document, parts.before, parts.late,
+  sayMark();
+  fill(parts.document, parts.before, parts.late, parts.mark,
     title ? el("h2", { dir: "auto" }, shown(title)) : "", text.node, parts.after,
     recall("kragx:marked") ? "" : el("p.small.muted", {}, t(isTouch() ? "markHintTouch" : "markHint")),
     parts.underline, pair.around ? around(id) : "",
@@ -171,6 +174,13 @@ function draw(pair) {
 function sayLate(pairs) {
   latePairs = pairs;
   if (current) fill(parts.late, current.late ? t("onlyLate", pairs) : t("postponed"));
+}
+
+/** That it was marked as one that must not be shown here, with its kind and note. */
+function sayMark() {
+  const { mark } = current;
+  parts.mark.hidden = !mark;
+  if (mark) fill(parts.mark, t("forbidden", kindOf(mark.why)), mark.note ? [" · ", shown(mark.note)] : "");
 }
 
 /** A text opens at its beginning; where most of the question's words stand beyond what is seen, there. */
@@ -256,6 +266,18 @@ function give(kind, grade = null) {
   if (!current) advance();
 }
 
+/** A passage that must not be shown is marked as such; it is no grade, and the pair stays. */
+function markIt() {
+  if (!current) return;
+  const pair = current;
+  forbid(pair.question.text, pair.mark, (mark) => {
+    pair.mark = mark;
+    if (same(pair, current)) sayMark();
+    fill(parts.said, mark ? t("forbidden", kindOf(mark.why)) : t("allowed"));
+    app.outbox.add("api/marks", { uid: newUid(), question: pair.question.uid, document: pair.document.id, why: mark?.why ?? null, note: mark?.note ?? "" });
+  });
+}
+
 function undo() {
   if (performance.now() - shownAt < TOO_SOON && current) return;
   keepDraft();
@@ -267,10 +289,11 @@ function undo() {
 
 /** The server has what was said. */
 export function answered({ path }, answer) {
+  if (path === "api/marks") return;
   if (path !== "api/undo") return take(answer.next ?? answer);
   const pair = (answer.next ?? answer).pair;
   status(answer.next ?? answer);
-  fill(parts.said, t("takenBack"));
+  fill(parts.said, t(pair && ahead.some((other) => same(other, pair)) ? "markBack" : "takenBack")); // a mark's pair is still to be graded
   if (!pair) return advance();
   done.delete(keyOfPair(pair));
   if (current) ahead.unshift(current);
@@ -313,7 +336,7 @@ const searchHere = () => app.go("search", ...(current ? [current.question.uid] :
 export function keys(key) {
   const grade = app.me.set.scale.find((step) => String(step.grade) === key);
   if (grade) return () => give("grade", grade.grade);
-  return { u: undo, s: () => give("later"), x: () => give("unusable"), e: openNote, o: tellOdd, w: app.me.set.underline ? underline : null, g: showGuidelines, "?": showGuidelines, "/": searchHere }[key];
+  return { u: undo, s: () => give("later"), x: () => give("unusable"), e: openNote, f: markIt, o: tellOdd, w: app.me.set.underline ? underline : null, g: showGuidelines, "?": showGuidelines, "/": searchHere }[key];
 }
 
 let hiddenAt = null;

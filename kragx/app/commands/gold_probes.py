@@ -1,0 +1,51 @@
+"""`kragx gold probes`: questions that try to pull what somebody else's documents say."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show, written
+from kragx.data.formats.gold import write_gold
+from kragx.errors import DataError, UsageError
+
+
+def probes(
+    corpus: Annotated[
+        Path,
+        opt.argument(metavar="CORPUS", help="File or folder with the documents (id, text)."),
+    ],
+    by: Annotated[
+        str,
+        typer.Option(help="The metadata that says whose a document is, as metadata.tenant."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The probes, JSON Lines; a new file.")
+    ] = None,
+    n: Annotated[
+        int, typer.Option("-n", min=1, help="How many; of a document there is one at most.")
+    ] = 400,
+    language: Annotated[
+        Literal["auto", "ko", "en"], typer.Option(help="Of the documents that are asked about.")
+    ] = "auto",
+    seed: opt.Seed = 0,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Make questions of one tenant about what another one's documents say.
+
+    From headings and noun phrases, blind of any retriever; each forbids the documents that it is
+    about (docs/leaks.md). Without --out they are made and counted, and not written.
+    """
+    from kragx.workshop.questions.probing import make_probes
+
+    if out is not None and out.exists():
+        remedy = "name another file"
+        raise UsageError(f"--out: {out} exists, and somebody may have changed it", remedy=remedy)
+    result = make_probes(str(corpus), by, n, language=language, seed=seed)
+    show(format, result.describe, result.to_dict)
+    if not result.queries:
+        raise DataError("no probe can be made", path=str(corpus))
+    if out is not None:
+        write_gold(result.dataset, out)
+        written([out])

@@ -1,0 +1,72 @@
+"""Versions and tenants that differ in one word: none is taken for the other, however it is cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from kragx import evaluate
+from tests.evaluation.versions import CUTS, pairs, pieces
+
+PAIRS = [*pairs()]
+
+
+def brought(languages: tuple[str, ...]) -> dict[tuple[int, str, int], bool]:
+    """Whether a piece of the old version, and of the new, is taken for the old one's passage.
+
+    By the number of the pair, the version and the cut. For every pair somebody asks for the new
+    version as well, so that both are known.
+    """
+    golds, runs = {}, {}
+    for number, pair in enumerate(PAIRS):
+        if pair.language not in languages:
+            continue
+        for cut in range(len(CUTS)):
+            for version, sentences in (("old", pair.old), ("new", pair.new)):
+                golds[f"{number} {version} {cut}"] = [{"text": pair.forbidden()}]
+                runs[f"{number} {version} {cut}"] = [{"text": pieces(sentences, cut)}]
+        golds[f"{number} wanted 0"] = [{"text": pair.wanted()}]
+        runs[f"{number} wanted 0"] = [{"text": pair.wanted()}]
+    result = evaluate(golds, runs, metrics=["hit_rate@1"])
+    values = result.to_pandas()["hit_rate@1"]
+    outcome = {}
+    for query_id, value in zip(result.query_ids, values):
+        number, version, cut = query_id.split()
+        outcome[int(number), version, int(cut)] = bool(value)
+    return outcome
+
+
+def test_what_they_are():
+    """100 pairs a language, all different, each with one word that tells it apart."""
+    assert len(PAIRS) == len({pair.old for pair in PAIRS} | {pair.new for pair in PAIRS}) / 2 == 200
+    for pair in PAIRS:
+        different = [i for i, (a, b) in enumerate(zip(pair.old, pair.new)) if a != b]
+        assert different == [2]
+        old, new = pair.old[2].split(), pair.new[2].split()
+        assert sum(a != b for a, b in zip(old, new)) == 1
+        assert len(old) == len(new)
+    kinds = [(pair.language, pair.kind) for pair in PAIRS]
+    assert {kind: kinds.count(kind) for kind in kinds} == {
+        (language, kind): n
+        for language in ("en", "ko")
+        for kind, n in (("number", 40), ("date", 30), ("name", 30))
+    }
+
+
+@pytest.mark.parametrize("languages", [("en",), ("ko",), ("en", "ko")])
+def test_none_for_the_other(languages: tuple[str, ...]):
+    """In four chunkings no new version is taken for the old one, and 99 % of the old are found."""
+    outcome = brought(languages)
+    wrong = [key for key, value in outcome.items() if key[1] == "new" and value]
+    assert wrong == []
+    old = [value for key, value in outcome.items() if key[1] == "old"]
+    assert len(old) == 100 * len(languages) * len(CUTS)
+    assert sum(old) >= 0.99 * len(old)
+
+
+@pytest.mark.filterwarnings("ignore:gold of one template")
+def test_together_they_would_be():
+    """The pairs are hard: without the rule that keeps siblings apart most are one."""
+    golds = [[{"text": pair.forbidden()}] for pair in PAIRS]
+    runs = [[{"text": pieces(pair.new, number)}] for number, pair in enumerate(PAIRS)]
+    match = {"method": "overlap", "siblings": "together"}
+    assert evaluate(golds, runs, match=match, metrics=["hit_rate@1"])["hit_rate@1"] > 0.95
