@@ -80,11 +80,11 @@ def errors(name: str) -> dict[int, float]:
                 ]
                 for k in KS
             ]
-            for run in RUNS:
-                metrics = [f"coverage@{k}(offsets=off, run={run})" for k in KS]
-                result = evaluate(gold, answers, match="text", metrics=metrics)
-                values = np.array([scores.values for scores in result.scores])
-                found[run].append(np.abs(values - exact))
+            metrics = [f"coverage@{k}(offsets=off, run={run})" for run in RUNS for k in KS]
+            result = evaluate(gold, answers, match="text", metrics=metrics)
+            values = np.array([scores.values for scores in result.scores])
+            for run, of_run in zip(RUNS, np.split(values, len(RUNS)), strict=True):
+                found[run].append(np.abs(of_run - exact))
     return {run: float(np.mean(each)) for run, each in found.items()}
 
 

@@ -17,6 +17,9 @@ os.environ.pop("COLUMNS", None)
 # Haystack and Hugging Face's packages would tell their makers of each use, or look for a network.
 os.environ |= {"HAYSTACK_TELEMETRY_ENABLED": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
 
+# Of ranx a few values are asked for, which numba would compile it for half a minute for.
+os.environ |= {"NUMBA_DISABLE_JIT": "1"}
+
 settings.register_profile("kragx", examples(USUAL))
 settings.load_profile("kragx")
 

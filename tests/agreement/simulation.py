@@ -206,47 +206,63 @@ BY_GRADES = {
 """From (..., d) labels from 0 to 3 of documents to a value a query."""
 
 
-def grade_coverage(kind, labelled, queries, metric, count=2_000):
-    """How often a corrected mean's interval holds the truth, and the means: its, judge's, true.
+def grade_coverage(kind, labelled, queries, count=2_000):
+    """How often corrected means' intervals hold the truth, and the means: theirs, judge's, true.
 
     Args:
         kind: one of `JUDGES` or `PANELS`, or `EXPECTED`.
         labelled: how many queries people have labelled.
         queries: of how many.
-        metric: one of `BY_GRADES`.
-        count: of data sets.
+        count: of data sets, each of which serves all of `BY_GRADES`.
     """
-    value = BY_GRADES[metric]
-    return held(lambda rng, n: map(value, graded(rng, n, kind)), labelled, queries, (0, 1), count)
+
+    def drawn(rng, n):
+        people, judge = graded(rng, n, kind)
+        return np.array([[people], [judge]])
+
+    return held(drawn, labelled, queries, (0, 1), count)
 
 
-def difference_coverage(kind, labelled, queries, metric, better=0.4, count=2_000):
-    """The same of the difference of two retrievers that answer the same queries."""
-    value = BY_GRADES[metric]
+def difference_coverage(kind, labelled, queries, better=0.4, count=2_000):
+    """The same of the differences of two retrievers that answer the same queries."""
 
-    def differences(rng, n):
+    def drawn(rng, n):
         ease = rng.normal(0.5, 0.8, (n, 1)) - 0.08 * np.arange(5)
         latents = [ease + lift + rng.normal(0, 1, ease.shape) for lift in (better, 0)]
-        people = [value(np.searchsorted(CUTS, latent)) for latent in latents]
-        judge = [value(judged_by(rng, latent, kind)) for latent in latents]
-        return people[0] - people[1], judge[0] - judge[1]
+        people = [np.searchsorted(CUTS, latent) for latent in latents]
+        return np.array([people, [judged_by(rng, latent, kind) for latent in latents]])
 
-    return held(differences, labelled, queries, (-1, 1), count)
+    return held(drawn, labelled, queries, (-1, 1), count)
 
 
-def held(values, labelled, queries, bounds, count):
-    """How often the interval holds the mean of people's `values(rng, n)`, and the means."""
-    truth = next(iter(values(np.random.default_rng(0), 400_000))).mean()
+def held(drawn, labelled, queries, bounds, count):
+    """By metric how often the interval holds the mean of people's values, and the means.
+
+    `drawn(rng, n)` are the labels (people and judge, one or two retrievers, n, d).
+    """
+    many = drawn(np.random.default_rng(0), 400_000)
     rng = np.random.default_rng(1)
-    times, estimates, plain = 0, np.empty(count), np.empty(count)
-    for number in range(count):
-        people, judge = values(rng, queries)
-        mean = prediction_powered(
-            people[:labelled], judge[:labelled], judge[labelled:], bounds=bounds
-        )
-        times += mean.interval is not None and mean.interval[0] <= truth <= mean.interval[1]
-        estimates[number], plain[number] = mean.value, mean.plain
-    return times / count, estimates.mean(), plain.mean(), truth
+    parts = [
+        np.stack([drawn(rng, queries) for _ in range(_AT_ONCE)]) for _ in range(count // _AT_ONCE)
+    ]
+    shares = {}
+    for metric, value in BY_GRADES.items():
+        truth = _of_retrievers(value(many[:1]))[0].mean()
+        times, estimates, plain = 0, [], []
+        for people, judge in (pair for part in parts for pair in _of_retrievers(value(part))):
+            mean = prediction_powered(
+                people[:labelled], judge[:labelled], judge[labelled:], bounds=bounds
+            )
+            times += mean.interval is not None and mean.interval[0] <= truth <= mean.interval[1]
+            estimates.append(mean.value)
+            plain.append(mean.plain)
+        shares[metric] = (times / len(plain), np.mean(estimates), np.mean(plain), truth)
+    return shares
+
+
+def _of_retrievers(values):
+    """(..., n) the values of one retriever, or how much larger those of the first of two are."""
+    return values[..., 0, :] - values[..., 1, :] if values.shape[-2] == 2 else values[..., 0, :]
 
 
 NOISE = {"clear": 0.15, "middling": 0.5, "poor": 1.2}
@@ -307,13 +323,9 @@ def usual_width(queries, pairs):
 def by_grades():
     """Print the table of judges and panels."""
     for kind in (*JUDGES, *PANELS, EXPECTED):
-        cells = []
-        for metric, coverage in (
-            *((metric, grade_coverage) for metric in BY_GRADES),
-            ("ndcg@5", difference_coverage),
-        ):
-            share, mean, plain, _ = coverage(kind, 50, 300, metric)
-            cells.append(f"{share:.1%} ({mean:.3f}; {plain:.3f})")
+        shares = [*grade_coverage(kind, 50, 300).values()]
+        shares.append(difference_coverage(kind, 50, 300)["ndcg@5"])
+        cells = [f"{share:.1%} ({mean:.3f}; {plain:.3f})" for share, mean, plain, _ in shares]
         sys.stdout.write(f"| {' | '.join([kind, *cells])} |\n")
 
 

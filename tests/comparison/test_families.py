@@ -225,7 +225,7 @@ def test_no_column_changes_the_verdict(n):
 
     def said(metrics, slices=()):
         found = compare_scores(
-            own, Settings(resamples=999), metrics=metrics, slices=slices, dataset=dataset
+            own, Settings(resamples=199), metrics=metrics, slices=slices, dataset=dataset
         )
         first = [each for each in found.overall.differences if each.metric == metrics[0]]
         return first, found.leader, found.recommendations[0].kind, found.n_tests, found.least

@@ -423,7 +423,6 @@ def test_embedding_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     assert known == set()  # each is of a question with one passage
 
 
-@pytest.mark.filterwarnings("ignore:.*unsafe cast from uint64")  # ranx, by numba
 @pytest.mark.integration
 def test_peers(capsys: pytest.CaptureFixture[str]) -> None:
     """What the page of other tools shows is what the example prints, for what is installed.

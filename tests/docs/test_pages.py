@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -67,11 +67,11 @@ class Reader:
     """Somebody in the project's folder, who does what a page says.
 
     Args:
-        document: the page.
+        packages: what the page says to install, from `made`.
         folder: where a copy of the project's folder is made.
     """
 
-    def __init__(self, document: Document, folder: Path) -> None:
+    def __init__(self, packages: Path, folder: Path) -> None:
         self.place = self.folder = folder / "kragx"
         for part in ("configs", "examples"):
             shutil.copytree(ROOT / part, self.place / part)
@@ -81,7 +81,6 @@ class Reader:
             script = scripts / name
             script.write_text(f'#!/bin/sh\nexec {sys.executable} -S {module} "$@"\n')
             script.chmod(0o755)
-        packages = made(folder / "packages", *installed(document))
         self.environment = {
             "PATH": os.pathsep.join([str(scripts), os.environ["PATH"]]),
             "PYTHONPATH": os.pathsep.join([str(packages), str(ROOT)]),
@@ -153,20 +152,41 @@ def missing(shown: str, printed: str) -> Iterator[str]:
             yield line
 
 
-PAGES = [
-    document
-    for document in map(Document, TWINS)
-    if any(block.language in {"sh", "python"} for block in document.blocks)
-]
+def runs(block: Block) -> bool:
+    """Whether a reader does anything with a block but to write it into a file."""
+    if block.language == "sh":
+        return block.name != ELSEWHERE and any(commands(block))
+    return block.language == "python" and not block.name
+
+
+PAGES = [document for document in map(Document, TWINS) if any(map(runs, document.blocks))]
+Environments = Callable[[Document], Path]
+
+
+@pytest.fixture(scope="module")
+def environments(tmp_path_factory: pytest.TempPathFactory) -> Environments:
+    """The environment of a page; those that say to install the same share it."""
+    folders: dict[str, Path] = {}
+
+    def environment(document: Document) -> Path:
+        extras, packages = installed(document)
+        key = repr((sorted(extras), sorted(packages)))
+        if key not in folders:
+            folders[key] = made(tmp_path_factory.mktemp("packages"), extras, packages)
+        return folders[key]
+
+    return environment
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("document", PAGES, ids=lambda document: document.name)
-def test_a_page_runs_with_what_it_says_to_install(document: Document, tmp_path: Path) -> None:
+def test_a_page_runs_with_what_it_says_to_install(
+    document: Document, tmp_path: Path, environments: Environments
+) -> None:
     """Its files are written and its commands and blocks of Python run, from top to bottom; each
     command ends with the code that the page names, and prints what stands below it.
     """
-    problems = [*Reader(document, tmp_path).follow(document.blocks)]
+    problems = [*Reader(environments(document), tmp_path).follow(document.blocks)]
     assert not problems, "\n".join(problems)
 
 

@@ -65,40 +65,40 @@ def asked(server):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_killed_run_resumes(store):
-    """Killed in the middle of 500 judgements, a run asks only for what is not stored."""
-    with serving(delay=0.01) as server:
-        process = start(server, store, 500)
-        while stored(store) < 150:
+    """Killed in the middle of 250 judgements, a run asks only for what is not stored."""
+    with serving(delay=0.02) as server:
+        process = start(server, store, 250)
+        while stored(store) < 75:
             assert process.poll() is None, "it ended before it could be killed"
             time.sleep(0.005)
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         kept = stored(store)
-        assert 150 <= kept < 500
+        assert 75 <= kept < 250
         server.requests.clear()
-        process = start(server, store, 500)
+        process = start(server, store, 250)
         calls = process.communicate()[0]
         assert process.returncode == 0
-        assert int(calls) == 500 - kept == len(server.requests)
+        assert int(calls) == 250 - kept == len(server.requests)
         assert max(asked(server).values()) == 1
     with Store(store) as opened:
         records = list(opened.records())
-    assert len(records) == 500
-    assert len({each["key"] for each in records}) == 500
+    assert len(records) == 250
+    assert len({each["key"] for each in records}) == 250
 
 
 def test_two_processes_on_one_store(any_store):
     """Two runs at once on a new store lose nothing, and together they ask each question once."""
-    with serving(delay=0.005) as server:
-        processes = [start(server, any_store, 500) for _ in range(2)]
+    with serving(delay=0.01) as server:
+        processes = [start(server, any_store, 250) for _ in range(2)]
         calls = [int(process.communicate()[0]) for process in processes]
         assert [process.returncode for process in processes] == [0, 0]
         with Store(any_store) as opened:
             records = list(opened.records())
-        assert len(records) == sum(calls) == len(server.requests) == 500
-        assert len({each["key"] for each in records}) == 500
-        third = start(server, any_store, 500)
+        assert len(records) == sum(calls) == len(server.requests) == 250
+        assert len({each["key"] for each in records}) == 250
+        third = start(server, any_store, 250)
         assert third.communicate()[0] == "0"
 
 
@@ -245,15 +245,15 @@ def test_interrupted_process(store):
     """Ctrl-C ends a run; what was answered is kept."""
     if os.name == "nt":
         pytest.skip("there is no SIGINT to send")
-    with serving(delay=0.01) as server:
-        process = start(server, store, 500)
+    with serving(delay=0.02) as server:
+        process = start(server, store, 250)
         while stored(store) < 50:
             assert process.poll() is None
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
         process.communicate()
         kept = stored(store)
-        assert 50 <= kept < 500
+        assert 50 <= kept < 250
         server.requests.clear()
-        calls = start(server, store, 500).communicate()[0]
-        assert int(calls) == 500 - kept
+        calls = start(server, store, 250).communicate()[0]
+        assert int(calls) == 250 - kept

@@ -58,7 +58,9 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here = [path for path in sys.path if path.endswith("-packages")]
     (library / "here.pth").write_text("\n".join(here), encoding="utf-8")
     base = getattr(sys, "_base_executable", sys.executable)  # an environment may be without pip
-    command = [base, "-m", "pip", "--python", str(folder), "install", "-q", *ELSEWHERE]
+    # Ten thousand modules, of which two tests import some: those alone are compiled.
+    options = ("-q", "--no-compile", "--disable-pip-version-check")
+    command = [base, "-m", "pip", "--python", str(folder), "install", *options, *ELSEWHERE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"the packages of others cannot be installed: {done.stderr[-300:]}")
