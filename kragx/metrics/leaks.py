@@ -12,13 +12,14 @@ from kragx.metrics.spec import Metric, MetricSpec, Option
 
 
 class _Marks(NamedTuple):
-    """What one kind, or any, says: (d) yes, and not known; (q) of which questions, and open ones.
+    """What one kind, or any, says: which documents, and which perhaps; (q) of which questions.
 
-    What of a question is `open` is not known whatever its documents are.
+    What of a question is `open` is not known whatever its documents are. Documents stand by their
+    places in the table, as few of a million are forbidden.
     """
 
-    yes: Bools
-    unknown: Bools
+    docs: Ints
+    perhaps: Ints
     could: Bools
     open: Bools
 
@@ -58,49 +59,52 @@ def _of_kind(evidence: Evidence, spec: MetricSpec) -> _Marks:
     marks, kind = _marks_of(evidence, spec), spec["kind"]
     kinds = np.array([kind in (None, name) for name in marks.kinds], bool)
     mark, could = marks.mark[:, kinds], marks.could[:, kinds]
+    docs, kind_of = np.nonzero(mark)
+    is_known = mark[docs, kind_of] > 0
     # A kind that a question cannot leak in leaves nothing of it open.
-    unknown = (mark < 0) & could[_query_of(evidence.table)]
-    return _Marks(*map(_any, (mark > 0, unknown, could, marks.open[:, kinds] & could)))
-
-
-def _any(of_kinds: Bools) -> Bools:
-    return np.asarray(of_kinds.any(axis=1))
+    is_open = ~is_known & could[_query_of(evidence.table, docs), kind_of]
+    return _Marks(
+        np.unique(docs[is_known]),
+        np.unique(docs[is_open]),
+        np.asarray(could.any(axis=1)),
+        np.asarray((marks.open[:, kinds] & could).any(axis=1)),
+    )
 
 
 def _of_versions(evidence: Evidence, spec: MetricSpec) -> _Marks:
     marks = _marks_of(evidence, spec)
-    return _Marks(marks.stale > 0, marks.stale < 0, marks.versions, marks.stale_open)
+    docs, perhaps = np.flatnonzero(marks.stale > 0), np.flatnonzero(marks.stale < 0)
+    return _Marks(docs, perhaps, marks.versions, marks.stale_open)
 
 
-def _query_of(table: MatchTable) -> Ints:
-    """(d) the question of each document."""
-    return np.repeat(np.arange(table.n_queries), table.n_docs)
+def _query_of(table: MatchTable, docs: Ints) -> Ints:
+    """The questions of some documents."""
+    return np.searchsorted(table.doc_start, docs, side="right") - 1
 
 
-def _places(table: MatchTable, spec: MetricSpec, docs: Bools) -> Ints:
+def _places(table: MatchTable, spec: MetricSpec, docs: Ints) -> Ints:
     """(q) how many of these documents stand within k."""
-    query_of = _query_of(table)
+    query_of = _query_of(table, docs)
     if isinstance(spec.k, int):
-        docs = docs & (np.arange(len(docs)) - table.doc_start[query_of] < spec.k)
-    return np.bincount(query_of[docs], minlength=table.n_queries)
+        query_of = query_of[docs - table.doc_start[query_of] < spec.k]
+    return np.bincount(query_of, minlength=table.n_queries)
 
 
-def _whether(table: MatchTable, spec: MetricSpec, docs: Bools, is_open: Bools) -> Floats:
+def _whether(table: MatchTable, spec: MetricSpec, docs: Ints, is_open: Bools) -> Floats:
     return ((_places(table, spec, docs) > 0) | is_open).astype(np.float64)
 
 
-def _share(table: MatchTable, spec: MetricSpec, docs: Bools, is_open: Bools) -> Floats:
-    places = _places(table, spec, np.ones_like(docs))
-    shares = _places(table, spec, docs) / np.maximum(places, 1)
-    return np.where(is_open, 1.0, shares)
+def _share(table: MatchTable, spec: MetricSpec, docs: Ints, is_open: Bools) -> Floats:
+    n = np.minimum(table.n_docs, spec.k) if isinstance(spec.k, int) else table.n_docs
+    return np.where(is_open, 1.0, _places(table, spec, docs) / np.maximum(n, 1))
 
 
-_Least = Callable[[MatchTable, MetricSpec, Bools, Bools], Floats]
+_Value = Callable[[MatchTable, MetricSpec, Ints, Bools], Floats]
 _Read = Callable[[Evidence, MetricSpec], _Marks]
 
 
 def _metric(
-    name: str, value_of: _Least, marks_of: _Read, *, question: str, formula: str, en: str, ko: str
+    name: str, value_of: _Value, marks_of: _Read, *, question: str, formula: str, en: str, ko: str
 ) -> Metric:
     """A metric of marks: what their documents give where all of them are known."""
 
@@ -109,8 +113,8 @@ def _metric(
         table, marks = evidence.table, marks_of(evidence, spec)
         # Nothing can stand in an empty list, whatever is not known.
         is_open = marks.open & ~(table.answered & (table.n_docs == 0))
-        low = value_of(table, spec, marks.yes, np.zeros_like(is_open))
-        high = value_of(table, spec, marks.yes | marks.unknown, is_open)
+        low = value_of(table, spec, marks.docs, np.zeros_like(is_open))
+        high = value_of(table, spec, np.union1d(marks.docs, marks.perhaps), is_open)
         return np.where(marks.could, low, np.nan), np.where(marks.could, high, np.nan)
 
     def values(evidence: Evidence, spec: MetricSpec) -> Floats:

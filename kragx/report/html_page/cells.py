@@ -39,8 +39,8 @@ Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
 class QuestionSample:
     """Which questions the page holds, where it cannot hold all.
 
-    Those on which retrievers differ, one finding gold and another none, come first, by lot where
-    even they are too many; the rest are drawn by lot from the others.
+    Those that leak come first, then those on which retrievers differ, one finding gold and another
+    none, by lot where even they are too many; the rest are drawn by lot from the others.
 
     Attributes:
         n: how many questions there are.
@@ -182,6 +182,7 @@ def _sample_queries(evaluations: Sequence[Evaluation]) -> tuple[list[str], Quest
         (2, len({evaluation.match_name for evaluation in evaluations}), n), bool
     )
     number_of: dict[str, int] = {}
+    leaking = np.zeros(n, bool)
     for evaluation in evaluations:
         match = number_of.setdefault(evaluation.match_name, len(number_of))
         places = np.fromiter(map(row_of.__getitem__, evaluation.query_ids), np.intp)
@@ -189,11 +190,13 @@ def _sample_queries(evaluations: Sequence[Evaluation]) -> tuple[list[str], Quest
         is_lost[missed_rows(evaluation)] = True
         missed[match, places[is_lost]] = True
         is_found[match, places[~is_lost]] = True
+        leaking[[row_of[leak.query_id] for leak in evaluation.leaks]] = True
     differing = np.asarray((is_found & missed).any(axis=0))
+    rank = np.where(leaking, 0, np.where(differing, 1, 2))
     order = np.random.default_rng(SEED).permutation(n)
-    # A stable sort of a random order: all questions in which retrievers differ come first, and both
-    # groups stay in an order by chance.
-    kept_rows = np.sort(order[np.argsort(~differing[order], kind="stable")][:MOST_QUESTIONS])
+    # A stable sort of a random order: all questions that leak come first, then those in which
+    # retrievers differ, and each group stays in an order by chance.
+    kept_rows = np.sort(order[np.argsort(rank[order], kind="stable")][:MOST_QUESTIONS])
     sample = QuestionSample(n, int(differing.sum()), int(differing[kept_rows].sum()))
     return [query_ids[row] for row in kept_rows.tolist()], sample
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kragx import compare, evaluate, write_html
@@ -17,9 +19,13 @@ def leaks_path(tmp_path_factory):
         evaluate(gold, run, match="text", metrics=["ndcg@5"], name=name)
         for name, run in runs(gold).items()
     ]
+    rules = {"tenant": {"metadata.tenant": {"not": "north"}}}
     leaks = {"q03": {1: "tenant"}, "q05": {1: "version", 2: "tenant"}}
     marked = [
         leaking(own, leaks if at == 0 else {}, metrics=["leak@5"]) for at, own in enumerate(both)
+    ]
+    marked = [
+        replace(own, settings={**own.settings, "forbidden": {"rules": rules}}) for own in marked
     ]
     path = tmp_path_factory.mktemp("leaks") / "leaks.html"
     comparisons = [compare(marked, max_failed=0.1)]
@@ -37,6 +43,7 @@ def test_they_stand_above_the_verdict(opened, leaks_path):
         in section.inner_text()
     )
     assert "at rank 1 must not come: tenant" in " ".join(section.inner_text().split())
+    assert section.locator("code").first.inner_text().startswith('{"tenant":')
     assert verdict.locator(".badge.bad").inner_text() == "leaks"
     assert ", which leaks: in ndcg@5" in verdict.inner_text()
     page = opened(path=leaks_path, language="ko-KR")

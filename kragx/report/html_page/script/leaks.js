@@ -31,6 +31,6 @@ function leaksItem(retriever) {
     queries && isCompared(retriever) ? el("button.link", { onclick: show }, t("show")) : null);
 }
 
-const leakText = ([rank, doc, kinds, rules]) => el("small.muted", {}, phrase("leakAt", name(doc ?? "?"), rank), " ", leakChip([rank, doc, kinds, rules]), " ");
+const leakText = ([rank, doc, kinds, rules]) => el("small.muted", {}, phrase("leakAt", name(doc ?? "?"), rank), " ", leakChip([rank, doc, kinds, rules]), rules ? [" ", el("code", {}, plain(rules))] : null, " ");
 
 const leakChip = (leak) => (leak ? el("span.chip.leak", { title: leak[3] ? t("leakRule", plain(leak[3])) : null }, t("leakChip", plain(leak[2].join(", ")))) : null);
