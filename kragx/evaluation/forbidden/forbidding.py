@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data import NO_CORPUS, Corpus, value_at
-from kragx.data.batch import Batch
+from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run, value_at
+from kragx.data.batch import Batch, Entries
 from kragx.data.forbidden import versions_of as named_versions
 from kragx.data.rules import Rules
 from kragx.evaluation.forbidden.marks import Beyond, Meeting, PartMarks
-from kragx.evaluation.forbidden.pairing import Items, Pairing, Pairs
+from kragx.evaluation.forbidden.pairing import Items, Pairing, Pairs, doc_ids
 from kragx.evaluation.forbidden.ruling import Ruling
 from kragx.evaluation.forbidden.versions import versions_of
 from kragx.matchers.batches import BatchMatcher
@@ -37,6 +37,7 @@ class Forbidding:
         corpus: has metadata that documents lack, and says which documents there are.
         is_asked: whether a metric asks, so that versions are told by the documents' own metadata
             wherever nothing is forbidden, too.
+        ids_met: whether it is known that ids are those of these documents.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -44,6 +45,7 @@ class Forbidding:
     id_key: str | None = None
     corpus: Corpus = NO_CORPUS
     is_asked: bool = False
+    ids_met: bool = False
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -133,12 +135,27 @@ class Forbidding:
 
     def _meeting(self, batch: Batch, items: Items, pairing: Pairing) -> Meeting:
         """Whether any retrieved id is named; a corpus says itself which ids there are."""
-        meeting = Meeting()
-        if self.corpus.source is None:
+        meeting = Meeting(met=self.ids_met)
+        if self.corpus.source is None and not self.ids_met:
             named = {item.id for item in items.items if item.id is not None}
             named |= {*filter(None, batch.golds.ids or ())}
             meeting.add(named, {*filter(None, pairing.doc_ids)})
         return meeting
+
+
+def ids_met(dataset: GoldDataset, runs: Iterable[Run], id_key: str | None) -> bool:
+    """Whether any id that any of some runs retrieved is one that is forbidden, or gold.
+
+    Args:
+        dataset: the gold set.
+        runs: what was retrieved.
+        id_key: where a document keeps its id.
+    """
+    named = {item.id for query in dataset for item in query.forbidden or ()}
+    named = {*named, *(gold.id for query in dataset for gold in query.gold)} - {None}
+    answers = (answer for run in runs for answer in run.results.values())
+    lists = (Entries.of(answer.documents, [len(answer.documents)], "score") for answer in answers)
+    return any(not named.isdisjoint(doc_ids(docs, id_key)) for docs in lists)
 
 
 class _KnownIds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -9,7 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.data.forbidden import check_cycle
+from kragx.matchers import MatchWarning
 from kragx.metrics import Bools, ForbiddenMarks
+from kragx.printing import phrase
+from kragx.warned import outside
 
 
 @dataclass
@@ -83,6 +87,17 @@ class Beyond:
     def n_lost(self) -> int:
         """How many items can match nothing, once all questions are known."""
         return self.n_unmatchable + (self.n_by_id if self.are_apart else 0)
+
+    def warn(self) -> None:
+        """Say that items can match nothing, once all questions are known, and what to do."""
+        if self.n_lost:
+            problem = phrase(
+                "forbidden items that can match nothing: {n}; whether their questions leak is not "
+                "known: these are ids that neither results nor corpus have (name the corpus that "
+                "has them), or texts where ids are compared (compare texts: match 'overlap')",
+                n=self.n_lost,
+            )
+            warnings.warn(problem, MatchWarning, stacklevel=outside())
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,7 @@ def _evaluation(
     counts = source.counts(sums, criteria.profile, notes) | judging_counts(matcher, notes) | facts
     if beyond is not None:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": beyond.n_lost}
+        beyond.warn()
     n_answered = source.passed.statuses["answered"]
     table = _unmatched(sums["n_queries"], n_answered, matcher.threshold)
     siblings = criteria.siblings(source.passed.golds or GoldSample())

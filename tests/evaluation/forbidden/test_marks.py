@@ -15,8 +15,11 @@ from kragx.data import Corpus, value_at
 from kragx.data.batch import Batch
 from kragx.data.rules import Rules
 from kragx.evaluation.forbidden import Forbidding, joined
+from kragx.matchers import MatchWarning
 from kragx.metrics import ForbiddenMarks
 from tests.thoroughness import examples
+
+pytestmark = pytest.mark.filterwarnings("ignore:forbidden items that can match nothing")
 
 TENANT = {"tenant": {"metadata.tenant": {"not": {"query": "metadata.tenant"}}}}
 
@@ -182,6 +185,21 @@ def test_what_nobody_knows() -> None:
     assert marked(gone, None).open.tolist() == [[True]]
     assert marked(gone, []).open.tolist() == [[False]]  # nothing came, whatever is forbidden
     assert marked({"forbidden": (Forbidden(text="§"),)}, docs).open.tolist() == [[True]]
+
+
+def test_what_can_match_nothing_is_said() -> None:
+    """A warning counts the items, and says what to do."""
+    with pytest.warns(MatchWarning, match=r"match nothing: 2; .*\(name the corpus that has them\)"):
+        marked({"forbidden": (Forbidden(text=LAST), Forbidden(id="z"))}, [Doc("a")])
+
+
+def test_ids_that_another_run_meets() -> None:
+    """Of two retrievers neither is open where one of them has met an id: that one is alive."""
+    query = Query("q1", gold=(Gold("g"),), forbidden=(Forbidden(id="b"),))
+    runs = {name: Run({"q1": Retrieved((Doc(name),))}, name) for name in ("a", "b")}
+    results = evaluate(GoldDataset((query,)), runs, match="id", metrics=["leak@1"])
+    assert [results[name]["leak@1"] for name in runs] == [0.0, 1.0]
+    assert evaluate(GoldDataset((query,)), runs["a"], match="id", metrics=["leak@1"]).bounds
 
 
 def test_nothing_is_forbidden() -> None:

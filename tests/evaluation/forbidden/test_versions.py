@@ -15,6 +15,8 @@ from kragx.evaluation.forbidden import Forbidding
 from kragx.metrics import ForbiddenMarks
 from tests.thoroughness import examples
 
+pytestmark = pytest.mark.filterwarnings("ignore:forbidden items that can match nothing")
+
 OLD, NEW = Forbidden(id="v1", superseded_by="v2"), Forbidden(id="v2", superseded_by="v3")
 
 
