@@ -19,7 +19,7 @@ from kragx.data import (
     tokenizer,
 )
 from kragx.data.forbidden import FORBIDDEN
-from kragx.data.rules import Rules
+from kragx.data.rules import RuleSet
 from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError, inside, nearest
 from kragx.evaluation.evaluation import check_depth
@@ -146,7 +146,7 @@ class Criteria:
             )
         specs = tuple(parse_all(metrics, named))
         with inside(FORBIDDEN):
-            rules = {} if forbidden is None else Rules.of(forbidden).source
+            rules = {} if forbidden is None else RuleSet.of(forbidden).source
         if matcher.judges and named.name == "krag":
             raise UsageError(
                 "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use "
@@ -232,7 +232,7 @@ class Criteria:
         """
         matcher = self.forbidden_matcher
         return Forbidding(
-            Rules.of({**rules, **self.forbidden}),
+            RuleSet.of({**rules, **self.forbidden}),
             matcher if isinstance(matcher, BatchMatcher) else None,
             self.id_key,
             corpus,

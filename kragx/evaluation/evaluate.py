@@ -34,7 +34,7 @@ from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 from kragx.matchers.items import batch_of
-from kragx.metrics import ForbiddenMarks, MatchTable
+from kragx.metrics import MatchTable
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.leaks import with_leak
 
@@ -173,7 +173,9 @@ def _evaluated(
             criteria.plan(keep=itself if looks_at_texts else None), forbidding=forbidding
         )
         table, spans, marks = match_all(source, plan, notes, engine, on_match)
-    forbidden = known_marks(marks, forbidding)
+    if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
+        marks = None  # nothing is forbidden after all
+    forbidden = None if marks is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
     sums = table_counts(table, forbidden)
@@ -237,17 +239,6 @@ def unmeasured(
         profile=criteria.profile,
         failures=source.passed.failures,
     )
-
-
-def known_marks(marks: PartMarks | None, forbidding: Forbidding | None) -> ForbiddenMarks | None:
-    """The marks of all questions; None where nothing is forbidden, and no metric asks.
-
-    Raises:
-        DataError: documents take each other's place in a circle.
-    """
-    if marks is None or forbidding is None:
-        return None
-    return marks.resolved() if marks.marks.kinds or forbidding.is_asked else None
 
 
 def _judged(

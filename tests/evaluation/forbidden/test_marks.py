@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from kragx import DataError, Doc, Forbidden, Gold, GoldDataset, Query, Retrieved, Run, evaluate
 from kragx.data import Corpus, value_at
 from kragx.data.batch import Batch
-from kragx.data.rules import Rules
+from kragx.data.rules import RuleSet
 from kragx.evaluation.forbidden import Forbidding, joined
 from kragx.matchers import MatchWarning
 from kragx.metrics import ForbiddenMarks
@@ -254,7 +254,7 @@ RULES = {
 def slow_rule(rule: Mapping[str, Mapping[str, Any]], doc: Mapping[str, Any], query: Query) -> int:
     """A rule on one document of one question."""
     truths = []
-    made = Rules.of({"r": rule}).rules[0]
+    made = RuleSet.of({"r": rule}).rules[0]
     for condition in made.conditions:
         path = condition.query_path
         operand = condition.operand if path is None else value_at(query.metadata, path)
@@ -326,7 +326,7 @@ def test_against_a_slow_reference(
     """Marks are those of a walk over documents, whole and in parts of any size."""
     docs = [Doc(name, "x", about) for name, about in (of_corpus or {}).items()]
     corpus = Corpus() if of_corpus is None else Corpus(docs, "corpus")
-    forbidding = Forbidding(Rules.of(RULES), corpus=corpus)
+    forbidding = Forbidding(RuleSet.of(RULES), corpus=corpus)
     parts = [part for part in (rows[:cut], rows[cut:]) if part]
     batches = [Batch.of([(None, *row) for row in part]) for part in parts]
     together = joined([*map(forbidding.marks, batches)]).resolved()
