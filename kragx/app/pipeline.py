@@ -517,7 +517,8 @@ def _evaluated(
         criteria = replace(criteria, forbidden_words=forbidden_words)
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         criteria = for_all(criteria, dataset, runs.values(), corpus)
-        scored = _scored_alike(named, scored_matchers)
+        # What is forbidden by its text is told at the matcher's own threshold.
+        scored = None if dataset.may_forbid else _scored_alike(named, scored_matchers)
         scored_matchers[name] = named
         for run in runs.values():
             if scored is not None and not has_stages(run) and on_match_of(name, run.name) is None:

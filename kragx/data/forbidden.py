@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -159,8 +159,13 @@ def all_forbidden(values: object, mender: Mender) -> tuple[Forbidden, ...] | Non
 
 def check_versions(items: Iterable[Forbidden]) -> None:
     """Raise a `DataError` where documents take each other's place in a circle."""
+    check_cycle(newer_by_older(items))
+
+
+def newer_by_older(items: Iterable[Forbidden]) -> dict[str, str]:
+    """The newer document by the older one, of the items that name both by id."""
     pairs = ((item.id, item.superseded_by) for item in items)
-    check_cycle({old: new for old, new in pairs if old is not None and new is not None})
+    return {old: new for old, new in pairs if old is not None and new is not None}
 
 
 def check_cycle(newer: Mapping[str, str]) -> None:
@@ -202,10 +207,3 @@ def _whole(metadata: Mapping[str, Any], names: Sequence[str], unsaid: int | None
     values = (metadata[name] for name in names if name in metadata)
     value = next(values, unsaid)
     return value if isinstance(value, int) and not isinstance(value, bool) else unsaid
-
-
-def versions_of(items: Iterable[Forbidden]) -> Iterator[tuple[str, str]]:
-    """The older and the newer document of the items that name both by id."""
-    for item in items:
-        if item.id is not None and item.superseded_by is not None:
-            yield item.id, item.superseded_by

@@ -32,7 +32,7 @@ from kragx.data.forbidden import (
 )
 from kragx.data.foreign import foreign_fields
 from kragx.data.pages import page_gold
-from kragx.data.rules import Rules
+from kragx.data.rules import RuleSet
 from kragx.data.text import Mender
 from kragx.data.turns import Turn
 from kragx.errors import DataError, UsageError, inside
@@ -178,7 +178,7 @@ class GoldDataset(Shown):
     def __post_init__(self) -> None:
         if self.forbidden:
             with inside(FORBIDDEN):
-                Rules.of(self.forbidden)
+                RuleSet.of(self.forbidden)
         if not self.queries:
             raise DataError(
                 phrase(

@@ -14,23 +14,19 @@ either side, or is no date where one is compared, nobody knows; ``missing`` alon
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, tzinfo
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Self
+from unicodedata import normalize
 from zoneinfo import ZoneInfo
 
 from kragx.data.documents import value_at
 from kragx.errors import DataError, UsageError, nearest, shorten
 
-Truth = Literal[1, 0, -1]
-"""True, false, not known."""
-
-TRUE: Truth = 1
-FALSE: Truth = 0
-UNKNOWN: Truth = -1
+UNKNOWN = -1
+"""The third truth value beside 1 and 0: not known."""
 
 TIMEZONE = "timezone"
 _QUERY = "query"
@@ -38,11 +34,6 @@ _COMPARED = ("before", "after")
 _MEMBERS = ("in", "not_in")
 OPERATORS = ("is", "not", *_MEMBERS, *_COMPARED, "missing")
 """What a condition may ask of a document's value."""
-
-
-def truth(value: bool) -> Truth:
-    """The same as one of three."""
-    return TRUE if value else FALSE
 
 
 @dataclass(frozen=True)
@@ -61,12 +52,7 @@ class Condition:
     operand: Any = None
     query_path: str | None = None
 
-    @property
-    def asks_query(self) -> bool:
-        """Whether the question's metadata are asked for."""
-        return self.query_path is not None
-
-    def holds(self, value: Any, operand: Any, zone: tzinfo | None) -> Truth:
+    def holds(self, value: Any, operand: Any, zone: tzinfo | None) -> int:
         """Whether a document's value is as asked.
 
         Args:
@@ -78,13 +64,13 @@ class Condition:
             DataError: a time without a zone is compared, and nobody says of which it is.
         """
         if self.operator == "missing":
-            return truth((value is None) == bool(operand))
+            return int((value is None) == bool(operand))
         if value is None or operand is None:
             return UNKNOWN
         if self.operator in _COMPARED:
             return _compared(self.operator, value, operand, zone)
         are = _is_member(value, operand) if self.operator in _MEMBERS else _same(value, operand)
-        return truth(are != (self.operator in ("not", "not_in")))
+        return int(are != (self.operator in ("not", "not_in")))
 
 
 @dataclass(frozen=True)
@@ -112,7 +98,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Rules:
+class RuleSet:
     """The rules of a gold set, or of an evaluation.
 
     Attributes:
@@ -158,15 +144,20 @@ def _zone(value: object) -> ZoneInfo:
         ) from None
 
 
+_EXAMPLE = "{not: {query: metadata.tenant}}"
+
+
 def _rule(name: str, value: object, zone: tzinfo | None) -> Rule:
     if not name.strip():
         raise UsageError("a rule needs a name, which is its kind")
     conditions: list[Condition] = []
-    for path, asked in _mapping(value, name, "{metadata.tenant: {not: {query: metadata.tenant}}}"):
+    for path, operators in _mapping(
+        value, name, "{metadata.tenant: {not: {query: metadata.tenant}}}"
+    ):
         place = f"{name}.{path}"
         if not path.removeprefix("metadata.").strip():
             raise UsageError("no path to a field", field=place, remedy="write metadata.tenant")
-        for operator, operand in _mapping(asked, place, "{not: {query: metadata.tenant}}"):
+        for operator, operand in _mapping(operators, place, _EXAMPLE):
             conditions.append(_condition(path, operator, operand, f"{place}.{operator}", zone))
     return Rule(name, tuple(conditions))
 
@@ -231,23 +222,19 @@ def _stated(value: Any) -> Any:
 # -- equal, and in ---------------------------------------------------------------------------------
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(left: Any, right: Any) -> bool:
     """Whether two values are equal: ``true`` is no text and no number, and ``1`` is no text."""
-    if isinstance(one, str) and isinstance(other, str):
-        return one == other or _composed(one) == _composed(other)
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return _kind(one) is _kind(other) and bool(one == other)
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right or normalize("NFC", left) == normalize("NFC", right)
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return _kind(left) is _kind(right) and bool(left == right)
 
 
 def _kind(value: Any) -> type:
     return float if isinstance(value, (int, float)) else type(value)
-
-
-def _composed(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
 
 
 def _is_member(value: Any, operand: Any) -> bool:
@@ -255,7 +242,7 @@ def _is_member(value: Any, operand: Any) -> bool:
     values, operands = (
         part if isinstance(part, (list, tuple)) else (part,) for part in (value, operand)
     )
-    return any(_same(one, other) for one in values for other in operands)
+    return any(_same(member, wanted) for member in values for wanted in operands)
 
 
 # -- before, and after -----------------------------------------------------------------------------
@@ -263,19 +250,19 @@ def _is_member(value: Any, operand: Any) -> bool:
 _SAY_ZONE = "write it as 2026-01-31T09:00:00+09:00, or say timezone: Asia/Seoul beside the rules"
 
 
-def _compared(operator: str, value: Any, operand: Any, zone: tzinfo | None) -> Truth:
+def _compared(operator: str, value: Any, operand: Any, zone: tzinfo | None) -> int:
     """Whether a value lies before, or after, another one; a date lasts to its end."""
-    one, other = _span(value), _span(operand)
-    if one is None or other is None or isinstance(one, float) != isinstance(other, float):
+    left, right = _span(value), _span(operand)
+    if left is None or right is None or isinstance(left, float) != isinstance(right, float):
         return UNKNOWN
     if operator == "after":
-        one, other = other, one
-    if isinstance(one, float) or isinstance(other, float):
-        return truth(one < other)  # type: ignore[operator]  # both are numbers
-    if type(one) is date and type(other) is date:
-        return truth(one < other)
-    last, first = _moment(one, other, zone, time.max), _moment(other, one, zone, time.min)
-    return truth(last < first)
+        left, right = right, left
+    if isinstance(left, float) or isinstance(right, float):
+        return int(left < right)  # type: ignore[operator]  # both are numbers
+    if type(left) is date and type(right) is date:
+        return int(left < right)
+    last, first = _moment(left, right, zone, time.max), _moment(right, left, zone, time.min)
+    return int(last < first)
 
 
 def _span(value: Any) -> date | float | None:

@@ -32,7 +32,7 @@ from kragx.data.formats.parquet import Table
 from kragx.data.formats.passages import columns_hint
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
-from kragx.data.rules import Rules
+from kragx.data.rules import RuleSet
 from kragx.data.rules_read import names_forbidden, rules_before
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
@@ -128,7 +128,7 @@ class Reading:
         """
         rules = {} if self.beir is not None else rules_before(self.source, self.path)
         try:
-            Rules.of(rules)
+            RuleSet.of(rules)
         except UsageError as error:
             where = f"{FORBIDDEN}.{error.field}" if error.field else FORBIDDEN
             raise DataError(

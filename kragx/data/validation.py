@@ -18,7 +18,7 @@ from kragx.data.gold import Gold, Query, hash_of, named_items, query_hash
 from kragx.data.occurrences import n_containing
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.released import release_of
-from kragx.data.rules import Rules
+from kragx.data.rules import RuleSet
 from kragx.data.source import Reading, passage_of
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
@@ -179,7 +179,7 @@ def validate(
     if kind == "qrels":
         message = phrase("qrels hold no questions, so that no retriever can be asked")
         problems.add(None, "query", message, "warning")
-    rules = Rules.of(reading.forbidden)
+    rules = RuleSet.of(reading.forbidden)
     broken = {problem.query_id for problem in problems.found if problem.level == "error"}
     for line, query in lines:
         # Of a broken query what was left out may be its gold.
@@ -232,7 +232,7 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
             yield f"{name}: the shares add up to {total:g}; that can be 1 at most"
 
 
-def _of_gold(query: Query, kind: str, rules: Rules) -> Iterator[_Mistake]:
+def _of_gold(query: Query, kind: str, rules: RuleSet) -> Iterator[_Mistake]:
     """That a query has no gold, unless it says so, or only tries what must not come."""
     if query.answerable is False or any(gold.grade > 0 for gold in query.gold):
         return
@@ -404,7 +404,7 @@ class _Corpus:
 
 
 def _check_questions(
-    lines: Iterable[tuple[int | None, Query]], problems: Problems, rules: Rules
+    lines: Iterable[tuple[int | None, Query]], problems: Problems, rules: RuleSet
 ) -> None:
     """Questions that stand twice: with the same gold they weigh double.
 

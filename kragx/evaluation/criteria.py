@@ -19,7 +19,7 @@ from kragx.data import (
     tokenizer,
 )
 from kragx.data.forbidden import FORBIDDEN
-from kragx.data.rules import Rules
+from kragx.data.rules import RuleSet
 from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError, inside, nearest
 from kragx.evaluation.evaluation import check_depth
@@ -94,6 +94,8 @@ class Criteria:
             of the same name.
         forbidden_words: the words of all texts with those of forbidden ones; None where there are
             none of these, or nobody has looked.
+        ids_met: whether it is known that some retrieved id, if only another run's, is forbidden or
+            gold, so that ids are not of another chunking.
     """
 
     label: str
@@ -111,6 +113,7 @@ class Criteria:
     recorded: GoldSiblings | None = None
     forbidden: Mapping[str, Any] = field(default_factory=dict)
     forbidden_words: Vocabulary | None = None
+    ids_met: bool = False
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -143,7 +146,7 @@ class Criteria:
             )
         specs = tuple(parse_all(metrics, named))
         with inside(FORBIDDEN):
-            rules = {} if forbidden is None else Rules.of(forbidden).source
+            rules = {} if forbidden is None else RuleSet.of(forbidden).source
         if matcher.judges and named.name == "krag":
             raise UsageError(
                 "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use "
@@ -227,16 +230,22 @@ class Criteria:
             rules: of the gold set.
             corpus: has metadata that documents lack.
         """
-        members = (self.matcher, *self.matcher.members)
-        keys = (getattr(member, "id_key", None) for member in members)
         matcher = self.forbidden_matcher
         return Forbidding(
-            Rules.of({**rules, **self.forbidden}),
+            RuleSet.of({**rules, **self.forbidden}),
             matcher if isinstance(matcher, BatchMatcher) else None,
-            next(filter(None, keys), None),
+            self.id_key,
             corpus,
             self.reads_forbidden,
+            self.ids_met,
         )
+
+    @property
+    def id_key(self) -> str | None:
+        """Where documents keep the ids that the matcher, or a member, compares; None: as usual."""
+        members = (self.matcher, *self.matcher.members)
+        keys = (getattr(member, "id_key", None) for member in members)
+        return next(filter(None, keys), None)
 
     @property
     def token_settings(self) -> dict[str, Any] | None:
@@ -291,9 +300,9 @@ class Criteria:
             warnings.warn(problem, matchers.MatchWarning, stacklevel=outside())
 
     def measured(self, metrics: Iterable[str]) -> Self:
-        """The same matcher and profile with metrics of matches alone."""
+        """The same matcher and profile with metrics of matches alone; nothing is forbidden."""
         specs = tuple(parse_all(metrics, self.named))
-        return replace(self, specs=specs, facts_by=None, relevance_by=None)
+        return replace(self, specs=specs, facts_by=None, relevance_by=None, forbidden={})
 
     def for_run(self, name: str) -> Self:
         """The same for what one run retrieved; recorded scores differ from run to run."""

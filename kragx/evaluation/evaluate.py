@@ -24,7 +24,7 @@ from kragx.data.objects import gold_of, results_of
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.evidence import judging_counts
-from kragx.evaluation.forbidden import Forbidding, PartMarks
+from kragx.evaluation.forbidden import Forbidding, PartMarks, ids_met
 from kragx.evaluation.inputs import Source, Texts, source_of, table_counts
 from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import Spans, itself, match_all
@@ -34,7 +34,7 @@ from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 from kragx.matchers.items import batch_of
-from kragx.metrics import ForbiddenMarks, MatchTable
+from kragx.metrics import MatchTable
 from kragx.metrics.evidence import Relevance
 from kragx.metrics.leaks import with_leak
 
@@ -56,6 +56,8 @@ def for_all(
 ) -> Criteria:
     """Criteria by which a pair scores alike whichever of several runs retrieved it.
 
+    What is forbidden by id is known to be of these documents as soon as one of them meets an id.
+
     Ids alone are compared as ids. What all of them found is judged in one pool, if there is no
     gold, and the words of all are one vocabulary.
     """
@@ -70,6 +72,8 @@ def for_all(
     elif dataset.may_forbid and criteria.forbidden_matcher is not None:
         words = vocabulary_of_runs(dataset, runs, texts.corpus).of_forbidden
         criteria = replace(criteria, forbidden_words=words)
+    if dataset.may_forbid and as_corpus(corpus).source is None:
+        criteria = replace(criteria, ids_met=ids_met(dataset, runs, criteria.id_key))
     return criteria
 
 
@@ -169,7 +173,9 @@ def _evaluated(
             criteria.plan(keep=itself if looks_at_texts else None), forbidding=forbidding
         )
         table, spans, marks = match_all(source, plan, notes, engine, on_match)
-    forbidden = known_marks(marks, forbidding)
+    if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
+        marks = None  # nothing is forbidden after all
+    forbidden = None if marks is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     siblings = criteria.siblings(source.passed.golds or GoldSample.of(source.gold or ()))
     sums = table_counts(table, forbidden)
@@ -178,6 +184,7 @@ def _evaluated(
     counts |= judging_counts(criteria.matcher, notes)
     if forbidden is not None and marks is not None:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": marks.beyond.n_lost}
+        marks.beyond.warn()
     evidence = None
     if (lists := source.passed.kept) is not None:
         concurrency = int(source.run_settings.get("concurrency", 1))
@@ -232,17 +239,6 @@ def unmeasured(
         profile=criteria.profile,
         failures=source.passed.failures,
     )
-
-
-def known_marks(marks: PartMarks | None, forbidding: Forbidding | None) -> ForbiddenMarks | None:
-    """The marks of all questions; None where nothing is forbidden, and no metric asks.
-
-    Raises:
-        DataError: documents take each other's place in a circle.
-    """
-    if marks is None or forbidding is None:
-        return None
-    return marks.resolved() if marks.marks.kinds or forbidding.is_asked else None
 
 
 def _judged(

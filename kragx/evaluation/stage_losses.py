@@ -386,7 +386,11 @@ def losses_of(
     for name in dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True))):
         if name == ANSWER:
             continue
-        stage_queries = tuple(query for query in queries if name in lists[query.id])
+        stage_queries = tuple(
+            query if query.forbidden is None else replace(query, forbidden=None)
+            for query in queries
+            if name in lists[query.id]
+        )
         results = {query.id: Retrieved(lists[query.id][name].documents) for query in stage_queries}
         stage_run = Run(results, name=f"{run.name} > {name}")
         gold, listener = GoldDataset(stage_queries, name=dataset.name), on_match(stage_run.name)

@@ -210,6 +210,25 @@ def test_validated_with_a_corpus(tmp_path: Path) -> None:
     }
 
 
+def test_probes_are_validated(tmp_path: Path) -> None:
+    """No gold is missed where a question could leak; one of another asker is another question."""
+    rules = {"forbidden": {"tenant": RULES["tenant"]}}
+    lines = [
+        LINE | {"query_id": f"q{number}", "query": "What is the fee?", **more}
+        for number, more in enumerate(
+            [
+                *({"metadata": {"tenant": "A"}}, {"metadata": {"tenant": "B"}}),
+                *({"forbidden": [{"id": "a"}]}, {"forbidden": [{"id": "b"}]}),
+                *({"metadata": {"tenant": "A"}}, {}),
+            ]
+        )
+    ]
+    path = tmp_path / "gold.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (rules, *lines)))
+    problems = [(problem.query_id, problem.field) for problem in validate(str(path)).problems]
+    assert problems == [("q4", "query"), ("q5", "gold")]
+
+
 def test_gold_diff(tmp_path: Path) -> None:
     """What is forbidden is content that differs, whatever its order; rules differ as a whole."""
     query = DATASET["q1"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import UsageError
-from kragx.data.rules import Rules, distinct_key
+from kragx.data.rules import RuleSet, distinct_key
 from kragx.errors import DataError
 from tests.thoroughness import examples
 
@@ -19,7 +19,7 @@ SEOUL = timezone(timedelta(hours=9))
 
 def holds(asked: dict[str, Any], value: Any, operand: Any = None, **beside: Any) -> int:
     """What a condition on the field `f` says of a value, and of one of the question."""
-    rules = Rules.of({"r": {"metadata.f": asked}, **beside})
+    rules = RuleSet.of({"r": {"metadata.f": asked}, **beside})
     ((condition,),) = (rule.conditions for rule in rules.rules)
     return condition.holds(value, condition.operand if operand is None else operand, rules.zone)
 
@@ -81,7 +81,7 @@ def test_by_hand(asked: dict[str, Any], value: Any, truth: int) -> None:
 
 def test_a_lacking_operand() -> None:
     """Where the question has no value nobody knows, unless the document's field alone is asked."""
-    rules = Rules.of({"r": {"f": {"not": {"query": "metadata.g"}, "missing": True}}})
+    rules = RuleSet.of({"r": {"f": {"not": {"query": "metadata.g"}, "missing": True}}})
     differs, lacks = rules.rules[0].conditions
     assert differs.holds("a", None, None) == OPEN
     assert lacks.holds("a", lacks.operand, None) == NO
@@ -121,7 +121,7 @@ def test_zones() -> None:
 def test_refused(rules: Any, message: str) -> None:
     """What is no rule is an error with field, value and remedy."""
     with pytest.raises(UsageError, match=message):
-        Rules.of(rules)
+        RuleSet.of(rules)
 
 
 VALUES = st.sampled_from(
@@ -155,7 +155,7 @@ def slow_holds(operator: str, value: Any, operand: Any) -> int:
 @given(operator=st.sampled_from(["is", "not", "in", "not_in"]), value=VALUES, operand=VALUES)
 def test_equality_is_that_of_json(operator: str, value: Any, operand: Any) -> None:
     """Values of any kind compare as their JSON does, but for 1 and 1.0; keys tell as much."""
-    rules = Rules.of({"r": {"f": {operator: {"query": "g"}}}})
+    rules = RuleSet.of({"r": {"f": {operator: {"query": "g"}}}})
     ((condition,),) = (rule.conditions for rule in rules.rules)
     assert condition.holds(value, operand, None) == slow_holds(operator, value, operand)
     if distinct_key(value) == distinct_key(operand):

@@ -31,7 +31,7 @@ from kragx.comparison.statistics import (
     SEED,
 )
 from kragx.data.formats.located import is_address
-from kragx.data.rules import Rules
+from kragx.data.rules import RuleSet
 from kragx.data.validation import target_problems
 from kragx.errors import UsageError, nearest
 from kragx.judging import DEFAULT_STORE
@@ -661,7 +661,7 @@ class RunConfig(_Model):
     @classmethod
     def _real_rules(cls, value: Any) -> Any:
         try:
-            return value and Rules.of(value).source
+            return value and RuleSet.of(value).source
         except UsageError as error:
             raise ValueError(str(error)) from None
 

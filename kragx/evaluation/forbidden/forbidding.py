@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data import NO_CORPUS, Corpus, value_at
-from kragx.data.batch import Batch
-from kragx.data.forbidden import versions_of as named_versions
-from kragx.data.rules import Rules
-from kragx.evaluation.forbidden.marks import Beyond, Meeting, PartMarks
-from kragx.evaluation.forbidden.pairing import Items, Pairing, Pairs
+from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run, value_at
+from kragx.data.batch import Batch, Entries
+from kragx.data.forbidden import newer_by_older
+from kragx.data.rules import RuleSet
+from kragx.evaluation.forbidden.marks import Beyond, PartMarks
+from kragx.evaluation.forbidden.pairing import ItemMatches, Items, Pairing, doc_ids
 from kragx.evaluation.forbidden.ruling import Ruling
 from kragx.evaluation.forbidden.versions import versions_of
 from kragx.matchers.batches import BatchMatcher
@@ -37,13 +37,15 @@ class Forbidding:
         corpus: has metadata that documents lack, and says which documents there are.
         is_asked: whether a metric asks, so that versions are told by the documents' own metadata
             wherever nothing is forbidden, too.
+        ids_met: whether it is known that ids are those of these documents.
     """
 
-    rules: Rules = field(default_factory=Rules)
+    rules: RuleSet = field(default_factory=RuleSet)
     matcher: BatchMatcher | None = None
     id_key: str | None = None
     corpus: Corpus = NO_CORPUS
     is_asked: bool = False
+    ids_met: bool = False
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -63,9 +65,7 @@ class Forbidding:
             DataError: a time has no zone, or versions lead in a circle.
         """
         items = Items.of(batch)
-        pairing = Pairing(
-            batch, items, self.matcher, self.id_key, self.corpus, self._known_ids.__contains__
-        )
+        pairing = Pairing(batch, items, self.matcher, self.id_key, self.corpus, self._is_in_corpus)
         ruling = Ruling(batch, lambda: pairing.doc_ids, self.corpus, self.rules.zone)
         pairs = pairing.pairs()
         return self._part(batch, items, pairing, pairs, ruling)
@@ -76,14 +76,23 @@ class Forbidding:
             parts.append(self.marks(batch))
             yield batch
 
+    def _is_in_corpus(self, doc_id: str) -> bool:
+        """Whether the corpus has a document that is called so."""
+        if self.id_key is None:
+            return self.corpus.text(doc_id) is not None
+        return doc_id in self._corpus_ids
+
     @cached_property
-    def _known_ids(self) -> _KnownIds:
-        return _KnownIds(self.corpus, self.id_key)
+    def _corpus_ids(self) -> frozenset[str]:
+        docs = self.corpus.docs.values()
+        return frozenset(str(value_at(doc.metadata, self.id_key or "")) for doc in docs)
 
     def _part(
-        self, batch: Batch, items: Items, pairing: Pairing, pairs: Pairs, ruling: Ruling
+        self, batch: Batch, items: Items, pairing: Pairing, pairs: ItemMatches, ruling: Ruling
     ) -> PartMarks:
-        kinds = tuple(sorted({*(item.why for item in items.items), *self._names}))
+        kinds = tuple(
+            sorted({*(item.why for item in items.items), *(rule.name for rule in self.rules.rules)})
+        )
         number = {kind: place for place, kind in enumerate(kinds)}
         kind = np.fromiter((number[item.why] for item in items.items), np.int64, len(items.items))
         ranks = np.zeros((len(batch.docs.texts.numbers), len(kinds)), np.int8)
@@ -120,39 +129,33 @@ class Forbidding:
             versions.by_id & may_be,
             Beyond(
                 {*kinds},
-                self._meeting(batch, items, pairing),
-                dict(named_versions(items.items)),
+                *self._ids(batch, items, pairing),
+                self.ids_met,
+                newer_by_older(items.items),
                 int(pairs.lost.sum()),
                 int(pairs.by_id.sum()),
             ),
         )
 
-    @property
-    def _names(self) -> Iterator[str]:
-        return (rule.name for rule in self.rules.rules)
-
-    def _meeting(self, batch: Batch, items: Items, pairing: Pairing) -> Meeting:
-        """Whether any retrieved id is named; a corpus says itself which ids there are."""
-        meeting = Meeting()
-        if self.corpus.source is None:
-            named = {item.id for item in items.items if item.id is not None}
-            named |= {*filter(None, batch.golds.ids or ())}
-            meeting.add(named, {*filter(None, pairing.doc_ids)})
-        return meeting
+    def _ids(self, batch: Batch, items: Items, pairing: Pairing) -> tuple[set[str], set[str]]:
+        """What is named, and what was retrieved; a corpus says itself which ids there are."""
+        if self.corpus.source is not None or self.ids_met:
+            return set(), set()
+        named = {item.id for item in items.items if item.id is not None}
+        named |= {*filter(None, batch.golds.ids or ())}
+        return named, {*filter(None, pairing.doc_ids)}
 
 
-class _KnownIds:
-    """Whether a corpus has a document that is called so."""
+def ids_met(dataset: GoldDataset, runs: Iterable[Run], id_key: str | None) -> bool:
+    """Whether any id that any of some runs retrieved is one that is forbidden, or gold.
 
-    def __init__(self, corpus: Corpus, id_key: str | None) -> None:
-        self._corpus, self._id_key = corpus, id_key
-
-    def __contains__(self, doc_id: object) -> bool:
-        if self._id_key is None:
-            return self._corpus.text(str(doc_id)) is not None
-        return doc_id in self._of_key
-
-    @cached_property
-    def _of_key(self) -> frozenset[Any]:
-        docs, key = self._corpus.docs.values(), self._id_key or ""
-        return frozenset(str(value_at(doc.metadata, key)) for doc in docs)
+    Args:
+        dataset: the gold set.
+        runs: what was retrieved.
+        id_key: where a document keeps its id.
+    """
+    named = {item.id for query in dataset for item in query.forbidden or ()}
+    named = {*named, *(gold.id for query in dataset for gold in query.gold)} - {None}
+    answers = (answer for run in runs for answer in run.results.values())
+    lists = (Entries.of(answer.documents, [len(answer.documents)], "score") for answer in answers)
+    return any(not named.isdisjoint(doc_ids(docs, id_key)) for docs in lists)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -9,67 +10,49 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.data.forbidden import check_cycle
+from kragx.matchers import MatchWarning
 from kragx.metrics import Bools, ForbiddenMarks
-
-
-@dataclass
-class Meeting:
-    """Whether any id that was retrieved, for whichever question, is one that is named anywhere.
-
-    Where none is, the ids are of another chunking, and what is forbidden by id can match nothing.
-
-    Attributes:
-        named: ids of forbidden items and of gold, until one is met.
-        retrieved: those of documents.
-        met: whether an id is both.
-    """
-
-    named: set[str] = field(default_factory=set)
-    retrieved: set[str] = field(default_factory=set)
-    met: bool = False
-
-    def add(self, named: set[str], retrieved: set[str]) -> None:
-        """Add the ids of further questions."""
-        if self.met:
-            return
-        self.named |= named
-        self.retrieved |= retrieved
-        if not self.named.isdisjoint(self.retrieved):
-            self.meet()
-
-    def meet(self) -> None:
-        """Some id is both: nobody asks further, and there may be millions."""
-        self.met, self.named, self.retrieved = True, set(), set()
-
-    def merge(self, later: Self) -> None:
-        """Add those of the questions behind these."""
-        if later.met:
-            self.meet()
-        self.add(later.named, later.retrieved)
+from kragx.printing import phrase
+from kragx.warned import outside
 
 
 @dataclass
 class Beyond:
     """What only all questions together can tell of what is forbidden.
 
+    Where no id that was retrieved, for whichever question, is forbidden anywhere, or gold, ids are
+    of another chunking, and what is forbidden by id can match nothing.
+
     Attributes:
         kinds: of whatever forbids.
-        meeting: of the ids.
+        named: ids of forbidden items and of gold, until one is met.
+        retrieved: those of documents.
+        met: whether an id is both; nobody asks further then, and there may be millions.
         newer: the newer document by the older one, as items name them.
         n_unmatchable: items that can match nothing, whatever was retrieved.
         n_by_id: items that can match nothing if no id is met.
     """
 
     kinds: set[str] = field(default_factory=set)
-    meeting: Meeting = field(default_factory=Meeting)
+    named: set[str] = field(default_factory=set)
+    retrieved: set[str] = field(default_factory=set)
+    met: bool = False
     newer: dict[str, str] = field(default_factory=dict)
     n_unmatchable: int = 0
     n_by_id: int = 0
 
+    def __post_init__(self) -> None:
+        self.met = self.met or not self.named.isdisjoint(self.retrieved)
+        if self.met:
+            self.named, self.retrieved = set(), set()
+
     def merge(self, later: Self) -> None:
         """Add that of the questions behind these."""
         self.kinds |= later.kinds
-        self.meeting.merge(later.meeting)
+        self.named |= later.named
+        self.retrieved |= later.retrieved
+        self.met = self.met or later.met
+        self.__post_init__()
         self.newer |= later.newer
         self.n_unmatchable += later.n_unmatchable
         self.n_by_id += later.n_by_id
@@ -77,12 +60,23 @@ class Beyond:
     @property
     def are_apart(self) -> bool:
         """Whether something is forbidden by ids that are of another chunking than what came."""
-        return bool(self.n_by_id) and not self.meeting.met
+        return bool(self.n_by_id) and not self.met
 
     @property
     def n_lost(self) -> int:
         """How many items can match nothing, once all questions are known."""
         return self.n_unmatchable + (self.n_by_id if self.are_apart else 0)
+
+    def warn(self) -> None:
+        """Say that items can match nothing, once all questions are known, and what to do."""
+        if self.n_lost:
+            problem = phrase(
+                "forbidden items that can match nothing: {n}; whether their questions leak is not "
+                "known: these are ids that neither results nor corpus have (name the corpus that "
+                "has them), or texts where ids are compared (compare texts: match 'overlap')",
+                n=self.n_lost,
+            )
+            warnings.warn(problem, MatchWarning, stacklevel=outside())
 
 
 @dataclass(frozen=True)
@@ -120,8 +114,6 @@ class PartMarks:
 
 def joined(parts: Sequence[PartMarks]) -> PartMarks:
     """The marks of all questions of some parts, in order; at least one of them."""
-    if len(parts) == 1:
-        return parts[0]
     beyond = Beyond()
     for part in parts:
         beyond.merge(part.beyond)
@@ -152,13 +144,6 @@ def joined(parts: Sequence[PartMarks]) -> PartMarks:
     return PartMarks(marks, by_id, column(lambda part: part.versions_by_id), beyond)
 
 
-def nothing_forbidden() -> ForbiddenMarks:
-    """The marks of no questions."""
-    of_kinds, one, of_docs = np.zeros((0, 0), bool), np.zeros(0, bool), np.zeros(0, np.int8)
-    mark = np.zeros((0, 0), np.int8)
-    return ForbiddenMarks((), mark, of_kinds, of_kinds, of_docs, one, one)
-
-
 def widened(marks: ForbiddenMarks, kinds: Iterable[str]) -> ForbiddenMarks:
     """The same with columns of more kinds, as what is not here may be forbidden elsewhere."""
     every = tuple(sorted({*marks.kinds, *kinds}))
@@ -168,10 +153,10 @@ def widened(marks: ForbiddenMarks, kinds: Iterable[str]) -> ForbiddenMarks:
     return replace(marks, kinds=every, **wide)
 
 
-def _under(kinds: Sequence[str], own: Sequence[str], values: Any) -> Any:
+def _under(kinds: Sequence[str], present: Sequence[str], values: Any) -> Any:
     """(n, s) values of some kinds among those of more kinds; 0 where there is none."""
-    if tuple(kinds) == tuple(own):
+    if tuple(kinds) == tuple(present):
         return values
     wide = np.zeros((len(values), len(kinds)), values.dtype)
-    wide[:, [kinds.index(kind) for kind in own]] = values
+    wide[:, [kinds.index(kind) for kind in present]] = values
     return wide

@@ -24,7 +24,7 @@ from kragx.matchers.batches import BatchMatcher
 from kragx.metrics import Bools, Ints
 from kragx.metrics.threshold import matches
 
-Place = tuple[str | None, int | None, int | None]
+Stretch = tuple[str | None, int | None, int | None]
 """The source of a document, and its first character and the one behind its last; None: unsaid."""
 
 _NAME = 60
@@ -54,14 +54,10 @@ class Items:
         n = np.fromiter((len(items or ()) for items in lists), np.int64, len(lists))
         return cls(items, np.repeat(np.arange(len(lists)), n))
 
-    def those(self, places: Ints) -> Items:
-        """Some of them."""
-        return Items([self.items[place] for place in places.tolist()], self.query[places])
-
 
 @dataclass(frozen=True)
-class Pairs:
-    """Pairs of a document and an item of its question of which something is known, or nobody knows.
+class ItemMatches:
+    """Pairs of a document and an item of its question: those that match, and open ones.
 
     Attributes:
         doc, item: (p) which.
@@ -77,7 +73,7 @@ class Pairs:
     by_id: Bools
 
     @classmethod
-    def joined(cls, parts: Sequence[Pairs]) -> Pairs:
+    def joined(cls, parts: Sequence[ItemMatches]) -> ItemMatches:
         """All of some; each item is of one of them."""
         doc, item, truth = (
             np.concatenate([getattr(part, name) for part in parts])
@@ -115,27 +111,27 @@ class Pairing:
         self._id_key, self._corpus, self._is_known = id_key, corpus, is_known
         self._query: Ints = batch.docs.texts.of_text
         self._n = len(items.items)
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, Stretch] = {}
 
     @cached_property
     def doc_ids(self) -> Sequence[str | None]:
         """(d) the ids of the documents; None of those without one."""
         return doc_ids(self._batch.docs, self._id_key)
 
-    def place(self, row: int) -> Place:
+    def place(self, row: int) -> Stretch:
         """Of which source a document is, and where in it."""
         if row not in self._places:
             self._places[row] = self._place_of(row)
         return self._places[row]
 
-    def _place_of(self, row: int) -> Place:
+    def _place_of(self, row: int) -> Stretch:
         docs, doc_id = self._batch.docs, self.doc_ids[row]
         metadata = (docs.metadata and docs.metadata[row]) or {}
         stretch = stretch_of(doc_id or "")
         source, start, end = stretch_in(metadata, stretch)
-        known = None if source is not None else self._corpus.docs.get(doc_id or "")
-        if known is not None:
-            source, start, end = stretch_in(known.metadata, stretch)
+        doc = None if source is not None else self._corpus.docs.get(doc_id or "")
+        if doc is not None:
+            source, start, end = stretch_in(doc.metadata, stretch)
         number = int(docs.texts.numbers[row])
         if start is not None and end is None and number >= 0:
             end = start + len(docs.texts.known[number])
@@ -147,14 +143,12 @@ class Pairing:
         text = self._batch.docs.texts.known[number] if number >= 0 else ""
         return self.doc_ids[row] or cut(text, _NAME)
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> ItemMatches:
         """All pairs, each item compared by the first of text, id and source that can be."""
         by_text = self._readable()
         has_id = self._where(lambda item: item.id is not None) & ~by_text
         has_source = self._where(lambda item: item.source is not None) & ~by_text & ~has_id
-        lost = ~(by_text | has_id | has_source)
-        nothing = np.empty(0, np.int64)
-        parts = [self._pairs(nothing, nothing, np.empty(0, np.int8), lost)]
+        parts = [self._pairs([], [], [], ~(by_text | has_id | has_source))]
         for are, compare in (
             (by_text, self._by_text),
             (has_id, self._by_id),
@@ -162,17 +156,17 @@ class Pairing:
         ):
             if are.any():
                 parts.append(compare(are.nonzero()[0]))
-        return Pairs.joined(parts)
+        return ItemMatches.joined(parts)
 
     def _where(self, is_so: Callable[[Forbidden], bool]) -> Bools:
         return np.fromiter(map(is_so, self._items.items), bool, self._n)
 
     def _pairs(
         self, doc: Any, item: Any, truth: Any, lost: Bools | None = None, by_id: Bools | None = None
-    ) -> Pairs:
+    ) -> ItemMatches:
         none = np.zeros(self._n, bool)
         pair = np.asarray(doc, np.int64), np.asarray(item, np.int64), np.asarray(truth, np.int8)
-        return Pairs(*pair, none if lost is None else lost, none if by_id is None else by_id)
+        return ItemMatches(*pair, none if lost is None else lost, none if by_id is None else by_id)
 
     def _with_all(self, docs: Ints, places: Ints) -> tuple[Ints, Ints]:
         """Some documents, each with those items of its question that stand at some places."""
@@ -199,14 +193,14 @@ class Pairing:
         n = np.bincount(self._items.query[places], minlength=len(self._batch))
         return Lists(texts.known, texts.numbers[places], n)
 
-    def _by_text(self, places: Ints) -> Pairs:
+    def _by_text(self, places: Ints) -> ItemMatches:
         matcher, docs = self._matcher, self._batch.docs.texts
         assert matcher is not None  # else nothing is readable
         texts = self._texts_of(places)
         is_meant = (texts.n_texts > 0)[self._query]
         compared = (is_meant & (docs.numbers >= 0)).nonzero()[0]
         of_docs = docs.those(is_meant & (docs.numbers >= 0))
-        asked = replace(
+        batch = replace(
             self._batch,
             golds=Entries(texts),
             docs=Entries(of_docs),
@@ -214,7 +208,7 @@ class Pairing:
             queries_made=(),
             answers_made=(),
         )
-        scores = matcher.trace(asked, Notes()).scores
+        scores = matcher.trace(batch, Notes()).scores
         doc, gold = of_pairs(of_docs.n_texts, texts.n_texts)
         are = matches(scores, matcher.threshold)
         doc, item = compared[doc[are]], places[gold[are]]
@@ -234,19 +228,19 @@ class Pairing:
 
     # -- by id -------------------------------------------------------------------------------
 
-    def _by_id(self, places: Ints) -> Pairs:
+    def _by_id(self, places: Ints) -> ItemMatches:
         by_id: dict[tuple[int, str | None], list[int]] = {}
         for place, query in zip(places.tolist(), self._items.query[places].tolist()):
             by_id.setdefault((query, self._items.items[place].id), []).append(place)
         named = {doc_id for _, doc_id in by_id}
         doc_ids = self.doc_ids
         likely = [row for row, doc_id in enumerate(doc_ids) if doc_id in named]
-        found = [
+        matched = [
             (row, place)
             for row, query in zip(likely, self._query[likely].tolist())
             for place in by_id.get((query, doc_ids[row]), ())
         ]
-        doc, item = np.array(found, np.int64).reshape(-1, 2).T
+        doc, item = np.array(matched, np.int64).reshape(-1, 2).T
         nameless = np.fromiter((doc_id is None for doc_id in doc_ids), bool, len(doc_ids))
         open_doc, open_item = self._with_all(nameless.nonzero()[0], places)
         is_mine, is_retrieved = np.zeros((2, self._n), bool)
@@ -265,7 +259,7 @@ class Pairing:
 
     # -- by source ---------------------------------------------------------------------------
 
-    def _by_source(self, places: Ints) -> Pairs:
+    def _by_source(self, places: Ints) -> ItemMatches:
         every = (np.bincount(self._items.query[places], minlength=len(self._batch)) > 0)[
             self._query
         ]
@@ -279,8 +273,8 @@ class Pairing:
         is_said = truth != 0
         lost = np.zeros(self._n, bool)
         if self._corpus.source is not None:
-            known = self._corpus.sources
-            lost[places] = [items[place].source not in known for place in places.tolist()]
+            sources = self._corpus.sources
+            lost[places] = [items[place].source not in sources for place in places.tolist()]
             lost[item[truth == 1]] = False
         return self._pairs(doc[is_said], item[is_said], truth[is_said], lost)
 
@@ -294,8 +288,10 @@ def doc_ids(docs: Entries, id_key: str | None) -> Sequence[str | None]:
     ids = docs.ids or nothing
     if docs.metadata is None or id_key is not None or None not in ids:
         return ids
-    pairs = zip(ids, metadata)
-    return [_as_id((about or {}).get("id")) if own is None else own for own, about in pairs]
+    return [
+        _as_id((about or {}).get("id")) if doc_id is None else doc_id
+        for doc_id, about in zip(ids, metadata)
+    ]
 
 
 def _as_id(value: object) -> str | None:
@@ -303,7 +299,7 @@ def _as_id(value: object) -> str | None:
     return (str(value).strip() and str(value)) or None if is_id else None
 
 
-def _is_there(place: Place, item: Forbidden) -> int:
+def _is_there(place: Stretch, item: Forbidden) -> int:
     """Whether a document stands where an item says: 1, 0, or -1 where nobody knows."""
     source, start, end = place
     if source is None:

@@ -12,7 +12,7 @@ from kragx.data.batch import Batch
 from kragx.data.corpus import Corpus
 from kragx.data.forbidden import SUPERSEDED_BY, check_cycle
 from kragx.errors import DataError
-from kragx.evaluation.forbidden.pairing import Items, Pairing, Pairs
+from kragx.evaluation.forbidden.pairing import ItemMatches, Items, Pairing
 from kragx.evaluation.forbidden.ruling import Ruling, Truths
 from kragx.metrics import Bools
 
@@ -49,7 +49,7 @@ def versions_of(
     batch: Batch,
     items: Items,
     pairing: Pairing,
-    pairs: Pairs,
+    pairs: ItemMatches,
     ruling: Ruling,
     corpus: Corpus,
     *,
@@ -87,7 +87,7 @@ def versions_of(
 
 
 def _lists(
-    batch: Batch, items: Items, pairs: Pairs, names_newer: Bools, of_docs: Sequence[Any]
+    batch: Batch, items: Items, pairs: ItemMatches, names_newer: Bools, of_docs: Sequence[Any]
 ) -> Mapping[int, _List]:
     """The older versions of each question that has any."""
     lists: dict[int, _List] = {}

@@ -20,13 +20,8 @@ from kragx.errors import UsageError, needing
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate import unmeasured
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.evidence import (
-    Facts,
-    GatheredEvidence,
-    judging_counts,
-    reading_settings,
-)
-from kragx.evaluation.forbidden import Beyond, Forbidding, nothing_forbidden, widened
+from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
+from kragx.evaluation.forbidden import Beyond, Forbidding
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
 from kragx.evaluation.part_tables.scored import (
     FACTS,
@@ -44,6 +39,7 @@ from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import MatchTable, MetricScores, MetricSpec
 from kragx.metrics.engine import bounds_of, means, number_of, warn_above_1
+from kragx.metrics.leaks import check_kinds
 from kragx.metrics.table_view import PooledCounts
 from kragx.plugins import check_arguments
 from kragx.printing import phrase
@@ -207,6 +203,7 @@ def _evaluation(
     counts = source.counts(sums, criteria.profile, notes) | judging_counts(matcher, notes) | facts
     if beyond is not None:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": beyond.n_lost}
+        beyond.warn()
     n_answered = source.passed.statuses["answered"]
     table = _unmatched(sums["n_queries"], n_answered, matcher.threshold)
     siblings = criteria.siblings(source.passed.golds or GoldSample())
@@ -236,11 +233,9 @@ def _checked(total: ScoredPart, criteria: Criteria) -> Beyond | None:
             "the ids of what is forbidden are those of these documents",
             remedy="name the corpus that has them, or score without --out",
         )
-    nothing = widened(nothing_forbidden(), beyond.kinds)
-    evidence = GatheredEvidence((), _unmatched(0, 0, 1.0), forbidden=nothing)
     for spec in criteria.specs:
-        if spec.metric.reads_forbidden and spec.metric.from_evidence is not None:
-            spec.metric.from_evidence(evidence, spec)  # it refuses what nothing is forbidden as
+        if spec.metric.reads_forbidden:
+            check_kinds(spec, beyond.kinds)
     return beyond
 
 

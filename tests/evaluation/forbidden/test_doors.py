@@ -18,6 +18,8 @@ from kragx.evaluation.part_tables import evaluate_in_parts
 from tests.local_cluster import two_workers
 from tests.thoroughness import some
 
+pytestmark = pytest.mark.filterwarnings("ignore:forbidden items that can match nothing")
+
 METRICS = [
     "recall@3",
     "leak@3",

@@ -13,10 +13,13 @@ from hypothesis import given, strategies as st
 from kragx import DataError, Doc, Forbidden, Gold, GoldDataset, Query, Retrieved, Run, evaluate
 from kragx.data import Corpus, value_at
 from kragx.data.batch import Batch
-from kragx.data.rules import Rules
+from kragx.data.rules import RuleSet
 from kragx.evaluation.forbidden import Forbidding, joined
+from kragx.matchers import MatchWarning
 from kragx.metrics import ForbiddenMarks
 from tests.thoroughness import examples
+
+pytestmark = pytest.mark.filterwarnings("ignore:forbidden items that can match nothing")
 
 TENANT = {"tenant": {"metadata.tenant": {"not": {"query": "metadata.tenant"}}}}
 
@@ -184,6 +187,21 @@ def test_what_nobody_knows() -> None:
     assert marked({"forbidden": (Forbidden(text="§"),)}, docs).open.tolist() == [[True]]
 
 
+def test_what_can_match_nothing_is_said() -> None:
+    """A warning counts the items, and says what to do."""
+    with pytest.warns(MatchWarning, match=r"match nothing: 2; .*\(name the corpus that has them\)"):
+        marked({"forbidden": (Forbidden(text=LAST), Forbidden(id="z"))}, [Doc("a")])
+
+
+def test_ids_that_another_run_meets() -> None:
+    """Of two retrievers neither is open where one of them has met an id: that one is alive."""
+    query = Query("q1", gold=(Gold("g"),), forbidden=(Forbidden(id="b"),))
+    runs = {name: Run({"q1": Retrieved((Doc(name),))}, name) for name in ("a", "b")}
+    results = evaluate(GoldDataset((query,)), runs, match="id", metrics=["leak@1"])
+    assert [results[name]["leak@1"] for name in runs] == [0.0, 1.0]
+    assert evaluate(GoldDataset((query,)), runs["a"], match="id", metrics=["leak@1"]).bounds
+
+
 def test_nothing_is_forbidden() -> None:
     """Without items, rules and metrics of them there is nothing, not even marks."""
     query = Query("q1", gold=(Gold("a"),))
@@ -236,7 +254,7 @@ RULES = {
 def slow_rule(rule: Mapping[str, Mapping[str, Any]], doc: Mapping[str, Any], query: Query) -> int:
     """A rule on one document of one question."""
     truths = []
-    made = Rules.of({"r": rule}).rules[0]
+    made = RuleSet.of({"r": rule}).rules[0]
     for condition in made.conditions:
         path = condition.query_path
         operand = condition.operand if path is None else value_at(query.metadata, path)
@@ -308,7 +326,7 @@ def test_against_a_slow_reference(
     """Marks are those of a walk over documents, whole and in parts of any size."""
     docs = [Doc(name, "x", about) for name, about in (of_corpus or {}).items()]
     corpus = Corpus() if of_corpus is None else Corpus(docs, "corpus")
-    forbidding = Forbidding(Rules.of(RULES), corpus=corpus)
+    forbidding = Forbidding(RuleSet.of(RULES), corpus=corpus)
     parts = [part for part in (rows[:cut], rows[cut:]) if part]
     batches = [Batch.of([(None, *row) for row in part]) for part in parts]
     together = joined([*map(forbidding.marks, batches)]).resolved()
