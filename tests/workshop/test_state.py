@@ -1,5 +1,6 @@
 """What a workshop holds: its rows, folded."""
 
+import sqlite3
 import threading
 
 import pytest
@@ -137,6 +138,16 @@ def test_two_states_of_one_file_see_each_other(tmp_path):
             first.add([said(grade)])
             second.refresh()
             assert second.newest(("q", "d"), "p").grade == grade
+
+
+def test_an_old_one_that_may_only_be_read(tmp_path, monkeypatch):
+    """What cannot be brought up to date is refused, with what to do."""
+    path = tmp_path / "workshop.sqlite"
+    with RecordStore(path), sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 1")
+    monkeypatch.setattr("kragx.data.databases.connection.os.access", lambda *_, **__: False)
+    with pytest.raises(DataError, match="of version 1, and may only be read; open it once"):
+        RecordStore(path).__enter__()
 
 
 def test_another_database_is_refused(tmp_path):

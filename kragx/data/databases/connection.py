@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, create_engine, make_url, text
+from sqlalchemy import Connection, create_engine, inspect, make_url, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
+from sqlalchemy.schema import CreateColumn
 
 from kragx.data.databases.address import Address, NoStoreError, seconds_left
 from kragx.data.databases.schema import Schema
@@ -69,6 +70,23 @@ def _check(name: object, version: int, schema: Schema) -> None:
         )
 
 
+def _old_error(name: object, version: int) -> DataError:
+    remedy = "open it once with the right to write"
+    return DataError(f"{name}: of version {version}, and may only be read", remedy=remedy)
+
+
+def _add_columns(connection: Connection, schema: Schema, place: str | None = None) -> None:
+    """Add the columns that an earlier version had not; their defaults say nothing."""
+    inspector = inspect(connection)
+    for name, table in schema.tables.items():
+        known = {column["name"] for column in inspector.get_columns(name, schema=place)}
+        for column in table.columns:
+            if column.name not in known:
+                spec = CreateColumn(column).compile(dialect=connection.dialect)
+                full_name = name if place is None else f"{place}.{name}"
+                connection.exec_driver_sql(f"ALTER TABLE {full_name} ADD COLUMN {spec}")
+
+
 # -- SQLite --------------------------------------------------------------------------------------
 
 
@@ -98,11 +116,18 @@ def _sqlite(path: Path, schema: Schema, make: bool) -> tuple[Connection, bool]:
     try:
         with connection.begin():
             version, tables = _version(connection), _tables(connection)
-            _check(path, version, schema)
             if (tables or read_only) and schema.first not in tables:
                 raise DataError(f"{path}: an SQLite file of something else; name another")
+            _check(path, version, schema)
+            is_old = bool(tables) and version < schema.version
+            if is_old and read_only:
+                raise _old_error(path, version)
         if not read_only:
             _log_ahead(connection)
+        if is_old:
+            with transaction(connection, write=True):
+                _add_columns(connection, schema)
+                connection.exec_driver_sql(f"PRAGMA user_version = {schema.version}")
         if not (tables or read_only):
             with transaction(connection, write=True):
                 if not _tables(connection):  # else another process was faster
@@ -175,6 +200,14 @@ def _postgresql(address: Address, schema: Schema, make: bool) -> tuple[Connectio
                 state = _state(connection, schema)
         version, read_only = state or (0, True)
         _check(address, version, schema)
+        if version < schema.version:
+            if read_only:
+                raise _old_error(address, version)
+            with connection.begin():
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({schema.lock})"))
+                _add_columns(connection, schema, schema.name)
+                versions = f"{schema.name}.versions"
+                connection.exec_driver_sql(f"INSERT INTO {versions} VALUES ({schema.version})")
     except BaseException:
         connection.close()
         raise

@@ -27,7 +27,8 @@ questions: Table = Table(
     Column("answerable", WHOLE),
     # JSON: ids of documents, gold items of a file that was imported, whatever else is known, and
     # what that file forbids.
-    *map(text_column, ("sources", "gold", "metadata", "forbidden")),
+    *map(text_column, ("sources", "gold", "metadata")),
+    text_column("forbidden", server_default="null"),
 )
 
 candidates: Table = Table(
@@ -43,7 +44,8 @@ judgements: Table = Table(
     "judgements",
     _tables,
     *_own(),
-    *map(text_column, ("question", "document", "person", "kind", "note", "purpose", "why")),
+    *map(text_column, ("question", "document", "person", "kind", "note", "purpose")),
+    text_column("why", server_default=""),
     Column("grade", WHOLE),
     Column("is_decision", WHOLE, nullable=False),
     text_column("spans"),  # JSON: pairs of characters
@@ -78,4 +80,4 @@ def schema(name: str = USUAL) -> Schema:
             f"{name!r}: no name of a schema; write small letters, digits and _", field="schema"
         )
     first = "judgements"
-    return Schema(name, "workshop", _tables, version=1, first=first, lock=5707241102)
+    return Schema(name, "workshop", _tables, version=2, first=first, lock=5707241102)
