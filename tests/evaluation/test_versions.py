@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kragx import evaluate
+from kragx import Gold, GoldDataset, Query, evaluate
+from kragx.data import Forbidden
 from tests.evaluation.versions import CUTS, pairs, pieces
 
 PAIRS = [*pairs()]
@@ -61,6 +62,24 @@ def test_none_for_the_other(languages: tuple[str, ...]):
     old = [value for key, value in outcome.items() if key[1] == "old"]
     assert len(old) == 100 * len(languages) * len(CUTS)
     assert sum(old) >= 0.99 * len(old)
+
+
+def test_leaks():
+    """By `leak@1`, of a question whose gold is the new version: exactly the old ones leak."""
+    queries, runs = [], {}
+    for number, pair in enumerate(PAIRS):
+        for cut in range(len(CUTS)):
+            for version, sentences in (("old", pair.old), ("new", pair.new)):
+                query_id = f"{number} {version} {cut}"
+                forbidden = (Forbidden(text=pair.forbidden(), why="stale"),)
+                gold = (Gold(text=pair.wanted()),)
+                queries.append(Query(query_id, gold=gold, forbidden=forbidden))
+                runs[query_id] = [{"text": pieces(sentences, cut)}]
+    result = evaluate(GoldDataset(tuple(queries)), runs, metrics=["leak@1", "hit_rate@1"])
+    values = result.to_pandas()
+    is_new = [" new " in query_id for query_id in result.query_ids]
+    assert not values["leak@1"][is_new].any()
+    assert values["leak@1"][[not one for one in is_new]].mean() >= 0.99
 
 
 @pytest.mark.filterwarnings("ignore:gold of one template")

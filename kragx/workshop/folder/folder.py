@@ -21,6 +21,7 @@ from kragx.data.gold import GoldDataset
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError
 from kragx.judging.rubric import built_in
+from kragx.plain import plain
 from kragx.printing import Line, Part, Result, phrase, warning
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.incoming import incoming
@@ -224,6 +225,8 @@ def start(
         raise UsageError("is a file; name a folder", field=str(folder))
     if (corpus is None) == (sample is None):
         raise UsageError("name either --corpus or --sample", field="--corpus")
+    gold_set = None if gold is None else read_dataset(gold)
+    question_set = None if questions is None else read_dataset(questions)
     drawn = None if sample is None else read_sample(Path(sample))
     documents = Documents(as_corpus(corpus if drawn is None else documents_of(drawn)))
     language = language or _language_of(documents)
@@ -235,6 +238,7 @@ def start(
         "database": database,
         "schema": schema,
         "scale": dict(_SCALE[language]) if drawn is None else scale_of(drawn, language),
+        "forbidden": plain(gold_set.forbidden) or None if gold_set is not None else None,
     }
     text = _written({key: value for key, value in raw.items() if value is not None})
     # Whatever is wrong is found before anything is written.
@@ -245,8 +249,6 @@ def start(
         raise UsageError("no postgresql:// URL", field="--database", remedy=remedy)
     if workshop.settings.config is not None:
         _check_config(workshop.settings.config)
-    gold_set = None if gold is None else read_dataset(gold)
-    question_set = None if questions is None else read_dataset(questions)
     people = [
         Person(name=source.name, role="file")
         for source in (gold_set, question_set)
@@ -337,6 +339,7 @@ _HEAD = """\
 #   k: 10               # documents that each retriever of `config` suggests for a question
 #   twice: 0.2          # the share of pairs that go to a second person as well; 1: all
 #   underline: false    # nobody has the question's words underlined in the passage
+#   forbidden: {stale: {metadata.valid_until: {before: {query: metadata.asked_at}}}}
 
 """
 

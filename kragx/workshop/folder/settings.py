@@ -3,14 +3,15 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
+from kragx.data.rules import Rules
 from kragx.data.validation import target_problems
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.errors import ConfigError, nearest
+from kragx.errors import ConfigError, UsageError, nearest
 from kragx.plugins import with_variables
 from kragx.workshop.state.tables import USUAL
 
@@ -29,6 +30,13 @@ def _real_targets(value: dict[str, dict[str, float]]) -> dict[str, dict[str, flo
     if problems := "; ".join(target_problems(value)):
         raise ValueError(problems)
     return value
+
+
+def _real_rules(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return dict(Rules.of(value).source or {}) if value else {}
+    except UsageError as error:
+        raise ValueError(str(error)) from None
 
 
 def _real_scale(value: dict[int, str]) -> dict[int, str]:
@@ -53,6 +61,7 @@ class WorkshopSettings(BaseModel):
         k: how many documents each retriever suggests.
         twice: the share of pairs that go to a second person as well; 1 for all.
         underline: whether people may have the question's words underlined in the passage.
+        forbidden: the rules of the gold set; releases have them.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
@@ -71,6 +80,7 @@ class WorkshopSettings(BaseModel):
     k: int = Field(default=10, ge=1, le=1000)
     twice: float = Field(default=0.2, ge=0, le=1)
     underline: bool = True
+    forbidden: Annotated[dict[str, Any], AfterValidator(_real_rules)] = Field(default_factory=dict)
 
 
 def settings_of(text: str, name: str, folder: Path) -> WorkshopSettings:

@@ -78,9 +78,9 @@ class Ready:
     n_moved: int = 0
     n_gone: int = 0
 
-    def dataset(self, name: str, version: str) -> GoldDataset:
-        """The gold set; a `DataError` if no question is ready."""
-        return GoldDataset(self.queries, name, version=version)
+    def dataset(self, name: str, version: str, forbidden: Mapping[str, Any]) -> GoldDataset:
+        """The gold set with its rules; a `DataError` if no question is ready."""
+        return GoldDataset(self.queries, name, version=version, forbidden=forbidden)
 
 
 def ready(

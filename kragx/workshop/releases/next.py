@@ -176,7 +176,11 @@ def next_release(
     files = dict(_files(folder))
     version = max([0, *rows, *files]) + 1
     last = rows.get(max(rows, default=0))
-    dataset = content.dataset(settings.name, f"v{version}") if content.queries else None
+    dataset = (
+        content.dataset(settings.name, f"v{version}", settings.forbidden)
+        if content.queries
+        else None
+    )
     unwritten = last if last is not None and last.version not in files else None
     if unwritten and dataset and unwritten.hash == dataset.content_hash:
         version = unwritten.version  # its writer was killed, or wrote it into another folder

@@ -15,7 +15,7 @@ import pytest
 
 from kragx import DataError, UsageError, read_dataset
 from kragx.data.gold_diff import diff_files
-from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.folder.folder import Workshop, start
 from kragx.workshop.pairs.conflicts import agreement
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases import release
@@ -381,3 +381,34 @@ def test_no_figure_below_ten_pairs():
     assert "too few: below 10" in text(9, (0, 3))
     assert "Krippendorff's alpha for ordered grades 1" in text(10, (0, 3))
     assert "10 pairs have two people's grades; all alike: alpha" in text(10, (3, 3))
+
+
+def test_what_must_not_be_found_goes_all_the_way(tmp_path, kragx):
+    """Items and rules of a gold set, and a mark, stand in the release; the same again is none."""
+    items = [{"id": "delivery", "why": "stale"}, {"source": "old-list", "why": "stale"}]
+    rules = {"tenant": {"metadata.tenant": {"not": {"query": "metadata.tenant"}}}}
+    corpus = [{"id": name, "text": f"All about the {name}."} for name in ("delivery", "refund")]
+    asked = {"query_id": "q1", "query": "Until when?", "gold": [{"id": "refund", "grade": 2}]}
+    gold = [{"forbidden": rules}, {**asked, "forbidden": items}]
+    start(
+        tmp_path / "shop",
+        corpus=written(tmp_path / "corpus.jsonl", corpus),
+        gold=written(tmp_path / "gold.jsonl", gold),
+    )
+    shop = tmp_path / "shop"
+    first = read_dataset(released(shop).file)
+    assert [item.to_dict() for item in first["q1"].forbidden] == items
+    assert first.forbidden == rules
+    assert released(shop).version is None
+    pair = {"question": "q1", "document": "refund", "person": "ann"}
+    add(shop, ANN, Judgement(kind="forbidden", why="tenant", **pair))
+    again = released(shop)
+    assert "1" in again.changes
+    second = read_dataset(again.file)
+    assert second["q1"].forbidden[2].to_dict() == {
+        "id": "refund",
+        "text": "All about the refund.",
+        "why": "tenant",
+    }
+    assert second["q1"].gold == first["q1"].gold
+    assert kragx("gold", "diff", str(shop / "gold_v1.jsonl"), str(again.file)).code == 0
