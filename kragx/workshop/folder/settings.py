@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
-from kragx.data.rules import Rules
+from kragx.data.rules import RuleSet
 from kragx.data.validation import target_problems
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, UsageError, nearest
@@ -34,7 +34,7 @@ def _real_targets(value: dict[str, dict[str, float]]) -> dict[str, dict[str, flo
 
 def _real_rules(value: dict[str, Any]) -> dict[str, Any]:
     try:
-        return dict(Rules.of(value).source or {}) if value else {}
+        return dict(RuleSet.of(value).source or {}) if value else {}
     except UsageError as error:
         raise ValueError(str(error)) from None
 

@@ -18,7 +18,6 @@ from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.moved import is_doubt, is_settled
 from kragx.workshop.pairs.scale import gold_grade
 from kragx.workshop.pairs.standing import verdicts
-from kragx.workshop.questions.probing import PROBE
 from kragx.workshop.state.records import Judgement, Question
 from kragx.workshop.state.state import State
 
@@ -125,7 +124,7 @@ def ready(
         is_found = partial(is_settled, candidates=places, first=copies.first, judged=judged)
         forbidden = forbidden_of(state, question, documents, copies)
         outcome = _make_query(question, opinions, documents, copies, top, allow_undecided, is_found)
-        if isinstance(outcome, LeftOut) and _is_probe(question, outcome, forbidden):
+        if isinstance(outcome, LeftOut) and _is_probe(outcome, forbidden):
             outcome = _query(question, ())
         if isinstance(outcome, LeftOut):
             left_out.append(outcome)
@@ -142,10 +141,9 @@ def ready(
     return Ready(tuple(queries), tuple(left_out), n_disputed, n_lowest, n_moved, n_gone)
 
 
-def _is_probe(question: Question, left_out: LeftOut, forbidden: Sequence[Forbidden] | None) -> bool:
-    """Whether a question was made to ask for what is forbidden, and needs no gold."""
-    has_no_gold = left_out.reason in ("not judged", "nothing relevant")
-    return has_no_gold and question.query_type == PROBE and bool(forbidden)
+def _is_probe(left_out: LeftOut, forbidden: Sequence[Forbidden] | None) -> bool:
+    """Whether a question says what must not come for it, and needs no gold for that."""
+    return left_out.reason in ("not judged", "nothing relevant") and bool(forbidden)
 
 
 def _is_relevant(grades: Collection[float | None]) -> bool:

@@ -300,9 +300,9 @@ def test_forbidden_and_gone():
 
 
 def test_a_probe_needs_no_gold():
-    """A question that was made to ask for what is forbidden is ready without any."""
+    """A question that says what must not come for it is ready without any gold."""
     item = {"id": "delivery", "why": "tenant"}
     probe = Question(uid="q", person="ann", text="?", query_type="probe", forbidden=(item,))
     assert forbidden(probe) == {("delivery", "tenant")}
     assert made(replace(probe, forbidden=None)).left_out[0].reason == "not judged"
-    assert made(replace(probe, query_type="lookup")).left_out[0].reason == "not judged"
+    assert forbidden(replace(probe, query_type="lookup")) == {("delivery", "tenant")}
