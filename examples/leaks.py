@@ -47,9 +47,7 @@ def answers(may_see: Callable[[Doc, Query], bool], k: int = 5) -> list[dict[str,
     corpus = read_corpus(DATA / "corpus.jsonl")
     records = []
     for query in read_dataset(DATA / "gold.jsonl"):
-        documents = [
-            Document(doc.text or "", id=doc.id) for doc in corpus if may_see(doc, query)
-        ]
+        documents = [Document(doc.text or "", id=doc.id) for doc in corpus if may_see(doc, query)]
         retriever = BM25Retriever(documents=documents, k=k, tokenizer={"name": "char", "n": 4})
         ids = [document.id for document in retriever.invoke(query.text or "")]
         records.append({"query_id": query.id, "retrieved_chunk_ids": ids})
