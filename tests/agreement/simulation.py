@@ -58,7 +58,7 @@ def true_values(names=SEVEN):
     return {name: float(value) for name, value in every(total, names).items()}
 
 
-def agreement_coverage(truth, queries, *, wider=True):
+def agreement_coverage(truth, queries, *, wider=True, count=SIMULATED):
     """How often the interval of each statistic holds the truth; plain percentiles if not `wider`.
 
     As `expanded_intervals` has it, of many data sets at once: 400 resamples serve them all.
@@ -67,7 +67,7 @@ def agreement_coverage(truth, queries, *, wider=True):
     weights = resampled(np.eye(queries), lambda drawn: drawn, 400, 0)
     tail = (1 - (expanded(0.95, queries) if wider else 0.95)) / 2
     held = dict.fromkeys(truth, 0)
-    for _ in range(SIMULATED // _AT_ONCE):
+    for _ in range(count // _AT_ONCE):
         data = simulated(rng, _AT_ONCE, queries).reshape(_AT_ONCE, queries, 16)
         sums = np.einsum("bq,sqc->sbc", weights, data, optimize=True)
         for name, sampled in every(sums.reshape(_AT_ONCE, 400, 4, 4), truth).items():
@@ -77,7 +77,7 @@ def agreement_coverage(truth, queries, *, wider=True):
                 warnings.simplefilter("ignore", RuntimeWarning)  # no pair with the label: no value
                 low, high = quantile(sampled, (tail, 1 - tail), axis=1)
             held[name] += int(((low <= truth[name]) & (truth[name] <= high)).sum())
-    return {name: count / SIMULATED for name, count in held.items()}
+    return {name: times / count for name, times in held.items()}
 
 
 def clustered(rng, count, queries, documents=10, ease=-0.5):

@@ -1,13 +1,9 @@
-"""What the tests of killed and simultaneous runs start in processes of their own.
-
-``python -m tests.judging.killed URL STORE N [CONCURRENCY] [FAULTS]`` judges N documents, of which
-every FAULTS-th meets a fault at first, and prints how many calls that took.
-"""
+"""What the tests of killed and simultaneous runs start in processes of their own."""
 
 from __future__ import annotations
 
 import os
-import sys
+import signal
 
 from kragx.judging import Judge
 from tests.judging.support import ask, openai_client
@@ -26,14 +22,13 @@ def documents(number, every=0):
         yield f"document {at} {fault} grade-{at % 4}"
 
 
-def main(base_url, store, number, concurrency=8, every=0):
-    """Judge, and say how many calls it took."""
+def main(calls, base_url, store, number, concurrency=8, every=0):
+    """Judge so many documents, of which every so-many-th meets a fault; `calls` is sent how many
+    calls that took.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
     client = openai_client(base_url, headers={PROCESS: str(os.getpid())})
-    judge = Judge(client, store=store, concurrency=int(concurrency), progress=False)
-    judged = judge.judge(list(map(ask, documents(int(number), int(every)))))
-    assert [each.grade for each in judged.judgements] == [at % 4 for at in range(int(number))]
-    sys.stdout.write(str(judged.tally.n_calls))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    judge = Judge(client, store=store, concurrency=concurrency, progress=False)
+    judged = judge.judge(list(map(ask, documents(number, every))))
+    assert [each.grade for each in judged.judgements] == [at % 4 for at in range(number)]
+    calls.send(judged.tally.n_calls)

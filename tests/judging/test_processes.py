@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from kragx import evaluate
 from kragx.errors import JudgingError
 from kragx.judging import Judge, Store
-from tests import children
+from tests.judging import killed
 from tests.judging.killed import PROCESS
 from tests.judging.server import Handler, serving
 from tests.judging.support import openai_client
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[2]
+
+class Judging:
+    """A process that judges, forked from one that has imported what it needs, and nothing else."""
+
+    def __init__(self, *arguments):
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([killed.__name__])
+        self._calls, end = context.Pipe(duplex=False)
+        self._process = context.Process(target=killed.main, args=(end, *arguments))
+        self._process.start()
+        end.close()
+        self.pid = self._process.pid
+        self.kill = self._process.kill
+
+    @property
+    def returncode(self):
+        """How it ended; minus the number of a signal, None where it goes on."""
+        return self._process.exitcode
+
+    def calls(self):
+        """How many calls it made, when it has ended; None where it was ended."""
+        try:
+            return self._calls.recv()
+        except EOFError:
+            return None
+        finally:
+            self._process.join()
 
 
 def start(server, store, *numbers):
     """A process that judges."""
-    arguments = [server.base_url, str(store), *map(str, numbers)]
-    return subprocess.Popen(
-        children.heeding([sys.executable, "-m", "tests.judging.killed", *arguments]),
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    return Judging(server.base_url, str(store), *numbers)
 
 
 def stored(store):
@@ -69,18 +87,18 @@ def test_killed_run_resumes(store):
     with serving(delay=0.02) as server:
         process = start(server, store, 250)
         while stored(store) < 75:
-            assert process.poll() is None, "it ended before it could be killed"
+            assert process.returncode is None, "it ended before it could be killed"
             time.sleep(0.005)
         process.kill()
-        process.communicate()
+        process.calls()
         assert process.returncode == -signal.SIGKILL
         kept = stored(store)
         assert 75 <= kept < 250
         server.requests.clear()
         process = start(server, store, 250)
-        calls = process.communicate()[0]
+        calls = process.calls()
         assert process.returncode == 0
-        assert int(calls) == 250 - kept == len(server.requests)
+        assert calls == 250 - kept == len(server.requests)
         assert max(asked(server).values()) == 1
     with Store(store) as opened:
         records = list(opened.records())
@@ -92,14 +110,14 @@ def test_two_processes_on_one_store(any_store):
     """Two runs at once on a new store lose nothing, and together they ask each question once."""
     with serving(delay=0.01) as server:
         processes = [start(server, any_store, 250) for _ in range(2)]
-        calls = [int(process.communicate()[0]) for process in processes]
+        calls = [process.calls() for process in processes]
         assert [process.returncode for process in processes] == [0, 0]
         with Store(any_store) as opened:
             records = list(opened.records())
         assert len(records) == sum(calls) == len(server.requests) == 250
         assert len({each["key"] for each in records}) == 250
         third = start(server, any_store, 250)
-        assert third.communicate()[0] == "0"
+        assert third.calls() == 0
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
@@ -117,11 +135,11 @@ def test_one_of_two_processes_is_killed(any_store):
         one, other = (start(server, any_store, 500) for _ in range(2))
         # Both are at it, however long each took to start.
         while min(Counter(askers)[process.pid] for process in (one, other)) < 50:
-            assert one.poll() is other.poll() is None, "it ended before it could be killed"
+            assert one.returncode is other.returncode is None, "it ended before it could be killed"
             time.sleep(0.005)
         one.kill()
-        one.communicate()
-        calls = int(other.communicate()[0])
+        one.calls()
+        calls = other.calls()
         assert other.returncode == 0
         assert calls == Counter(askers)[other.pid]
         assert calls <= 500 - (Counter(askers)[one.pid] - 8)
@@ -144,17 +162,17 @@ def test_killed_ten_times(store):
             server.requests.clear()
             process = start(server, store, number, at_once, 10)
             while stored(store) < 80 * kill:
-                assert process.poll() is None, "it ended before it could be killed"
+                assert process.returncode is None, "it ended before it could be killed"
                 time.sleep(0.005)
             process.kill()
-            process.communicate()
+            process.calls()
             lost = len(server.requests) - (attempted(store) - before)
             assert 0 <= lost <= at_once
             n_lost += lost
         before = attempted(store)
         server.requests.clear()
         process = start(server, store, number, at_once, 10)
-        calls = int(process.communicate()[0])
+        calls = process.calls()
         assert process.returncode == 0  # it has seen that each grade is right
         assert calls == len(server.requests) == attempted(store) - before
         assert sum(server.seen.values()) == attempted(store) + n_lost
@@ -248,12 +266,11 @@ def test_interrupted_process(store):
     with serving(delay=0.02) as server:
         process = start(server, store, 250)
         while stored(store) < 50:
-            assert process.poll() is None
+            assert process.returncode is None
             time.sleep(0.005)
-        process.send_signal(signal.SIGINT)
-        process.communicate()
+        os.kill(process.pid, signal.SIGINT)
+        process.calls()
         kept = stored(store)
         assert 50 <= kept < 250
         server.requests.clear()
-        calls = start(server, store, 250).communicate()[0]
-        assert int(calls) == 250 - kept
+        assert start(server, store, 250).calls() == 250 - kept

@@ -26,11 +26,9 @@ BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The package, to be changed."""
+    """The package, to be changed, with what is compiled of it: only changes are compiled anew."""
     for folder in ("kragx", "docs"):
-        shutil.copytree(
-            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
-        )
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     return tmp_path
 
 

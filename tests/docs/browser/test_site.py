@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -23,16 +24,17 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """The site, built and served on this machine."""
-    pytest.importorskip("mkdocs")
-    folder = tmp_path_factory.mktemp("site")
-    built = subprocess.run(
-        [sys.executable, str(ROOT / "docs/site/build.py"), str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
+    """The site, built and served on this machine; KRAGX_SITE names the folder of a built one."""
+    if not (folder := os.environ.get("KRAGX_SITE")):
+        pytest.importorskip("mkdocs")
+        folder = tmp_path_factory.mktemp("site")
+        built = subprocess.run(
+            [sys.executable, str(ROOT / "docs/site/build.py"), str(folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert built.returncode == 0, built.stderr
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
