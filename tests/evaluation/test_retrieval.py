@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -591,17 +591,9 @@ def test_what_cannot_be_asked_is_refused(ask: Callable[..., Run], bad: object) -
         ask(bad, DATASET)
 
 
-@pytest.mark.parametrize(
-    ("is_async", "options", "ask"),
-    some(
-        product(
-            [False, True],
-            [{"concurrency": 1}, {"concurrency": 2}],
-            [retrieve, ask_in_a_loop, ask_inside_a_loop],
-        ),
-        4,
-    ),
-)
+@pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop, ask_inside_a_loop])
+@pytest.mark.parametrize("options", [{"concurrency": 1}, {"concurrency": 2}], ids=str)
+@pytest.mark.parametrize("is_async", [False, True])
 def test_an_interruption_passes_through(
     ask: Callable[..., Run], options: dict[str, int], is_async: bool
 ) -> None:
