@@ -247,8 +247,10 @@ class Pairing:
         is_mine[places], is_retrieved[item] = True, True
         lost, may_be_lost = np.zeros(self._n, bool), is_mine
         if self._corpus.source is not None:
-            absent = self._where(lambda item: not self._is_known(item.id or ""))
-            lost, may_be_lost = is_mine & absent & ~is_retrieved, lost
+            lost[places] = [
+                not self._is_known(self._items.items[place].id or "") for place in places
+            ]
+            lost, may_be_lost = lost & ~is_retrieved, np.zeros_like(lost)
         return self._pairs(
             np.concatenate((doc, open_doc)),
             np.concatenate((item, open_item)),
