@@ -36,14 +36,7 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
     width, sign = greatest - lowest, 1 if limit.upwards else -1
     best = 0.0 if gate.than else greatest if limit.upwards else lowest
     exact = metric.interval != "score" and not gate.than
-    room = sign * (best - limit.bound) / width
-    n_needed = enough(room, confidence, exact=exact)
-    if (
-        exact
-        and n_needed
-        and not limit.holds(best - sign * unseen(n_needed, confidence, exact=True))
-    ):
-        n_needed += 1  # a strict limit is not reached by what equals it
+    n_needed = enough(sign * (best - limit.bound) / width, confidence, exact=exact)
     if n_needed is None:
         return phrase(
             "cannot be decided with any number of questions unless it is better; leave room: "

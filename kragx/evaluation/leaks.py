@@ -57,8 +57,8 @@ class Leak:
         )
 
 
-class Result(Protocol):
-    """What is said of leaks is of such a one: an `Evaluation`."""
+class HasLeaks(Protocol):
+    """An `Evaluation`, as far as what is said of leaks needs it."""
 
     @property
     def name(self) -> str:
@@ -130,14 +130,14 @@ def may_leak(query: Query, rules: Mapping[str, Any], spec: MetricSpec | None = N
     kind = None if spec is None else spec["kind"]
     if any(kind in (None, item.why) for item in query.forbidden or ()):
         return True
-    own = (rule for name, rule in rules.items() if kind in (None, name))
+    of_kind = (rule for name, rule in rules.items() if kind in (None, name))
     return any(
         all(value_at(query.metadata, path.removeprefix("metadata.")) is not None for path in paths)
-        for paths in (_asked_of_query(rule) for rule in own if isinstance(rule, Mapping))
+        for paths in (_query_paths(rule) for rule in of_kind if isinstance(rule, Mapping))
     )
 
 
-def _asked_of_query(rule: Mapping[str, Any]) -> list[str]:
+def _query_paths(rule: Mapping[str, Any]) -> list[str]:
     operands = (operand for conditions in rule.values() for operand in conditions.values())
     return [operand["query"] for operand in operands if isinstance(operand, Mapping)]
 
@@ -149,7 +149,7 @@ def _depth(specs: Sequence[MetricSpec], *names: str) -> float:
 
 
 def leak_parts(
-    evaluations: Sequence[Result], most: int = EXAMPLES, lines: int | None = LINES
+    evaluations: Sequence[HasLeaks], most: int = EXAMPLES, lines: int | None = LINES
 ) -> Iterator[Line]:
     """How many questions leak, a line for each retriever, and the first leaks.
 
@@ -181,12 +181,11 @@ def leak_parts(
         yield Line(text, item="-")
     if len(leaks) > most > 0:
         yield Line(phrase("and {n} more", n=len(leaks) - most), item="-")
-    n_probes = max((own.counts.get("n_probes", 0) for own in evaluations), default=0)
-    if n_probes:
+    if n_probes := max((e.counts.get("n_probes", 0) for e in evaluations), default=0):
         yield Line(phrase("probes, which no other metric counts: {n}", n=n_probes), "dim")
 
 
-def leak_texts(evaluations: Sequence[Result]) -> dict[str, list[str]]:
+def leak_texts(evaluations: Sequence[HasLeaks]) -> dict[str, list[str]]:
     """The same by retriever, under whichever matcher; empty where nothing is forbidden."""
     texts: dict[str, list[str]] = {}
     for evaluation in evaluations:
@@ -195,7 +194,7 @@ def leak_texts(evaluations: Sequence[Result]) -> dict[str, list[str]]:
     return texts
 
 
-def leaks_table(evaluations: Sequence[Result], most: int = MOST) -> Iterator[Part]:
+def leaks_table(evaluations: Sequence[HasLeaks], most: int = MOST) -> Iterator[Part]:
     """The same with the leaks as a table, and the rules that forbid them."""
     yield from leak_parts(evaluations, most=0, lines=None)
     leaks = [(evaluation.name, leak) for evaluation in evaluations for leak in evaluation.leaks]
@@ -222,32 +221,28 @@ def leaks_table(evaluations: Sequence[Result], most: int = MOST) -> Iterator[Par
 def _told(scores: Sequence[MetricScores]) -> Iterator[MetricScores]:
     """Of the leaks of any kind, and of old versions, those that look deepest."""
     for metric in (LEAK, STALE_FIRST):
-        own = [score for score in scores if score.spec.metric == metric and score.counts]
-        of_any = [score for score in own if score.spec["kind"] is None]
-        deepest = sorted(of_any, key=lambda score: _depth([score.spec], metric.name))
-        yield from deepest[-1:]
+        of_metric = [
+            score
+            for score in scores
+            if score.spec.metric == metric and score.spec["kind"] is None and score.counts
+        ]
+        yield from sorted(of_metric, key=lambda score: _depth([score.spec], score.spec.name))[-1:]
 
 
-def _summary(evaluation: Result, scores: MetricScores) -> Line:
+def _summary(evaluation: HasLeaks, scores: MetricScores) -> Line:
     counts, name = scores.counts, str(scores.spec)
-    leaks, could = counts["n_leaked"], counts["n_could"]
-    is_stale = scores.spec.metric == STALE_FIRST
+    leaks = counts["n_leaked"]
     text = phrase(
-        "{retriever}: no question names or meets two versions ({metric})"
-        if is_stale and not could
-        else "{retriever}: no question could leak ({metric})"
-        if not could
-        else "{retriever}: an old version comes first for {n} of {of} questions ({metric}: {ends})"
-        if is_stale and leaks
-        else "{retriever}: no old version is known to come first for {of} questions "
-        "({metric}: {ends})"
-        if is_stale
+        "{retriever}: an old version comes first for {n} of {of} questions ({metric}: {ends})"
+        if leaks and scores.spec.metric == STALE_FIRST
         else "{retriever}: leaks for {n} of {of} questions that could leak ({metric}: {ends})"
         if leaks
-        else "{retriever}: no leak is known for {of} questions that could leak ({metric}: {ends})",
+        else "{retriever}: no leak is known for {of} questions that could leak ({metric}: {ends})"
+        if counts["n_could"]
+        else "{retriever}: no question could leak ({metric})",
         retriever=visible(evaluation.name),
         n=leaks,
-        of=could,
+        of=counts["n_could"],
         metric=name,
         ends=evaluation.ends[name],
     )

@@ -190,8 +190,8 @@ def with_leak(
 
     It looks as far down as the deepest of them: whoever trusts one of the others is to know.
     """
-    asked_for = any(spec.metric == LEAK and spec["kind"] is None for spec in specs)
-    if marks is None or not marks.kinds or asked_for:
+    is_there = any(spec.metric == LEAK and spec["kind"] is None for spec in specs)
+    if marks is None or not marks.kinds or is_there:
         return specs
     cuts = [spec.k for spec in specs if spec.metric.cuts]
     ranks = [k for k in cuts if isinstance(k, int)]

@@ -79,7 +79,7 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
             for row in rows
         )
     metrics = metric_names(evaluations)
-    further = ["failure", *["leaks"] * any(own.forbidden is not None for own in evaluations)]
+    further = ["failure", *["leaks"] * any(e.forbidden is not None for e in evaluations)]
     return csv_text(rows, ["query_id", "retriever", "match", *metrics, *further, *columns])
 
 

@@ -56,15 +56,16 @@ def with_exact_limits(
     """
     limits = ends.copy()
     for column, (kind, extra) in enumerate(zip(kinds, n_open.tolist(), strict=True)):
-        if kind == "score":
-            continue
         hits = int((values[:, column] > 0).sum())
         n = int((~np.isnan(values[:, column])).sum()) + extra
-        low, _ = exact_limits(hits, n, confidence) if n else (np.nan, np.nan)
-        _, high = exact_limits(hits + extra, n, confidence) if n else (np.nan, np.nan)
-        if kind == "exact":
-            limits[:, column] = low, high
-        else:
+        if kind == "score" or not n:
+            continue
+        low, high = (
+            exact_limits(hits, n, confidence)[0],
+            exact_limits(hits + extra, n, confidence)[1],
+        )
+        if kind == "capped":
             below, above = ends[:, column] + doubts[:, column]
-            limits[:, column] = max(below, 0.0), min(above, high)
+            low, high = max(below, 0.0), min(above, high)
+        limits[:, column] = low, high
     return limits

@@ -99,7 +99,8 @@ def test_columns():
     low, high = with_exact_limits(ends, values, kinds, n_open, doubts)
     assert low == pytest.approx([beta.ppf(TAIL, 1, 4), 0, 0.2])
     assert high == pytest.approx([beta.ppf(1 - TAIL, 3, 2), beta.ppf(1 - TAIL, 2, 2), 0.8])
-    nothing = with_exact_limits(ends[:, :1], values[3:, :1], ("exact",), n_open[1:2], doubts[:, :1])
+    no_ends = np.full((2, 1), np.nan)  # as of a column without a value
+    nothing = with_exact_limits(no_ends, values[3:, :1], ("exact",), n_open[1:2], doubts[:, :1])
     assert np.isnan(nothing).all()
 
 
