@@ -23,6 +23,7 @@ from kragx.data.formats.beir import corpus_of, document, is_beir
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.formats.text_files import ENDINGS, TextFiles
 from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.known import known_texts
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import Mender
@@ -129,11 +130,27 @@ class Corpus:
                     if "retrieved" in sides and retrieved is not None:
                         lacking.note_retrieved(query, retrieved.documents)
                 if not lacking:
-                    yield batch if self.source is None else Batch.of(rows)
+                    yield batch if self.source is None else self._with_forbidden(Batch.of(rows))
             elif not lacking:
-                yield batch
+                yield self._with_forbidden(batch)
         if lacking:
             raise lacking.error(needed_by or "")
+
+    def _with_forbidden(self, batch: Batch) -> Batch:
+        """Questions whose forbidden items have the texts of their ids, beside what they say."""
+        if self.source is None or batch.forbidden_texts is None:
+            return batch
+        if batch.forbidden_texts.known is not known_texts().texts:  # forgotten meanwhile
+            batch = Batch.of([*batch.rows()])
+        texts = batch.forbidden_texts
+        assert texts is not None  # as before
+        numbers = texts.numbers.copy()
+        items = [item for of_query in batch.forbidden or () for item in of_query or ()]
+        for place, item in enumerate(items):
+            text = self.text(item.id) if numbers[place] < 0 and item.id is not None else None
+            if text is not None:
+                (numbers[place],) = known_texts().numbers([text])
+        return replace(batch, forbidden_texts=texts.by(numbers))
 
     def gold(self, dataset: GoldDataset, needed_by: str | None = None) -> GoldDataset:
         """A gold set with texts; as `filled`."""

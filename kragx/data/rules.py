@@ -151,9 +151,7 @@ def _rule(name: str, value: object, zone: tzinfo | None) -> Rule:
     if not name.strip():
         raise UsageError("a rule needs a name, which is its kind")
     conditions: list[Condition] = []
-    for path, operators in _mapping(
-        value, name, "{metadata.tenant: {not: {query: metadata.tenant}}}"
-    ):
+    for path, operators in _mapping(value, name, f"{{metadata.tenant: {_EXAMPLE}}}"):
         place = f"{name}.{path}"
         if not path.removeprefix("metadata.").strip():
             raise UsageError("no path to a field", field=place, remedy="write metadata.tenant")

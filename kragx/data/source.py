@@ -296,7 +296,7 @@ class Reading:
             if self.format is not None:
                 return chain(passed, rows)
         if passed:
-            line, record = passed[0]
+            line, record = next((row for row in passed if [*row[1]] != [FORBIDDEN]), passed[0])
             if "query_id" not in record:
                 for problem in self.problems.found:
                     if (problem.field or "").startswith("columns."):

@@ -330,11 +330,12 @@ class Source:
 
     @property
     def may_forbid_texts(self) -> bool:
-        """Whether anything may be forbidden by its text."""
+        """Whether anything may be forbidden by its text, or that of its id in a corpus."""
         if self.gold is None:
             return self.may_forbid is not False
         items = (item for query in self.gold for item in query.forbidden or ())
-        return self.gold.may_forbid and any(item.text is not None for item in items)
+        has_corpus = self.texts.corpus.source is not None
+        return any(item.text is not None or has_corpus for item in items)
 
     @property
     def rules(self) -> Mapping[str, Any]:

@@ -49,12 +49,17 @@ class PassageMatcher(TokenMatcher):
         if self.numbers:
             vocabulary = vocabulary.with_amounts()
         twin._set(vocabulary=vocabulary)
-        if self.tokenizer == AutoTokenizer():
+        if self.tokenizer in (AutoTokenizer(), self._chosen):
             twin._set(tokenizer=AutoTokenizer(vocabulary.passages))
         if vocabulary.corpus is not None:  # in which the same words are numbered
             is_words = isinstance(self.tokenizer, AutoTokenizer)
             twin.__dict__.setdefault("corpus" if is_words else "_words", vocabulary.corpus)
         return twin
+
+    @property
+    def _chosen(self) -> AutoTokenizer | None:
+        """The tokenizer that a vocabulary has chosen, which another one may choose anew."""
+        return None if self.vocabulary is None else AutoTokenizer(self.vocabulary.passages)
 
     def siblings_together(self) -> Self:
         """This matcher without the rule, with all that was read."""

@@ -132,8 +132,9 @@ class Gathering:
 
         What is forbidden for them is kept apart: it changes nothing of what matches the gold.
         """
-        for items in batch.forbidden or ():
-            self._forbidden |= {item.text: None for item in items or () if item.text is not None}
+        if batch.forbidden_texts is not None:
+            texts = texts_of(Entries(batch.forbidden_texts))
+            self._forbidden |= dict.fromkeys(texts)
         n = min(max(0, LOOKED_AT - self._n_queries), len(batch))
         self._n_queries += len(batch)
         if n:
@@ -218,7 +219,7 @@ class Gathering:
         known = self._known()
         if not self._forbidden:
             return known
-        self.add_golds(self._forbidden, of_script=False)
+        self.add_golds(self._forbidden, of_script=True)
         return replace(known, of_forbidden=self._known())
 
     def _known(self) -> Vocabulary:

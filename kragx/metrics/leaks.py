@@ -59,13 +59,10 @@ def _of_kind(evidence: Evidence, spec: MetricSpec) -> _Marks:
     marks, kind = _marks_of(evidence, spec), spec["kind"]
     kinds = np.array([kind in (None, name) for name in marks.kinds], bool)
     mark, could = marks.mark[:, kinds], marks.could[:, kinds]
-    docs, kind_of = np.nonzero(mark)
-    is_known = mark[docs, kind_of] > 0
-    # A kind that a question cannot leak in leaves nothing of it open.
-    is_open = ~is_known & could[_query_of(evidence.table, docs), kind_of]
+    # What a question lacks for one kind leaves its documents open, whatever else it could leak.
     return _Marks(
-        np.unique(docs[is_known]),
-        np.unique(docs[is_open]),
+        np.flatnonzero((mark > 0).any(axis=1)),
+        np.flatnonzero((mark < 0).any(axis=1)),
         np.asarray(could.any(axis=1)),
         np.asarray((marks.open[:, kinds] & could).any(axis=1)),
     )

@@ -174,6 +174,14 @@ def test_rules_stand_first(tmp_path: Path) -> None:
         GoldDataset((Query("q1"),), forbidden={"r": {"f": {"iz": 1}}})
 
 
+def test_rules_before_questions_without_gold(tmp_path: Path) -> None:
+    """Rules say nothing of the format: what stands behind them does, if it is id and question."""
+    path = tmp_path / "gold.jsonl"
+    probe = {"query_id": "q1", "query": "?", "forbidden": [{"id": "a"}]}
+    path.write_text(f"{json.dumps({'forbidden': RULES})}\n{json.dumps(probe)}\n")
+    assert read_gold(path)["q1"].forbidden == (Forbidden(id="a"),)
+
+
 def test_a_circle_over_questions(tmp_path: Path) -> None:
     """Versions that lead in a circle from question to question are told as well."""
     items = [{"id": "a", "superseded_by": "b"}], [{"id": "b", "superseded_by": "a"}]

@@ -145,8 +145,10 @@ class Pairing:
 
     def pairs(self) -> ItemMatches:
         """All pairs, each item compared by the first of text, id and source that can be."""
-        by_text = self._readable()
-        has_id = self._where(lambda item: item.id is not None) & ~by_text
+        by_text = self._readable
+        # The text of an id that the corpus has stands beside it: either tells the document.
+        is_filled = by_text & self._where(lambda item: item.text is None)
+        has_id = self._where(lambda item: item.id is not None) & (~by_text | is_filled)
         has_source = self._where(lambda item: item.source is not None) & ~by_text & ~has_id
         parts = [self._pairs([], [], [], ~(by_text | has_id | has_source))]
         for are, compare in (
@@ -177,10 +179,12 @@ class Pairing:
 
     # -- by text -----------------------------------------------------------------------------
 
+    @cached_property
     def _readable(self) -> Bools:
         """Which items are compared by their texts: not those in which the matcher finds nothing."""
         readable = np.zeros(self._n, bool)
-        has_text = self._where(lambda item: item.text is not None)
+        texts = self._batch.forbidden_texts
+        has_text = np.zeros(self._n, bool) if texts is None else texts.numbers >= 0
         if self._matcher is not None and has_text.any():
             texts = self._texts_of(has_text.nonzero()[0])
             (golds,) = self._matcher.numbered(texts)
@@ -242,13 +246,16 @@ class Pairing:
         ]
         doc, item = np.array(matched, np.int64).reshape(-1, 2).T
         nameless = np.fromiter((doc_id is None for doc_id in doc_ids), bool, len(doc_ids))
+        places = places[~self._readable[places]]  # of the others texts tell
         open_doc, open_item = self._with_all(nameless.nonzero()[0], places)
         is_mine, is_retrieved = np.zeros((2, self._n), bool)
         is_mine[places], is_retrieved[item] = True, True
         lost, may_be_lost = np.zeros(self._n, bool), is_mine
         if self._corpus.source is not None:
-            absent = self._where(lambda item: not self._is_known(item.id or ""))
-            lost, may_be_lost = is_mine & absent & ~is_retrieved, lost
+            lost[places] = [
+                not self._is_known(self._items.items[place].id or "") for place in places
+            ]
+            lost, may_be_lost = lost & ~is_retrieved, np.zeros_like(lost)
         return self._pairs(
             np.concatenate((doc, open_doc)),
             np.concatenate((item, open_item)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from functools import cached_property
 from types import NoneType
 from typing import Any
 
@@ -78,12 +79,22 @@ class Ruling:
             is_unknown = (truths == UNKNOWN) | (further == UNKNOWN)
             truths = np.where(is_false, 0, np.where(is_unknown, UNKNOWN, 1)).astype(np.int8)
         assert truths is not None  # a rule has conditions
+        truths = np.where(self._is_blank, UNKNOWN, truths).astype(np.int8)
         could = np.ones(len(self._batch), bool)
         for path in rule.query_paths:
             column = self._of_query(path)
             is_there = np.array([value is not None for value in column.values], bool)
             could &= is_there[column.numbers]
         return truths, could
+
+    @cached_property
+    def _is_blank(self) -> Bools:
+        """(d) the documents of which no metadata are known at all: nobody knows what they lack."""
+        n, docs = len(self._query), self._corpus.docs
+        metadata = self._batch.docs.metadata or [None] * n
+        names = self._doc_ids() if docs else [None] * n
+        blank = (not about and name not in docs for about, name in zip(metadata, names))
+        return np.fromiter(blank, bool, n)
 
     def _of_condition(self, condition: Condition) -> Truths:
         docs = self._of_doc(condition.path)

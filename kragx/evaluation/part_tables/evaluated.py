@@ -92,8 +92,8 @@ def evaluate_in_parts(
         folder: where the tables and the summary are written.
         corpus: as for `evaluate`.
         workers: as for `evaluate`.
-        measures: match, metrics, profile, no_gold, facts_match and budget_tokenizer, as for
-            `evaluate`; a judge grades against the gold, and the values of a metric depend on
+        measures: match, metrics, profile, no_gold, forbidden, facts_match and budget_tokenizer, as
+            for `evaluate`; a judge grades against the gold, and the values of a metric depend on
             their own question alone.
 
     Raises:

@@ -30,9 +30,9 @@ def marked(
     """The marks of one question; None stands for no answer."""
     question = Query("q1", **{"gold": (Gold("g", "Some other text of gold."),), **query})
     run = Run({} if docs is None else {"q1": Retrieved(tuple(docs))}, "run")
-    rules = options.pop("rules", {})
-    dataset = GoldDataset((question,), forbidden=rules)
-    marks = evaluate(dataset, run, match=match, metrics=["hit_rate@9"], **options).forbidden
+    dataset = GoldDataset((question,), forbidden=options.pop("rules", {}))
+    options = {"metrics": ["hit_rate@9"]} | options
+    marks = evaluate(dataset, run, match=match, **options).forbidden
     assert marks is not None
     return marks
 
@@ -137,6 +137,26 @@ def test_by_source() -> None:
     assert column(marked(whole, docs, corpus=corpus))[4] == 1
 
 
+def test_the_text_of_an_id_from_the_corpus() -> None:
+    """An id that the corpus has forbids its text as well, whatever the documents' ids are."""
+    corpus = {"old": LAST, "n1": LAST, "n2": THIS}
+    docs = [Doc("n1"), Doc("n2", THIS), Doc("old"), Doc(text=f"So it was: {LAST}")]
+    item = Forbidden(id="old")
+    for match in ("overlap", "text"):
+        options = {"match": match, "corpus": corpus}
+        marks = marked({"gold": (Gold(text=THIS),), "forbidden": (item,)}, docs, **options)
+        assert column(marks) == [1, 0, 1, 1]
+        assert not marks.open.any()
+
+
+def test_forbidden_texts_choose_their_script() -> None:
+    """Without gold it is forbidden texts that say how passages are compared."""
+    text = "상품을 받은 날부터 십사 일 안에는 포장을 뜯지 않은 소프트웨어를 전액 환불해 드립니다"
+    glued = "상품을받은 날부터십사 일안에는 포장을뜯지 않은소프트웨어를 전액환불해 드립니다"
+    query = {"gold": (), "forbidden": (Forbidden(text=text),)}
+    assert column(marked(query, [Doc(text=glued)], match="overlap", metrics=["leak@1"])) == [1]
+
+
 def test_a_text_of_one_source() -> None:
     """Where an item says its source as well, the same text of another one is not it."""
     item = Forbidden(text=LAST, source="a.md")
@@ -157,7 +177,8 @@ def test_by_rule() -> None:
     assert column(nobody, "tenant") == [-1, -1, -1, -1]
     assert nobody.could.tolist() == [[False]]
     lacks = {"tenant": {"metadata.tenant": {"missing": True}}}
-    assert column(marked({}, docs, rules=lacks), "tenant") == [0, 0, 1, 1]
+    docs[2] = Doc("c", metadata={"page": 1})  # of d nothing at all is known, not what it lacks
+    assert column(marked({}, docs, rules=lacks), "tenant") == [0, 0, 1, -1]
     both = {"r": {"tenant": {"is": "B"}, "old": {"is": True}}}
     assert column(marked({}, docs, rules=both), "r") == [0, -1, -1, -1]
 
@@ -253,6 +274,8 @@ RULES = {
 
 def slow_rule(rule: Mapping[str, Mapping[str, Any]], doc: Mapping[str, Any], query: Query) -> int:
     """A rule on one document of one question."""
+    if not doc:
+        return -1
     truths = []
     made = RuleSet.of({"r": rule}).rules[0]
     for condition in made.conditions:
@@ -282,7 +305,9 @@ def slow_marks(
         for doc in docs:
             about = {**((corpus or {}).get(doc.id or "", {})), **doc.metadata}
             row = dict.fromkeys(kinds, 0)
-            truths = [(name, slow_rule(rule, about, query)) for name, rule in RULES.items()]
+            is_met = bool(doc.metadata) or doc.id in (corpus or {})
+            whole = {"": "", **about} if is_met else {}
+            truths = [(name, slow_rule(rule, whole, query)) for name, rule in RULES.items()]
             for item in asked:
                 own, wanted = (doc.id, item.id) if item.id else (about.get("source"), item.source)
                 truths.append((item.why, -1 if own is None else int(own == wanted)))
