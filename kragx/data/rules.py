@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, tzinfo
 from functools import cached_property
+from math import inf
 from typing import Any, Self
 from unicodedata import normalize
 from zoneinfo import ZoneInfo
@@ -25,6 +26,7 @@ from zoneinfo import ZoneInfo
 from kragx.data.documents import value_at
 from kragx.errors import DataError, UsageError, nearest, shorten
 
+RULES_EXAMPLE = "write for example {tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}"
 UNKNOWN = -1
 """The third truth value beside 1 and 0: not known."""
 
@@ -121,8 +123,7 @@ class RuleSet:
         if not isinstance(value, Mapping):
             raise UsageError(
                 f"rules by name are expected, not {shorten(value)}",
-                remedy="write for example {tenant: {metadata.tenant: {not: {query: "
-                "metadata.tenant}}}}",
+                remedy=RULES_EXAMPLE,
             )
         zone = None if value.get(TIMEZONE) is None else _zone(value[TIMEZONE])
         rules = {str(name): rule for name, rule in value.items() if name != TIMEZONE}
@@ -204,6 +205,9 @@ def _check_operand(operator: str, operand: Any, place: str, zone: tzinfo | None)
         if zone is None and isinstance(span, datetime) and span.tzinfo is None:
             problem = f"{operand!r} has no time zone"
             raise UsageError(problem, field=place, remedy=_SAY_ZONE)
+    if isinstance(operand, str) and operand.startswith("metadata."):
+        problem = f"{operand!r} is a text here, and no field of the question"
+        raise UsageError(problem, field=place, remedy=f"write {{query: {operand}}}")
     if operator in _MEMBERS and operand == []:
         raise UsageError("an empty list, in which nothing is", field=place)
 
@@ -214,7 +218,9 @@ def _stated(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, Mapping):
         return {str(name): _stated(part) for name, part in value.items()}
-    return [*map(_stated, value)] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, bytes):
+        raise UsageError(f"a text is expected, not the bytes {shorten(value)}")
+    return [*map(_stated, value)] if isinstance(value, (list, tuple, set)) else value
 
 
 # -- equal, and in ---------------------------------------------------------------------------------
@@ -245,7 +251,9 @@ def _is_member(value: Any, operand: Any) -> bool:
 
 # -- before, and after -----------------------------------------------------------------------------
 
-_SAY_ZONE = "write it as 2026-01-31T09:00:00+09:00, or say timezone: Asia/Seoul beside the rules"
+_SAY_ZONE = (
+    "write it as 2026-01-31T09:00:00+09:00, or say forbidden: {timezone: Asia/Seoul, ...} for all"
+)
 
 
 def _compared(operator: str, value: Any, operand: Any, zone: tzinfo | None) -> int:
@@ -266,7 +274,10 @@ def _compared(operator: str, value: Any, operand: Any, zone: tzinfo | None) -> i
 def _span(value: Any) -> date | float | None:
     """A date, a moment or a number; None for anything else."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            return inf if value > 0 else -inf
     if isinstance(value, str):
         text = value.strip()
         for read in (date.fromisoformat, datetime.fromisoformat):
@@ -288,6 +299,22 @@ def _moment(value: date, beside: date, zone: tzinfo | None, of_day: time) -> dat
         text = value.isoformat() if isinstance(value, datetime) else str(value)
         raise DataError(f"{text!r} has no time zone", remedy=_SAY_ZONE)
     return value.replace(tzinfo=zone)
+
+
+def compared(value: Any) -> Any:
+    """A value as rules compare it: arrays and sets as lists, numbers of numpy as those of Python.
+
+    What says that there is none, as pandas does in an empty cell, is None.
+    """
+    if isinstance(value, (set, frozenset)):
+        return [*map(compared, sorted(value, key=repr))]
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [*map(compared, value)]
+    # NaN, NaT and NA are what is not equal to itself, or cannot tell.
+    is_lacking = type(value).__name__ in ("NAType", "NaTType") or value != value  # noqa: PLR0124
+    return None if is_lacking else value
 
 
 def distinct_key(value: Any) -> Any:

@@ -32,7 +32,7 @@ from kragx.data.formats.parquet import Table
 from kragx.data.formats.passages import columns_hint
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
-from kragx.data.rules import RuleSet
+from kragx.data.rules import RULES_EXAMPLE, RuleSet
 from kragx.data.rules_read import names_forbidden, rules_before
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
@@ -257,7 +257,10 @@ class Reading:
 
     def _check_rules(self, line: int | None, rules: object) -> None:
         """Report rules that nobody has read before the questions (`forbidden`)."""
-        if rules != self.forbidden:
+        if not isinstance(rules, Mapping):
+            message = f"rules by name are expected, not {shorten(rules)}; {RULES_EXAMPLE}"
+            self.problems.add(line, FORBIDDEN, message)
+        elif rules != self.forbidden:
             message = (
                 "rules stand on the first line of a JSON Lines file; put all of them there, or "
                 "under 'forbidden' in a config"

@@ -167,6 +167,9 @@ def test_rules_stand_first(tmp_path: Path) -> None:
     path.write_text(f"{json.dumps(LINE)}\n{json.dumps({'forbidden': RULES})}\n")
     with pytest.raises(DataError, match=r"gold.jsonl:2: forbidden: rules stand on the first line"):
         read_gold(path)
+    path.write_text(json.dumps({"forbidden": ["tenant"]}) + "\n" + json.dumps(LINE))
+    with pytest.raises(DataError, match=r"gold.jsonl:1: forbidden: rules by name are expected"):
+        read_gold(path)
     path.write_text(json.dumps({"forbidden": {"r": {"f": {"iz": 1}}}}) + "\n" + json.dumps(LINE))
     with pytest.raises(DataError, match=r"gold.jsonl: forbidden\.r\.f\.iz: unknown condition"):
         read_gold(path)

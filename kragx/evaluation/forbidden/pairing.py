@@ -291,17 +291,18 @@ def doc_ids(docs: Entries, id_key: str | None) -> Sequence[str | None]:
     nothing = [None] * len(docs.texts.numbers)
     metadata = docs.metadata or nothing
     if id_key is not None and id_key != "id":
-        return [_as_id(value_at(about or {}, id_key)) for about in metadata]
+        return [as_id(value_at(about or {}, id_key)) for about in metadata]
     ids = docs.ids or nothing
     if docs.metadata is None or id_key is not None or None not in ids:
         return ids
     return [
-        _as_id((about or {}).get("id")) if doc_id is None else doc_id
+        as_id((about or {}).get("id")) if doc_id is None else doc_id
         for doc_id, about in zip(ids, metadata)
     ]
 
 
-def _as_id(value: object) -> str | None:
+def as_id(value: object) -> str | None:
+    """A value as an id; None where it is none."""
     is_id = isinstance(value, (str, Integral)) and not isinstance(value, bool)
     return (str(value).strip() and str(value)) or None if is_id else None
 

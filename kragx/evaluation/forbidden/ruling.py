@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kragx.data import value_at
 from kragx.data.batch import Batch
 from kragx.data.corpus import Corpus
-from kragx.data.rules import UNKNOWN, Condition, Rule, distinct_key
+from kragx.data.rules import UNKNOWN, Condition, Rule, compared, distinct_key
 from kragx.data.stretches import distinct
 from kragx.errors import DataError
 from kragx.metrics import Bools, Ints
@@ -36,6 +36,8 @@ class Column:
     def of(cls, values: Sequence[Any]) -> Column:
         """That of some values."""
         # Of texts each is its own key; 1 and true would be one.
+        if not {*map(type, values)} <= _HASHED:
+            values = [*map(compared, values)]
         keys = values if {*map(type, values)} <= _HASHED else [*map(distinct_key, values)]
         by_key: dict[Any, int] = {}
         numbers = [by_key.setdefault(key, len(by_key)) for key in keys]
@@ -71,7 +73,7 @@ class Ruling:
         """(d) what a rule says of each document, and (q) whether it has values of the question."""
         truths: Truths | None = None
         for condition in rule.conditions:
-            further = self._of_condition(condition)
+            further = self._of_condition(rule.name, condition)
             if truths is None:
                 truths = further
                 continue
@@ -96,7 +98,7 @@ class Ruling:
         blank = (not about and name not in docs for about, name in zip(metadata, names))
         return np.fromiter(blank, bool, n)
 
-    def _of_condition(self, condition: Condition) -> Truths:
+    def _of_condition(self, rule: str, condition: Condition) -> Truths:
         docs = self._of_doc(condition.path)
         if condition.query_path is None:
             operands, of_doc = [condition.operand], np.zeros(len(docs.numbers), np.int64)
@@ -112,14 +114,14 @@ class Ruling:
                 truths[place] = condition.holds(value, operand, self._zone)
             except DataError as error:
                 row = int((pairs == pair).argmax())
-                raise error.within(condition.path, path=self._place(row)) from None
+                raise error.within(f"{rule}.{condition.path}", path=self._place(row)) from None
         of_pairs: Truths = truths[np.searchsorted(kinds, pairs)]
         return of_pairs
 
     def _place(self, row: int) -> str:
         query = int(self._query[row])
         rank = row - int(self._batch.docs.texts.starts[query]) + 1
-        return f"query {self._batch.query_ids[query]!r}, rank {rank}"
+        return f"query {self._batch.query_ids[query]!r}, rank {rank} ({self._doc_ids()[row]!r})"
 
     def _of_query(self, path: str) -> Column:
         if path not in self._of_queries:

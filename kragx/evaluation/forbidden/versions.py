@@ -12,7 +12,7 @@ from kragx.data.batch import Batch
 from kragx.data.corpus import Corpus
 from kragx.data.forbidden import SUPERSEDED_BY, check_cycle
 from kragx.errors import DataError
-from kragx.evaluation.forbidden.pairing import ItemMatches, Items, Pairing
+from kragx.evaluation.forbidden.pairing import ItemMatches, Items, Pairing, as_id
 from kragx.evaluation.forbidden.ruling import Ruling, Truths
 from kragx.metrics import Bools
 
@@ -75,7 +75,9 @@ def versions_of(
     is_open[items.query[names_newer & pairs.lost]] = True
     by_id[items.query[names_newer & pairs.by_id]] = True
     stale = np.zeros(len(batch.docs.texts.numbers), np.int8)
-    of_docs = ruling.values(SUPERSEDED_BY) if reads_metadata or versions.any() else []
+    of_docs: Sequence[str | None] = []
+    if reads_metadata or versions.any():
+        of_docs = [*map(as_id, ruling.values(SUPERSEDED_BY))]
     lists = _lists(batch, items, pairs, names_newer, of_docs if reads_metadata else [])
     for query, of_query in lists.items():
         versions[query] = True

@@ -72,6 +72,8 @@ def test_metadata_forbid_nothing() -> None:
     marks = versions(docs, ())
     assert (marks.kinds, marks.stale.tolist(), marks.versions.tolist()) == ((), [1], [True])
     assert versions(ids("v1"), ()).versions.tolist() == [False]
+    numbered = [Doc("4", metadata={"superseded_by": 5}), Doc("5")]
+    assert versions(numbered, ()).stale.tolist() == [1, 0]
     corpus = [{"id": "v1", "text": "x", "metadata": {"superseded_by": "v2"}}]
     assert versions(ids("v1"), (), corpus=corpus).stale.tolist() == [1]
 
