@@ -130,7 +130,7 @@ def leak_of(comparison: Comparison, retriever: str | None) -> str | None:
     """The first metric by which a retriever finds what must not be found; None without one."""
     for metric, mean in comparison.overall.means.get(retriever or "", {}).items():
         known_as = known_metric(metric)
-        if known_as is not None and known_as.reads_forbidden and (mean.value or 0) > 0:
+        if known_as is not None and known_as.reads_forbidden and (mean.least or 0) > 0:
             return metric
     return None
 

@@ -114,17 +114,17 @@ def test_questions_that_could_not_leak_have_no_value():
 
 
 def test_what_is_not_known_is_never_clean():
-    """It has no value, and the mean is between what it is without leaks there, and with all."""
+    """It has no value, and there is no mean: it is between no leak there, and nothing else."""
     unknown, is_open = Marked([(0, 0), (-1, 0)]), Marked([(0, 0)], open=(True, False))
     failed = Marked(answered=False, open=(True, False))
     questions = (AT_2, CLEAN, unknown, is_open, failed, replace(unknown, marks=[(1, 0), (-1, 0)]))
     assert values("leak@2", *questions) == [1.0, 0.0, None, None, None, 1.0]
     assert values("leak@1", *questions)[2] == 0.0  # what is not known stands below
     (leak,) = scores(["leak@2"], *questions).values()
-    assert (leak.mean, leak.bounds) == (pytest.approx(2 / 3), pytest.approx((2 / 6, 5 / 6)))
+    assert (leak.mean, leak.bounds) == (None, pytest.approx((2 / 6, 5 / 6)))
     assert leak.counts["n_open"] == 3
     (leaked,) = scores(["leaked@2"], unknown, is_open, CLEAN).values()
-    assert (leaked.mean, leaked.bounds) == (0.0, pytest.approx((0, (1 / 2 + 1) / 3)))
+    assert (leaked.mean, leaked.bounds) == (None, pytest.approx((0, (1 / 2 + 1) / 3)))
     stale = Marked(stale=[0, -1], versions=True)
     assert (
         values("stale_first@2", stale, replace(stale, stale=[0, 0], stale_open=True)) == [None] * 2

@@ -74,7 +74,7 @@ def test_how_many_leak_and_the_first_three(several):
     ]
     with speaking("ko"):
         korean = shown(leak_parts(several))
-    assert korean[0].startswith("best: 누출될 수 있는 질문 40개 중 2개에서 누출 (leak@3:")
+    assert korean[0].startswith("best: 누출이 일어날 수 있는 질문 40개 중 2개에서 누출 (leak@3:")
 
 
 def test_a_winner_that_leaks_is_called_that(comparison):
@@ -168,7 +168,7 @@ def test_gates_look_at_the_exact_limit(comparison):
     other = results["other", "surely < 0.17"]
     assert not other.passed
     assert other.value == pytest.approx(0.17217, abs=1e-5)  # beta.ppf(.975, 2, 29)
-    assert other.said == "0.0000, surely at most 17.3% (n = 29)"
+    assert other.said == "0.0000 to 0.0333, surely at most 17.3% (n = 29)"
 
 
 def test_the_page_holds_them(several, comparison):
