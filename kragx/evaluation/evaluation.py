@@ -559,7 +559,7 @@ INTERVAL = phrase("{share:.0%} interval", share=CONFIDENCE)
 """What the interval of a mean is called in tables."""
 
 BOUNDS_NOTE = phrase("(a to b): what it can become once missing judgements are known")
-OPEN_NOTE = phrase("a to b, of leaks: with none and with all of what is not known")
+OPEN_NOTE = phrase("leaks from a to b: if none, and if all of what is not known leaks")
 
 
 def as_evaluations(

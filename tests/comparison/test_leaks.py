@@ -158,7 +158,7 @@ def test_bounds_of_leaks_are_no_missing_judgements():
     comparison = compare([one, other], metrics=["leak@2"])
     assert "judgements" not in comparison.recommendations[0].said
     table = comparison.means_table([one, other])
-    assert "a to b, of leaks: with none and with all of what is not known" in table.note
+    assert "leaks from a to b: if none, and if all of what is not known leaks" in table.note
     assert "judgements" not in table.note
 
 

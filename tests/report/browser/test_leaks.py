@@ -53,7 +53,7 @@ def test_they_stand_above_the_verdict(opened, leaks_path):
 def test_a_filter_and_marks_in_a_list(opened, leaks_path):
     """Show leaves the questions that leak; an opened one has its documents marked."""
     page = opened(path=leaks_path)
-    page.locator("section.leaks button.link", has_text="show").first.click()
+    page.locator("section.leaks button.link", has_text="show all 2 questions").first.click()
     assert page.inner_text("#count").startswith("2 of 40")
     assert page.input_value("#result") == "leaksA"
     page.locator("#rows tr").nth(1).click()
