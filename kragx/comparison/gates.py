@@ -31,7 +31,6 @@ NEEDS_EARLIER = (
 _NAMES = {"earlier": phrase("earlier"), "baseline": phrase("baseline")}
 """What people read for what a gate is held against."""
 _POINT = phrase("point estimate")
-_NO_VALUE = phrase("no value: it could not be computed for any query here")
 _NO_EVIDENCE = phrase("nothing is sure of it: it has no interval")
 
 
@@ -322,24 +321,27 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     means = [view.means[name][gate.metric]]
     if gate.than is not None:
         means.append(view.means[comparison.baseline][gate.metric])
-    if not gate.surely and any(mean.bounds is not None for mean in means):
-        return _at_worst(gate, limit, means)
+    is_open = any(mean.bounds is not None for mean in means)
     measured = means[0] if gate.than is None else view.difference(gate.metric, name)
-    value = None if measured is None else measured.value
-    if isinstance(measured, Estimate):
-        value = measured.least
+    if is_open:
+        value, passed, text = _at_worst(gate, limit, means)
+    else:
+        value = None if measured is None else measured.value
+        passed, text = value is not None and limit.holds(value), _text(gate, value)
     if measured is None or value is None:
-        return _no(_NO_VALUE)
-    if gate.surely:
-        return _surely(gate, limit, measured, value, comparison)
-    return value, limit.holds(value), _text(gate, measured)
+        return _no(phrase("no value: it could not be computed for any query here"))
+    return (
+        _surely(gate, limit, measured, (value, text), comparison)
+        if gate.surely
+        else (value, passed, text)
+    )
 
 
-def _text(gate: Gate, measured: Estimate | Difference) -> str:
+def _text(gate: Gate, value: float | None) -> str:
     """What was looked at, as people read it."""
-    if isinstance(measured, Estimate):
-        return measured.number
-    text = _against(gate, measured.value or 0.0)
+    if gate.than is None or value is None:
+        return number(value)
+    text = _against(gate, value)
     return text if gate.surely else phrase("{value} ({reason})", value=text, reason=_POINT)
 
 
@@ -359,7 +361,7 @@ def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> Outcome:
     lows, highs = [mean.least for mean in means], [mean.greatest for mean in means]
     worst, *rival = [*lows[:1], *highs[1:]] if limit.upwards else [*highs[:1], *lows[1:]]
     if worst is None or None in rival:
-        return _no(_NO_VALUE)
+        return _no("")
     value = worst - sum(filter(None, rival))
     most_open = max(means, key=lambda mean: mean.n_open)
     text = phrase(
@@ -377,13 +379,16 @@ def _surely(
     gate: Gate,
     limit: Limit,
     measured: Estimate | Difference,
-    value: float,
+    looked_at: tuple[float, str],
     comparison: Comparison,
 ) -> Outcome:
-    """A gate held against what the questions are evidence for."""
-    text, bound = _text(gate, measured), measured.sure_low if limit.upwards else measured.sure_high
+    """A gate held against what the questions are evidence for, beside what was looked at."""
+    value, text = looked_at
+    bound = measured.sure_low if limit.upwards else measured.sure_high
     if bound is None:
         return _no(joined("; ", [text, _NO_EVIDENCE]))
+    if measured.value is None:  # not all is known, and those that are need not be like the rest
+        bound = min(bound, value) if limit.upwards else max(bound, value)
     form = limit_form(gate.metric, limit) if gate.than is None else signed
     surely = phrase(
         "surely at least {value}" if limit.upwards else "surely at most {value}", value=form(bound)

@@ -291,13 +291,22 @@ class Aligned:
             "losses": np.where(lower, above, below),
         }
         return {
-            pair: Difference(
-                *pair,
-                value=_difference(self._number(pair[0], columns[:, column])),
-                **{name: plain(values[column]) for name, values in numbers.items()},
+            pair: self._known(
+                Difference(
+                    *pair,
+                    value=_difference(self._number(pair[0], columns[:, column])),
+                    **{name: plain(values[column]) for name, values in numbers.items()},
+                )
             )
             for column, pair in enumerate(pairs)
         }
+
+    def _known(self, difference: Difference) -> Difference:
+        """A difference; where one of both is open, without what the known queries alone say."""
+        names = (difference.retriever, difference.against)
+        if not any(self._open((difference.metric, name)) for name in names):
+            return difference
+        return replace(difference, value=None, low=None, high=None, p=None, effect=None)
 
     def column(self, pair: Pair) -> Floats:
         """(q) the values of one retriever minus those of the other."""

@@ -189,6 +189,9 @@ def test_no_worse_goes_by_the_worst_of_both():
     assert (against_open.passed, against_open.value) == (False, pytest.approx(0.1))
     surely = plain_gate(compare([clean, one]), "surely no worse than baseline by 0.1")
     assert not surely.passed
+    assert surely.value >= 25 / 30
+    (difference,) = compare([clean, one], metrics=["leak@2"]).overall.differences
+    assert (difference.value, difference.p, difference.verdict) == (None, None, "untested")
 
 
 def test_of_a_slice_a_plain_gate_goes_by_its_own_worst():
@@ -209,6 +212,8 @@ def test_what_is_not_all_known_has_a_range_and_no_mean():
     mean = comparison.overall.means["one"]["leak@2"]
     assert (mean.value, mean.low, mean.high) == (None, pytest.approx(beta.ppf(0.025, 9, 22)), 1.0)
     assert mean.text == "0.3000 to 1.0000 (at least 14.7%)"
+    verdict = compare([one, evaluated("other", 1)], metrics=["leak@2"]).recommendations[0]
+    assert verdict.text.startswith("leak@2 is not known for every question, so it does not say")
     (caution, *_) = comparison.recommendations[0].cautions
     assert "one leaks, leak@2 is 0.3000 to 1.0000" in caution.text
     assert comparison.to_dict()["overall"]["means"]["one"]["leak@2"]["value"] is None

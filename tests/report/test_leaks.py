@@ -205,7 +205,9 @@ def test_gates_look_at_the_exact_limit(comparison):
     other = results["other", "surely < 0.17"]
     assert not other.passed
     assert other.value == pytest.approx(0.17217, abs=1e-5)  # beta.ppf(.975, 2, 29)
-    assert other.said == "0.0000 to 0.0333, surely at most 17.3% (n = 29)"
+    assert other.said == (
+        "0.0333 at worst, as 1 of 30 questions is not known, surely at most 17.3% (n = 29)"
+    )
 
 
 def test_the_page_holds_them(several, comparison):
