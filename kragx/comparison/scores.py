@@ -16,7 +16,7 @@ from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.metrics import Floats, is_mean, known_metric
-from kragx.metrics.intervals import Interval, Kind
+from kragx.metrics.intervals import Kind
 from kragx.metrics.scores import doubt
 
 
@@ -53,7 +53,7 @@ class RetrieverScores:
     means: Mapping[str, float | None]
     better: Mapping[str, Direction]
     nearby: Nearby | None = None
-    bounds: Mapping[str, Interval] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     n_failed: int = 0
     failures: Mapping[str, str] = field(default_factory=dict)
     first_failure: str = ""
