@@ -1,10 +1,9 @@
 """What is refused, or said, before the first question is asked, lest all be done for nothing."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from kragx.comparison import (
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff
 from kragx.data.reading import nothing_to_find
+from kragx.data.rules import RuleSet, check_questions
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.leaks import may_leak
 from kragx.matchers import BaseMatcher
@@ -73,9 +73,9 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
             yield f"{gate.path}: {gate.condition!r} {why}"
 
 
-def _rules(config: RunConfig, dataset: GoldDataset) -> dict[str, Any]:
+def _rules(config: RunConfig, dataset: GoldDataset) -> RuleSet:
     """What forbids documents: the gold set's rules, and the config's in place of those."""
-    return {**getattr(dataset, "forbidden", {}), **(getattr(config, "forbidden", None) or {})}
+    return RuleSet.of({**dataset.forbidden, **(config.forbidden or {})})
 
 
 def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
@@ -110,12 +110,14 @@ def check_gold(config: RunConfig, dataset: GoldDataset, matchers: Iterable[BaseM
 
     Raises:
         DataError: no metric could have a value.
-        UsageError: nothing is forbidden, and a metric asks what leaks.
+        UsageError: nothing is forbidden, and a metric asks what leaks; or a rule asks for what no
+            question has.
     """
     specs = parse_all(config.metrics, config.resolved_profile)
-    kinds = {item.why for query in dataset for item in query.forbidden or ()}
     rules = _rules(config, dataset)
-    kinds.update(name for name, rule in rules.items() if isinstance(rule, Mapping))
+    check_questions(rules, [query.metadata for query in dataset])
+    kinds = {item.why for query in dataset for item in query.forbidden or ()}
+    kinds.update(rule.name for rule in rules.rules)
     for spec in specs:
         if spec.metric.reads_forbidden:
             check_kinds(spec, sorted(kinds))

@@ -168,7 +168,8 @@ def _differs(difference: Difference) -> bool:
     metric = known_metric(difference.metric)
     if metric is not None and "second" in metric.unit:
         return difference.decided
-    return not difference.never_differs if difference.p is not None else bool(difference.value)
+    differs = difference.value or difference.wins or difference.losses  # some may not be known
+    return not difference.never_differs if difference.p is not None else bool(differs)
 
 
 def changes_parts(changes: Sequence[Change]) -> Iterator[Part]:

@@ -14,8 +14,9 @@
       matchers:
         strict: {ndcg@10: ">= 0.6"}                     # under one of several matchers
 
-Blocks may stand in each other. A condition looks at the mean; with ``surely`` at what the questions
-are evidence for (`kragx.comparison.statistics.sure_bounds`), so that chance does not pass it.
+Blocks may stand in each other. A condition looks at the mean, and of what must not be found at the
+worst that it may be where not all is known; with ``surely`` at what the questions are evidence for
+(`kragx.comparison.statistics.sure_bounds`), so that chance does not pass it.
 """
 
 import operator

@@ -6,10 +6,10 @@ from itertools import product
 
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison
-from kragx.comparison.gate_conditions import FAILURES, Gate
+from kragx.comparison.gate_conditions import FAILURES, Gate, Limit
 from kragx.comparison.power import limit_form, undecidable
 from kragx.comparison.scores import direction
-from kragx.comparison.view import Slice, View
+from kragx.comparison.view import Difference, Estimate, Slice, View
 from kragx.errors import UsageError, nearest
 from kragx.printing import (
     Line,
@@ -317,25 +317,78 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     view = _view(gate, comparison)
     if isinstance(view, str):
         return _no(view)
-    mean, difference = view.means[name][gate.metric], view.difference(gate.metric, name)
-    measured = mean if gate.than is None else difference
-    if measured is None or measured.value is None:
-        return _no(phrase("no value: it could not be computed for any query here"))
     limit = gate.limit(comparison.better[gate.metric])
-    value = measured.value
-    text = (
-        number(value)
-        if gate.than is None
-        else phrase(
-            "{value} against {than}", value=signed(value), than=_NAMES.get(gate.than, gate.than)
-        )
+    means = [view.means[name][gate.metric]]
+    if gate.than is not None:
+        means.append(view.means[comparison.baseline][gate.metric])
+    is_open = any(mean.bounds is not None for mean in means)
+    measured = means[0] if gate.than is None else view.difference(gate.metric, name)
+    if is_open:
+        value, passed, text = _at_worst(gate, limit, means)
+    else:
+        value = None if measured is None else measured.value
+        passed, text = value is not None and limit.holds(value), _text(gate, value)
+    if measured is None or value is None:
+        return _no(phrase("no value: it could not be computed for any query here"))
+    return (
+        _surely(gate, limit, measured, (value, text), comparison)
+        if gate.surely
+        else (value, passed, text)
     )
-    if not gate.surely:
-        by_point = phrase("{value} ({reason})", value=text, reason=_POINT)
-        return value, limit.holds(value), text if gate.than is None else by_point
+
+
+def _text(gate: Gate, value: float | None) -> str:
+    """What was looked at, as people read it."""
+    if gate.than is None or value is None:
+        return number(value)
+    text = _against(gate, value)
+    return text if gate.surely else phrase("{value} ({reason})", value=text, reason=_POINT)
+
+
+def _against(gate: Gate, value: float) -> str:
+    than = gate.than or ""
+    return phrase("{value} against {than}", value=signed(value), than=_NAMES.get(than, than))
+
+
+def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> Outcome:
+    """A gate held against the worst that what is not known may make of a metric.
+
+    Args:
+        gate: without ``surely``.
+        limit: what it asks for.
+        means: of the retriever, and of the one that it is set against.
+    """
+    lows, highs = [mean.least for mean in means], [mean.greatest for mean in means]
+    worst, *rival = [*lows[:1], *highs[1:]] if limit.upwards else [*highs[:1], *lows[1:]]
+    if worst is None or None in rival:
+        return _no("")
+    value = worst - sum(filter(None, rival))
+    most_open = max(means, key=lambda mean: mean.n_open)
+    text = phrase(
+        "{value} at worst, as {n} of {of} questions is not known"
+        if most_open.n_open == 1
+        else "{value} at worst, as {n} of {of} questions are not known",
+        value=number(value) if gate.than is None else _against(gate, value),
+        n=most_open.n_open,
+        of=most_open.n + most_open.n_open,
+    )
+    return value, limit.holds(value), text
+
+
+def _surely(
+    gate: Gate,
+    limit: Limit,
+    measured: Estimate | Difference,
+    looked_at: tuple[float, str],
+    comparison: Comparison,
+) -> Outcome:
+    """A gate held against what the questions are evidence for, beside what was looked at."""
+    value, text = looked_at
     bound = measured.sure_low if limit.upwards else measured.sure_high
     if bound is None:
         return _no(joined("; ", [text, _NO_EVIDENCE]))
+    if measured.value is None:  # not all is known, and those that are need not be like the rest
+        bound = min(bound, value) if limit.upwards else max(bound, value)
     form = limit_form(gate.metric, limit) if gate.than is None else signed
     surely = phrase(
         "surely at least {value}" if limit.upwards else "surely at most {value}", value=form(bound)

@@ -17,6 +17,7 @@ from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.metrics import Floats, is_mean, known_metric
 from kragx.metrics.intervals import Kind
+from kragx.metrics.scores import doubt
 
 
 @dataclass(frozen=True)
@@ -154,11 +155,10 @@ class RetrieverScores:
 
     def doubt(self, metric: str) -> tuple[float, float]:
         """How far missing judgements may put the sum of all values lower, and higher."""
-        low, high = self.bounds.get(metric, (None, None))
-        mean, n = self.means[metric], int((~np.isnan(self.values[metric])).sum())
-        if low is None or high is None or mean is None:
-            return 0.0, 0.0
-        return (mean - low) * n, (high - mean) * n
+        values = self.values[metric]
+        below, above = doubt(self.means[metric], self.bounds.get(metric), values)
+        n = int((~np.isnan(values)).sum())
+        return -below * n, above * n
 
     def is_mean(self, metric: str) -> bool:
         """Whether the metric's number is the mean of the queries' values."""

@@ -29,9 +29,12 @@ def verdict(comparison: Comparison) -> Recommendation:
     metric, leader = comparison.primary, comparison.leader
     if leader is None:
         is_directed = direction(metric) != "neither"
+        means = comparison.overall.means.values()
         text = phrase(
-            "{metric} has no value for any question, so it does not say which retriever is best: "
-            "look whether the questions have gold."
+            "{metric} is not known for every question, so it does not say which retriever is best."
+            if any(of_retriever[metric].bounds for of_retriever in means)
+            else "{metric} has no value for any question, so it does not say which retriever is "
+            "best: look whether the questions have gold."
             if is_directed
             else "{metric} has no direction, so it does not say which retriever is best.",
             metric=metric,
@@ -130,7 +133,7 @@ def leak_of(comparison: Comparison, retriever: str | None) -> str | None:
     """The first metric by which a retriever finds what must not be found; None without one."""
     for metric, mean in comparison.overall.means.get(retriever or "", {}).items():
         known_as = known_metric(metric)
-        if known_as is not None and known_as.reads_forbidden and (mean.value or 0) > 0:
+        if known_as is not None and known_as.reads_forbidden and (mean.least or 0) > 0:
             return metric
     return None
 

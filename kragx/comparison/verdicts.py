@@ -38,7 +38,7 @@ from kragx.comparison.view import (
 )
 from kragx.errors import UsageError
 from kragx.metrics import Floats, Ints, known_metric
-from kragx.metrics.intervals import with_exact_limits
+from kragx.metrics.intervals import Interval, with_exact_limits
 from kragx.plain import plain
 
 Means = Mapping[str, Mapping[str, float | None]]
@@ -75,6 +75,8 @@ class Aligned:
             values lower, and higher.
         n_open: for each metric and retriever of how many queries it is not known, though one has a
             value (`RetrieverScores.n_open`).
+        bounds: for each metric and retriever between which values the mean lies where some are not
+            known; empty for a part of the queries, of which that is not kept.
     """
 
     query_ids: Sequence[str]
@@ -87,6 +89,7 @@ class Aligned:
     settings: Settings
     doubts: Mapping[tuple[str, str], tuple[float, float]]
     n_open: Mapping[Column, int] = field(default_factory=dict)
+    bounds: Mapping[Column, Interval] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -126,6 +129,12 @@ class Aligned:
             settings,
             {(metric, score.name): score.doubt(metric) for score in scores for metric in metrics},
             {(metric, score.name): score.n_open(metric) for score in scores for metric in metrics},
+            {
+                (metric, score.name): score.bounds[metric]
+                for score in scores
+                for metric in metrics
+                if metric in score.bounds and len(score.query_ids) == len(query_ids)
+            },
         )
 
     def without(self, retrievers: Collection[str]) -> Aligned:
@@ -144,16 +153,38 @@ class Aligned:
             self,
             query_ids=ids_at(self.query_ids, rows),
             columns={key: values[rows] for key, values in self.columns.items()},
+            bounds={},
         )
 
     def means(self) -> Means:
-        """Of these values; None for what is not made of them."""
+        """Of these values; None for what is not made of them, and where some are not known."""
         return {
             name: {
-                metric: self._number(metric, self.columns[metric, name]) for metric in self.metrics
+                metric: None
+                if self._open((metric, name))
+                else self._number(metric, self.columns[metric, name])
+                for metric in self.metrics
             }
             for name in self.retrievers
         }
+
+    def _open(self, column: Column) -> int:
+        """Of how many of these queries a value is not known, at most.
+
+        Of a part of the queries no more can be open than have no value.
+        """
+        n_open = self.n_open.get(column, 0)
+        return min(n_open, int(np.isnan(self.columns[column]).sum())) if n_open else 0
+
+    def _bounds(self, column: Column) -> Interval | None:
+        """Between which values the mean lies where some are not known; None where all are."""
+        if not (n_open := self._open(column)):
+            return None
+        if column in self.bounds:
+            return self.bounds[column]
+        values = self.columns[column]
+        n, total = n_open + int((~np.isnan(values)).sum()), float(np.nansum(values))
+        return total / n, (total + n_open) / n
 
     def _number(self, metric: str, values: Floats) -> float | None:
         known_as, present = known_metric(metric), values[~np.isnan(values)]
@@ -186,8 +217,18 @@ class Aligned:
         for (metric, name), own_n, (low, high, sure_low, sure_high), own_is in zip(
             columns, n, bounds, is_mean
         ):
-            exact, mean = interval_kind(metric) != "score", means[name][metric]
-            yield Estimate(mean, low, high, own_n, own_is, sure_low, sure_high, exact)
+            yield Estimate(
+                means[name][metric],
+                low,
+                high,
+                own_n,
+                own_is,
+                sure_low,
+                sure_high,
+                exact=interval_kind(metric) != "score",
+                bounds=self._bounds((metric, name)),
+                n_open=self._open((metric, name)),
+            )
 
     def _exact(
         self, columns: Sequence[Column], values: Floats, ends: Floats, sure: Floats
@@ -197,9 +238,7 @@ class Aligned:
         if set(kinds) <= {"score"}:
             return ends, sure
         n: Ints = np.maximum((~np.isnan(values)).sum(axis=0), 1)
-        # Of a part of the queries no more can be open than have no value.
-        n_open = np.array([self.n_open.get(column, 0) for column in columns])
-        n_open = np.minimum(n_open, np.isnan(values).sum(axis=0))
+        n_open = np.array([self._open(column) for column in columns])
         doubts = np.array([self.doubts[column] for column in columns]).T / n * [[-1], [1]]
         confidence = self.settings.confidence
         return (
@@ -252,13 +291,22 @@ class Aligned:
             "losses": np.where(lower, above, below),
         }
         return {
-            pair: Difference(
-                *pair,
-                value=_difference(self._number(pair[0], columns[:, column])),
-                **{name: plain(values[column]) for name, values in numbers.items()},
+            pair: self._known(
+                Difference(
+                    *pair,
+                    value=_difference(self._number(pair[0], columns[:, column])),
+                    **{name: plain(values[column]) for name, values in numbers.items()},
+                )
             )
             for column, pair in enumerate(pairs)
         }
+
+    def _known(self, difference: Difference) -> Difference:
+        """A difference; where one of both is open, without what the known queries alone say."""
+        names = (difference.retriever, difference.against)
+        if not any(self._open((difference.metric, name)) for name in names):
+            return difference
+        return replace(difference, value=None, low=None, high=None, p=None, effect=None)
 
     def column(self, pair: Pair) -> Floats:
         """(q) the values of one retriever minus those of the other."""

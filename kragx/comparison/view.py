@@ -6,13 +6,14 @@ from typing import ClassVar, Literal
 
 from kragx.evaluation.evaluation import Evaluation, bounds_note
 from kragx.metrics import known_metric
-from kragx.metrics.intervals import ends_text, with_reasons
+from kragx.metrics.intervals import Interval, ends_text, with_reasons
 from kragx.plain import HIDDEN
 from kragx.printing import (
     Cell,
     Part,
     Result,
     Table,
+    between,
     joined,
     number,
     phrase,
@@ -43,6 +44,8 @@ class Estimate:
         sure_low, sure_high: what the queries are evidence for, whatever those may be that were not
             asked (`kragx.comparison.statistics.sure_bounds`): `surely` gates look at these. None
             where there is no evidence at all.
+        bounds: between which values it lies, as of `n_open` queries more it is not known; None
+            where all is known, or there is an estimate.
     """
 
     value: float | None
@@ -53,6 +56,23 @@ class Estimate:
     sure_low: float | None = field(default=None, repr=False)
     sure_high: float | None = field(default=None, repr=False)
     exact: bool = field(default=False, repr=False, metadata=HIDDEN)
+    bounds: Interval | None = field(default=None, repr=False, metadata=HIDDEN)
+    n_open: int = field(default=0, repr=False, metadata=HIDDEN)
+
+    @property
+    def least(self) -> float | None:
+        """The value, or the least that it may be."""
+        return self.value if self.bounds is None else self.bounds[0]
+
+    @property
+    def greatest(self) -> float | None:
+        """The value, or the greatest that it may be."""
+        return self.value if self.bounds is None else self.bounds[1]
+
+    @property
+    def number(self) -> str:
+        """The value as people read it, or between which it lies."""
+        return number(self.value) if self.bounds is None else between(*self.bounds)
 
     @property
     def ends(self) -> str:
@@ -63,7 +83,7 @@ class Estimate:
     @property
     def text(self) -> str:
         """The value and its interval, in a sentence."""
-        return _in_text(number(self.value), self.ends)
+        return _in_text(self.number, self.ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +359,7 @@ class View(Result):
         def cell(metric: str, retriever: str) -> Cell:
             mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
             evaluation = evaluated.get(retriever)
-            value = number(mean.value) if evaluation is None else evaluation.mean_cell(metric)
+            value = mean.number if evaluation is None else evaluation.mean_cell(metric)
             style = {"★": "bold green", "=": "bold"}.get(mark, "")
             return Cell(joined(" ", [value, mark]), style, mean.ends)
 
@@ -373,7 +393,7 @@ class View(Result):
             [
                 Cell(difference.metric, code=True),
                 *([] if pair else [difference.retriever]),
-                *(number(self.means[name][difference.metric].value) for name in pair),
+                *(self.means[name][difference.metric].number for name in pair),
                 *_difference_cells(difference),
             ]
             for difference in self.differences
@@ -394,7 +414,7 @@ class View(Result):
         if leader is None and len(self.means) != 1:
             return Cell("-")
         mean = self.means[leader.best if leader else next(iter(self.means))][metric]
-        text = f"{leader.best if leader else ''} {number(mean.value)}".lstrip()
+        text = f"{leader.best if leader else ''} {mean.number}".lstrip()
         if leader is not None and leader.decided:
             return Cell(f"{text} ★", "bold green", mean.ends)
         if leader is not None:

@@ -14,7 +14,7 @@ either side, or is no date where one is compared, nobody knows; ``missing`` alon
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, tzinfo
 from functools import cached_property
@@ -132,6 +132,25 @@ class RuleSet:
 
     def __bool__(self) -> bool:
         return bool(self.rules)
+
+
+def check_questions(rules: RuleSet, questions: Collection[Mapping[str, Any]]) -> None:
+    """Refuse a rule that asks for what no question has, as a path that is misspelt.
+
+    Args:
+        rules: the rules.
+        questions: the metadata of all questions.
+
+    Raises:
+        UsageError: no question has the field.
+    """
+    for rule in rules.rules:
+        for path in rule.query_paths:
+            if all(value_at(metadata, path) is None for metadata in questions):
+                names = {f"metadata.{name}" for metadata in questions for name in metadata}
+                problem = f"no question has {path!r}, for which the rule asks"
+                remedy = nearest(path, sorted(names)) if names else "give the questions metadata"
+                raise UsageError(problem, field=f"forbidden.{rule.name}", remedy=remedy)
 
 
 def _zone(value: object) -> ZoneInfo:

@@ -43,13 +43,25 @@ from kragx.metrics import (
     compute,
     counted,
     intervals_of,
+    known_metric,
     name_among,
     parse_all,
     valueless,
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.plain import plain
-from kragx.printing import Line, Part, Result, Table, joined, number, phrase, possible, warning
+from kragx.printing import (
+    Line,
+    Part,
+    Result,
+    Table,
+    between,
+    joined,
+    number,
+    phrase,
+    possible,
+    warning,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -451,7 +463,11 @@ class Evaluation(Result):
     def mean_cell(self, metric: str) -> str:
         """A mean as people read it, with what missing judgements leave open."""
         maximum = self.maximum.get(metric)
-        text = number(self.mean.get(metric)) + _range(self.bounds.get(metric))
+        mean, bounds = self.mean.get(metric), self.bounds.get(metric)
+        known_as = known_metric(metric)
+        if bounds is not None and known_as is not None and known_as.reads_forbidden:
+            return between(*bounds)
+        text = number(mean) + _range(bounds)
         if maximum is None:
             return text
         return phrase("{value} of {maximum}", value=text, maximum=number(maximum))
@@ -543,7 +559,7 @@ INTERVAL = phrase("{share:.0%} interval", share=CONFIDENCE)
 """What the interval of a mean is called in tables."""
 
 BOUNDS_NOTE = phrase("(a to b): what it can become once missing judgements are known")
-OPEN_NOTE = phrase("(a to b) of leaks: with none and with all of what is not known")
+OPEN_NOTE = phrase("leaks from a to b: if none, and if all of what is not known leaks")
 
 
 def as_evaluations(

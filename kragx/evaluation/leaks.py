@@ -8,16 +8,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kragx.data import Query, value_at
+from kragx.data import Query
 from kragx.data.formats.jsonl import to_json
-from kragx.metrics import Bools, Ints, MetricScores, MetricSpec
+from kragx.data.rules import RuleSet
+from kragx.metrics import Bools, Ints, Metric, MetricScores, MetricSpec
 from kragx.metrics.evidence import ForbiddenMarks
 from kragx.metrics.leaks import LEAK, LEAKED, STALE_FIRST
 from kragx.plain import plain
 from kragx.printing import Line, Part, Table, joined, phrase, visible
 
-EXAMPLES, LINES = 3, 4
-"""How many leaks the screen names, and of how many retrievers it says whether they leak."""
+EXAMPLES, LINES = 3, 8
+"""How many leaks the screen names, and of how many retrievers it says whether they leak; of more
+it names those that do."""
 
 LEAKING = "bold red"
 """The style of a line that says so."""
@@ -118,7 +120,7 @@ def leaks_of(
     return tuple(leaks)
 
 
-def may_leak(query: Query, rules: Mapping[str, Any], spec: MetricSpec | None = None) -> bool:
+def may_leak(query: Query, rules: RuleSet, spec: MetricSpec | None = None) -> bool:
     """Whether a metric of what must not be found is of a question, as is known before it is asked.
 
     It is where something of the metric's kind is listed, or where a rule of that kind finds all
@@ -128,18 +130,9 @@ def may_leak(query: Query, rules: Mapping[str, Any], spec: MetricSpec | None = N
     if spec is not None and spec.metric == STALE_FIRST:
         return True
     kind = None if spec is None else spec["kind"]
-    if any(kind in (None, item.why) for item in query.forbidden or ()):
-        return True
-    of_kind = (rule for name, rule in rules.items() if kind in (None, name))
-    return any(
-        all(value_at(query.metadata, path.removeprefix("metadata.")) is not None for path in paths)
-        for paths in (_query_paths(rule) for rule in of_kind if isinstance(rule, Mapping))
+    return any(kind in (None, item.why) for item in query.forbidden or ()) or any(
+        rule.asker(query.metadata) is not None for rule in rules.rules if kind in (None, rule.name)
     )
-
-
-def _query_paths(rule: Mapping[str, Any]) -> list[str]:
-    operands = (operand for conditions in rule.values() for operand in conditions.values())
-    return [operand["query"] for operand in operands if isinstance(operand, Mapping)]
 
 
 def _depth(specs: Sequence[MetricSpec], *names: str) -> float:
@@ -158,25 +151,19 @@ def leak_parts(
     Args:
         evaluations: of one matcher.
         most: how many leaks are named.
-        lines: how many lines there are of retrievers; None for all.
+        lines: of more retrievers those alone have a line that leak, and old versions have a line
+            as long as there are no more of them; None for all.
     """
-    summaries = [
-        _summary(evaluation, scores)
-        for evaluation in evaluations
-        for scores in _told(evaluation.scores)
-    ]
-    summaries.sort(key=lambda line: line.style != LEAKING)
-    yield from summaries[:lines]
-    if lines and len(summaries) > lines:
-        yield Line(phrase("and {n} more", n=len(summaries) - lines))
-    # The first of each retriever, before the second of any.
-    leaks = [
-        (place, evaluation.name, leak)
-        for evaluation in evaluations
-        for place, leak in enumerate(evaluation.leaks)
-    ]
-    leaks.sort(key=lambda leak: leak[0])
-    for _, name, leak in leaks[:most]:
+    leaking, stale = (_summaries(evaluations, metric) for metric in (LEAK, STALE_FIRST))
+    told = leaking
+    if lines is not None and len(leaking) > lines:
+        told = [line for line in leaking if line.style == LEAKING] or leaking[:lines]
+    told = [*told, *stale[: None if lines is None else max(lines - len(told), 0)]]
+    yield from told
+    if n_more := len(leaking) + len(stale) - len(told):
+        yield Line(phrase("and {n} more", n=n_more))
+    leaks = _in_turn(evaluations)
+    for name, leak in leaks[:most]:
         text = joined(": ", [visible(name), leak.text]) if len(evaluations) > 1 else leak.text
         yield Line(text, item="-")
     if len(leaks) > most > 0:
@@ -197,10 +184,10 @@ def leak_texts(evaluations: Sequence[HasLeaks]) -> dict[str, list[str]]:
 def leaks_table(evaluations: Sequence[HasLeaks], most: int = MOST) -> Iterator[Part]:
     """The same with the leaks as a table, and the rules that forbid them."""
     yield from leak_parts(evaluations, most=0, lines=None)
-    leaks = [(evaluation.name, leak) for evaluation in evaluations for leak in evaluation.leaks]
+    leaks = _in_turn(evaluations)
     several = len(evaluations) > 1
     heads = [*[phrase("retriever")] * several, phrase("question"), phrase("document")]
-    heads += [phrase("rank"), phrase("kind"), phrase("rule")]
+    heads += [phrase("rank"), phrase("kind")]
     rows = [
         [
             *[visible(name)] * several,
@@ -208,7 +195,6 @@ def leaks_table(evaluations: Sequence[HasLeaks], most: int = MOST) -> Iterator[P
             visible(leak.document or "?"),
             str(leak.rank),
             visible(", ".join(leak.kinds)),
-            visible(to_json(plain(leak.rules))) if leak.rules else "",
         ]
         for name, leak in leaks[:most]
     ]
@@ -216,17 +202,34 @@ def leaks_table(evaluations: Sequence[HasLeaks], most: int = MOST) -> Iterator[P
         n_more = len(leaks) - most
         note = phrase("and {n} more", n=n_more) if n_more > 0 else ""
         yield Table(heads, rows, words=len(heads), note=note)
+    rules = {kind: rule for _, leak in leaks for kind, rule in leak.rules.items()}
+    for kind, rule in sorted(rules.items()):
+        text = visible(to_json(plain(rule)))
+        yield Line(phrase("rule {kind}: {rule}", kind=visible(kind), rule=text), item="-")
 
 
-def _told(scores: Sequence[MetricScores]) -> Iterator[MetricScores]:
-    """Of the leaks of any kind, and of old versions, those that look deepest."""
-    for metric in (LEAK, STALE_FIRST):
-        of_metric = [
+def _in_turn(evaluations: Sequence[HasLeaks]) -> list[tuple[str, Leak]]:
+    """The first leak of each retriever, before the second of any."""
+    places = (
+        (place, evaluation.name, leak)
+        for evaluation in evaluations
+        for place, leak in enumerate(evaluation.leaks)
+    )
+    return [(name, leak) for _, name, leak in sorted(places, key=lambda place: place[0])]
+
+
+def _summaries(evaluations: Sequence[HasLeaks], metric: Metric) -> list[Line]:
+    """What a metric says of each retriever where it looks deepest, those that leak first."""
+    lines = []
+    for evaluation in evaluations:
+        scores = [
             score
-            for score in scores
+            for score in evaluation.scores
             if score.spec.metric == metric and score.spec["kind"] is None and score.counts
         ]
-        yield from sorted(of_metric, key=lambda score: _depth([score.spec], score.spec.name))[-1:]
+        scores.sort(key=lambda score: _depth([score.spec], metric.name))
+        lines += [_summary(evaluation, score) for score in scores[-1:]]
+    return sorted(lines, key=lambda line: line.style != LEAKING)
 
 
 def _summary(evaluation: HasLeaks, scores: MetricScores) -> Line:
@@ -249,10 +252,21 @@ def _summary(evaluation: HasLeaks, scores: MetricScores) -> Line:
     return Line(joined("; ", [text, *_notes(counts)]), LEAKING if leaks else "")
 
 
+def _reasons(counts: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """Of how many questions it is not known, and why; one of several reasons counts."""
+    n = counts["n_unanswered"]
+    yield n, phrase("failed or missing: {n}", n=n)
+    n = counts["n_lost"]
+    yield n, phrase("items that no document can match: {n}", n=n)
+    n = counts["n_lacking"]
+    yield n, phrase("documents that lack a field that would tell: {n}", n=n)
+
+
 def _notes(counts: Mapping[str, int]) -> Iterator[str]:
     """What a number of leaks does not rest on."""
     if n := counts["n_open"]:
-        yield phrase("not known for {n}", n=n)
+        reasons = joined(", ", [text for count, text in _reasons(counts) if count])
+        yield phrase("not known for {n} ({reasons})", n=n, reasons=reasons)
     if n := counts["n_empty"]:
         yield phrase("answered with an empty list: {n}", n=n)
     if n := counts["n_short"]:

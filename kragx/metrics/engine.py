@@ -111,11 +111,11 @@ def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
 
     values = own(metric.from_evidence(evidence, spec))
     maxima = None if metric.maximum is None else own(metric.maximum(evidence, spec))
-    number = number_of(metric, values)
     if metric.extremes is None:
-        return MetricScores(spec, values, number, maxima=maxima)
+        return MetricScores(spec, values, number_of(metric, values), maxima=maxima)
     low, high = metric.extremes(evidence, spec)
     bounds = bounds_of(low, high)
+    number = number_of(metric, values, bounds)
     counts = {} if metric.counts is None else metric.counts(evidence, spec)
     ends = (low, high) if metric.reads_forbidden else None
     return MetricScores(
@@ -123,10 +123,17 @@ def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
     )
 
 
-def number_of(metric: Metric, values: Floats) -> float | None:
-    """The number that the queries' values make; None without any."""
+def number_of(
+    metric: Metric, values: Floats, bounds: tuple[float, float] | None = None
+) -> float | None:
+    """The number that the queries' values make; None without any.
+
+    Nor is there one of what must not be found where it has `bounds`: what is not known of that is
+    no better for what is.
+    """
     scored = defined(values)
-    return metric.number(scored) if scored.size else None
+    is_open = metric.reads_forbidden and bounds is not None
+    return metric.number(scored) if scored.size and not is_open else None
 
 
 def probes_of(evidence: Evidence | None) -> Bools:

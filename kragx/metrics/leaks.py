@@ -123,10 +123,14 @@ def _metric(
         could, n_docs = ~np.isnan(low), table.n_docs
         k = spec.k if isinstance(spec.k, int) else 0
         answered = could & table.answered
+        is_open, is_lost = could & (low < high), marks_of(evidence, spec).open
         masks = {
             "n_could": could,
             "n_leaked": could & (low > 0),
-            "n_open": could & (low < high),
+            "n_open": is_open,
+            "n_unanswered": is_open & ~table.answered,
+            "n_lost": is_open & table.answered & is_lost,
+            "n_lacking": is_open & table.answered & ~is_lost,
             "n_empty": answered & (n_docs == 0),
             "n_short": answered & (n_docs > 0) & (n_docs < k),
         }

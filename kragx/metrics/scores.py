@@ -39,7 +39,8 @@ class MetricScores:
         spec: which metric.
         values: (q) one for each query; NaN where there is none (left out, or undefined).
         mean: the metric's number: the macro average over the queries that have a value, or the
-            run's own number (a percentile, a throughput); None if there is nothing to take it of.
+            run's own number (a percentile, a throughput); None if there is nothing to take it of,
+            and of what must not be found where not all is known.
         no_gold: (q) which queries have no gold for this metric; None if it is not made of matches
             alone, and so defined without gold as well.
         pooled: the counts of its micro average, if it has one; what is not known counts as no
@@ -103,6 +104,8 @@ def is_mean(metric: Metric | None, number: float | None, values: Floats) -> bool
     if metric is not None and not metric.is_mean:
         return False
     scored = defined(values)
+    if metric is not None and metric.reads_forbidden and number is None:
+        return True
     if number is None or not scored.size:
         return number is None and not scored.size
     return isclose(scored.mean(), number, rel_tol=_CLOSE, abs_tol=_CLOSE)
@@ -124,17 +127,24 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
             values,
             [metric.interval for metric in metrics],
             np.array([mean.counts.get("n_open", 0) for mean in means]),
-            np.array([doubt(mean.mean, mean.bounds) for mean in means]).T,
+            np.array([doubt(mean.mean, mean.bounds, mean.values) for mean in means]).T,
         )
         for score, (low, high) in zip(means, ends.T.tolist()):
             intervals[str(score.spec)] = None if isnan(low) else (low, high)
     return intervals
 
 
-def doubt(mean: float | None, bounds: tuple[float, float] | None) -> tuple[float, float]:
-    """How far what is not known may put a mean, below 0 and above it."""
-    if mean is None or bounds is None:
+def doubt(
+    mean: float | None, bounds: tuple[float, float] | None, values: Floats
+) -> tuple[float, float]:
+    """How far what is not known may put a mean, below 0 and above it.
+
+    Where there is no mean, as what must not be found is not known everywhere, that of the `values`.
+    """
+    scored = defined(values)
+    if bounds is None or not scored.size:
         return 0.0, 0.0
+    mean = float(scored.mean()) if mean is None else mean
     return bounds[0] - mean, bounds[1] - mean
 
 

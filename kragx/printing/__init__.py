@@ -11,6 +11,7 @@ from kragx.printing.markdown import as_markdown
 from kragx.printing.notebook import as_html
 from kragx.printing.numbers import (
     at_most as at_most,
+    between as between,
     counted as counted,
     duration as duration,
     interval as interval,

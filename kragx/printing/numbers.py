@@ -53,8 +53,13 @@ def _percent(share: float, rounded: Callable[[float], int]) -> str:
     return f"{whole / 10**digits:.{digits}f}%"
 
 
+def between(low: float, high: float) -> str:
+    """Bounds of what is not known, in words: no interval, which has brackets."""
+    return phrase("{low} to {high}", low=number(low), high=number(high))
+
+
 def possible(low: float, high: float) -> str:
-    """Bounds of what is not yet known, in words: no interval, which has brackets."""
+    """The same beside an estimate."""
     return f"({number(low)} to {number(high)})"
 
 

@@ -54,7 +54,8 @@ def test_the_limits_of_what_is_known_and_of_all():
     """The lower one is that of no further leak, the upper one that of a leak for each open one."""
     comparison = compare([evaluated("one", 3, n_open=4, could=50)])
     mean = comparison.overall.means["one"]["leak@2"]
-    assert (mean.n, mean.value) == (46, pytest.approx(3 / 46))
+    assert (mean.n, mean.value) == (46, None)
+    assert mean.bounds == (pytest.approx(3 / 50), pytest.approx(7 / 50))
     assert mean.low == mean.sure_low == pytest.approx(beta.ppf(0.025, 3, 48))
     assert mean.high == mean.sure_high == pytest.approx(upper(7, 50))
     assert mean.ends == "[1.2%, 26.8%]"
@@ -80,7 +81,7 @@ def test_the_share_is_sure_of_no_more_than_the_question():
         leak, leaked = means["leak@2"], means["leaked@2"]
         assert leaked.high <= leak.high
         assert leaked.sure_high <= leak.sure_high
-        assert 0 <= leaked.low <= leaked.value <= leaked.high
+        assert 0 <= leaked.low <= leaked.least <= leaked.greatest <= leaked.high
 
 
 def test_lower_is_better_everywhere():
@@ -157,5 +158,62 @@ def test_bounds_of_leaks_are_no_missing_judgements():
     comparison = compare([one, other], metrics=["leak@2"])
     assert "judgements" not in comparison.recommendations[0].said
     table = comparison.means_table([one, other])
-    assert "(a to b) of leaks: with none and with all of what is not known" in table.note
+    assert "leaks from a to b: if none, and if all of what is not known leaks" in table.note
     assert "judgements" not in table.note
+
+
+def plain_gate(comparison, condition: str):
+    """What becomes of a gate without `surely`, of the retriever that is no baseline if any."""
+    (*_, result) = check_gates(parse_gates({"leak@2": condition}, []), [comparison])
+    return result
+
+
+def test_a_plain_gate_goes_by_the_worst():
+    """Of 30 questions 25 are not known, and 5 are clean: every unknown one may leak."""
+    one = evaluated("one", 0, n_open=25, could=30)
+    result = plain_gate(compare([one]), "< 0.1")
+    assert (result.passed, result.value) == (False, pytest.approx(25 / 30))
+    assert result.said == "0.8333 at worst, as 25 of 30 questions are not known"
+    assert plain_gate(compare([one]), "< 0.84").passed
+    assert not plain_gate(compare([one]), "> 0").passed
+
+
+def test_no_worse_goes_by_the_worst_of_both():
+    """What is not known leaks in the retriever, and does not in the baseline."""
+    clean, one = evaluated("clean", 0), evaluated("one", 0, n_open=25, could=30)
+    worse = plain_gate(compare([clean, one]), "no worse than baseline by 0.1")
+    assert (worse.passed, worse.value) == (False, pytest.approx(25 / 30))
+    assert worse.said.startswith("+0.8333 against ")
+    some = evaluated("some", 3, n_open=0, could=30)
+    against_open = plain_gate(compare([one, some]), "no worse than baseline by 0.05")
+    assert (against_open.passed, against_open.value) == (False, pytest.approx(0.1))
+    surely = plain_gate(compare([clean, one]), "surely no worse than baseline by 0.1")
+    assert not surely.passed
+    assert surely.value >= 25 / 30
+    (difference,) = compare([clean, one], metrics=["leak@2"]).overall.differences
+    assert (difference.value, difference.p, difference.verdict) == (None, None, "untested")
+
+
+def test_of_a_slice_a_plain_gate_goes_by_its_own_worst():
+    """Four of the last 30 questions are not known, and none of the first."""
+    comparison = compare([evaluated("one", 1, n_open=4)], slices=["metadata.half"])
+    gates = parse_gates({"slices": {"metadata.half": {"last": {"leak@2": "< 0.13"}}}}, [])
+    (last,) = check_gates(gates, [comparison])
+    assert (last.passed, last.value) == (False, pytest.approx(4 / 30))
+
+
+def test_what_is_not_all_known_has_a_range_and_no_mean():
+    """9 questions leak and 21 are not known: from .3 to 1, and no mean that looks certain."""
+    one = evaluated("one", 9, n_open=21, could=30)
+    comparison = compare([one, evaluated("other", 1)])
+    assert one.mean["leak@2"] is None
+    assert one.bounds["leak@2"] == pytest.approx((0.3, 1.0))
+    assert one.mean_cell("leak@2") == "0.3000 to 1.0000"
+    mean = comparison.overall.means["one"]["leak@2"]
+    assert (mean.value, mean.low, mean.high) == (None, pytest.approx(beta.ppf(0.025, 9, 22)), 1.0)
+    assert mean.text == "0.3000 to 1.0000 (at least 14.7%)"
+    verdict = compare([one, evaluated("other", 1)], metrics=["leak@2"]).recommendations[0]
+    assert verdict.text.startswith("leak@2 is not known for every question, so it does not say")
+    (caution, *_) = comparison.recommendations[0].cautions
+    assert "one leaks, leak@2 is 0.3000 to 1.0000" in caution.text
+    assert comparison.to_dict()["overall"]["means"]["one"]["leak@2"]["value"] is None

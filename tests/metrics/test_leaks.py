@@ -110,21 +110,24 @@ def test_questions_that_could_not_leak_have_no_value():
     assert values("stale_first@2", *questions) == [None] * 4
     (score,) = scores(["leak@2"], *questions).values()
     assert score.mean == pytest.approx(2 / 3)
-    assert score.counts == {"n_could": 3, "n_leaked": 2, "n_open": 0, "n_empty": 0, "n_short": 1}
+    none_open = dict.fromkeys(("n_open", "n_unanswered", "n_lost", "n_lacking"), 0)
+    assert score.counts == {"n_could": 3, "n_leaked": 2, **none_open, "n_empty": 0, "n_short": 1}
 
 
 def test_what_is_not_known_is_never_clean():
-    """It has no value, and the mean is between what it is without leaks there, and with all."""
+    """It has no value, and there is no mean: it is between no leak there, and nothing else."""
     unknown, is_open = Marked([(0, 0), (-1, 0)]), Marked([(0, 0)], open=(True, False))
     failed = Marked(answered=False, open=(True, False))
     questions = (AT_2, CLEAN, unknown, is_open, failed, replace(unknown, marks=[(1, 0), (-1, 0)]))
     assert values("leak@2", *questions) == [1.0, 0.0, None, None, None, 1.0]
     assert values("leak@1", *questions)[2] == 0.0  # what is not known stands below
     (leak,) = scores(["leak@2"], *questions).values()
-    assert (leak.mean, leak.bounds) == (pytest.approx(2 / 3), pytest.approx((2 / 6, 5 / 6)))
+    assert (leak.mean, leak.bounds) == (None, pytest.approx((2 / 6, 5 / 6)))
     assert leak.counts["n_open"] == 3
+    # Why: the question failed, an item can match nothing, a document is not known.
+    assert [leak.counts[name] for name in ("n_unanswered", "n_lost", "n_lacking")] == [1, 1, 1]
     (leaked,) = scores(["leaked@2"], unknown, is_open, CLEAN).values()
-    assert (leaked.mean, leaked.bounds) == (0.0, pytest.approx((0, (1 / 2 + 1) / 3)))
+    assert (leaked.mean, leaked.bounds) == (None, pytest.approx((0, (1 / 2 + 1) / 3)))
     stale = Marked(stale=[0, -1], versions=True)
     assert (
         values("stale_first@2", stale, replace(stale, stale=[0, 0], stale_open=True)) == [None] * 2
@@ -301,6 +304,9 @@ def test_counts_of_a_metric_stand_beside_its_number():
         "n_could": 3,
         "n_leaked": 1,
         "n_open": 1,
+        "n_unanswered": 0,
+        "n_lost": 0,
+        "n_lacking": 1,
         "n_empty": 1,
         "n_short": 1,
     }

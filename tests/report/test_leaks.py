@@ -14,8 +14,8 @@ from kragx.api.evaluations import Evaluations
 from kragx.app.run_summary import screen
 from kragx.comparison import Comparison, check_gates
 from kragx.comparison.gate_conditions import parse_gates
-from kragx.evaluation.leaks import leak_parts, leak_texts
-from kragx.printing import as_markdown, speaking
+from kragx.evaluation.leaks import leak_parts, leak_texts, leaks_table
+from kragx.printing import Table, as_markdown, speaking
 from kragx.report.csv_files import queries_csv
 from kragx.report.html_page.cells import Sources
 from kragx.report.html_page.payload import payload
@@ -67,14 +67,14 @@ def test_how_many_leak_and_the_first_three(several):
     assert [line.text for line in leak_parts(several[::-1], most=2)] == [
         "best: leaks for 2 of 40 questions that could leak (leak@3: [0.6%, 17.0%])",
         "other: no leak is known for 30 questions that could leak (leak@3: at most 17.3%); not "
-        "known for 1",
+        "known for 1 (items that no document can match: 1)",
         "best: q3: q3-doc2 at rank 2 (tenant)",
         "best: q9: q9-doc1 at rank 1 (tenant)",
         "and 1 more",
     ]
     with speaking("ko"):
         korean = shown(leak_parts(several))
-    assert korean[0].startswith("best: 누출될 수 있는 질문 40개 중 2개에서 누출 (leak@3:")
+    assert korean[0].startswith("best: 누출이 일어날 수 있는 질문 40개 중 2개에서 누출 (leak@3:")
 
 
 def test_a_winner_that_leaks_is_called_that(comparison):
@@ -98,20 +98,54 @@ def test_they_come_first(several, comparison):
         means = [at for at, line in enumerate(lines) if line.startswith("| metric")]
         assert leak < min(verdict + means)
         assert verdict, "the verdict is there"
-    assert "| best | q9 | q9-doc3 | 3 | version |  |" in report
+    assert "| best | q9 | q9-doc3 | 3 | version |" in report
     assert "- best: q3: q3-doc2 at rank 2 (tenant)" in summary
 
 
 def test_the_rule_stands_in_the_report(several):
-    """A leak by a rule shows the rule; what is forbidden by an item has none."""
+    """It stands there once, below the leaks; what is forbidden by an item has none."""
     rules = {"tenant": {"metadata.tenant": {"not": "north"}}}
     by_rule = replace(several[0], settings={**several[0].settings, "forbidden": {"rules": rules}})
     assert [leak.rules for leak in by_rule.leaks] == [rules, rules, {}]
     assert [leak.rules for leak in several[0].leaks] == [{}, {}, {}]
     report = report_markdown(DATASET.settings, [by_rule], [compare(several)], (), ())
-    (row,) = (line for line in report.splitlines() if line.startswith("| q3 |"))
-    assert row.split(" | ")[:4] == ["| q3", "q3-doc2", "2", "tenant"]
-    assert "metadata.tenant" in row
+    assert "| q3 | q3-doc2 | 2 | tenant |" in report.splitlines()
+    (rule,) = (line for line in report.splitlines() if "metadata.tenant" in line)
+    assert rule.startswith("- rule tenant: ")
+
+
+def test_the_table_has_rows_of_each_retriever():
+    """The first leak of each, then the second, until there are as many as fit."""
+    many = {f"q{at}": {1: "tenant"} for at in range(N)}
+    parts = [*leaks_table([leaking(found(name, 40), many) for name in ("a", "b", "c")], most=5)]
+    (table,) = (part for part in parts if isinstance(part, Table))
+    assert [row[:2] for row in table.rows] == [
+        ["a", "q0"],
+        ["b", "q0"],
+        ["c", "q0"],
+        ["a", "q1"],
+        ["b", "q1"],
+    ]
+    assert table.note == "and 115 more"
+
+
+def test_each_retriever_keeps_its_line():
+    """Of eight all have one, the clean one too; of more those that leak."""
+    leak = {"q1": {1: "tenant"}}
+    clean = [leaking(found(f"clean{at}", 40), {}) for at in range(7)]
+    bad = [leaking(found(f"bad{at}", 40), leak) for at in range(2)]
+    eight = [line.text for line in leak_parts([*clean, bad[0]], most=0)]
+    assert [text.partition(":")[0] for text in eight] == ["bad0", *(own.name for own in clean)]
+    nine = [line.text for line in leak_parts([*clean, *bad], most=0)]
+    assert [text.partition(":")[0] for text in nine] == ["bad0", "bad1", "and 7 more"]
+
+
+def test_lines_of_old_versions_are_cut_first():
+    """Beside five lines of leaks three of old versions have room."""
+    own = [leaking(found(f"r{at}", 40), {}, metrics=["leak@3", "stale_first@3"]) for at in range(5)]
+    texts = [line.text for line in leak_parts(own, most=0)]
+    assert ["stale_first" in text for text in texts] == [False] * 5 + [True] * 3 + [False]
+    assert texts[-1] == "and 2 more"
 
 
 def test_the_column_of_leaks(several):
@@ -131,6 +165,9 @@ def test_json(several):
         "n_could": 40,
         "n_leaked": 2,
         "n_open": 0,
+        "n_unanswered": 0,
+        "n_lost": 0,
+        "n_lacking": 0,
         "n_empty": 0,
         "n_short": 0,
     }
@@ -168,7 +205,9 @@ def test_gates_look_at_the_exact_limit(comparison):
     other = results["other", "surely < 0.17"]
     assert not other.passed
     assert other.value == pytest.approx(0.17217, abs=1e-5)  # beta.ppf(.975, 2, 29)
-    assert other.said == "0.0000, surely at most 17.3% (n = 29)"
+    assert other.said == (
+        "0.0333 at worst, as 1 of 30 questions is not known, surely at most 17.3% (n = 29)"
+    )
 
 
 def test_the_page_holds_them(several, comparison):

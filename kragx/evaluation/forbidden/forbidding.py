@@ -134,6 +134,11 @@ class Forbidding:
                 newer_by_older(items.items),
                 int(pairs.lost.sum()),
                 int(pairs.by_id.sum()),
+                {
+                    place: (n_lacking, n)
+                    for rule in self.rules.rules
+                    for place, n_lacking, n in ruling.lacking(rule)
+                },
             ),
         )
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.data.forbidden import check_cycle
+from kragx.evaluation.forbidden.ruling import Place
 from kragx.matchers import MatchWarning
 from kragx.metrics import Bools, ForbiddenMarks
 from kragx.printing import phrase
@@ -31,6 +32,8 @@ class Beyond:
         newer: the newer document by the older one, as items name them.
         n_unmatchable: items that can match nothing, whatever was retrieved.
         n_by_id: items that can match nothing if no id is met.
+        lacking: of each field that a rule asks for, how many questions, or documents, lack it, and
+            how many there are.
     """
 
     kinds: set[str] = field(default_factory=set)
@@ -40,6 +43,7 @@ class Beyond:
     newer: dict[str, str] = field(default_factory=dict)
     n_unmatchable: int = 0
     n_by_id: int = 0
+    lacking: dict[Place, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.met = self.met or not self.named.isdisjoint(self.retrieved)
@@ -56,6 +60,9 @@ class Beyond:
         self.newer |= later.newer
         self.n_unmatchable += later.n_unmatchable
         self.n_by_id += later.n_by_id
+        for place, (n_lacking, n) in later.lacking.items():
+            before = self.lacking.get(place, (0, 0))
+            self.lacking[place] = before[0] + n_lacking, before[1] + n
 
     @property
     def are_apart(self) -> bool:
@@ -77,6 +84,23 @@ class Beyond:
                 n=self.n_lost,
             )
             warnings.warn(problem, MatchWarning, stacklevel=outside())
+        for place, (n_lacking, n) in self.lacking.items():
+            if n_lacking and (place[2] or n_lacking == n):
+                warnings.warn(_lacks(place, n_lacking, n), MatchWarning, stacklevel=outside())
+
+
+def _lacks(place: Place, n_lacking: int, n: int) -> str:
+    """That a rule says nothing of questions, or of documents, as a field of theirs is missing."""
+    rule, path, is_of_query = place
+    return phrase(
+        "rule {rule}: {n} of {of} questions have no {path}, and it says nothing of them"
+        if is_of_query
+        else "rule {rule}: none of {of} retrieved documents has {path}",
+        rule=rule,
+        n=n_lacking,
+        of=n,
+        path=path,
+    )
 
 
 @dataclass(frozen=True)

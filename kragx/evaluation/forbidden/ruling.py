@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cached_property
@@ -32,6 +32,12 @@ class Column:
     values: Sequence[Any]
     numbers: Ints
 
+    @property
+    def n_none(self) -> int:
+        """How many entries have no value."""
+        is_none = np.array([value is None for value in self.values], bool)
+        return int(is_none[self.numbers].sum())
+
     @classmethod
     def of(cls, values: Sequence[Any]) -> Column:
         """That of some values."""
@@ -45,6 +51,10 @@ class Column:
         for number, value in zip(numbers, values) if keys is not values else ():
             first.setdefault(number, value)
         return cls([*first.values()] or [*by_key], np.array(numbers, np.int64))
+
+
+Place = tuple[str, str, bool]
+"""A rule, a path that it asks for, and whether it is one of the question's metadata."""
 
 
 class Ruling:
@@ -88,6 +98,15 @@ class Ruling:
             is_there = np.array([value is not None for value in column.values], bool)
             could &= is_there[column.numbers]
         return truths, could
+
+    def lacking(self, rule: Rule) -> Iterator[tuple[Place, int, int]]:
+        """Of each field that a rule asks for, how many questions, or documents, lack it, of all."""
+        for path in rule.query_paths:
+            column = self._of_query(path)
+            yield (rule.name, path, True), column.n_none, len(column.numbers)
+        for path in dict.fromkeys(condition.path for condition in rule.conditions):
+            column = self._of_doc(path)
+            yield (rule.name, path, False), column.n_none, len(column.numbers)
 
     @cached_property
     def _is_blank(self) -> Bools:

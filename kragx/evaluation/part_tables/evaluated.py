@@ -251,7 +251,8 @@ def _scores(spec: MetricSpec, total: ScoredPart) -> MetricScores:
         if low is None or high is None:
             return scores
         bounds = bounds_of(low, high)
-        return replace(scores, extremes=(low, high), bounds=bounds, counts=counts)
+        mean = number_of(metric, values, bounds)
+        return replace(scores, mean=mean, extremes=(low, high), bounds=bounds, counts=counts)
     (mean,) = means(values[None])
     no_gold = np.arange(len(values)) < counts.pop("no gold")  # which ones nobody asks
     n_many = counts.pop("not one to one", 0)

@@ -135,7 +135,7 @@ def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
     for position, (panel, metric) in enumerate(zip(axes, means, strict=True)):
         for series, mean in enumerate(means[metric]):
             if mean.value is None:
-                panel.text(0.02, series, "–", va="center")
+                panel.text(0.02, series, mean.number if mean.bounds else "–", va="center")
                 continue
             shade = colour(series)
             if mean.low is not None and mean.high is not None:

@@ -9,6 +9,7 @@ import pytest
 from kragx import Forbidden, Gold, GoldDataset, Query, UsageError
 from kragx.app.config.loading import load
 from kragx.app.preflight import check_gold, undecidable_with
+from kragx.data.rules import RuleSet
 from kragx.evaluation.leaks import may_leak
 from kragx.metrics import parse
 
@@ -61,16 +62,14 @@ def test_nothing_forbidden_is_said_before(here, jsonl):
 
 def test_which_questions_may_leak():
     """Those that list something, and those in which a rule finds all that it asks for."""
-    rules = {
-        "tenant": {"metadata.tenant": {"not": {"query": "metadata.tenant"}}},
-        "timezone": "Asia/Seoul",
-    }
-    everywhere = {"retracted": {"metadata.retracted": {"is": True}}}
+    tenant = {"metadata.tenant": {"not": {"query": "metadata.tenant"}}}
+    rules = RuleSet.of({"tenant": tenant, "timezone": "Asia/Seoul"})
+    everywhere = RuleSet.of({"retracted": {"metadata.retracted": {"is": True}}})
     bare, north = question("q"), question("n", metadata={"tenant": "north"})
     any_leak, of_tenant = parse("leak@3"), parse("leak@3(kind=tenant)")
     assert [may_leak(own, rules, any_leak) for own in (bare, north)] == [False, True]
     assert may_leak(bare, everywhere, any_leak)
     assert not may_leak(bare, everywhere, of_tenant)
-    assert may_leak(question("l", forbidden=LISTED), {}, of_tenant)
-    assert not may_leak(question("l", forbidden=()), {}, any_leak)
-    assert may_leak(bare, {}, parse("stale_first@3"))
+    assert may_leak(question("l", forbidden=LISTED), RuleSet(), of_tenant)
+    assert not may_leak(question("l", forbidden=()), RuleSet(), any_leak)
+    assert may_leak(bare, RuleSet(), parse("stale_first@3"))

@@ -53,7 +53,7 @@ def test_they_stand_above_the_verdict(opened, leaks_path):
 def test_a_filter_and_marks_in_a_list(opened, leaks_path):
     """Show leaves the questions that leak; an opened one has its documents marked."""
     page = opened(path=leaks_path)
-    page.locator("section.leaks button.link", has_text="show").first.click()
+    page.locator("section.leaks button.link", has_text="show all 2 questions").first.click()
     assert page.inner_text("#count").startswith("2 of 40")
     assert page.input_value("#result") == "leaksA"
     page.locator("#rows tr").nth(1).click()
@@ -68,6 +68,22 @@ def test_limits_are_rounded_outward_as_in_tables(opened, leaks_path):
     table = page.locator("table.metrics").first.inner_text()
     assert "[0.6%, 17.0%]" in table
     assert "at most 8.9%" in table
+
+
+def test_what_is_not_all_known_has_a_range(opened, tmp_path):
+    """In the table and above it, and there is no mean that looks certain."""
+    gold = dataset()
+    (name, run), *_ = runs(gold).items()
+    measured = evaluate(gold, run, match="text", metrics=["ndcg@5"], name=name)
+    unknown = [f"q{at:02}" for at in range(10, 20)]
+    marked = leaking(measured, {"q03": {1: "tenant"}}, metrics=["leak@5"], unknown=unknown)
+    path = tmp_path / "open.html"
+    write_html([marked], path, dataset=gold, runs={name: run}, comparisons=[compare([marked])])
+    page = opened(path=path)
+    assert "not known for 10 (items that no document can match: 10)" in page.inner_text(".leaks")
+    assert "0.025 to 0.275" in page.locator("table.metrics").first.inner_text()
+    page.locator("table.metrics button.link", has_text="leak@5").click()
+    assert "is anything from 0.025 to 0.275" in page.inner_text(".verdict")
 
 
 def test_nothing_of_it_where_nothing_is_forbidden(opened):

@@ -47,7 +47,7 @@ function columnChooser() {
           el("button.link", { id: "columns-all", onclick: () => retrievers(all) }, t("columnsAll")), " · ",
           el("button.link", { id: "columns-pair", onclick: () => retrievers([...new Set([state.a, state.b])]) }, t("columnsPair"))),
         all.map((retriever) => box(`shown-${retriever}`, shown.includes(retriever), () => retrievers(keepingOne(ticked(shown, retriever), shown)),
-          swatch(retriever), " ", name(retrieverName(retriever)), " ", el("span.muted", {}, number(mean(retriever), metric()))))),
+          swatch(retriever), " ", name(retrieverName(retriever)), " ", el("span.muted", {}, meanText(retriever))))),
       data.metrics.length < 2 ? null : el("fieldset", {}, el("legend", {}, t("metricsShown")),
         data.metrics.map((each, position) => box(`metric-${position}`, metrics.includes(each.name),
           () => choosing({ metrics: keepingOne(ticked(metrics, each.name), metrics) }), each.name)))));

@@ -28,7 +28,7 @@ function leaksItem(retriever) {
   const show = () => showing({ result: "leaksA", a: retriever, b: retriever === state.b ? state.a : state.b, picked: true });
   return el("li", {}, lines.map(([line, isBad]) => el(isBad ? "p.bad" : "p", {}, swatch(retriever), " ", inWords(line))),
     queries ? el("ul", {}, queries.slice(0, LEAKS).map((query) => el("li", {}, questionLink(query, el("bdi", {}, beginning(query))), " ", leaksIn(retriever, query).map(leakText)))) : null,
-    queries && isCompared(retriever) ? el("button.link", { onclick: show }, t("show")) : null);
+    queries && isCompared(retriever) ? el("button.link", { onclick: show }, queries.length > 1 ? t("showAll", nQuestions(queries.length)) : t("showAll1")) : null);
 }
 
 const leakText = ([rank, doc, kinds, rules]) => el("small.muted", {}, phrase("leakAt", name(doc ?? "?"), rank), " ", leakChip([rank, doc, kinds, rules]), rules ? [" ", el("code", {}, plain(rules))] : null, " ");

@@ -68,14 +68,14 @@ function markOf(view, each, retriever) {
 
 function metricCell(each, retriever, view, cls = null) {
   if (!isCompared(retriever)) return el("td.lost", {}, "–");
-  const average = mean(retriever, each), { key, shown: mark } = markOf(view, each, retriever);
+  const { key, shown: mark } = markOf(view, each, retriever);
   const [low, high] = cell(retriever).bounds[each.name] || [], most = cell(retriever).maximum[each.name];
   const possible = t("range", number(low, each), number(high, each));
   return el("td", { class: [key, cls].filter(Boolean).join(" ") || null },
-    el("span.number", {}, mark, number(average, each)),
+    el("span.number", {}, mark, meanText(retriever, each)),
     el("span.interval", {}, ends(estimate(view, retriever, each), each)),
     most === undefined ? null : el("span.interval", {}, t("ofMax", number(most, each))),
-    high - low > 1e-9 ? el("span.interval", { title: t(each.exact ? "openHint" : "boundsHint", possible) }, t("possible", possible)) : null);
+    each.exact || !(high - low > 1e-9) ? null : el("span.interval", { title: t("boundsHint", possible) }, t("possible", possible)));
 }
 
 function slicesTable() {

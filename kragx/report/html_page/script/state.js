@@ -46,6 +46,12 @@ const sliceLabel = ({ field: path, value }) => plain(`${fieldName(path)}: ${valu
 
 const mean = (retriever, { name: metricName } = metric()) => cell(retriever).mean[metricName] ?? null;
 
+/** The mean as people read it; of what must not be found, where some is not known, between which values it lies. */
+function meanText(retriever, each = metric()) {
+  const bounds = each.exact && cell(retriever).bounds[each.name];
+  return bounds ? t("range", number(bounds[0], each), number(bounds[1], each)) : number(mean(retriever, each), each);
+}
+
 /** The value of a list; none where the retriever failed, as what a failure scores is no value of it. */
 const value = (retriever, query) => valueOf(metric(), retriever, query);
 const valueOf = (each, retriever, query) => (hasFailed(retriever, query, each) ? null : cell(retriever)?.values[each.name]?.[query] ?? null);

@@ -10,6 +10,8 @@ function verdict() {
     return add(section, [el("p.headline", {}, phrase("allFailed", every)), el("p.how", {}, failedHere()), cautions()]);
   }
   if (missing(own?.value)) {
+    const open = missingHere(best, shownMetric);
+    if (open) return add(section, [open, failedHere(), cautions()]);
     const gold = [...questions()].some((query) => hasGold(best, query));
     return add(section, [
       el("p.headline", {}, phrase("novalue", el("strong.metric", {}, shownMetric.name))),
@@ -122,7 +124,7 @@ function nextBest(leads, shownMetric) {
     el("h3", {}, phrase("againstNext", el("span.retriever", {}, name(next.against)))),
     el("p.big", {}, el("b", {}, signed(next.value, shownMetric)), " ", el("span.muted", {}, ends(next, shownMetric, signed))),
     el("ul.both", {}, [best, positionOf(next.against)].map((retriever) => el("li", {}, swatch(retriever), " ",
-      el("span.retriever", {}, name(retrieverName(retriever))), " ", el("b", {}, number(mean(retriever), shownMetric))))),
+      el("span.retriever", {}, name(retrieverName(retriever))), " ", el("b", {}, meanText(retriever, shownMetric))))),
     bounded ? differenceBar(next, best) : null,
     el("p.muted", {}, bounded ? [confidenceText(), ": ", inside ? t("includes0") : t("excludes0"), " · "] : null,
       p === null ? null : [`p ${probability(p, "= ")}`, help(t(`help_p_${nTests(shownMetric) === "1" ? "one" : correction}`, nTests(shownMetric), familyOf(shownMetric))), " · "],
