@@ -60,6 +60,14 @@ def test_nothing_forbidden_is_said_before(here, jsonl):
     check_gold(config(jsonl, '"leak@10(kind=tenant)", stale_first@3'), dataset, ())
 
 
+def test_a_path_that_no_question_has(here, jsonl):
+    """A rule that asks questions for a misspelt field is refused, with the nearest one."""
+    rules = {"stale": {"metadata.valid_until": {"before": {"query": "metadata.askd_at"}}}}
+    dataset = GoldDataset((question("q", metadata={"asked_at": "2026-01-01"}),), forbidden=rules)
+    with pytest.raises(UsageError, match=r"no question has 'metadata\.askd_at'.*asked_at"):
+        check_gold(config(jsonl, "leak@10"), dataset, ())
+
+
 def test_which_questions_may_leak():
     """Those that list something, and those in which a rule finds all that it asks for."""
     tenant = {"metadata.tenant": {"not": {"query": "metadata.tenant"}}}

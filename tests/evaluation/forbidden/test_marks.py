@@ -174,14 +174,24 @@ def test_by_rule() -> None:
     corpus = [{"id": "c", "text": "x", "metadata": {"tenant": "B"}}]
     filled = marked(query, docs, rules=TENANT, corpus=corpus)
     assert column(filled, "tenant") == [0, 1, 1, -1]
-    nobody = marked({}, docs, rules=TENANT)
+    with pytest.warns(MatchWarning, match=r"rule tenant: 1 of 1 questions have no"):
+        nobody = marked({}, docs, rules=TENANT)
     assert column(nobody, "tenant") == [-1, -1, -1, -1]
     assert nobody.could.tolist() == [[False]]
     lacks = {"tenant": {"metadata.tenant": {"missing": True}}}
     docs[2] = Doc("c", metadata={"page": 1})  # of d nothing at all is known, not what it lacks
     assert column(marked({}, docs, rules=lacks), "tenant") == [0, 0, 1, -1]
     both = {"r": {"tenant": {"is": "B"}, "old": {"is": True}}}
-    assert column(marked({}, docs, rules=both), "r") == [0, -1, -1, -1]
+    with pytest.warns(MatchWarning, match="rule r: none of 4 retrieved documents has old"):
+        assert column(marked({}, docs, rules=both), "r") == [0, -1, -1, -1]
+
+
+def test_a_path_that_no_document_has() -> None:
+    """A rule that may be misspelt is told, whatever it says of documents without the field."""
+    rules = {"tenant": {"metadata.tenat": {"missing": False, "not": "A"}}}
+    docs = [Doc(name, metadata={"tenant": "B"}) for name in "ab"]
+    with pytest.warns(MatchWarning, match=r"tenant: none of 2 retrieved documents has"):
+        marked({}, docs, rules=rules)
 
 
 def test_values_of_numpy_and_pandas() -> None:
