@@ -195,11 +195,15 @@ class Aligned:
         return None if known_as is None or known_as.is_mean else known_as.number(present)
 
     def best(self, means: Means) -> dict[str, str]:
-        """For each metric the first retriever with the best value."""
+        """For each metric the first retriever with the best value.
+
+        Where one retriever's value is open it may be the best, and so nobody is.
+        """
         best: dict[str, str] = {}
         for metric in self.metrics:
             measured = [name for name in self.retrievers if means[name][metric] is not None]
-            if len(measured) > 1 and self.better[metric] != "neither":
+            is_open = any(self._open((metric, name)) for name in self.retrievers)
+            if len(measured) > 1 and self.better[metric] != "neither" and not is_open:
                 top = max if self.better[metric] == "higher" else min
                 best[metric] = top(measured, key=lambda name: means[name][metric] or 0.0)
         return best

@@ -202,6 +202,15 @@ def test_of_a_slice_a_plain_gate_goes_by_its_own_worst():
     assert (last.passed, last.value) == (False, pytest.approx(4 / 30))
 
 
+def test_nobody_is_best_while_another_may_be():
+    """The third of these leaks for no question that is known, and so may leak least."""
+    three = [evaluated("few", 1), evaluated("many", 30), evaluated("open", 0, n_open=20)]
+    comparison = compare(three, metrics=["leak@2"])
+    assert comparison.overall.standing("leak@2", "few") == ""
+    assert comparison.recommendations[0].kind == "no_winner"
+    assert compare(three[:2], metrics=["leak@2"]).overall.standing("leak@2", "few") == "★"
+
+
 def test_what_is_not_all_known_has_a_range_and_no_mean():
     """9 questions leak and 21 are not known: from .3 to 1, and no mean that looks certain."""
     one = evaluated("one", 9, n_open=21, could=30)

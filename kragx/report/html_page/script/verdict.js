@@ -9,9 +9,9 @@ function verdict() {
     const every = listed(lost().map(retrieverName), t("and"));
     return add(section, [el("p.headline", {}, phrase("allFailed", every)), el("p.how", {}, failedHere()), cautions()]);
   }
+  const open = shownMetric.exact ? compared().map((retriever) => missingHere(retriever, shownMetric)).filter(Boolean) : [];
+  if (open.length) return add(section, [open.slice(0, PICTURED), failedHere(), cautions()]);
   if (missing(own?.value)) {
-    const open = missingHere(best, shownMetric);
-    if (open) return add(section, [open, failedHere(), cautions()]);
     const gold = [...questions()].some((query) => hasGold(best, query));
     return add(section, [
       el("p.headline", {}, phrase("novalue", el("strong.metric", {}, shownMetric.name))),
