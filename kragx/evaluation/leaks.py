@@ -227,6 +227,8 @@ def _summaries(evaluations: Sequence[HasLeaks], metric: Metric) -> list[Line]:
             for score in evaluation.scores
             if score.spec.metric == metric and score.spec["kind"] is None and score.counts
         ]
+        if metric == STALE_FIRST:  # of whoever met no two versions it says nothing
+            scores = [score for score in scores if score.counts["n_could"]]
         scores.sort(key=lambda score: _depth([score.spec], metric.name))
         lines += [_summary(evaluation, score) for score in scores[-1:]]
     return sorted(lines, key=lambda line: line.style != LEAKING)
