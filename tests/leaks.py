@@ -51,7 +51,7 @@ def leaking(
         could=of_question,
         open=of_question & np.array([[query_id in set(unknown)] for query_id in ids], bool),
         stale=np.zeros(len(mark), np.int8),
-        versions=np.zeros(n, bool),
+        versions=of_question.any(axis=1),
         stale_open=np.zeros(n, bool),
         names=names,
     )
