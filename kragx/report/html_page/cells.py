@@ -269,7 +269,9 @@ def _leaks(cell: RunCell) -> dict[str, Any]:
     places = {evaluation.query_ids[row]: at for at, row in enumerate(cell.rows) if row is not None}
     return {
         "lines": [
-            [by_language(line.text), line.style == LEAKING] for line in leak_parts([evaluation], 0)
+            [by_language(line.text), line.style == LEAKING]
+            for line in leak_parts([evaluation], 0)
+            if line.style != "dim"  # the page says of all retrievers which questions have no gold
         ],
         "found": bool(by_id),
         "rows": {places[query_id]: rows for query_id, rows in by_id.items() if query_id in places},

@@ -20,8 +20,12 @@ function leaksSection() {
   const all = [...bad, ...told.filter((retriever) => !bad.includes(retriever))], folded = all.slice(PICTURED);
   return el("section.leaks", { "aria-labelledby": "leaks-title" }, el("h2", { id: "leaks-title" }, t("leaks"), " ", badge),
     el("ul", {}, all.slice(0, PICTURED).map(leaksItem)),
-    folded.length ? el("details", {}, el("summary", {}, t("andMore", folded.length)), el("ul", {}, folded.map(leaksItem))) : null);
+    folded.length ? el("details", {}, el("summary", {}, t("andMore", folded.length)), el("ul", {}, folded.map(leaksItem))) : null,
+    [...rulesOf(bad)].map(([kind, rule]) => el("p", {}, el("small.muted", {}, t("leakRule", kind), " ", el("code", {}, plain(JSON.stringify(rule)))))));
 }
+
+/** The rules by which something leaks, by kind. */
+const rulesOf = (retrievers) => new Map(retrievers.flatMap((retriever) => Object.values(cell(retriever).leaks.rows).flat().flatMap(([, , , rules]) => Object.entries(JSON.parse(rules ?? "{}")))));
 
 function leaksItem(retriever) {
   const { lines } = cell(retriever).leaks, queries = leaks(retriever);
@@ -31,6 +35,6 @@ function leaksItem(retriever) {
     queries && isCompared(retriever) ? el("button.link", { onclick: show }, queries.length > 1 ? t("showAll", nQuestions(queries.length)) : t("showAll1")) : null);
 }
 
-const leakText = ([rank, doc, kinds, rules]) => el("small.muted", {}, phrase("leakAt", name(doc ?? "?"), rank), " ", leakChip([rank, doc, kinds, rules]), rules ? [" ", el("code", {}, plain(rules))] : null, " ");
+const leakText = ([rank, doc, kinds, rules]) => el("small.muted", {}, phrase("leakAt", name(doc ?? "?"), rank), " ", leakChip([rank, doc, kinds, rules]), " ");
 
 const leakChip = (leak) => (leak ? el("span.chip.leak", { title: leak[3] ? t("leakRule", plain(leak[3])) : null }, t("leakChip", plain(leak[2].join(", ")))) : null);

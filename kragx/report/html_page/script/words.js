@@ -88,7 +88,7 @@ const WORDS = {
     stageKept: "gold kept", stageMoved: "into / out of the first {0}", stagesFound: "within {0}", stagesGold: "gold items",
     lost_never_retrieved: "never retrieved", lost_fused_away: "dropped by the fusion", lost_cut: "cut", lost_lowered: "ranked down below {0}", lost_always_low: "never within {0}", lost_failed: "failed questions",
     stagesNote: "Gold kept: of the gold items that reached the stage; of a stage that searches, of all. So no stage is blamed for gold that was never in the list it got. Into / out of: items that the stage moved there by its order; a reranker is judged by both. Cut: by a filter, or by a limit below {0}.",
-    leaks: "Leaks", leaksFound: "{0} of {1} retrievers leak", leaksFound1: "leaks", leaksNone: "none known", itLeaks: "leaks", whichLeaks: ", which leaks", leaksBy: "where {0} leaks", leakAt: "{0} at rank {1}", leakChip: "must not come: {0}", leakRule: "by the rule {0}", showAll: "show all {0}", showAll1: "show the question",
+    leaks: "Leaks", leaksFound: "{0} of {1} retrievers leak", leaksFound1: "leaks", leaksNone: "none known", itLeaks: "leaks", whichLeaks: ", which leaks", leaksBy: "where {0} leaks", leakAt: "{0} at rank {1}", leakChip: "must not come: {0}", leakRule: "rule {0}", showAll: "show all {0}", showAll1: "show the question",
     atMost: "at most {0}", atLeast: "at least {0}", openHere: "Of some questions it is not known: {0} of {1} is anything from {2}.",
     gates: "Gates", gatesFailed: "{0} of {1} failed", gatesPassed: "all {0} passed", gatesPassing: "Passed: {0}", gatesMore: "{0} more failed",
     figures: "Figures", figMetrics: "Metrics with intervals", figMetricsD: "A dot for each value, a line for its interval.",
