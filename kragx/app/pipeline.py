@@ -32,7 +32,7 @@ from kragx.evaluation.evaluate import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import relevance_depth
 from kragx.evaluation.explain import Explanation, explain, standard_panel
-from kragx.evaluation.inputs import Texts
+from kragx.evaluation.inputs import Texts, ids_alone
 from kragx.evaluation.parts.cluster import Ray, engine_of
 from kragx.evaluation.pools import pooled
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
@@ -127,6 +127,11 @@ def run(
         named = {"name": dataset.name, "version": dataset.version}
         dataset_config = config.dataset.model_copy(update=named)
         config = config.model_copy(update={"dataset": dataset_config})
+    names_none = config.match is None and config.matchers is None
+    if names_none and corpus.source is None and ids_alone(dataset, ()):
+        say(phrase("matched by id: gold has ids and no text"))
+        config = config.model_copy(update={"match": "id"})
+        matchers = {name: matchers.get(name, by) for name, by in _named_matchers(config).items()}
     dataset = _with_texts(dataset, config, corpus, matchers)
     # Whatever can be wrong is found before the first question is asked.
     check_slices(config, dataset)

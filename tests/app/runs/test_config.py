@@ -15,6 +15,7 @@ from kragx.app import starter
 from kragx.app.config import load, override
 from kragx.app.config.schema import config_schema
 from kragx.app.environment import parse_env
+from kragx.app.pipeline import run
 from kragx.errors import ConfigError, DataError
 from tests.docs.support import ROOT
 
@@ -224,3 +225,16 @@ def test_init_runs(kragx, here, language):
     Draft202012Validator(config_schema()).validate(
         yaml.safe_load((here / "kragx.yaml").read_text(encoding="utf-8"))
     )
+
+
+def test_ids_alone_mean_ids(written, tmp_path):
+    """Qrels and a run need no 'match', and that is said; one that is written is kept."""
+    (tmp_path / "g.qrels").write_text("q1 0 d1 1\nq2 0 d2 1\n", encoding="utf-8")
+    (tmp_path / "r.run").write_text("q1 Q0 d1 1 2 r\nq2 Q0 d1 1 2 r\n", encoding="utf-8")
+    text = "dataset: g.qrels\nretrievers: {mine: {results: r.run}}\nmetrics: [RR@5]\n"
+    said: list[str] = []
+    report = run(load(written(text)), say=said.append)
+    assert said[0] == "matched by id: gold has ids and no text"
+    assert (report.evaluations[0].mean["RR@5"], report.config.match) == (0.5, "id")
+    with pytest.raises(DataError, match=r"have no text.*match by 'id'"):
+        run(load(written(text + "match: overlap\n")))
