@@ -18,7 +18,9 @@ from kragx.evaluation.part_tables import evaluate_in_parts
 from tests.local_cluster import two_workers
 from tests.thoroughness import some
 
-pytestmark = pytest.mark.filterwarnings("ignore:forbidden items that can match nothing")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:forbidden items that can match nothing", "ignore:rule stale. 1 of"
+)
 
 METRICS = [
     "recall@3",
