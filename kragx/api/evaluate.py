@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_run
+from kragx.data.batch import are_scores
 from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats.tabular import is_frame
 from kragx.data.objects import gold_of, shape_of
@@ -279,6 +280,8 @@ def compares(run: object, dataset: object) -> "TypeIs[Mapping[str, Any]]":
     """
     if not isinstance(run, Mapping) or is_retriever(run) or chroma_lists(run) is not None:
         return False
+    if are_scores(run):
+        return False  # of one retriever, by query and document
     if not run:
         raise UsageError(
             "an empty mapping",
