@@ -520,6 +520,8 @@ class Evaluation(Result):
     def size(self) -> Line:
         """How many queries the numbers are of."""
         n_scored, n_queries = self.counts["n_scored"], self.counts["n_queries"]
+        if n_queries and self.counts.get("n_probes", 0) == n_queries:
+            return Line(phrase("all {n} queries are probes: leaks alone are measured", n=n_queries))
         return Line(phrase("{n} of {of} queries scored", n=n_scored, of=n_queries))
 
     def to_dict(self, *, queries: bool = False, intervals: bool = True) -> dict[str, Any]:

@@ -383,3 +383,11 @@ def test_against_a_slow_reference(
     at_once = forbidding.marks(Batch.of([(None, *row) for row in rows])).resolved()
     for name, value in asdict(at_once).items():
         assert np.array_equal(value, getattr(together, name)), name
+
+
+def test_probes_alone_are_said() -> None:
+    """Where no question has gold, "0 scored" would read as if nothing had been measured."""
+    gold = GoldDataset((Query("q", "?", forbidden=(Forbidden("a"),)),))
+    result = evaluate(gold, [[Doc("a")]], match="id", metrics=["leak@1"])
+    assert result["leak@1"] == 1.0
+    assert str(result).splitlines()[-1] == "all 1 queries are probes: leaks alone are measured"
