@@ -730,8 +730,8 @@ def are_scores(value: object) -> TypeGuard[Scores]:
     if not all(issubclass(kind, Mapping) for kind in {*map(type, mappings)}):
         return False
     kinds = {*map(type, chain.from_iterable([mapping.values() for mapping in mappings]))}
-    if any(issubclass(kind, (list, tuple, Mapping)) for kind in kinds):
-        return False  # answers of chains, or of databases
+    if not all(hasattr(kind, "__float__") or kind in (str, type(None)) for kind in kinds):
+        return False  # answers of chains, or of databases; a text or None is a mistake in a score
     return _are_ids([*value]) and _are_ids([*chain.from_iterable(mappings)])
 
 
