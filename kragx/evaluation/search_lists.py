@@ -6,16 +6,16 @@ together are another where there are several tools, and what was read of them is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 
 from kragx.data import Doc, Retrieved, Run, Search, Stage, last_stages
-from kragx.data.searches import in_steps
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import Bools, Places, SearchTable, listed
+from kragx.metrics import Bools
+from kragx.metrics.search_table import Places, SearchTable, listed
 
 ALL = "all searches"
 """Names the list of all searches."""
@@ -31,9 +31,8 @@ def has_searches(run: Run) -> bool:
 
 def searches_of(answer: Retrieved) -> tuple[Search, ...]:
     """The searches by step; a list alone is what one search gave."""
-    if answer.searches or not answer.has_list:
-        return in_steps(answer.searches)
-    return (Search(documents=answer.documents, step=1, stages=answer.stages),)
+    alone = Search(documents=answer.documents, step=1, stages=answer.stages)
+    return answer.searches or (alone,)
 
 
 def tool_of(search: Search) -> str:
@@ -177,3 +176,19 @@ def _read(table: SearchTable) -> Places:
     ]
     start = np.concatenate(([0], np.cumsum([*map(len, docs)], dtype=np.int64)))
     return Places(start, np.concatenate([*docs, np.zeros(0, np.int64)]), np.ones(len(docs), bool))
+
+
+def placed_searches(
+    answer: Retrieved, evaluation: Evaluation, row: int
+) -> Iterator[tuple[Search, Sequence[int] | None]]:
+    """The searches of a question with where their documents stand in the evaluation's table.
+
+    None of a question that was not answered: nothing of it is matched.
+    """
+    table = evaluation.searches
+    for number, search in enumerate(answer.searches):
+        if table is None or table.start[row + 1] - table.start[row] != len(answer.searches):
+            yield search, None
+        else:
+            entries = table.list_start[table.start[row] + number :][:2]
+            yield search, table.docs[slice(*entries)].tolist()

@@ -6,7 +6,8 @@ import numpy as np
 
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
-from kragx.metrics import Bools, SearchTable
+from kragx.metrics import Bools
+from kragx.metrics.search_table import SearchTable
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,10 @@ def search_outcomes(evaluation: Evaluation) -> SearchOutcomes | None:
 def _has_unread(evaluation: Evaluation, searches: SearchTable) -> Bools:
     """(q) of which questions a search brought gold that was not read, where that is known."""
     came, read = (
-        gold_outcome(replace(evaluation, table=searches.of(name)))
-        for name in ("all", "read")
+        gold_outcome(replace(evaluation, table=searches.of(name))) for name in ("all", "read")
     )
     is_lost = came.relevant & (came.first > 0) & (read.first == 0)
-    n_lost = np.bincount(
-        searches.table.gold_query[is_lost], minlength=len(searches.read.is_there)
-    )
+    n_lost = np.bincount(searches.table.gold_query[is_lost], minlength=len(searches.read.is_there))
     return (n_lost > 0) & searches.read.is_there
 
 

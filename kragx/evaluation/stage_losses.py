@@ -265,7 +265,8 @@ class StageLosses(Result):
             "gold kept: of the gold items that reached the list; of a tool's searches, of all. "
             "recall: of all that the list has. ms: median of a question"
             if self.k is None
-            else "gold kept: of the gold items that reached the stage; of one that searches, of all. "
+            else "gold kept: of the gold items that reached the stage; of one that searches, of "
+            "all. "
             "into / out of {k}: items that the stage moved there by its order. ms: median",
             k=self.k,
         )

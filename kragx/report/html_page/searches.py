@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kragx.data import Doc
-from kragx.evaluation.search_lists import ranked_searches
+from kragx.evaluation.search_lists import placed_searches
 from kragx.report.html_page.cells import RunCell
 from kragx.report.html_page.packing import rounded_score, short
 
@@ -49,7 +49,7 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
     docs: list[Doc] = []
     places: list[int | None] = []
     rows: list[list[Any]] = []
-    for search, in_table in ranked_searches(answer, evaluation, row):
+    for search, in_table in placed_searches(answer, evaluation, row):
         came = search.documents or ()
         own: list[int] = []
         for rank, doc in enumerate(came[:max_docs]):
