@@ -27,6 +27,7 @@ from kragx.metrics import (
     TextBudget,
 )
 from kragx.metrics.evidence import ForbiddenMarks, Relevance
+from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions, reading
 
@@ -389,6 +390,7 @@ class GatheredEvidence:
         relevance: of documents to their questions, as judged; None if no metric reads it.
         passages: what spans are compared by where their tokenizer is chosen by the gold's script.
         forbidden: what of the lists must not come; None where nothing is forbidden.
+        searches: what each search brought; None where nobody looks at searches.
     """
 
     lists: Sequence[RankedList]
@@ -399,6 +401,7 @@ class GatheredEvidence:
     relevance: Relevance | None = None
     passages: Passages | None = None
     forbidden: ForbiddenMarks | None = None
+    searches: SearchTable | None = None
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
         default_factory=dict, repr=False, compare=False

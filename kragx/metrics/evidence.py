@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kragx.data import Doc, Query, Status, timed_out
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 
@@ -169,6 +170,10 @@ class Evidence(Protocol):
     @property
     def forbidden(self) -> ForbiddenMarks | None:
         """What of the lists must not come; None where nothing is forbidden."""
+
+    @property
+    def searches(self) -> SearchTable | None:
+        """What each search brought; None where nobody looks at searches."""
 
     def within(self, budget: TextBudget) -> Evidence:
         """The same, each list cut after the documents that fit whole into a budget.
