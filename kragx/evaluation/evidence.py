@@ -27,6 +27,7 @@ from kragx.metrics import (
     TextBudget,
 )
 from kragx.metrics.evidence import ForbiddenMarks, Relevance
+from kragx.metrics.evidence_metrics import OPTIONS
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions, reading
@@ -362,7 +363,9 @@ def span_options(
 ) -> tuple[SpanOptions, ...]:
     """The ways in which metrics read texts for spans, each once."""
     # What reads spans cuts budgets itself, amid a document; nothing else does.
-    options: list[dict[str, Any]] = [dict(s.options) for s in specs if s.metric.cuts_budgets]
+    options: list[dict[str, Any]] = [
+        {name: spec[name] for name in OPTIONS} for spec in specs if spec.metric.cuts_budgets
+    ]
     return tuple(dict.fromkeys(SpanOptions(**named).by(passages) for named in options))
 
 
