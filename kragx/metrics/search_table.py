@@ -274,6 +274,7 @@ def listed(table: MatchTable, places: Places, same: Ints) -> MatchTable:
     return replace(
         table,
         doc_start=places.start,
+        answered=table.answered & places.is_there,
         repeated=_repeated(places, same),
         pair_doc=np.repeat(known, lengths).astype(np.int32),
         pair_gold=table.pair_gold[pairs],

@@ -191,6 +191,11 @@ class Metric:
         return unanswerable if self.of == "unanswerable" else ~unanswerable
 
     @property
+    def of_answers(self) -> bool:
+        """Whether it is of answers, whatever list they held: how long they took."""
+        return self.unit in ("seconds", "queries a second")
+
+    @property
     def limits(self) -> tuple[float, float] | None:
         """Its range; None where that is not known on both sides."""
         lowest, greatest = self.range
