@@ -468,9 +468,21 @@ class Evaluation(Result):
         if bounds is not None and known_as is not None and known_as.reads_forbidden:
             return between(*bounds)
         text = number(mean) + _range(bounds)
+        if aside := self.asides.get(metric):
+            return phrase("{value} ({aside})", value=text, aside=aside)
         if maximum is None:
             return text
         return phrase("{value} of {maximum}", value=text, maximum=number(maximum))
+
+    @cached_property
+    def asides(self) -> dict[str, str]:
+        """What stands beside means for people, of the metrics that say something there."""
+        asides = (
+            (str(scores.spec), aside(scores.mean, scores.counts))
+            for scores in self.scores
+            if (aside := scores.spec.metric.aside) is not None
+        )
+        return {name: text for name, text in asides if text}
 
     def micro_cell(self, metric: str) -> str:
         """The same for a micro average; empty for a metric that has none."""

@@ -6,6 +6,7 @@ A cell holds an evaluation and the texts behind it.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from kragx.matchers import BaseMatcher
 from kragx.metrics import RankedList
 from kragx.metrics.intervals import SEED
 from kragx.plain import plain
+from kragx.printing.numbers import NEVER
 from kragx.report.html_page.packing import by_language, rounded_score, short
 
 Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
@@ -264,8 +266,19 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         "histogram": plain(histogram(evaluation)),
         "times": plain(times(lists)) if lists is not None else None,
         **({} if evaluation.forbidden is None else {"leaks": _leaks(cell)}),
+        **({"asides": asides} if (asides := _asides(evaluation)) else {}),
         **_searches(cell),
     }
+
+
+def _asides(evaluation: Evaluation) -> dict[str, dict[str, str]]:
+    """What stands beside a mean, and in the place of one that is infinite: what was not found."""
+    never = {
+        str(scores.spec): NEVER
+        for scores in evaluation.scores
+        if scores.mean is not None and isinf(scores.mean)
+    }
+    return {name: by_language(text) for name, text in {**evaluation.asides, **never}.items()}
 
 
 def _searches(cell: RunCell) -> dict[str, Any]:
