@@ -12,8 +12,9 @@ from typing import Any, Self
 import numpy as np
 
 from kragx.data import Doc, Gold, Retrieved
-from kragx.data.batch import NO_TEXT, Batch, Entries
+from kragx.data.batch import Batch
 from kragx.data.documents import normal_form
+from kragx.data.entries import NO_TEXT, Entries
 from kragx.data.known import Forms
 from kragx.errors import DataError
 from kragx.metrics import Bools, Ints, RankedList
@@ -258,7 +259,7 @@ def first_same(docs: Entries) -> Ints:
 
 
 def _normal_numbers(docs: Entries) -> Ints:
-    """Each document's text by number, the same for texts with one normal form; none keeps `NO_TEXT`."""
+    """The text of each document by number, the same for texts with one normal form."""
     forms = _HERE.normal_forms
     forms.make_room()
     has_text = docs.texts.numbers >= 0

@@ -255,6 +255,11 @@ class MetricSpec:
         return self.needs_evidence and (self.budget is not None or not self.metric.reads_forbidden)
 
     @property
+    def reads_searches(self) -> bool:
+        """Whether it asks what each search brought, or is about a list that it names."""
+        return self["of"] is not None
+
+    @property
     def apart(self) -> bool:
         """Whether each query's value depends on that query alone, and these make the number."""
         metric = self.metric
