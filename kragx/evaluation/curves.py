@@ -103,7 +103,11 @@ def _curves(evaluation: Evaluation, ks: tuple[int, ...]) -> list[CutoffCurve]:
     ]
     bare = list(dict.fromkeys(replace(spec, k=None, label="") for spec in of_matches))
     specs = [replace(spec, k=k) for spec in bare for k in ks]
-    scores = compute(evaluation.table, specs, evaluation.profile)
+    scores = (
+        compute(evaluation.table, specs, evaluation.profile)
+        if evaluation.searches is None
+        else evaluation.measured(specs).scores  # some may be of other lists
+    )
     means = iter([score.mean for score in scores])
     return [CutoffCurve(str(spec), ks, tuple(islice(means, len(ks)))) for spec in bare]
 

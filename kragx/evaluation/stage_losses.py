@@ -262,8 +262,8 @@ class StageLosses(Result):
         moved = [] if self.k is None else [phrase("into / out of {k}", k=self.k)]
         columns = [phrase("stage"), phrase("gets"), *metrics, phrase("gold kept"), *moved, "ms"]
         note = phrase(
-            "gold kept: of the gold items that reached the list; of a tool's searches, of all. "
-            "recall: of all that the list has. ms: median of a question"
+            "gold kept: of the gold items that reached the list; of a tool's searches, of all of "
+            "the questions that it was used for, as recall is. ms: median of a question"
             if self.k is None
             else "gold kept: of the gold items that reached the stage; of one that searches, of "
             "all. "
@@ -485,7 +485,7 @@ def _losses(road: _Road) -> StageLosses:
     matched, remarks = dict[str, Evaluation](), [*_left_out(road, len(with_gold), queries)]
     # The longest chain says the order of all; the lists of searches stand behind their stages.
     names = dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True)))
-    for name in sorted(names, key=lambda name: (name == ALL, name == ANSWER)):
+    for name in sorted(names, key=lambda name: (name == ANSWER, name == ALL)):
         if name in road.settled:
             matched[name] = road.settled[name]
         elif road.criteria.matcher.judges:
@@ -508,7 +508,7 @@ def _losses(road: _Road) -> StageLosses:
         if name != ANSWER or any(of_query.makes_answer for of_query in chains)
     ]
     remarks += chain.from_iterable(
-        _remarks(score, len(queries)) for score in scores if score.name != ANSWER
+        _remarks(score, len(queries), is_said=k is None) for score in scores if score.name != ANSWER
     )
     items = tuple(item for of_query in chains for item in of_query.lost())
     n_gold = sum(len(of_query.items) for of_query in chains)
@@ -535,10 +535,10 @@ def _left_out(road: _Road, n_with_gold: int, queries: Sequence[Query]) -> Iterat
         )
 
 
-def _remarks(score: StageScore, n_questions: int) -> Iterator[str]:
-    """On how few questions a stage was seen, and on how many it failed."""
+def _remarks(score: StageScore, n_questions: int, *, is_said: bool) -> Iterator[str]:
+    """On how few questions a stage was seen, unless that is said of all, and how often it failed."""
     name = visible(score.name)
-    if score.n_questions < n_questions:
+    if score.n_questions < n_questions and not is_said:
         yield phrase(
             "stage {name} was seen on {n} of {of} questions; its numbers are of those",
             name=name,

@@ -72,7 +72,7 @@ function searchesOf(run, flat = []) {
   const { docs, list, read } = run.searches, golds = docs.map(() => []);
   for (let start = 0; start < flat.length; start += 3) golds[flat[start]].push({ gold: flat[start + 1], score: flat[start + 2] });
   return {
-    docs: docs.map(([id, text, score, metadata]) => ({ id, text, score, metadata })), golds, read: read && new Set(read),
+    docs: docs.map(([id, text, score, metadata]) => ({ id, text, score, metadata })), golds, read: read && new Set(read), nRead: read?.length,
     list: list.map(([query, tool, own, seconds, tokens, error, measured, numbers, n]) => ({ query, tool, step: own, seconds, tokens, error, measured, numbers, n })),
   };
 }
@@ -93,18 +93,26 @@ function brought({ list, golds }, isGold) {
 
 const bySteps = (list) => [...list.reduce((groups, search) => groups.set(search.step, [...(groups.get(search.step) ?? []), search]), new Map()).values()];
 
+/** Each search of a retriever with what it brought of a question's gold. */
+function broughtOf({ relevant }, { searches }) {
+  const { threshold, pool } = match(), least = threshold ?? (pool ? 1 : 1e-9), items = new Set(relevant.map(({ index }) => index));
+  return brought(searches, ({ gold, score }) => items.has(gold) && score !== null && score >= least);
+}
+
+/** The step that brought each gold item; of those that were found. */
+const stepsOfGold = (question, list) => (list.searches ? new Map(broughtOf(question, list).flatMap(({ fresh, step: own }) => fresh.map((item) => [item, own]))) : new Map());
+
 /** The line of searches of one retriever. */
 function searchLine(question, list, shared) {
   const { searches } = list;
   if (!searches) return null;
-  const { threshold, pool } = match(), least = threshold ?? (pool ? 1 : 1e-9), labels = new Map(question.relevant.map((item) => [item.index, item.label]));
-  const told = brought(searches, ({ gold, score }) => labels.has(gold) && score !== null && score >= least);
+  const labels = new Map(question.relevant.map((item) => [item.index, item.label])), told = broughtOf(question, list);
   const groups = bySteps(told), isDull = (group) => group.every(({ fresh, error }) => !fresh.length && !error);
   const n = told.length, steps = groups.length, gold = new Set(told.flatMap(({ fresh }) => fresh)).size;
   const draw = (group) => stepItem(question, list, group, labels, shared);
   return el("div.search-line", {},
     el("p.small", {}, el("strong", {}, t(n === 1 ? "nSearches1" : "nSearches", n)), steps < n ? ` ${t("inSteps", steps)}` : "", labels.size ? ` · ${t("goldOf", gold, labels.size)}` : "",
-      ` · ${searches.read ? t("nRead", [...searches.read].length) : t("readNotKnown")}`, ["tokens", "seconds"].map((cost) => costOf(told, cost))),
+      ` · ${searches.read ? t("nRead", searches.nRead) : t("readNotKnown")}`, ["tokens", "seconds"].map((cost) => costOf(told, cost))),
     el("ol.steps", { "aria-label": t("searchesIn", plain(retrieverName(list.retriever))) }, (n > WHOLE ? inRuns(groups, isDull) : groups.map((group) => [group])).map((run) => (run.length < FOLDED ? run.map(draw)
       : el("li.folded-steps", {}, el("details", {}, el("summary", {}, t("dullSteps", run[0][0].step, run.at(-1)[0].step)), el("ol.steps", { start: run[0][0].step }, run.map(draw))))))));
 }
