@@ -14,6 +14,7 @@ from kragx.metrics.match_table import Bools, Floats, MatchTable
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
+from kragx.metrics.search_scores import search_scores
 from kragx.metrics.spec import Metric, MetricSpec, Value, defined
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
 from kragx.metrics.tool_names import BY_DOCUMENT
@@ -133,6 +134,9 @@ def _computed(
         judged = [spec for spec in specs if spec.metric.from_relevance is not None]
         if judged:
             scores |= dict(zip(judged, _from_relevance(evidence, judged, profile, left_out)))
+        of_searches = [spec for spec in specs if spec.metric.from_searches is not None]
+        probes = probes_of(evidence)
+        scores |= {spec: search_scores(evidence, spec, profile, probes) for spec in of_searches}
         remaining = (spec for spec in specs if spec not in scores)
         scores |= {spec: _from_evidence(evidence, spec, is_unknown) for spec in remaining}
     return [scores[spec] for spec in specs]
