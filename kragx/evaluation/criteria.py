@@ -20,6 +20,7 @@ from kragx.data import (
 )
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.rules import RuleSet
+from kragx.data.searches import ListName, Order
 from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError, inside, nearest
 from kragx.evaluation.evaluation import check_depth
@@ -30,6 +31,7 @@ from kragx.evaluation.evidence import (
     facts_matcher,
     judged_relevance,
     relevance_matcher,
+    relevance_specs,
     span_options,
 )
 from kragx.evaluation.forbidden import Forbidding
@@ -48,7 +50,6 @@ from kragx.matchers.gold_siblings import (
 from kragx.matchers.siblings import are_misread
 from kragx.metrics import (
     KRAGX,
-    METRICS,
     NO_GOLD,
     ForbiddenMarks,
     MatchTable,
@@ -243,11 +244,8 @@ class Criteria:
             return replace(self, basis="retrieved") if self.reads_searches else self
         specs = self.specs
         if self.are_usual:
-            specs = tuple(
-                dict.fromkeys(
-                    (*specs, *parse_all([n for n in SEARCH_METRICS if n in METRICS], self.named))
-                )
-            )
+            of_searches = parse_all(SEARCH_METRICS, self.named)
+            specs = tuple(dict.fromkeys((*specs, *of_searches)))
         return replace(self, basis=basis, specs=specs, are_usual=False)
 
     def check_whole_lists(self) -> None:
@@ -452,10 +450,24 @@ class Criteria:
             facts = Facts.matched(
                 lists, specs, self.facts_by, sizes, follows=follows, on_match=on_match
             )
-        if self.relevance_by is not None:
-            relevance = judged_relevance(lists, specs, self.relevance_by, on_relevance)
+        on_basis = [spec for spec in specs if spec["of"] in (None, self.basis)]
+        if self.relevance_by is not None and relevance_specs(on_basis):
+            relevance = judged_relevance(lists, on_basis, self.relevance_by, on_relevance)
         gathered = (facts, sizes, relevance, self.passages, forbidden, searches, searched)
-        return GatheredEvidence(lists, table, concurrency, *gathered)
+        evidence = GatheredEvidence(lists, table, concurrency, *gathered)
+        return replace(evidence, relevance_of=self._judged_lists(evidence, on_relevance))
+
+    def _judged_lists(
+        self, evidence: GatheredEvidence, on_relevance: matchers.OnMatch | None
+    ) -> dict[tuple[ListName, Order], Relevance]:
+        """What a judge says of the relevance of other lists that metrics name."""
+        judge, judged = self.relevance_by, dict[tuple[ListName, Order], Relevance]()
+        for name, order in dict.fromkeys((spec["of"], spec["order"]) for spec in self.specs):
+            specs = [spec for spec in self.specs if (spec["of"], spec["order"]) == (name, order)]
+            if judge is not None and relevance_specs(specs) and name not in (None, self.basis):
+                lists = evidence.of(name, order).lists
+                judged[name, order] = judged_relevance(lists, specs, judge, on_relevance)
+        return judged
 
     def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:
         """Refuse a result in which no question can match.

@@ -260,9 +260,14 @@ class Facts:
         return {row: values[a:b] for row, (a, b) in zip(self.rows.tolist(), spans)}
 
 
+def relevance_specs(specs: Iterable[MetricSpec]) -> list[MetricSpec]:
+    """The metrics of judged relevance."""
+    return [spec for spec in specs if spec.metric.from_relevance is not None]
+
+
 def relevance_depth(specs: Iterable[MetricSpec]) -> int | None:
     """How far down lists the metrics of judged relevance look; None for to the end."""
-    ks = [spec.k for spec in specs if spec.metric.from_relevance is not None]
+    ks = [spec.k for spec in relevance_specs(specs)]
     ranks = [k for k in ks if isinstance(k, int)]
     return max(ranks) if ranks and len(ranks) == len(ks) else None
 
@@ -275,7 +280,7 @@ def relevance_matcher(
     Raises:
         UsageError: it judges something else.
     """
-    if all(metric_spec.metric.from_relevance is None for metric_spec in specs):
+    if not relevance_specs(specs):
         return None
     is_judge = matcher.judges and not matcher.members
     of_gold = matcher if is_judge else "llm"
@@ -397,6 +402,7 @@ class GatheredEvidence:
         forbidden: what of the lists must not come; None where nothing is forbidden.
         searches: what each search brought; None where nobody looks at searches.
         searched: the same with the documents, where metrics look at these.
+        relevance_of: as `relevance`, of other lists of searches by their names.
     """
 
     lists: Sequence[RankedList]
@@ -409,8 +415,12 @@ class GatheredEvidence:
     forbidden: ForbiddenMarks | None = None
     searches: SearchTable | None = None
     searched: Searched | None = field(default=None, repr=False, compare=False)
+    relevance_of: Mapping[tuple[ListName, Order], Relevance] = field(default_factory=dict)
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    _spreads_of: dict[tuple[ListName, Order], dict[SpanOptions, tuple[Spread, Reader]]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -425,9 +435,9 @@ class GatheredEvidence:
             table=table,
             sizes=DocumentSizes(self.sizes.tokenizer),
             matched_facts=None,
-            relevance=None,
+            relevance=self.relevance_of.get((name, order)),
             forbidden=marks and marks.unmarked(len(table.repeated)),
-            _spreads={},
+            _spreads=self._spreads_of.setdefault((name, order), {}),
         )
 
     def within(self, budget: TextBudget) -> GatheredEvidence:
