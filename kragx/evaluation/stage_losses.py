@@ -393,13 +393,13 @@ def losses_of(
         )
         results = {query.id: Retrieved(lists[query.id][name].documents) for query in stage_queries}
         stage_run = Run(results, name=f"{run.name} > {name}")
-        gold, listener = GoldDataset(stage_queries, name=dataset.name), on_match(stage_run.name)
+        gold = GoldDataset(stage_queries, name=dataset.name)
         try:
             with warnings.catch_warnings():  # of the answers they are said
                 warnings.simplefilter("ignore", MatchWarning)
                 warnings.simplefilter("ignore", MetricWarning)
                 evaluation = evaluate_run(
-                    gold, stage_run, criteria, corpus=corpus, on_match=listener
+                    gold, stage_run, criteria, corpus=corpus, on_match=on_match
                 )
                 threshold = final.table.threshold  # which may be another than the matcher's
                 if evaluation.table.threshold != threshold:
