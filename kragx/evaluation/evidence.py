@@ -27,6 +27,8 @@ from kragx.metrics import (
     TextBudget,
 )
 from kragx.metrics.evidence import ForbiddenMarks, Relevance
+from kragx.metrics.evidence_metrics import OPTIONS
+from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions, reading
 
@@ -361,7 +363,9 @@ def span_options(
 ) -> tuple[SpanOptions, ...]:
     """The ways in which metrics read texts for spans, each once."""
     # What reads spans cuts budgets itself, amid a document; nothing else does.
-    options: list[dict[str, Any]] = [dict(s.options) for s in specs if s.metric.cuts_budgets]
+    options: list[dict[str, Any]] = [
+        {name: spec[name] for name in OPTIONS} for spec in specs if spec.metric.cuts_budgets
+    ]
     return tuple(dict.fromkeys(SpanOptions(**named).by(passages) for named in options))
 
 
@@ -389,6 +393,7 @@ class GatheredEvidence:
         relevance: of documents to their questions, as judged; None if no metric reads it.
         passages: what spans are compared by where their tokenizer is chosen by the gold's script.
         forbidden: what of the lists must not come; None where nothing is forbidden.
+        searches: what each search brought; None where nobody looks at searches.
     """
 
     lists: Sequence[RankedList]
@@ -399,6 +404,7 @@ class GatheredEvidence:
     relevance: Relevance | None = None
     passages: Passages | None = None
     forbidden: ForbiddenMarks | None = None
+    searches: SearchTable | None = None
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
         default_factory=dict, repr=False, compare=False

@@ -20,6 +20,8 @@ from kragx.data import (
     Run,
     as_corpus,
 )
+from kragx.data.runs import answer_of
+from kragx.data.search_records import searches_of
 from kragx.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.evaluation.answers import collected, reason_of
 from kragx.evaluation.copies import warn_of_copies
@@ -328,11 +330,33 @@ class _Interview:
                 continue
             seconds = before + took  # whoever asks waits for every attempt
             try:
-                documents = self.asking.read(answer, mender)
+                read = self._read(answer, mender)
             except DataError as error:
                 return self._retrieved(seconds, trace, mender, error)
-            return replace(self._retrieved(seconds, trace, mender), documents=documents)
+            of_question = self._retrieved(seconds, trace, mender)
+            return replace(read, seconds=of_question.seconds, stages=of_question.stages)
         return retrieved
+
+    def _read(self, answer: Any, mender: Mender) -> Retrieved:
+        """An answer, with its searches where it has any."""
+        if self.asking.paths or (searches := searches_of(answer, mender)) is None:
+            return Retrieved(self.asking.read(answer, mender))
+        searched = answer_of(searches)
+        told = partial(self._told, mender)
+        return replace(
+            searched,
+            error=told(searched.error),
+            searches=tuple(replace(made, error=told(made.error)) for made in searched.searches),
+        )
+
+    def _told(self, mender: Mender, reason: str | None) -> str | None:
+        """A reason of a failure as everybody may read it."""
+        if reason is None:
+            return None
+        reason = self.asking.mask(mender.mend(reason))
+        if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
+            return f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
+        return reason
 
     async def _ask(self, query: Query) -> tuple[Any, float]:
         """What the retriever answers to a question, put as it takes it, and in how many seconds.
@@ -400,15 +424,7 @@ class _Interview:
         error: BaseException | None = None,
     ) -> Retrieved:
         """What a question got but documents; the reasons of failures as everybody may read them."""
-
-        def told(reason: str | None) -> str | None:
-            if reason is None:
-                return None
-            reason = self.asking.mask(mender.mend(reason))
-            if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
-                return f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
-            return reason
-
+        told = partial(self._told, mender)
         stages = () if trace is None else trace.stages()
         return Retrieved(
             seconds=seconds,
