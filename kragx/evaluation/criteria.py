@@ -35,6 +35,7 @@ from kragx.evaluation.evidence import (
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import NO_TEXTS, Source, Texts, ids_alone
 from kragx.evaluation.parts.matched import Plan
+from kragx.evaluation.searching import SEARCHES, Searched, Searching
 from kragx.evaluation.wording import IDS_ALONE
 from kragx.matchers.batches import ALL_LOST, GOLD_LOST, BatchMatcher
 from kragx.matchers.gold_siblings import (
@@ -47,6 +48,7 @@ from kragx.matchers.gold_siblings import (
 from kragx.matchers.siblings import are_misread
 from kragx.metrics import (
     KRAGX,
+    METRICS,
     NO_GOLD,
     ForbiddenMarks,
     MatchTable,
@@ -61,6 +63,7 @@ from kragx.metrics import (
     profile_for,
 )
 from kragx.metrics.evidence import Relevance
+from kragx.metrics.search_table import Basis, SearchTable
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -68,6 +71,10 @@ if TYPE_CHECKING:
     from kragx.judging import Judge
     from kragx.judging.pool import Pool
     from kragx.matchers.vocabulary import Vocabulary
+
+
+SEARCH_METRICS = ("evidence_recall", "first_search", "rescue", "waste")
+"""What is computed beside the usual metrics where questions have several searches."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,9 @@ class Criteria:
             none of these, or nobody has looked.
         ids_met: whether it is known that some retrieved id, if only another run's, is forbidden or
             gold, so that ids are not of another chunking.
+        are_usual: whether nobody has named metrics.
+        basis: of several searches for a question, the list that metrics are about which name none;
+            None where nobody looks at searches.
     """
 
     label: str
@@ -114,6 +124,8 @@ class Criteria:
     forbidden: Mapping[str, Any] = field(default_factory=dict)
     forbidden_words: Vocabulary | None = None
     ids_met: bool = False
+    are_usual: bool = False
+    basis: Basis | None = None
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -174,6 +186,7 @@ class Criteria:
             relevance_by=relevance_matcher(specs, relevance_match, matcher, named),
             is_open=match is None and named.name == KRAGX.name,
             forbidden=rules or {},
+            are_usual=metrics is None,
             passages=None if matcher.vocabulary is None else matcher.vocabulary.passages,
             tokenizer=(
                 UnicodeTokenizer()
@@ -205,6 +218,52 @@ class Criteria:
     def looks(self) -> bool:
         """Whether a metric looks at more than matches: documents, times, facts, relevance."""
         return any(spec.looks for spec in self.specs)
+
+    @property
+    def reads_searches(self) -> bool:
+        """Whether a metric asks what searches brought, or names a list of them."""
+        return any(spec.reads_searches for spec in self.specs)
+
+    @property
+    def searching(self) -> Searching | None:
+        """What takes searches apart; None where nobody looks at any."""
+        if self.basis is None:
+            return None
+        matchers_ = (self.matcher, *self.matcher.members)
+        by_texts = (matchers.is_built_in(m) and m.reads == "texts" for m in matchers_)
+        return Searching(self.basis, by_metadata=not all(by_texts), keeps_docs=self.looks)
+
+    def on_basis(self, basis: Basis | None) -> Self:
+        """The same where questions may have several searches.
+
+        Args:
+            basis: the list that metrics are about which name none; None where there are none.
+        """
+        if basis is None:
+            return replace(self, basis="retrieved") if self.reads_searches else self
+        specs = self.specs
+        if self.are_usual:
+            specs = tuple(
+                dict.fromkeys(
+                    (*specs, *parse_all([n for n in SEARCH_METRICS if n in METRICS], self.named))
+                )
+            )
+        return replace(self, basis=basis, specs=specs, are_usual=False)
+
+    def check_whole_lists(self) -> None:
+        """Refuse a pool of the first documents alone: what is first depends on the list.
+
+        Raises:
+            UsageError: only so many documents of each list are judged.
+        """
+        pool = self.matcher.pool
+        depth = getattr(self.matcher, "depth", None) if pool is None else pool.depth
+        if depth is not None:
+            raise UsageError(
+                f"the first {depth} documents of a list are judged, and questions have several",
+                field="match.depth",
+                remedy="leave it out, so that all that searches gave is judged",
+            )
 
     @property
     def reads_forbidden(self) -> bool:
@@ -269,6 +328,7 @@ class Criteria:
             texts,
             spans=span_options(self.specs, self.passages),
             keep=keep,
+            searching=self.searching,
         )
 
     def siblings(self, sample: GoldSample) -> GoldSiblings | None:
@@ -371,6 +431,8 @@ class Criteria:
         on_match: matchers.OnMatch | None = None,
         on_relevance: matchers.OnMatch | None = None,
         forbidden: ForbiddenMarks | None = None,
+        searches: SearchTable | None = None,
+        searched: Searched | None = None,
     ) -> GatheredEvidence:
         """What the metrics look at beside the matches.
 
@@ -381,6 +443,8 @@ class Criteria:
             on_match: is told what the matcher of facts was asked, and said.
             on_relevance: the same of the judge of relevance.
             forbidden: what of the lists must not come.
+            searches: what each search brought.
+            searched: the same with documents.
         """
         facts = relevance = None
         specs, sizes, follows = self.specs, DocumentSizes(self.tokenizer), self.facts_follow
@@ -390,7 +454,7 @@ class Criteria:
             )
         if self.relevance_by is not None:
             relevance = judged_relevance(lists, specs, self.relevance_by, on_relevance)
-        gathered = (facts, sizes, relevance, self.passages, forbidden)
+        gathered = (facts, sizes, relevance, self.passages, forbidden, searches, searched)
         return GatheredEvidence(lists, table, concurrency, *gathered)
 
     def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:
@@ -430,6 +494,7 @@ class Criteria:
             **({} if pool is None else {"pool": pool.settings}),
             **({} if vocabulary is None else {"vocabulary": vocabulary.settings}),
             **({} if forbidding is None else {FORBIDDEN: forbidding.settings}),
+            **({} if self.basis is None else {SEARCHES: {"basis": self.basis}}),
         }
 
     def __getstate__(self) -> dict[str, Any]:

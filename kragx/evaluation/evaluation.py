@@ -51,6 +51,7 @@ from kragx.metrics import (
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.metrics.runs import mean_of, mean_values, over_runs
+from kragx.metrics.search_table import SearchTable
 from kragx.plain import plain
 from kragx.printing import (
     Line,
@@ -124,6 +125,8 @@ class Evaluation(Result):
         forbidden: what of the lists must not come; None where nothing is forbidden.
         runs: of a retriever that was asked several times each run's evaluation; empty of one. The
             numbers are of all of them (`kragx.metrics.runs`), lists and matches the first run's.
+        searches: what each search brought; None where nobody looks at searches. `table` is of one
+            of their lists for each query (``settings["searches"]["basis"]``).
 
     Examples:
         >>> from kragx import evaluate
@@ -149,6 +152,7 @@ class Evaluation(Result):
     longest: int | None = field(default=None, repr=False)
     siblings: GoldSiblings | None = field(default=None, repr=False)
     forbidden: ForbiddenMarks | None = field(default=None, repr=False, compare=False)
+    searches: SearchTable | None = field(default=None, repr=False, compare=False)
     runs: tuple[Evaluation, ...] = field(default=(), repr=False, compare=False)
 
     @classmethod
@@ -338,7 +342,8 @@ class Evaluation(Result):
         specs = parse_all(metrics, self.profile)
         check_depth(specs, self.settings.get("pool", {}).get("depth"))
         for spec in specs:
-            needs = spec.looks or (spec.needs_evidence and self.forbidden is None)
+            is_known = self.forbidden is not None or spec.reads_searches
+            needs = spec.looks or (spec.needs_evidence and not is_known)
             if needs and self.evidence is None:
                 raise UsageError(
                     f"metric {str(spec)!r} looks at documents, which are kept only where a metric "
@@ -356,7 +361,8 @@ class Evaluation(Result):
     def computed(self, specs: Sequence[MetricSpec]) -> tuple[MetricScores, ...]:
         """The numbers of the matches, whether or not anything was answered."""
         if not self.runs:
-            return compute(self.table, specs, self.profile, self._evidence_of(self.table))
+            evidence = self._evidence_of(self.table, self.searches)
+            return compute(self.table, specs, self.profile, evidence)
         return tuple(map(over_runs, zip(*(run.computed(specs) for run in self.runs), strict=True)))
 
     @property
@@ -364,12 +370,16 @@ class Evaluation(Result):
         """What is recorded of how texts were read for metrics."""
         return {} if self.evidence is None else self.evidence.settings()
 
-    def _evidence_of(self, table: MatchTable) -> GatheredEvidence | None:
+    def _evidence_of(
+        self, table: MatchTable, searches: SearchTable | None
+    ) -> GatheredEvidence | None:
         """What metrics look at beside these matches; of no documents, where none were kept."""
         if self.evidence is not None:
-            return self.evidence.decided(table)
+            return self.evidence.decided(table, searches)
         marks = self.forbidden
-        return None if marks is None else GatheredEvidence((), table, forbidden=marks)
+        if marks is None and searches is None:
+            return None
+        return GatheredEvidence((), table, forbidden=marks, searches=searches)
 
     def with_scores(self, scores: Sequence[MetricScores], reading: Mapping[str, Any]) -> Evaluation:
         """The same matches with these numbers.
@@ -431,11 +441,13 @@ class Evaluation(Result):
     def at_threshold(self, threshold: float) -> Evaluation:
         """The same scores decided at another threshold; nothing is matched again."""
         threshold = self.check_threshold(threshold)
-        table = self.table.at_threshold(threshold)
+        table, searches = self.table.at_threshold(threshold), self.searches
+        if searches is not None:
+            searches = replace(searches, table=searches.table.at_threshold(threshold))
         settings = {**self.settings, "match": {**self.settings["match"], "threshold": threshold}}
         evidence = None
         if self.evidence is not None:
-            evidence = self.evidence.decided(table)
+            evidence = self.evidence.decided(table, searches)
             if evidence.follows:
                 settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
         runs = tuple(run.at_threshold(threshold) for run in self.runs)
@@ -446,6 +458,7 @@ class Evaluation(Result):
             evidence=evidence,
             counts={**self.counts, "judged_share": mean_of(shares)},
             settings=settings,
+            searches=searches,
             runs=runs,
         )
         return decided.measured(self.specs)
@@ -463,15 +476,16 @@ class Evaluation(Result):
                 counts, scores = zip(*of_runs)
                 yield sum(counts), tuple(map(over_runs, zip(*scores)))
             return
-        specs, evidence = self.specs, self.evidence
+        specs, kept = self.specs, self.evidence
         # What a low threshold leaves out no higher one lets in, unless a metric reads scores.
         prune = all(
             spec.metric.from_matches is not None and spec["gain"] != "score" for spec in specs
         )
         # The same matches give the same values, unless facts are matched at the threshold as well.
-        by_matches_alone = evidence is None or not evidence.follows
+        by_matches_alone = kept is None or not kept.follows
         before: tuple[int, tuple[MetricScores, ...]] | None = None
-        table = replace(self.table, votes=None)  # of means alone
+        searches = self.searches
+        table = replace(self.table if searches is None else searches.table, votes=None)  # of means
         for threshold in thresholds:
             table = replace(table, threshold=threshold)
             count = int(table.matched.sum())
@@ -479,9 +493,12 @@ class Evaluation(Result):
                 above = ~(table.pair_score < threshold)  # what is not known stays
                 table = table.of_pairs(above)
             if before is None or before[0] != count or not by_matches_alone:
+                decided = searches and replace(searches, table=table)
+                on_basis = table if decided is None else decided.of()
+                evidence = self._evidence_of(on_basis, decided)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                    scores = compute(table, specs, self.profile, self._evidence_of(table))
+                    scores = compute(on_basis, specs, self.profile, evidence)
                 before = (count, scores)
             yield before
 
@@ -548,9 +565,21 @@ class Evaluation(Result):
         if bounds is not None and known_as is not None and known_as.reads_forbidden:
             return between(*bounds)
         text = number(mean) + _range(bounds)
+        if aside := self.asides.get(metric):
+            return phrase("{value} ({aside})", value=text, aside=aside)
         if maximum is None:
             return text
         return phrase("{value} of {maximum}", value=text, maximum=number(maximum))
+
+    @cached_property
+    def asides(self) -> dict[str, str]:
+        """What stands beside means for people, of the metrics that say something there."""
+        asides = (
+            (str(scores.spec), aside(scores.mean, scores.counts))
+            for scores in self.scores
+            if (aside := scores.spec.metric.aside) is not None
+        )
+        return {name: text for name, text in asides if text}
 
     def micro_cell(self, metric: str) -> str:
         """The same for a micro average; empty for a metric that has none."""

@@ -11,8 +11,10 @@ import numpy as np
 
 from kragx import matchers
 from kragx.data import Doc, Gold, Query, Tokenizer, UnicodeTokenizer, describe, facts_of, unreviewed
+from kragx.data.searches import ListName, Order
 from kragx.data.tokenizers import Passages
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.searching import Searched
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, matching
 from kragx.matchers.items import batch_of
@@ -394,6 +396,7 @@ class GatheredEvidence:
         passages: what spans are compared by where their tokenizer is chosen by the gold's script.
         forbidden: what of the lists must not come; None where nothing is forbidden.
         searches: what each search brought; None where nobody looks at searches.
+        searched: the same with the documents, where metrics look at these.
     """
 
     lists: Sequence[RankedList]
@@ -405,10 +408,27 @@ class GatheredEvidence:
     passages: Passages | None = None
     forbidden: ForbiddenMarks | None = None
     searches: SearchTable | None = None
+    searched: Searched | None = field(default=None, repr=False, compare=False)
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    def of(self, name: ListName, order: Order) -> GatheredEvidence:
+        """The same of another list of each question, in which nothing is known to be forbidden."""
+        assert self.searches is not None  # whoever asks knows of searches
+        table = self.searches.of(name, order)
+        marks, searched = self.forbidden, self.searched
+        return replace(
+            self,
+            lists=() if searched is None else searched.lists(self.lists, name, order),
+            table=table,
+            sizes=DocumentSizes(self.sizes.tokenizer),
+            matched_facts=None,
+            relevance=None,
+            forbidden=marks and marks.unmarked(len(table.repeated)),
+            _spreads={},
+        )
 
     def within(self, budget: TextBudget) -> GatheredEvidence:
         """The same, each list cut after the documents that fit whole into a budget."""
@@ -456,12 +476,17 @@ class GatheredEvidence:
         """Whether facts are matched at the gold's threshold."""
         return self.matched_facts is not None and self.matched_facts.follows
 
-    def decided(self, table: MatchTable) -> GatheredEvidence:
-        """The same with these matches, and with facts at their threshold where they follow it."""
+    def decided(self, table: MatchTable, searches: SearchTable | None = None) -> GatheredEvidence:
+        """The same with these matches, and with facts at their threshold where they follow it.
+
+        Args:
+            table: the matches.
+            searches: with matches at the same threshold.
+        """
         facts = self.matched_facts
         if facts is not None and facts.follows:
             facts = replace(facts, matches=facts.matches.at_threshold(table.threshold))
-        return replace(self, table=table, matched_facts=facts)
+        return replace(self, table=table, matched_facts=facts, searches=searches)
 
     @property
     def readers(self) -> dict[SpanOptions, Reader]:

@@ -4,6 +4,7 @@ import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -40,7 +41,13 @@ from kragx.data.stretches import distinct
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.arranging import arranged_batch, directions
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.searching import OF_SEARCHES, SEARCHES, Searching
+from kragx.evaluation.searching import (
+    OF_SEARCHES,
+    SEARCHES,
+    Searching,
+    basis_of,
+    basis_of_runs,
+)
 from kragx.matchers import (
     BaseMatcher,
     MatchItem,
@@ -51,6 +58,7 @@ from kragx.matchers import (
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import ForbiddenMarks, MatchTable, Profile
+from kragx.metrics.search_table import Basis
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -342,12 +350,21 @@ class Source:
         has_corpus = self.texts.corpus.source is not None
         return any(item.text is not None or has_corpus for item in items)
 
-    @property
-    def may_search(self) -> bool:
-        """Whether anything may have been searched for several times."""
+    def basis(self, *, keep: bool) -> Basis | None:
+        """The list that metrics are about which name none; None where there are no searches.
+
+        A mistake is said where the source passes.
+
+        Args:
+            keep: as of `ahead`.
+        """
         if isinstance(self.rows, _Joined):
-            return any(answer.searches for answer in self.rows.run.results.values())
-        return self.reading is not None and self.reading.may_search is not False
+            return basis_of_runs(self.rows.gold, [self.rows.run])
+        if self.reading is None or getattr(self.reading, "may_search", None) is False:
+            return None
+        with suppress(DataError):
+            return basis_of(self.ahead(None, keep=keep))
+        return None
 
     @property
     def rules(self) -> Mapping[str, Any]:
@@ -368,6 +385,11 @@ class Source:
         for batch in batches:
             yield from items_of(batch)
 
+    def answers(self) -> Iterator[tuple[Query, Retrieved | None]]:
+        """Each question with what was retrieved for it, as it stands."""
+        for batch in self.texts.filled(self._read()):
+            yield from ((query, answer) for _, query, answer in batch.rows())
+
     def ahead(self, n_whole: int | None, *, keep: bool) -> Iterator[Batch]:
         """The stream for whoever looks at it before it passes: gold, and the first documents.
 
@@ -387,7 +409,9 @@ class Source:
             yield from self.rows.batches()
             return
         if keep or self.reading.is_read_once:
-            self.rows = kept = BufferedRows(self.reading.batches())
+            kept = self.rows
+            if not isinstance(kept, BufferedRows):
+                self.rows = kept = BufferedRows(self.reading.batches())
             is_read_once = self.reading.is_read_once
             yield from kept.ahead(*((np.inf, np.inf) if is_read_once else (n_whole or 0, _ROOM)))
             n_whole = None if n_whole is None else 0

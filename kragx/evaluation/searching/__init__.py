@@ -1,7 +1,7 @@
 """Searches of a question: its distinct documents, matched once, and the lists made of them."""
 
 from kragx.evaluation.searching.basis import basis_of, basis_of_runs
-from kragx.evaluation.searching.counting import OF_SEARCHES, SEARCHES, counted, search_counts
+from kragx.evaluation.searching.counting import OF_SEARCHES, SEARCHES, search_counts
 from kragx.evaluation.searching.searching import Searched, Searching
 
 __all__ = [
@@ -11,6 +11,5 @@ __all__ = [
     "Searching",
     "basis_of",
     "basis_of_runs",
-    "counted",
     "search_counts",
 ]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
 
 from kragx.data import Doc
 from kragx.data.batch import Batch
+from kragx.data.searches import UNKNOWN_DOC, ListName, Order
 from kragx.evaluation.searching.entries import first_of_equals, taken
 from kragx.evaluation.searching.listing import BasisBatch, Listing, on_basis
 from kragx.matchers.items import first_same
-from kragx.metrics import Ints, MatchTable
-from kragx.metrics.search_table import UNKNOWN_DOC, Basis, SearchTable
+from kragx.metrics import Ints, MatchTable, RankedList
+from kragx.metrics.search_table import Basis, SearchTable
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,23 @@ class Searched:
     def matched(self, table: MatchTable) -> SearchTable:
         """The searches with the matches of their documents."""
         return replace(self.table, table=replace(table, repeated=np.zeros_like(table.repeated)))
+
+    def lists(
+        self, ranked: Sequence[RankedList], name: ListName, order: Order
+    ) -> Sequence[RankedList]:
+        """What questions got with the documents of another of their lists; none if none are kept.
+
+        Args:
+            ranked: what they got.
+            name: of the list.
+            order: of all searches.
+        """
+        if self.by_entry is None:
+            return ()
+        places = self.by_entry.places(name, order)
+        entries, starts = places.docs.tolist(), pairwise(places.start.tolist())
+        lists = (tuple(self.docs[entry] for entry in entries[a:b]) for a, b in starts)
+        return [replace(of_query, docs=docs) for of_query, docs in zip(ranked, lists)]
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:

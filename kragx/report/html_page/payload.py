@@ -79,6 +79,7 @@ def payload(
         "tunings": {tuning.match: _tuning(tuning) for tuning in tunings},
         "matcher_grids": short(plain(matcher_grids)),
         "dataset": dict(first.settings["dataset"]),
+        **_basis(first),
         "profile": by_language(first.profile_label),
         "matches": [
             {**_match(name, of_match), "members": questions.members.get(name)}
@@ -140,6 +141,12 @@ def payload(
         **{f"texts-{number}": block for number, block in enumerate(text_blocks)},
         **{f"metadata-{number}": block for number, block in enumerate(metadata_blocks)},
     }
+
+
+def _basis(evaluation: Evaluation) -> dict[str, str]:
+    """The list that metrics are about which name none; nothing where nobody searches twice."""
+    searches = evaluation.settings.get("searches")
+    return {} if searches is None else {"basis": searches["basis"]}
 
 
 def _queries(grid: Grid, sources: Sources) -> list[Query]:

@@ -72,11 +72,14 @@ function metricCell(each, retriever, view, cls = null) {
   const [low, high] = cell(retriever).bounds[each.name] || [], most = cell(retriever).maximum[each.name];
   const possible = t("range", number(low, each), number(high, each));
   return el("td", { class: [key, cls].filter(Boolean).join(" ") || null },
-    el("span.number", {}, mark, meanText(retriever, each)),
+    el("span.number", {}, mark, meanText(retriever, each)), asideOf(retriever, each) ? el("span.interval", {}, asideOf(retriever, each)) : null,
     el("span.interval", {}, ends(estimate(view, retriever, each), each)),
     most === undefined ? null : el("span.interval", {}, t("ofMax", number(most, each))),
     each.exact || !(high - low > 1e-9) ? null : el("span.interval", { title: t("boundsHint", possible) }, t("possible", possible)));
 }
+
+/** What stands beside a mean: the step that it stands for, how many searches were in vain; in place of none "never". */
+const asideOf = (retriever, { name: metricName }) => { const said = cell(retriever).asides?.[metricName]; return said ? inWords(said) : null; };
 
 function slicesTable() {
   const shownMetric = metric(), retrievers = columns(), several = compared().length > 1;
