@@ -219,6 +219,11 @@ class ComparisonDraft:
             ),
             failures=self.failures,
             gold=self.gold,
+            runs={
+                score.name: score.runs
+                for score in scores
+                if score.runs is not None and len(score.query_ids) == len(aligned.query_ids)
+            },
         )
         cautions = tuple(_cautions(comparison, scores, every_metric=self.every_metric))
         comparison = replace(comparison, cautions=self.cautions + cautions)

@@ -15,6 +15,7 @@ from kragx.comparison.view import Direction
 from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, Nearby
+from kragx.evaluation.runs import RUNS, SeveralRuns
 from kragx.metrics import Floats, is_mean, known_metric
 from kragx.metrics.intervals import Kind
 from kragx.metrics.scores import doubt
@@ -43,6 +44,7 @@ class RetrieverScores:
             that was not kept.
         groups: the fields of the queries to slice by, where these stand beside the values.
         longest: how many documents its longest list has; None where that was not kept.
+        runs: how its runs differ; None of a retriever that was asked once.
     """
 
     name: str
@@ -62,6 +64,7 @@ class RetrieverScores:
     seconds: Floats | None = field(default=None, repr=False, compare=False)
     groups: Tables | None = field(default=None, repr=False, compare=False)
     longest: int | None = field(default=None, repr=False, compare=False)
+    runs: SeveralRuns | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> RetrieverScores:
@@ -83,6 +86,7 @@ class RetrieverScores:
             dataset=evaluation.dataset,
             seconds=evaluation.seconds,
             longest=evaluation.longest_list,
+            runs=evaluation.several_runs,
         )
 
     @classmethod
@@ -123,6 +127,7 @@ class RetrieverScores:
             counts=dict(row["counts"]),
             dataset=dataset,
             groups=tables,
+            runs=SeveralRuns.read(row["runs"]) if row.get("runs") else None,
         )
 
     def table(self, metrics: Iterable[str], query_ids: Sequence[str]) -> Floats:
@@ -144,9 +149,9 @@ class RetrieverScores:
     def nothing(self) -> bool:
         """Whether every list is empty, or missing, though it did not fail and some have gold."""
         n, bare = (self.counts.get(name, 0) for name in ("n_queries", "n_no_gold"))
-        empty = ("n_empty", "n_missing", "n_failed")
-        n_empty = sum(self.counts.get(name, 0) for name in empty)
-        return bool(n_empty == n > max(bare, self.n_failed))
+        answers = self.counts.get(RUNS, self.counts)  # of all runs
+        n_empty = sum(answers.get(name, 0) for name in ("n_empty", "n_missing", "n_failed"))
+        return bool(n_empty == n * answers.get("n", 1) and n > max(bare, self.n_failed))
 
     def n_open(self, metric: str) -> int:
         """Of how many questions a metric of what must not be found has no value that is known."""

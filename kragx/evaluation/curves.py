@@ -11,7 +11,7 @@ import numpy as np
 
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
-from kragx.metrics import RankedList, compute
+from kragx.metrics import RankedList
 
 KS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 500, 1000)
 """The cut-offs of a curve, as far as lists reach."""
@@ -103,12 +103,7 @@ def _curves(evaluation: Evaluation, ks: tuple[int, ...]) -> list[CutoffCurve]:
     ]
     bare = list(dict.fromkeys(replace(spec, k=None, label="") for spec in of_matches))
     specs = [replace(spec, k=k) for spec in bare for k in ks]
-    scores = (
-        compute(evaluation.table, specs, evaluation.profile)
-        if evaluation.searches is None
-        else evaluation.measured(specs).scores  # some may be of other lists
-    )
-    means = iter([score.mean for score in scores])
+    means = iter([score.mean for score in evaluation.computed(specs)])
     return [CutoffCurve(str(spec), ks, tuple(islice(means, len(ks)))) for spec in bare]
 
 

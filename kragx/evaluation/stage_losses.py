@@ -460,7 +460,7 @@ class _Road:
         )
         results = {query.id: Retrieved(lists[query.id][name].documents) for query in queries}
         run = Run(results, name=f"{self.run.name} > {name}")
-        gold, listener = GoldDataset(queries, name=self.dataset.name), self.on_match(run.name)
+        gold = GoldDataset(queries, name=self.dataset.name)
         with warnings.catch_warnings():  # of the answers they are said
             warnings.simplefilter("ignore", MatchWarning)
             warnings.simplefilter("ignore", MetricWarning)
@@ -469,7 +469,7 @@ class _Road:
                 run,
                 self.criteria.measured(self.metrics),
                 corpus=self.corpus,
-                on_match=listener,
+                on_match=self.on_match,
             )
             threshold = self.final.table.threshold  # which may be another than the matcher's
             if evaluation.table.threshold != threshold:
@@ -536,7 +536,7 @@ def _left_out(road: _Road, n_with_gold: int, queries: Sequence[Query]) -> Iterat
 
 
 def _remarks(score: StageScore, n_questions: int, *, is_said: bool) -> Iterator[str]:
-    """On how few questions a stage was seen, unless that is said of all, and how often it failed."""
+    """On how few questions a stage was seen, unless that `is_said`, and how often it failed."""
     name = visible(score.name)
     if score.n_questions < n_questions and not is_said:
         yield phrase(
