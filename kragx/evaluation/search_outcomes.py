@@ -31,7 +31,8 @@ def search_outcomes(evaluation: Evaluation) -> SearchOutcomes | None:
     """What became of each question; None where no searches are known."""
     if evaluation.searches is None:
         return None
-    measured = evaluation.with_metrics(["rescue", "evidence_recall", "waste"])
+    first_run = replace(evaluation, runs=())  # whose searches those are
+    measured = first_run.with_metrics(["rescue", "evidence_recall", "waste"])
     values = {scores.spec.metric.name: scores.values for scores in measured.scores}
     searched = evaluation.searches.n_searches > 0
     return SearchOutcomes(

@@ -20,6 +20,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.evaluation.search_lists import (
     ALL,
+    ANSWER,
     chain_of,
     has_searches,
     matches_of_lists,
@@ -70,9 +71,6 @@ def reasons(k: int | None) -> dict[str, str]:
         "failed": phrase("failed questions"),
     }
 
-
-ANSWER = "answer"
-"""Names what a chain makes of its last stages where that is none itself."""
 
 USUAL_K = 10
 
@@ -413,7 +411,7 @@ def losses_of(
             return _unjudged(run.name, final.match_name, k)
         return _losses(_Road(final, dataset, run, criteria, k, {ANSWER: final}, corpus, on_match))
     tools = tools_of(run)
-    settled = matches_of_lists(final, run, tools, ANSWER)
+    settled = matches_of_lists(final, run, tools)
     return _losses(
         _Road(final, dataset, run, criteria, None, settled, corpus, on_match, tuple(tools))
     )
@@ -448,7 +446,7 @@ class _Road:
         """The lists of a question by their names, the answer last; none of one that has no way."""
         answer = self.run[query.id]
         if self.k is None:
-            return {stage.name: stage for stage in chain_of(answer, ANSWER, self.tools)}
+            return {stage.name: stage for stage in chain_of(answer, self.tools)}
         return _lists(answer) if answer.stages else {}
 
     def matched(self, name: str, lists: Mapping[str, Mapping[str, Stage]]) -> Evaluation:
@@ -654,7 +652,7 @@ class _Chain:
             self.inputs[name] = [*dict.fromkeys(chain.from_iterable(readable))]
         last = lists[ANSWER].inputs
         self.makes_answer = len(last) != 1 or not (
-            self._is_failed or _equal(lists[last[0]].documents, answer.documents)
+            self._is_failed or _equal(lists[last[0]].documents, lists[ANSWER].documents)
         )
 
     def rank(self, item: int, *names: str) -> float:
