@@ -441,7 +441,7 @@ def explain(
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
     item, answer = _item(source, query_id, resolved)
     matcher = matcher.for_run(source.name)
-    query = (source.name, item.query.id, item.query.text, item.status)
+    query = (source.name, item.query.id, item.query.text, match_item(item.query, answer).status)
     flags = repeated(batch_of([item]).docs).tolist()
     docs = tuple(
         ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), is_repeated)
@@ -511,7 +511,8 @@ def _item(source: Source, query_id: str, profile: Profile) -> tuple[MatchItem, R
     item = match_item(query, answer)
     if answer is None or not answer.searches:
         return arranged(item, profile), answer
-    return replace(item, docs=tuple(numbered_docs(answer).values())), answer
+    # Who failed has an empty list, and what was searched before is explained all the same.
+    return MatchItem(query, tuple(numbered_docs(answer).values())), answer
 
 
 def _of_id(source: Source, query_id: str) -> tuple[Query, Retrieved | None]:

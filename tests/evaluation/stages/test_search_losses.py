@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from kragx import Doc, GoldDataset, Run, Search, evaluate
@@ -22,7 +21,7 @@ def docs(letters: str) -> tuple[Doc, ...]:
 def search(
     letters: str | None, *, tool: str = "web", before: str = "", read: str | None = None, **more
 ) -> Search:
-    """What came; with `before` it was cut from that by a reranker; `read` is what was read of it."""
+    """What came; with `before` it was cut from that by a reranker; `read` is what was read."""
     stages = (
         (
             Stage("bm25", (), docs(before), 0.1),
@@ -117,7 +116,7 @@ def test_failed_and_unmeasured_questions() -> None:
 def test_a_judge_is_not_asked_about_stages() -> None:
     """What searches gave is judged; what stages within them returned is passed over, and said."""
     dataset = GoldDataset.from_documents({"q1": ["a"]}, queries=["?"])
-    given = Search("?", (Doc(text="a"),), stages=(Stage("bm25", (), (Doc(text="b"),)),), read=())
+    given = Search("?", (Doc(text="an A"),), stages=(Stage("bm25", (), (Doc(text="b"),)),), read=())
     client = ScriptedClient([3])
     judge = Judge(client, store=":memory:")
     run = Run({"q1": asked(given)}, name="agent")
@@ -149,8 +148,10 @@ def answers(draw: st.DrawFn) -> Retrieved:
     searches = []
     for _ in range(draw(st.integers(1, 4))):
         before = draw(LETTERS)
-        came = draw(st.none() | LETTERS.map(lambda text: text)) if not before else draw(
-            st.sets(st.sampled_from(before)).map("".join)
+        came = (
+            draw(st.none() | LETTERS.map(lambda text: text))
+            if not before
+            else draw(st.sets(st.sampled_from(before)).map("".join))
         )
         read = draw(st.none() | st.sets(st.sampled_from("abcdx")).map("".join))
         tool = draw(st.sampled_from(["web", "handbook", "answer"]))
