@@ -37,7 +37,7 @@ from kragx.evaluation.evidence import (
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import NO_TEXTS, Source, Texts, ids_alone
 from kragx.evaluation.parts.matched import Plan
-from kragx.evaluation.searching import SEARCHES, Searched, Searching
+from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen
 from kragx.evaluation.wording import IDS_ALONE
 from kragx.matchers.batches import ALL_LOST, GOLD_LOST, BatchMatcher
 from kragx.matchers.gold_siblings import (
@@ -74,8 +74,10 @@ if TYPE_CHECKING:
     from kragx.matchers.vocabulary import Vocabulary
 
 
-SEARCH_METRICS = ("evidence_recall", "first_search", "rescue", "waste")
+SEARCH_METRICS = ("evidence_recall", "first_search", "rescue", "waste", "searches_per_gold")
 """What is computed beside the usual metrics where questions have several searches."""
+TOKEN_METRICS = ("tokens_per_gold", "tokens_to_evidence")
+"""The same where searches say what they cost in tokens."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,8 @@ class Criteria:
         are_usual: whether nobody has named metrics.
         basis: of several searches for a question, the list that metrics are about which name none;
             None where nobody looks at searches.
+        counts_tokens: whether searches cost the tokens of what they gave, as none says what it
+            cost, and a metric asks.
     """
 
     label: str
@@ -127,6 +131,7 @@ class Criteria:
     ids_met: bool = False
     are_usual: bool = False
     basis: Basis | None = None
+    counts_tokens: bool = False
     _siblings: dict[int, GoldSiblings] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -232,21 +237,31 @@ class Criteria:
             return None
         matchers_ = (self.matcher, *self.matcher.members)
         by_texts = (matchers.is_built_in(m) and m.reads == "texts" for m in matchers_)
-        return Searching(self.basis, by_metadata=not all(by_texts), keeps_docs=self.looks)
+        counts_by = self.tokenizer if self.counts_tokens else None
+        return Searching(self.basis, not all(by_texts), self.looks, counts_by)
 
-    def on_basis(self, basis: Basis | None) -> Self:
+    @property
+    def asks_for_tokens(self) -> bool:
+        """Whether it matters if searches say their tokens."""
+        return self.are_usual or any(spec.metric.reads_tokens for spec in self.specs)
+
+    def seeing(self, seen: Seen | None) -> Self:
         """The same where questions may have several searches.
 
         Args:
-            basis: the list that metrics are about which name none; None where there are none.
+            seen: what a look at them shows; None where there are none.
         """
-        if basis is None:
-            return replace(self, basis="retrieved") if self.reads_searches else self
+        if seen is None:
+            seen = Seen("retrieved", says_tokens=False)
+            if not self.reads_searches:
+                return self
         specs = self.specs
         if self.are_usual:
-            of_searches = parse_all(SEARCH_METRICS, self.named)
-            specs = tuple(dict.fromkeys((*specs, *of_searches)))
-        return replace(self, basis=basis, specs=specs, are_usual=False)
+            names = (*SEARCH_METRICS, *TOKEN_METRICS[: None if seen.says_tokens else 0])
+            specs = tuple(dict.fromkeys((*specs, *parse_all(names, self.named))))
+        counts = any(spec.metric.reads_tokens for spec in specs) and not seen.says_tokens
+        changed = replace(self, basis=seen.basis, specs=specs, counts_tokens=counts)
+        return replace(changed, are_usual=False)
 
     def check_whole_lists(self) -> None:
         """Refuse a pool of the first documents alone: what is first depends on the list.
@@ -506,8 +521,14 @@ class Criteria:
             **({} if pool is None else {"pool": pool.settings}),
             **({} if vocabulary is None else {"vocabulary": vocabulary.settings}),
             **({} if forbidding is None else {FORBIDDEN: forbidding.settings}),
-            **({} if self.basis is None else {SEARCHES: {"basis": self.basis}}),
+            **({} if self.basis is None else {SEARCHES: self.searches_settings}),
         }
+
+    @property
+    def searches_settings(self) -> dict[str, Any]:
+        """What a result records of how searches are looked at."""
+        counted = {"tokens": "counted", "tokenizer": describe(self.tokenizer)}
+        return {"basis": self.basis, **(counted if self.counts_tokens else {})}
 
     def __getstate__(self) -> dict[str, Any]:
         # Metrics hold functions, so others read them by their names; a plain one goes by itself.
