@@ -58,7 +58,9 @@ def test_by_hand() -> None:
 def test_the_figure() -> None:
     """The issue's two questions: half of the gold at one step, three quarters at three."""
     answers = {"one": asked("x", "y", "a"), "other": asked("c")}
-    dataset = GoldDataset.from_documents({"one": [{"id": "a"}, {"id": "b"}], "other": [{"id": "c"}]})
+    dataset = GoldDataset.from_documents(
+        {"one": [{"id": "a"}, {"id": "b"}], "other": [{"id": "c"}]}
+    )
     agent = evaluate(dataset, Run(answers, name="agent"), match="id", metrics=["ndcg@10"])
     once = {name: Retrieved(answer.documents) for name, answer in answers.items()}
     other = evaluate(

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data import Doc
+from kragx.data import Doc, Query
+from kragx.evaluation.arranging import arranged_answer
 from kragx.evaluation.search_lists import placed_searches
 from kragx.report.html_page.cells import RunCell
 from kragx.report.html_page.packing import rounded_score, short
@@ -42,9 +43,11 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
         max_docs: how many documents of each search are shown.
     """
     evaluation = cell.evaluation
-    answer = cell.answers.get(evaluation.query_ids[row])
+    query_id = evaluation.query_ids[row]
+    answer = cell.answers.get(query_id)
     if answer is None or not answer.searches:
         return None
+    answer = arranged_answer(Query(query_id), answer, evaluation.profile)
     numbers: dict[object, int] = {}
     docs: list[Doc] = []
     places: list[int | None] = []
