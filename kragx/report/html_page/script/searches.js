@@ -1,7 +1,7 @@
 // Searches of those who ask several times: what was found by which step, above the questions; and an
 // opened question as a line of searches.
 
-const BROUGHT = ["rescued", "vain", "wasted", "unread"]; // what a question's searches can come to
+const BROUGHT = ["rescued", "in_vain", "wasted", "unread"]; // what a question's searches can come to
 const DOTS = 12; // documents of a search that are drawn
 const WHOLE = 8; // searches of a question that are all shown; of more, those that brought nothing are folded
 const FOLDED = 3; // so many of them in a row
