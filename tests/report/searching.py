@@ -50,7 +50,7 @@ def thorough(at: int, n_steps: int) -> Retrieved:
 
 
 def quick(at: int) -> Retrieved:
-    """Finds b at once where the question's number is even, else nothing at all; its reranker cut a."""
+    """Finds b at once for every other question, else nothing; its reranker has cut a."""
     letters = "bx" if at % 2 == 0 else "xy"
     stages = (
         Stage("bm25", (), docs(f"a{letters}", at)),

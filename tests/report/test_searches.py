@@ -111,7 +111,7 @@ def test_lists_as_their_profile_ranks_them(tmp_path):
                     search,
                     documents=tuple(
                         replace(doc, score=float(at if name != "q5" else -at))
-                            for at, doc in enumerate(search.documents)
+                        for at, doc in enumerate(search.documents)
                     ),
                     stages=(),
                     read=None,
