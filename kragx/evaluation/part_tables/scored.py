@@ -31,7 +31,7 @@ from kragx.evaluation.searching import SEARCHES, search_counts
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.matchers.gold_siblings import compares_gold
-from kragx.metrics import Floats, ForbiddenMarks, MetricScores, compute
+from kragx.metrics import Floats, ForbiddenMarks, Metric, MetricScores, compute
 from kragx.metrics.engine import MetricWarning
 from kragx.metrics.spans.reading import SpanOptions
 
