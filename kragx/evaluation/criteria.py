@@ -241,6 +241,11 @@ class Criteria:
         return Searching(self.basis, not all(by_texts), self.looks, counts_by)
 
     @property
+    def _on_basis(self) -> list[MetricSpec]:
+        """The metrics that are about the basis, or about no list."""
+        return [spec for spec in self.specs if spec["of"] in (None, self.basis)]
+
+    @property
     def asks_for_tokens(self) -> bool:
         """Whether it matters if searches say their tokens."""
         return self.are_usual or any(spec.metric.reads_tokens for spec in self.specs)
@@ -339,7 +344,7 @@ class Criteria:
             self.matcher,
             self.profile,
             texts,
-            spans=span_options(self.specs, self.passages),
+            spans=span_options(self._on_basis, self.passages),
             keep=keep,
             searching=self.searching,
         )
@@ -465,9 +470,8 @@ class Criteria:
             facts = Facts.matched(
                 lists, specs, self.facts_by, sizes, follows=follows, on_match=on_match
             )
-        on_basis = [spec for spec in specs if spec["of"] in (None, self.basis)]
-        if self.relevance_by is not None and relevance_specs(on_basis):
-            relevance = judged_relevance(lists, on_basis, self.relevance_by, on_relevance)
+        if self.relevance_by is not None and relevance_specs(self._on_basis):
+            relevance = judged_relevance(lists, self._on_basis, self.relevance_by, on_relevance)
         gathered = (facts, sizes, relevance, self.passages, forbidden, searches, searched)
         evidence = GatheredEvidence(lists, table, concurrency, *gathered)
         return replace(evidence, relevance_of=self._judged_lists(evidence, on_relevance))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -387,6 +387,13 @@ def reading_settings(
     }
 
 
+class _Read(NamedTuple):
+    """What was read of the documents of one list of each question."""
+
+    sizes: DocumentSizes
+    spreads: dict[SpanOptions, tuple[Spread, Reader]]
+
+
 @dataclass(frozen=True)
 class GatheredEvidence:
     """The `kragx.metrics.Evidence` of an evaluation.
@@ -420,7 +427,7 @@ class GatheredEvidence:
     _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    _spreads_of: dict[tuple[ListName, Order], dict[SpanOptions, tuple[Spread, Reader]]] = field(
+    _read_of: dict[tuple[ListName, Order], _Read] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -429,15 +436,18 @@ class GatheredEvidence:
         assert self.searches is not None  # whoever asks knows of searches
         table = self.searches.of(name, order)
         marks, searched = self.forbidden, self.searched
+        read = self._read_of.setdefault(
+            (name, order), _Read(DocumentSizes(self.sizes.tokenizer), {})
+        )
         return replace(
             self,
             lists=() if searched is None else searched.lists(self.lists, name, order),
             table=table,
-            sizes=DocumentSizes(self.sizes.tokenizer),
+            sizes=read.sizes,
             matched_facts=None,
             relevance=self.relevance_of.get((name, order)),
             forbidden=marks and marks.unmarked(len(table.repeated)),
-            _spreads=self._spreads_of.setdefault((name, order), {}),
+            _spreads=read.spreads,
         )
 
     def within(self, budget: TextBudget) -> GatheredEvidence:
@@ -501,8 +511,11 @@ class GatheredEvidence:
     @property
     def readers(self) -> dict[SpanOptions, Reader]:
         """Who has read the texts for spans, in each way that was asked for."""
-        return {options: reader for options, (_, reader) in self._spreads.items()}
+        spreads = (*(read.spreads for read in self._read_of.values()), self._spreads)
+        return {options: reader for of_list in spreads for options, (_, reader) in of_list.items()}
 
     def settings(self) -> dict[str, Any]:
         """How texts were read for spans, and what a budget's token is; nothing where none was."""
-        return reading_settings(self.readers, self.sizes.described())
+        sizes = (self.sizes, *(read.sizes for read in self._read_of.values()))
+        described = (of_list.described() for of_list in sizes)
+        return reading_settings(self.readers, next(filter(None, described), None))

@@ -464,7 +464,7 @@ class Source:
             "n_scored": n_with_gold - n_no_list_gold
             if profile.leaves_out_no_gold
             else n_to_find - n_no_list,
-            "n_no_gold": n_to_find - n_with_gold,
+            "n_no_gold": n_to_find - n_with_gold - (n_no_list - n_no_list_gold),
             **probes,
             "n_missing": passed.statuses["missing"],
             "n_extra": self.n_extra,

@@ -170,7 +170,7 @@ def _check(criteria: Criteria) -> None:
     for spec in criteria.specs:
         if spec.metric.from_relevance is not None:
             problem = f"--out: metric {str(spec)!r} is judged in a pool of all questions"
-        elif not spec.apart:
+        elif not (spec.apart or spec.metric.from_searches is not None):
             problem = f"--out: metric {str(spec)!r} is not made of values of single questions"
         else:
             continue
