@@ -31,7 +31,7 @@ from kragx.evaluation.parts.cluster import engine_of
 from kragx.evaluation.parts.matched import Matches, itself, match_all
 from kragx.evaluation.pools import pooled_by
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.searching import Searched, basis_of_runs, search_counts
+from kragx.evaluation.searching import Searched, search_counts, seen_in_runs
 from kragx.evaluation.vocabulary import informed, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
@@ -68,7 +68,7 @@ def for_all(
     """
     runs = every_run(runs)
     criteria = replace(criteria.fitting(dataset, runs, corpus), is_open=False)
-    criteria = criteria.on_basis(basis_of_runs(dataset, runs))
+    criteria = criteria.seeing(seen_in_runs(dataset, runs))
     if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in dataset):
         judge, profile = criteria.matcher, criteria.named
         searching = criteria.searching

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -260,9 +260,14 @@ class Facts:
         return {row: values[a:b] for row, (a, b) in zip(self.rows.tolist(), spans)}
 
 
+def relevance_specs(specs: Iterable[MetricSpec]) -> list[MetricSpec]:
+    """The metrics of judged relevance."""
+    return [spec for spec in specs if spec.metric.from_relevance is not None]
+
+
 def relevance_depth(specs: Iterable[MetricSpec]) -> int | None:
     """How far down lists the metrics of judged relevance look; None for to the end."""
-    ks = [spec.k for spec in specs if spec.metric.from_relevance is not None]
+    ks = [spec.k for spec in relevance_specs(specs)]
     ranks = [k for k in ks if isinstance(k, int)]
     return max(ranks) if ranks and len(ranks) == len(ks) else None
 
@@ -275,7 +280,7 @@ def relevance_matcher(
     Raises:
         UsageError: it judges something else.
     """
-    if all(metric_spec.metric.from_relevance is None for metric_spec in specs):
+    if not relevance_specs(specs):
         return None
     is_judge = matcher.judges and not matcher.members
     of_gold = matcher if is_judge else "llm"
@@ -382,6 +387,13 @@ def reading_settings(
     }
 
 
+class _Read(NamedTuple):
+    """What was read of the documents of one list of each question."""
+
+    sizes: DocumentSizes
+    spreads: dict[SpanOptions, tuple[Spread, Reader]]
+
+
 @dataclass(frozen=True)
 class GatheredEvidence:
     """The `kragx.metrics.Evidence` of an evaluation.
@@ -397,6 +409,7 @@ class GatheredEvidence:
         forbidden: what of the lists must not come; None where nothing is forbidden.
         searches: what each search brought; None where nobody looks at searches.
         searched: the same with the documents, where metrics look at these.
+        relevance_of: as `relevance`, of other lists of searches by their names.
     """
 
     lists: Sequence[RankedList]
@@ -409,8 +422,12 @@ class GatheredEvidence:
     forbidden: ForbiddenMarks | None = None
     searches: SearchTable | None = None
     searched: Searched | None = field(default=None, repr=False, compare=False)
+    relevance_of: Mapping[tuple[ListName, Order], Relevance] = field(default_factory=dict)
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, Reader]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    _read_of: dict[tuple[ListName, Order], _Read] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -419,15 +436,18 @@ class GatheredEvidence:
         assert self.searches is not None  # whoever asks knows of searches
         table = self.searches.of(name, order)
         marks, searched = self.forbidden, self.searched
+        read = self._read_of.setdefault(
+            (name, order), _Read(DocumentSizes(self.sizes.tokenizer), {})
+        )
         return replace(
             self,
             lists=() if searched is None else searched.lists(self.lists, name, order),
             table=table,
-            sizes=DocumentSizes(self.sizes.tokenizer),
+            sizes=read.sizes,
             matched_facts=None,
-            relevance=None,
+            relevance=self.relevance_of.get((name, order)),
             forbidden=marks and marks.unmarked(len(table.repeated)),
-            _spreads={},
+            _spreads=read.spreads,
         )
 
     def within(self, budget: TextBudget) -> GatheredEvidence:
@@ -491,8 +511,11 @@ class GatheredEvidence:
     @property
     def readers(self) -> dict[SpanOptions, Reader]:
         """Who has read the texts for spans, in each way that was asked for."""
-        return {options: reader for options, (_, reader) in self._spreads.items()}
+        spreads = (*(read.spreads for read in self._read_of.values()), self._spreads)
+        return {options: reader for of_list in spreads for options, (_, reader) in of_list.items()}
 
     def settings(self) -> dict[str, Any]:
         """How texts were read for spans, and what a budget's token is; nothing where none was."""
-        return reading_settings(self.readers, self.sizes.described())
+        sizes = (self.sizes, *(read.sizes for read in self._read_of.values()))
+        described = (of_list.described() for of_list in sizes)
+        return reading_settings(self.readers, next(filter(None, described), None))

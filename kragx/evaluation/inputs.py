@@ -45,8 +45,9 @@ from kragx.evaluation.searching import (
     OF_SEARCHES,
     SEARCHES,
     Searching,
-    basis_of,
-    basis_of_runs,
+    Seen,
+    seen_in,
+    seen_in_runs,
 )
 from kragx.matchers import (
     BaseMatcher,
@@ -58,7 +59,6 @@ from kragx.matchers import (
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import ForbiddenMarks, MatchTable, Profile
-from kragx.metrics.search_table import Basis
 from kragx.printing import phrase
 from kragx.warned import outside
 
@@ -350,20 +350,21 @@ class Source:
         has_corpus = self.texts.corpus.source is not None
         return any(item.text is not None or has_corpus for item in items)
 
-    def basis(self, *, keep: bool) -> Basis | None:
-        """The list that metrics are about which name none; None where there are no searches.
+    def searches_ahead(self, *, keep: bool, all_of_them: bool) -> Seen | None:
+        """What a look at its searches shows; None where there are none.
 
         A mistake is said where the source passes.
 
         Args:
             keep: as of `ahead`.
+            all_of_them: as of `seen_in`.
         """
         if isinstance(self.rows, _Joined):
-            return basis_of_runs(self.rows.gold, [self.rows.run])
+            return seen_in_runs(self.rows.gold, [self.rows.run])
         if self.reading is None or getattr(self.reading, "may_search", None) is False:
             return None
         with suppress(DataError):
-            return basis_of(self.ahead(None, keep=keep))
+            return seen_in(self.ahead(None, keep=keep), all_of_them=all_of_them)
         return None
 
     @property
@@ -463,7 +464,7 @@ class Source:
             "n_scored": n_with_gold - n_no_list_gold
             if profile.leaves_out_no_gold
             else n_to_find - n_no_list,
-            "n_no_gold": n_to_find - n_with_gold,
+            "n_no_gold": n_to_find - n_with_gold - (n_no_list - n_no_list_gold),
             **probes,
             "n_missing": passed.statuses["missing"],
             "n_extra": self.n_extra,

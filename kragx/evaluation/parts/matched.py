@@ -91,25 +91,6 @@ Spans = Mapping[SpanOptions, tuple[Spread, Reader]]
 """Where the gold stands in what was retrieved, and who has read it."""
 
 
-@dataclass(kw_only=True)
-class MatchedPart(PartResult):
-    """What matching a part came to.
-
-    Attributes:
-        table: its matches; None after an error.
-        traces: of each question what the matcher was asked, and said.
-        spans: none where they cannot be read.
-        forbidden: the marks of what must not come; None where nothing is forbidden.
-        searched: what was searched for, over the documents of the table; None where nobody looks.
-    """
-
-    table: MatchTable | None = None
-    traces: list[tuple[MatchItem, Trace]] = field(default_factory=list)
-    spans: Spans = field(default_factory=dict)
-    forbidden: PartMarks | None = None
-    searched: Searched | None = None
-
-
 class Matches(NamedTuple):
     """What matching a whole source came to.
 
@@ -134,6 +115,31 @@ class Matches(NamedTuple):
     def on_basis(self) -> MatchTable:
         """The table of the list that metrics are about which name none."""
         return self.table if self.searches is None else self.searches.of()
+
+
+@dataclass(kw_only=True)
+class MatchedPart(PartResult):
+    """What matching a part came to.
+
+    Attributes:
+        table: its matches; None after an error.
+        traces: of each question what the matcher was asked, and said.
+        spans: none where they cannot be read.
+        forbidden: the marks of what must not come; None where nothing is forbidden.
+        searched: what was searched for, over the documents of the table; None where nobody looks.
+    """
+
+    table: MatchTable | None = None
+    traces: list[tuple[MatchItem, Trace]] = field(default_factory=list)
+    spans: Spans = field(default_factory=dict)
+    forbidden: PartMarks | None = None
+    searched: Searched | None = None
+
+    @property
+    def matches(self) -> Matches:
+        """The same as of a whole source; there was no error."""
+        assert self.table is not None
+        return Matches(self.table, self.spans, self.forbidden, self.searched)
 
 
 def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> MatchedPart:
@@ -170,7 +176,7 @@ def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> Match
         result.error = error
     else:
         with suppress(DataError):  # whoever computes the metric reads them again, and says it
-            on_basis = Matches(result.table, {}, None, result.searched).on_basis
+            on_basis = result.matches.on_basis
             result.spans = {
                 span: read_spans(passed.kept or (), on_basis, span) for span in plan.spans
             }

@@ -1,6 +1,6 @@
 """Searches of a question: its distinct documents, matched once, and the lists made of them."""
 
-from kragx.evaluation.searching.basis import basis_of, basis_of_runs
+from kragx.evaluation.searching.basis import Seen, seen_in, seen_in_runs
 from kragx.evaluation.searching.counting import OF_SEARCHES, SEARCHES, search_counts
 from kragx.evaluation.searching.searching import Searched, Searching
 
@@ -9,7 +9,8 @@ __all__ = [
     "SEARCHES",
     "Searched",
     "Searching",
-    "basis_of",
-    "basis_of_runs",
+    "Seen",
     "search_counts",
+    "seen_in",
+    "seen_in_runs",
 ]
