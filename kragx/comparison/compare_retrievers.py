@@ -20,6 +20,7 @@ from kragx.comparison.orders import orders_near, orders_warning
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.searching import looks_at_as_many, unequal_documents
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
@@ -329,6 +330,9 @@ def _cautions(
             most=MANY,
         )
     yield from _short_lists(comparison.primary, scores)
+    text, _ = unequal_documents(comparison, scores)
+    if text and not looks_at_as_many(comparison):
+        yield text
     if too_few := too_few_questions(comparison):
         yield too_few.text
     if warning := orders_warning(comparison.orders):
@@ -340,7 +344,9 @@ def _short_lists(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[str
 
     Where all return as few, nobody has an advantage.
     """
-    k = split(in_kragx_words(metric))[1]
+    _, k, options = split(in_kragx_words(metric))
+    if "of" in options:
+        return  # how long other lists of searches are is not told
     longest = {score.name: score.longest for score in scores if score.longest}
     if isinstance(k, int) and longest:
         for name, n in longest.items():

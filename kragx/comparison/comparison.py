@@ -99,7 +99,7 @@ class Caution(Result):
 
     Attributes:
         code: ``leaks``, ``siblings``, ``failed``, ``missing_questions``, ``missing_judgements``,
-            ``ids_apart`` or ``threshold``.
+            ``ids_apart``, ``documents`` or ``threshold``.
         text: as people read it, a sentence without its full stop.
         values: the numbers and names in it.
     """
@@ -123,9 +123,9 @@ class Recommendation(Result):
     """One sentence or two of advice.
 
     Attributes:
-        kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``,
-            ``cost``, ``routing``, ``no_routing``, ``weak_slice``, ``small_slices``, ``unfound``,
-            ``combination``, ``reranking``.
+        kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``, ``equal``,
+            ``cost``, ``price``, ``routing``, ``no_routing``, ``weak_slice``, ``small_slices``,
+            ``saturated``, ``unfound``, ``combination``, ``reranking``.
         text: as people read it.
         supported: whether the data carries it; False for what it does not say.
         values: the numbers and names in it.

@@ -16,8 +16,9 @@ from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
+from kragx.evaluation.searching.counting import SEARCHES
 from kragx.metrics import Floats, is_mean, known_metric
-from kragx.metrics.intervals import Kind
+from kragx.metrics.intervals import Kind, Ratio
 from kragx.metrics.scores import doubt
 
 
@@ -45,6 +46,10 @@ class RetrieverScores:
         groups: the fields of the queries to slice by, where these stand beside the values.
         longest: how many documents its longest list has; None where that was not kept.
         runs: how its runs differ; None of a retriever that was asked once.
+        ratios: of metrics that are a sum over a sum, what each query adds; empty where that was not
+            kept.
+        n_documents: how many distinct documents its searches brought, of all queries, in a run;
+            None where that is not known.
     """
 
     name: str
@@ -65,6 +70,8 @@ class RetrieverScores:
     groups: Tables | None = field(default=None, repr=False, compare=False)
     longest: int | None = field(default=None, repr=False, compare=False)
     runs: SeveralRuns | None = field(default=None, repr=False)
+    ratios: Mapping[str, Ratio] = field(default_factory=dict, repr=False, compare=False)
+    n_documents: float | None = None
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> RetrieverScores:
@@ -87,6 +94,12 @@ class RetrieverScores:
             seconds=evaluation.seconds,
             longest=evaluation.longest_list,
             runs=evaluation.several_runs,
+            ratios={
+                str(scores.spec): scores.ratio
+                for scores in evaluation.scores
+                if scores.ratio is not None
+            },
+            n_documents=_n_documents(evaluation.counts),
         )
 
     @classmethod
@@ -128,6 +141,7 @@ class RetrieverScores:
             dataset=dataset,
             groups=tables,
             runs=SeveralRuns.read(row["runs"]) if row.get("runs") else None,
+            n_documents=_n_documents(row["counts"]),
         )
 
     def table(self, metrics: Iterable[str], query_ids: Sequence[str]) -> Floats:
@@ -140,6 +154,11 @@ class RetrieverScores:
         if self.seconds is None or len(self.seconds) != len(self.query_ids):
             return np.full(len(query_ids), np.nan)
         return self._of(query_ids, self.seconds)
+
+    def ratio_of(self, metric: str, query_ids: Sequence[str]) -> Ratio | None:
+        """What these queries add to a sum over a sum; None where that was not kept."""
+        ratio = self.ratios.get(metric)
+        return None if ratio is None else ratio.rows(rows_of(query_ids, self.query_ids))
 
     def _of(self, query_ids: Sequence[str], values: Floats) -> Floats:
         rows = rows_of(query_ids, self.query_ids)
@@ -179,6 +198,14 @@ def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
         **{name: dict(recorded[name]) for name in ("profile", "match")},
         "dataset": {**unknown, **recorded["dataset"]},
     }
+
+
+def _n_documents(counts: Mapping[str, Any]) -> float | None:
+    """How many documents all searches brought; of several runs their mean."""
+    if "n_documents" in (runs := counts.get(RUNS, {})):
+        return float(runs["n_documents"]) / float(runs["n"])
+    n: float | None = counts.get(SEARCHES, {}).get("n_documents")
+    return n
 
 
 def direction(metric: str) -> Direction:

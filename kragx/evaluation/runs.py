@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kragx.evaluation.searching.counting import SEARCHES
 from kragx.metrics.intervals import Interval
 from kragx.metrics.runs import PARTLY, mean_of
 from kragx.printing import between, listed, phrase
@@ -73,13 +74,17 @@ def counts_of_runs(
 
     Questions count once: of the questions, lists and documents of which something is so the count
     is that of the run with most of them. What judging took adds up. Under ``runs`` stands how many
-    there are, and how many of all their answers are missing, failed or empty.
+    there are, how many of all their answers are missing, failed or empty, and how many documents
+    all their searches brought.
 
     Args:
         several: the counts of each run.
         failures: the questions that failed in some run.
     """
     answers = {name: sum(counts[name] for counts in several) for name in _ANSWERS}
+    documents = [counts[SEARCHES]["n_documents"] for counts in several if SEARCHES in counts]
+    if len(documents) == len(several):
+        answers["n_documents"] = sum(documents)
     shares = [counts["judged_share"] for counts in several]
     greatest = _merged(several, max)
     took = {

@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import Floats
 from kragx.metrics.scores import MetricScores
 from kragx.metrics.spec import defined
@@ -34,7 +35,7 @@ def over_runs(several: Sequence[MetricScores]) -> MetricScores:
     Returns:
         The scores, which have the number of each run under `MetricScores.runs`.
     """
-    first = several[0]
+    first, ratio = several[0], _ratio(several)
     values = _of_questions(several)
     n_partly = int(
         (np.isnan([score.values for score in several]).any(axis=0) & ~np.isnan(values)).sum()
@@ -42,7 +43,8 @@ def over_runs(several: Sequence[MetricScores]) -> MetricScores:
     averaged = replace(
         first,
         values=values,
-        mean=_number(several, values),
+        mean=_number(several, values) if ratio is None else ratio.value,
+        ratio=ratio,
         runs=tuple(score.mean for score in several),
         pooled=_pooled(several),
         micro=mean_of([score.micro for score in several]),
@@ -52,7 +54,7 @@ def over_runs(several: Sequence[MetricScores]) -> MetricScores:
         maxima=mean_values([score.maxima for score in several]),
         extremes=_extremes(several),
         not_one_to_one=max(score.not_one_to_one for score in several),
-        counts=_greatest(several) | ({PARTLY: n_partly} if n_partly else {}),
+        counts=_greatest(several) | _exactly(values, n_partly, several),
     )
     pooled = averaged.pooled
     if pooled is None or first.spec.metric.pooled is None or averaged.micro_bounds is not None:
@@ -89,6 +91,19 @@ def _number(several: Sequence[MetricScores], values: Floats) -> float | None:
     if is_of_values:
         return float(metric.number(scored)) if scored.size else None
     return mean_of(numbers)
+
+
+def _ratio(several: Sequence[MetricScores]) -> Ratio | None:
+    """The sum over a sum in which each question has what its runs add above and below."""
+    ratios = [score.ratio for score in several if score.ratio is not None]
+    if len(ratios) < len(several):
+        return None
+    counts = np.array([ratio.counts for ratio in ratios])
+    above, below = (
+        np.where(counts, [getattr(ratio, side) for ratio in ratios], 0.0).sum(axis=0)
+        for side in ("numerator", "denominator")
+    )
+    return Ratio(above, below).of(np.asarray(counts.any(axis=0)))
 
 
 def mean_of(numbers: Sequence[float | None]) -> float | None:
@@ -133,6 +148,13 @@ def _extremes(several: Sequence[MetricScores]) -> tuple[Floats, Floats] | None:
         return None
     low, high = (mean_values([pair[side] for pair in pairs]) for side in (0, 1))
     return None if low is None or high is None else (low, high)
+
+
+def _exactly(values: Floats, n_partly: int, several: Sequence[MetricScores]) -> dict[str, int]:
+    """The counts that the questions' values tell."""
+    counts = {PARTLY: n_partly} if n_partly else {}
+    never = any("n_never" in score.counts for score in several)
+    return counts | ({"n_never": int(np.isinf(values).sum())} if never else {})
 
 
 def _greatest(several: Sequence[MetricScores]) -> dict[str, int]:

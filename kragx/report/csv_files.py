@@ -29,7 +29,7 @@ def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Compariso
         (evaluation.name, evaluation.match_name): {
             f"{scores.spec} {end}": value
             for scores in evaluation.scores
-            if scores.is_mean
+            if scores.is_mean or scores.ratio is not None
             for end, value in zip(
                 ("low", "high"), evaluation.intervals[str(scores.spec)] or (None, None)
             )
@@ -39,7 +39,7 @@ def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Compariso
         (name, comparison.match): {
             f"{metric} {end}": value
             for metric, mean in means.items()
-            if mean.is_mean
+            if mean.is_mean or mean.low is not None
             for end, value in (("low", mean.low), ("high", mean.high))
         }
         for comparison in comparisons
