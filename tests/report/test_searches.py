@@ -52,13 +52,16 @@ def test_questions_by_what_their_searches_came_to(data):
 def test_what_stands_beside_a_mean(data, results):
     """The step that it stands for, searches in vain, and never; in print and on the page."""
     cells = dict(zip(data["index"]["retrievers"], data["index"]["cells"][0]))
-    assert cells["thorough"]["asides"]["first_search"] == {"en": "step 2.0", "ko": "2.0단계"}
+    assert cells["thorough"]["asides"]["first_search"] == {
+        "en": "median: step 2",
+        "ko": "중앙값: 2단계",
+    }
     assert cells["quick"]["asides"]["waste"]["en"] == "in vain: 3"
     printed = str(results)
-    assert "0.5000 (step 2.0)" in printed
+    assert "0.5000 (median: step 2)" in printed
     assert "in vain: 3" in printed
     with speaking("ko"):
-        assert "2.0단계" in str(results)
+        assert "중앙값: 2단계" in str(results)
 
 
 def test_never(tmp_path):
@@ -143,7 +146,7 @@ def test_where_gold_is_lost(data, results):
     )
     assert "retrieved, not read" in report
     assert "rerank" in report
-    assert "0.5000 (step 2.0)" in report
+    assert "0.5000 (median: step 2)" in report
 
 
 def test_a_figure(results, tmp_path):

@@ -113,12 +113,12 @@ def test_failed_and_unmeasured_questions() -> None:
     assert any("left out: 1" in remark for remark in losses.remarks)
 
 
-def test_a_judge_is_not_asked_about_stages() -> None:
+def test_a_judge_is_not_asked_about_stages(tmp_path) -> None:
     """What searches gave is judged; what stages within them returned is passed over, and said."""
     dataset = GoldDataset.from_documents({"q1": ["a"]}, queries=["?"])
     given = Search("?", (Doc(text="an A"),), stages=(Stage("bm25", (), (Doc(text="b"),)),), read=())
     client = ScriptedClient([3])
-    judge = Judge(client, store=":memory:")
+    judge = Judge(client, store=tmp_path / "judge.sqlite")
     run = Run({"q1": asked(given)}, name="agent")
     (losses,) = evaluate(dataset, {"agent": run}, match={"method": "llm", "judge": judge}).losses
     assert [(item.reason, item.stage) for item in losses.items] == [("unread", None)]

@@ -59,7 +59,7 @@ def test_above_the_questions(opened, few):
     assert page.inner_text("#count").startswith("3 of 6")
     assert page.input_value("#result") == "in_vainA"
     assert "result=in_vainA" in page.url
-    assert "step 2.0" in shown(page, "table.metrics:has-text('first_search')")
+    assert "median: step 2" in shown(page, "table.metrics:has-text('first_search')")
     assert violations(page) == []
 
 
