@@ -479,8 +479,8 @@ def explain(
         for doc in docs
     )
     searched = _searched(answer, matched)
-    of_query = (golds, docs, pairs, item.query.answerable, *searched)
-    return Explanation(*query, matcher.settings, *of_query)
+    settings, answerable = matcher.settings, item.query.answerable
+    return Explanation(*query, settings, golds, docs, pairs, answerable, *searched)
 
 
 def _searched(

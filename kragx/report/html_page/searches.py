@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -72,9 +72,17 @@ def searched(cell: RunCell, row: int, max_docs: int) -> Searched | None:
     )
 
 
-def searched_pairs(cell: RunCell, row: int, max_docs: int) -> list[float | None]:
-    """Document, gold item and score of each pair with a score above 0, one after the other."""
-    searches, evaluation = searched(cell, row, max_docs), cell.evaluation
+def searched_pairs(
+    of_cells: Mapping[int, Searched | None], cell: RunCell, row: int
+) -> list[float | None]:
+    """Document, gold item and score of each pair with a score above 0, one after the other.
+
+    Args:
+        of_cells: what was searched, by the `id` of the cell.
+        cell: the retriever.
+        row: which question.
+    """
+    searches, evaluation = of_cells.get(id(cell)), cell.evaluation
     if searches is None or evaluation.searches is None:
         return []
     table = evaluation.searches.table
