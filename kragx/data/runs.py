@@ -228,8 +228,8 @@ def _first(retrieved: Retrieved) -> str:
 def _answer(answer: object, mender: Mender, place: str) -> Retrieved:
     with inside(path=place):
         searches = searches_of(answer, mender)
-    if searches is not None:
-        return answer_of(searches)
+        if searches is not None:
+            return answer_of(searches)
     return Retrieved(_ranking(answer, mender, place))
 
 
