@@ -327,7 +327,10 @@ def _room(batch: Batch) -> int:
     """How much room some questions take, in entries that are texts alone."""
     docs = batch.docs
     is_light = docs.ids is None and docs.metadata is None and not batch.answers_made
-    return len(docs.texts.numbers) * (1 if is_light else _HEAVY)
+    n = len(docs.texts.numbers)
+    if batch.searches is not None:
+        n += len(batch.searches.docs.texts.numbers)
+    return n * (1 if is_light else _HEAVY)
 
 
 # -- from qrels and a run as mappings --------------------------------------------------------------

@@ -33,7 +33,7 @@ from kragx.data import Reading
 from kragx.data.batch import Batch
 from kragx.data.gathering import Records
 from kragx.data.search_lists import SearchLists
-from kragx.data.searches import in_steps
+from kragx.data.searches import ListName, in_steps
 from tests.thoroughness import examples
 
 GOLD = {"gold": [{"text": "정답"}]}
@@ -423,6 +423,18 @@ def test_numbers_by_a_slow_reference(
     order = [*dict.fromkeys([*handed_on, *(number for numbers in lists for number in numbers)])]
     places = dict.fromkeys(number for _, _, read, _ in searches for number in read)
     assert batch.searches.reads == [tuple(order.index(number) for number in places)]
+
+
+def test_lists_of_failures() -> None:
+    """Searches that all failed gave empty lists; one that is merely unmeasured leaves it open."""
+    failed, open_ = Search("a", error="late"), Search("b", None)
+    names: tuple[ListName, ...] = ("first", "last", "all", "read")
+    all_failed = Retrieved(searches=(failed,), has_list=False)
+    assert [all_failed.of(name) for name in (*names, "retrieved")] == [()] * 5
+    some_failed = Retrieved(searches=(failed, open_), has_list=False)
+    assert [some_failed.of(name) for name in (*names, "retrieved")] == [None] * 5
+    assert [Retrieved().of(name) for name in names] == [()] * 4
+    assert Retrieved((Doc("a"),)).of("read") is None
 
 
 def test_without_searches_nothing_is_there(tmp_path: Path) -> None:
