@@ -4,6 +4,7 @@ import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -40,7 +41,14 @@ from kragx.data.stretches import distinct
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.arranging import arranged_batch, directions
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.searching import OF_SEARCHES, SEARCHES, Searching
+from kragx.evaluation.searching import (
+    OF_SEARCHES,
+    SEARCHES,
+    Searching,
+    Seen,
+    seen_in,
+    seen_in_runs,
+)
 from kragx.matchers import (
     BaseMatcher,
     MatchItem,
@@ -342,12 +350,22 @@ class Source:
         has_corpus = self.texts.corpus.source is not None
         return any(item.text is not None or has_corpus for item in items)
 
-    @property
-    def may_search(self) -> bool:
-        """Whether anything may have been searched for several times."""
+    def searches_ahead(self, *, keep: bool, all_of_them: bool) -> Seen | None:
+        """What a look at its searches shows; None where there are none.
+
+        A mistake is said where the source passes.
+
+        Args:
+            keep: as of `ahead`.
+            all_of_them: as of `seen_in`.
+        """
         if isinstance(self.rows, _Joined):
-            return any(answer.searches for answer in self.rows.run.results.values())
-        return self.reading is not None and self.reading.may_search is not False
+            return seen_in_runs(self.rows.gold, [self.rows.run])
+        if self.reading is None or getattr(self.reading, "may_search", None) is False:
+            return None
+        with suppress(DataError):
+            return seen_in(self.ahead(None, keep=keep), all_of_them=all_of_them)
+        return None
 
     @property
     def rules(self) -> Mapping[str, Any]:
@@ -387,7 +405,9 @@ class Source:
             yield from self.rows.batches()
             return
         if keep or self.reading.is_read_once:
-            self.rows = kept = BufferedRows(self.reading.batches())
+            kept = self.rows
+            if not isinstance(kept, BufferedRows):
+                self.rows = kept = BufferedRows(self.reading.batches())
             is_read_once = self.reading.is_read_once
             yield from kept.ahead(*((np.inf, np.inf) if is_read_once else (n_whole or 0, _ROOM)))
             n_whole = None if n_whole is None else 0
@@ -439,7 +459,7 @@ class Source:
             "n_scored": n_with_gold - n_no_list_gold
             if profile.leaves_out_no_gold
             else n_to_find - n_no_list,
-            "n_no_gold": n_to_find - n_with_gold,
+            "n_no_gold": n_to_find - n_with_gold - (n_no_list - n_no_list_gold),
             **probes,
             "n_missing": passed.statuses["missing"],
             "n_extra": self.n_extra,

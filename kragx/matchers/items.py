@@ -259,7 +259,7 @@ def first_same(docs: Entries) -> Ints:
 
 
 def _normal_numbers(docs: Entries) -> Ints:
-    """Each document's text by number, the same for texts with one normal form; none keeps `NO_TEXT`."""
+    """The text of each document by number, the same for texts with one normal form."""
     forms = _HERE.normal_forms
     forms.make_room()
     has_text = docs.texts.numbers >= 0

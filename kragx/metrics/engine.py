@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from kragx.data.searches import ListName, Order
 from kragx.errors import DataError, UsageError
 from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import Bools, Floats, MatchTable
@@ -14,7 +15,6 @@ from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
 from kragx.metrics.search_scores import search_scores
-from kragx.metrics.search_table import ListName, Order
 from kragx.metrics.spec import Metric, MetricSpec, Value, defined
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
 from kragx.metrics.tool_names import BY_DOCUMENT
@@ -93,7 +93,7 @@ def _list_of(spec: MetricSpec, evidence: Evidence | None) -> _List:
 
 
 def _is_unknown(named: _List, evidence: Evidence | None) -> Bools:
-    """(q) of which questions nobody knows the list, so that they have no value: one False for none."""
+    """(q) of which questions nobody knows the list; one False where all is known."""
     if evidence is None or evidence.searches is None:
         return np.zeros(1, bool)
     return ~evidence.searches.places(*(named or ())).is_there

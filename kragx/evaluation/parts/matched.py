@@ -21,6 +21,7 @@ from kragx.evaluation.spans import Reader
 from kragx.matchers import BaseMatcher, MatchItem, Notes, OnMatch, Trace, matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import MatchTable, Profile
+from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 from kragx.printing import phrase, progress_bar
@@ -90,6 +91,32 @@ Spans = Mapping[SpanOptions, tuple[Spread, Reader]]
 """Where the gold stands in what was retrieved, and who has read it."""
 
 
+class Matches(NamedTuple):
+    """What matching a whole source came to.
+
+    Attributes:
+        table: the matches; where there are searches of all distinct documents.
+        spans: if others than this process have read them.
+        forbidden: the marks of what must not come; None where nothing is forbidden.
+        searched: what was searched for; None where nobody looks at any.
+    """
+
+    table: MatchTable
+    spans: Spans
+    forbidden: PartMarks | None
+    searched: Searched | None
+
+    @property
+    def searches(self) -> SearchTable | None:
+        """What each search brought; None where nobody looks at any."""
+        return None if self.searched is None else self.searched.matched(self.table)
+
+    @property
+    def on_basis(self) -> MatchTable:
+        """The table of the list that metrics are about which name none."""
+        return self.table if self.searches is None else self.searches.of()
+
+
 @dataclass(kw_only=True)
 class MatchedPart(PartResult):
     """What matching a part came to.
@@ -109,10 +136,10 @@ class MatchedPart(PartResult):
     searched: Searched | None = None
 
     @property
-    def on_basis(self) -> MatchTable:
-        """The table of the list that metrics are about which name none."""
-        assert self.table is not None  # there was no error
-        return self.table if self.searched is None else self.searched.matched(self.table).of()
+    def matches(self) -> Matches:
+        """The same as of a whole source; there was no error."""
+        assert self.table is not None
+        return Matches(self.table, self.spans, self.forbidden, self.searched)
 
 
 def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> MatchedPart:
@@ -149,26 +176,11 @@ def match_part(part: Part, plan: Plan, on_match: OnMatch | None = None) -> Match
         result.error = error
     else:
         with suppress(DataError):  # whoever computes the metric reads them again, and says it
+            on_basis = result.matches.on_basis
             result.spans = {
-                span: read_spans(passed.kept or (), result.on_basis, span) for span in plan.spans
+                span: read_spans(passed.kept or (), on_basis, span) for span in plan.spans
             }
     return result
-
-
-class Matches(NamedTuple):
-    """What matching a whole source came to.
-
-    Attributes:
-        table: the matches; where there are searches of all distinct documents.
-        spans: if others than this process have read them.
-        forbidden: the marks of what must not come; None where nothing is forbidden.
-        searched: what was searched for; None where nobody looks at any.
-    """
-
-    table: MatchTable
-    spans: Spans
-    forbidden: PartMarks | None
-    searched: Searched | None
 
 
 def match_all(

@@ -1,7 +1,7 @@
 """Searches of a question: its distinct documents, matched once, and the lists made of them."""
 
-from kragx.evaluation.searching.basis import basis_of, basis_of_runs
-from kragx.evaluation.searching.counting import OF_SEARCHES, SEARCHES, counted, search_counts
+from kragx.evaluation.searching.basis import Seen, seen_in, seen_in_runs
+from kragx.evaluation.searching.counting import OF_SEARCHES, SEARCHES, search_counts
 from kragx.evaluation.searching.searching import Searched, Searching
 
 __all__ = [
@@ -9,8 +9,8 @@ __all__ = [
     "SEARCHES",
     "Searched",
     "Searching",
-    "basis_of",
-    "basis_of_runs",
-    "counted",
+    "Seen",
     "search_counts",
+    "seen_in",
+    "seen_in_runs",
 ]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
+from kragx.data.searches import UNKNOWN_DOC
 from kragx.metrics import MatchTable
-from kragx.metrics.search_table import UNKNOWN_DOC, SearchTable
+from kragx.metrics.search_table import SearchTable
 
 SEARCHES = "searches"
 """What settings and counts of searches stand under."""
@@ -46,10 +45,3 @@ def has_gold(table: MatchTable) -> np.ndarray:
     """(q) which questions have gold."""
     gold = table.gold_query[table.grade > 0]
     return np.bincount(gold, minlength=table.n_queries) > 0
-
-
-def counted(sums: Mapping[str, int]) -> dict[str, int]:
-    """The counts of searches among others, under their own names."""
-    return {
-        name.removeprefix(OF_SEARCHES): n for name, n in sums.items() if name.startswith(OF_SEARCHES)
-    }

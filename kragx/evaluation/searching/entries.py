@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -32,23 +33,14 @@ def joined(parts: Sequence[Entries]) -> Entries:
 
 
 def _column(parts: Sequence[tuple[Any, int]]) -> Any:
-    """A column of all parts; None where none has it."""
-    values = [part for part, n in parts if part is not None and n]
-    if not values:
+    """A column of all parts, of which each has so many entries; None where none has it."""
+    values = [(part, n) for part, n in parts if n]
+    if all(part is None for part, _ in values):
         return None
-    if all(isinstance(value, np.ndarray) for value in values) and len(values) == len(
-        [n for _, n in parts if n]
-    ):
-        return np.concatenate(values)
-    return [
-        value
-        for part, n in parts
-        for value in ([None] * n if part is None else _plain(part))
-    ]
-
-
-def _plain(part: Any) -> Sequence[Any]:
-    return part.tolist() if isinstance(part, np.ndarray) else part
+    if all(isinstance(part, np.ndarray) for part, _ in values):
+        return np.concatenate([part for part, _ in values])
+    plain = ([None] * n if part is None else [*part] for part, n in values)
+    return [*chain.from_iterable(plain)]
 
 
 def taken(entries: Entries, places: Ints, n: Ints) -> Entries:
@@ -73,9 +65,7 @@ def numbers_of(values: Sequence[Hashable] | None, n: int) -> Ints:
     if values is None:
         return np.zeros(n, np.int64)
     by_value: dict[Hashable, int] = {}
-    return np.fromiter(
-        (by_value.setdefault(value, len(by_value)) for value in values), np.int64, n
-    )
+    return np.fromiter((by_value.setdefault(value, len(by_value)) for value in values), np.int64, n)
 
 
 def metadata_numbers(metadata: Sequence[Any] | None, n: int) -> Ints:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
 from kragx.data.search_lists import SearchLists
-from kragx.data.stretches import ranges
-from kragx.data.stretches import starts as starts_of
+from kragx.data.searches import UNKNOWN_DOC
+from kragx.data.stretches import ranges, starts as starts_of
 from kragx.evaluation.searching.entries import (
     first_of_equals,
     is_first,
@@ -26,7 +26,7 @@ from kragx.evaluation.searching.entries import (
     taken,
 )
 from kragx.metrics import Bools, Floats, Ints, MatchTable
-from kragx.metrics.search_table import UNKNOWN_DOC, Basis, Places, SearchTable
+from kragx.metrics.search_table import Basis, Places, SearchTable
 
 
 @dataclass(frozen=True)

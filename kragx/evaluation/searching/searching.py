@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
 
-from kragx.data import Doc
+from kragx.data import Doc, Tokenizer
 from kragx.data.batch import Batch
+from kragx.data.entries import Entries
+from kragx.data.searches import UNKNOWN_DOC, ListName, Order
+from kragx.data.stretches import distinct
+from kragx.errors import DataError
 from kragx.evaluation.searching.entries import first_of_equals, taken
 from kragx.evaluation.searching.listing import BasisBatch, Listing, on_basis
 from kragx.matchers.items import first_same
-from kragx.metrics import Ints, MatchTable
-from kragx.metrics.search_table import UNKNOWN_DOC, Basis, SearchTable
+from kragx.metrics import Ints, MatchTable, RankedList
+from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.spans.reading import reading
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,23 @@ class Searched:
         """The searches with the matches of their documents."""
         return replace(self.table, table=replace(table, repeated=np.zeros_like(table.repeated)))
 
+    def lists(
+        self, ranked: Sequence[RankedList], name: ListName, order: Order
+    ) -> Sequence[RankedList]:
+        """What questions got with the documents of another of their lists; none if none are kept.
+
+        Args:
+            ranked: what they got.
+            name: of the list.
+            order: of all searches.
+        """
+        if self.by_entry is None:
+            return ()
+        places = self.by_entry.places(name, order)
+        entries, starts = places.docs.tolist(), pairwise(places.start.tolist())
+        lists = (tuple(self.docs[entry] for entry in entries[a:b]) for a, b in starts)
+        return [replace(of_query, docs=docs) for of_query, docs in zip(ranked, lists)]
+
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Those of all questions of some parts, in order; at least one of them."""
@@ -56,11 +79,14 @@ class Searching:
         by_metadata: whether documents with the same id and text, and other metadata, may match
             otherwise, as the matcher may look at metadata.
         keeps_docs: whether documents are kept, as metrics look at them.
+        counts_by: counts the tokens of what searches gave, as none says what it cost; None where
+            that is said, or nobody asks.
     """
 
     basis: Basis
     by_metadata: bool = True
     keeps_docs: bool = False
+    counts_by: Tokenizer | None = None
 
     def on_basis(self, batch: Batch) -> Batch:
         """A batch with the documents of the list that metrics are about which name none."""
@@ -76,7 +102,11 @@ class Searching:
             docs = taken(listing.entries, distinct, n_docs)
             columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
             columns |= {"docs": docs, "searches": None, "answers_made": ()}
-            parts.append(self._searched(listing, place, first_same(docs), n_docs))
+            searched = self._searched(listing, place, first_same(docs), n_docs)
+            if self.counts_by is not None:
+                lengths = _lengths(batch, docs, self.counts_by)
+                searched = replace(searched, table=searched.table.with_counted_tokens(lengths))
+            parts.append(searched)
             yield Batch(**columns)
 
     def _searched(self, listing: Listing, place: Ints, same: Ints, n_docs: Ints) -> Searched:
@@ -96,3 +126,24 @@ class Searching:
         by_entry = listing.table(entries[:n], read, first, self.basis, n_entries)
         (docs,) = listing.entries.documents()
         return Searched(table, by_entry, [*docs, *[Doc()] * n_unknown])
+
+
+def _lengths(batch: Batch, docs: Entries, tokenizer: Tokenizer) -> Ints:
+    """(d) the tokens of documents, which are read as for budgets.
+
+    Raises:
+        DataError: a document has no text.
+    """
+    numbers = docs.texts.numbers
+    if not docs.have_texts:
+        place = int((numbers < 0).argmax())
+        raise DataError(
+            f"query {batch.query_ids[docs.texts.of_text[place]]!r}: a document has no text, and no "
+            "search says its tokens, so that these are counted",
+            remedy="give searches their 'tokens', or documents their texts",
+        )
+    kinds = distinct(numbers)
+    texts = (reading(docs.texts.known[number], markup=True).strip() for number in kinds.tolist())
+    sizes = np.fromiter((len(tokens) for tokens in tokenizer.tokens(texts)), np.int64, len(kinds))
+    lengths: Ints = sizes[np.searchsorted(kinds, numbers)]
+    return lengths
