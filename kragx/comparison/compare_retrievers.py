@@ -20,7 +20,7 @@ from kragx.comparison.orders import orders_near, orders_warning
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.searching import looks_at_as_many, unequal_documents
+from kragx.comparison.searching import counts_all, looks_at_as_many, unequal_documents
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, MANY, RESAMPLES, SEED, Family, Rows
@@ -330,9 +330,9 @@ def _cautions(
             most=MANY,
         )
     yield from _short_lists(comparison.primary, scores)
-    text, _ = unequal_documents(comparison, scores)
-    if text and not looks_at_as_many(comparison):
-        yield text
+    if not (looks_at_as_many(comparison) or counts_all(comparison.primary)):
+        text, _ = unequal_documents(comparison, scores)  # else the verdict says it, or a metric
+        yield from [text] if text else []
     if too_few := too_few_questions(comparison):
         yield too_few.text
     if warning := orders_warning(comparison.orders):

@@ -180,7 +180,7 @@ def _price(case: _Case) -> Advice:
     if not values or comparison.leader is None:
         return
     ratio = values["ratio"]
-    times = f"{ratio}" if ratio < _MANY_TIMES else f"{ratio:,.0f}"
+    times = f"{ratio:.1f}" if ratio < _MANY_TIMES else f"{ratio:,.0f}"
     words = {**_written(values), "ratio": times, "primary": comparison.primary}
     text = (
         phrase(

@@ -54,7 +54,7 @@ def runs_note(runs: Mapping[str, SeveralRuns]) -> str:
     times = listed([f"{name} ({of_retriever.n})" for name, of_retriever in runs.items()])
     return phrase(
         "asked several times: {times}; values are each question's mean, runs the lowest and the "
-        "highest of a run",
+        "highest of a run; single documents are those of the first run",
         times=times,
     )
 
@@ -116,12 +116,14 @@ def _merged(several: Sequence[Mapping[str, Any]], of_numbers: Any) -> dict[str, 
 
 
 def partly_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
-    """Which metrics have no value for some queries in some of the runs."""
-    for metric, of_metric in counts.get("metrics", {}).items():
-        if n := of_metric.get(PARTLY):
-            yield phrase(
-                "{metric}: {n} queries have a value in some runs only, and count by the mean of "
-                "those",
-                metric=metric,
-                n=n,
-            )
+    """For how many queries metrics have no value in some of the runs."""
+    partly = {
+        metric: of_metric[PARTLY]
+        for metric, of_metric in counts.get("metrics", {}).items()
+        if PARTLY in of_metric
+    }
+    if partly:
+        yield phrase(
+            "queries with a value in some runs only, by whose mean they count: {metrics}",
+            metrics=listed([f"{metric} {n}" for metric, n in partly.items()], limit=len(partly)),
+        )

@@ -265,6 +265,7 @@ def cell_values(cell: RunCell, texts: Mapping[str, str], origins: Origins) -> di
         "curves": plain(cell.curves),
         "histogram": plain(histogram(evaluation)),
         "times": plain(times(lists)) if lists is not None else None,
+        **({} if evaluation.several_runs is None else {"runs": plain(evaluation.several_runs)}),
         **({} if evaluation.forbidden is None else {"leaks": _leaks(cell)}),
         **({"asides": asides} if (asides := _asides(evaluation)) else {}),
         **_searches(cell),

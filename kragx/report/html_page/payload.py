@@ -207,7 +207,7 @@ def _gold_versions(versions: GoldVersions) -> dict[str, Any]:
     }
 
 
-_TEXTS = ("siblings", "missing_judgements", "ids_apart")
+_TEXTS = ("siblings", "missing_judgements", "ids_apart", "documents")
 """Cautions of a verdict that the page says as it is told."""
 
 
